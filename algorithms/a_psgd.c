@@ -57,12 +57,6 @@ static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_vector_traffic(scale, 2), 1.0 / (double)p->period);
 }
 
-static long a_psgd_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const a_psgd_params *)params)->period;
-}
-
 static const dsgd_option a_psgd_options[] = {
     DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, "steps",
                      "local steps per push and fetch; above 1 this is Downpour"),
@@ -76,8 +70,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
               .summary = "asynchronous parameter server: push a change, fetch the model, wait for "
                          "no other worker",
               .reference = "Dean et al., NeurIPS 2012; with a period: Downpour SGD",
-              .params_size = sizeof(a_psgd_params),
-              .options = a_psgd_options},
+              DSGD_PARAMS(a_psgd_params, a_psgd_options)},
     .doc = {.idea = "One model at a server; workers bring changes when they have them.",
             .rule =
                 "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
@@ -91,8 +84,6 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .serve = a_psgd_serve,
     .n_servers = a_psgd_servers,
     .traffic = a_psgd_traffic,
-    .period = a_psgd_period,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"period", 4}, {"servers", 3})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 4}, {"servers", 3})}),
 };

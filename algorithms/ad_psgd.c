@@ -260,8 +260,7 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
               .summary = "pairs average their models while both compute; no worker waits for "
                          "another's gradient",
               .reference = "Lian et al., ICML 2018, Algorithm 1",
-              .params_size = sizeof(ad_psgd_params),
-              .options = ad_psgd_options},
+              DSGD_PARAMS(ad_psgd_params, ad_psgd_options)},
     .doc =
         {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
                  "meanwhile. The graph is bipartite, so that no deadlock can form: odd ranks ask, "
@@ -286,8 +285,7 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
     .one_at_a_time = true,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"variant", PULL})},
-                      {.kind = DSGD_LAW_KEEPS_MEAN},
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "ring"})}),
+    .laws =
+        DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"variant", PULL})},
+                  {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "ring"})}),
 };

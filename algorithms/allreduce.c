@@ -36,5 +36,5 @@ const dsgd_algorithm dsgd_algorithm_allreduce = {
     .work = allreduce_work,
     .traffic = allreduce_traffic,
     .only_allreduces = true,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_MEAN}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN}),
 };

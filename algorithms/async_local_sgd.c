@@ -112,12 +112,6 @@ static dsgd_traffic async_local_sgd_traffic(const void *params, const dsgd_scale
     return dsgd_traffic_times(round, 1.0 / (double)p->period);
 }
 
-static long async_local_sgd_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const async_local_sgd_params *)params)->period;
-}
-
 static const char *const delay_words[] = {"workers", NULL};
 
 static const dsgd_option async_local_sgd_options[] = {
@@ -145,8 +139,7 @@ const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
                   "rounds of local steps, sent to a server that nobody waits at; its momentum "
                   "moves once in N arrivals",
               .reference = "Liu et al. 2024, arXiv 2401.09135; HALoS's released code",
-              .params_size = sizeof(async_local_sgd_params),
-              .options = async_local_sgd_options},
+              DSGD_PARAMS(async_local_sgd_params, async_local_sgd_options)},
     .doc = {.idea = "DiLoCo without its barrier: the outer momentum is what stale changes harm, so "
                     "it is moved by the mean of many.",
             .rule = "worker: H steps x <- x + U(g, x, t) from s, sends d = s - x, gets s.  server, "
@@ -161,8 +154,6 @@ const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .serve = async_local_sgd_serve,
     .n_servers = dsgd_one_server,
     .traffic = async_local_sgd_traffic,
-    .period = async_local_sgd_period,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD,
-         .with = DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
+                       DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),
 };

@@ -110,8 +110,7 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
               .summary = "synchronous server that takes the first gradients of a step and drops "
                          "late ones",
               .reference = "Chen et al. 2016, arXiv 1604.00981; TensorFlow's SyncReplicasOptimizer",
-              .params_size = sizeof(backup_workers_params),
-              .options = backup_workers_options},
+              DSGD_PARAMS(backup_workers_params, backup_workers_options)},
     .doc = {.idea = "Have a few workers more than a step needs, and do not wait for the slowest.",
             .rule = "server: the mean of the first P - b gradients of its step t is g: x <- x + "
                     "U(g, x, t), t <- t + 1, and P tokens of the new step; a gradient of an older "
@@ -127,6 +126,6 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .serve = backup_workers_serve,
     .n_servers = dsgd_one_server,
     .traffic = backup_workers_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"backups", 0})},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"backups", 0})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"backups", 0})}),
 };

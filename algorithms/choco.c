@@ -86,8 +86,7 @@ const dsgd_algorithm dsgd_algorithm_choco = {
     .about = {.name = "choco",
               .summary = "encoded differences to graph neighbours",
               .reference = "Koloskova, Stich and Jaggi, ICML 2019",
-              .params_size = sizeof(choco_params),
-              .options = choco_options},
+              DSGD_PARAMS(choco_params, choco_options)},
     .doc = {.idea = "Neighbours keep a copy of my model: send only how it has changed, encoded.",
             .rule = "x <- x + U(g, x, t);  q = Q(x - y);  y_j <- y_j + q_j at all who know y_j;\n"
                     "x <- x + gamma sum of W_ij (y_j - y_i)",

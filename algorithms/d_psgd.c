@@ -51,12 +51,6 @@ static dsgd_traffic d_psgd_traffic(const void *params, const dsgd_scale *scale)
                                (double)p->rounds * dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
-static long d_psgd_period(const void *params, int n_workers)
-{
-    const d_psgd_params *p = params;
-    return dsgd_graph_period(&p->graph, n_workers);
-}
-
 static const char *const order_words[] = {"cta", "beside", "atc", NULL};
 
 static const dsgd_option d_psgd_options[] = {
@@ -76,8 +70,7 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .about = {.name = "d_psgd",
               .summary = "each worker averages with its neighbours in every step, in lock-step",
               .reference = "Lian et al., NeurIPS 2017, Algorithm 1",
-              .params_size = sizeof(d_psgd_params),
-              .options = d_psgd_options},
+              DSGD_PARAMS(d_psgd_params, d_psgd_options)},
     .doc = {.idea = "No all-to-all: agreement spreads along a graph, a little in every step.",
             .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at the x_i before",
             .sends = "the model to every neighbour, `rounds` times: 2 N on a ring",
@@ -87,15 +80,11 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .check = d_psgd_check,
     .work = d_psgd_work,
     .traffic = d_psgd_traffic,
-    .period = d_psgd_period,
     .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD},
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", ATC}, {"rounds", 2})},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"order", ATC}, {"graph", 0, "complete"})},
-        {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"order", BESIDE}, {"rounds", 2})},
-        {.kind = DSGD_LAW_KEEPS_MEAN,
-         .with = DSGD_WITH({"order", ATC}, {"graph", 0, "exponential"})},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "torus"})},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "matching"})}),
+        {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", ATC}, {"rounds", 2})},
+        {DSGD_LAW_ALLREDUCE, DSGD_WITH({"order", ATC}, {"graph", 0, "complete"})},
+        {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", BESIDE}, {"rounds", 2})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", ATC}, {"graph", 0, "exponential"})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "torus"})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "matching"})}),
 };

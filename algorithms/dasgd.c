@@ -81,8 +81,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
          .summary =
              "local steps with a delayed average of all models that hides behind the next ones",
          .reference = "Zhou et al. 2020, arXiv 2006.00441, and the authors' released code",
-         .params_size = sizeof(dasgd_params),
-         .options = dasgd_options},
+         DSGD_PARAMS(dasgd_params, dasgd_options)},
     .doc =
         {.idea =
              "Hide the averaging: start it at the end of a round, use it some steps into the next.",
@@ -97,9 +96,8 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .traffic = dasgd_traffic,
     .only_allreduces = true,
     .period = dasgd_period,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"xi", 1})},
-                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"d", 0})},
-                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"tau", 1}, {"d", 0}, {"xi", 0})},
-                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"d", 0})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"xi", 1})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"d", 0})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"tau", 1}, {"d", 0}, {"xi", 0})},
+                      {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"d", 0})}),
 };

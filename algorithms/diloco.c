@@ -45,12 +45,6 @@ static dsgd_traffic diloco_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
-static long diloco_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const diloco_params *)params)->period;
-}
-
 static const dsgd_option diloco_options[] = {
     DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, "steps",
                      "H, inner steps per round; 50 and 125 were used too"),
@@ -65,8 +59,7 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
               .summary =
                   "hundreds of local steps; their mean change feeds an outer Nesterov optimizer",
               .reference = "Douillard et al. 2023, arXiv 2311.08105, Algorithm 1; OpenDiLoCo",
-              .params_size = sizeof(diloco_params),
-              .options = diloco_options},
+              DSGD_PARAMS(diloco_params, diloco_options)},
     .doc = {.idea =
                 "Treat the change by a long round of local steps as one gradient of an optimizer "
                 "with momentum.",
@@ -77,11 +70,9 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
     .work = diloco_work,
     .traffic = diloco_traffic,
     .only_allreduces = true,
-    .period = diloco_period,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
-                       .with = DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
-                      {.kind = DSGD_LAW_ALLREDUCE,
-                       .with = DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
-                      /* within a round */
-                      {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"period", 1000})}),
+    .laws = DSGD_LAWS(
+        {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        /* within a round */
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 1000})}),
 };

@@ -153,8 +153,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
          .summary =
              "synchronous, but a worker that computes too long drops its remaining micro-batches",
          .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
-         .params_size = sizeof(drop_compute_params),
-         .options = drop_compute_options},
+         DSGD_PARAMS(drop_compute_params, drop_compute_options)},
     .doc =
         {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
          .rule =
@@ -170,9 +169,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
     .work = drop_compute_work,
     .traffic = drop_compute_traffic,
     .only_allreduces = true,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"threshold", NONE})},
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"threshold", 1e6}, {"micro_batches", 3})},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"threshold", NONE})},
-        {.kind = DSGD_LAW_KEEPS_MEAN}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", NONE})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", 1e6}, {"micro_batches", 3})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"threshold", NONE})}, {DSGD_LAW_KEEPS_MEAN}),
 };

@@ -136,13 +136,6 @@ static dsgd_status dsgd_aau_check(const void *params, int n_workers, dsgd_error 
                      kind->about.name);
 }
 
-static dsgd_traffic dsgd_aau_traffic(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    (void)scale;
-    return (dsgd_traffic){NAN, NAN};
-}
-
 static const dsgd_option dsgd_aau_options[] = {
     DSGD_OPTION_GRAPH(dsgd_aau_params, graph, "ring",
                       "who may mix with whom: a graph that does not change"),
@@ -157,8 +150,7 @@ const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
               .summary = "who has finished mixes with the neighbours that have, as soon as that "
                          "brings somebody new",
               .reference = "Xiong et al., MobiHoc 2024; a reading of its abstract",
-              .params_size = sizeof(dsgd_aau_params),
-              .options = dsgd_aau_options},
+              DSGD_PARAMS(dsgd_aau_params, dsgd_aau_options)},
     .doc =
         {.idea = "How many neighbours a worker waits for adapts to who is slow: fast workers go "
                  "on among themselves, and need a straggler once per epoch.",
@@ -176,7 +168,7 @@ const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
     .work = dsgd_aau_work,
     .serve = dsgd_aau_serve,
     .n_servers = dsgd_one_server,
-    .traffic = dsgd_aau_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})}),
+    .traffic = dsgd_traffic_by_time,
+    .laws =
+        DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"})}),
 };

@@ -112,18 +112,16 @@ static const dsgd_option eager_options[] = {
     "an allreduce of the gradient, and activations of 4 bytes: about 2 N bytes, or log2(P) N by "  \
     "recursive doubling"
 
-static const dsgd_law eager_laws[] = {
-    {.kind = DSGD_LAW_PLAIN_SGD},
-    {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"limiter", 4})},
-    {.kind = DSGD_LAW_KEEPS_MEAN},
-    {.kind = DSGD_LAW_END}};
+static const dsgd_law eager_laws[] = {{DSGD_LAW_PLAIN_SGD},
+                                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"limiter", 4})},
+                                      {DSGD_LAW_KEEPS_MEAN},
+                                      {DSGD_LAW_END}};
 
 const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .about = {.name = "eager_solo",
               .summary = "the sum of gradients starts with the first worker that arrives",
               .reference = "Li et al., PPoPP 2020, section 4 (solo) and figure 7",
-              .params_size = sizeof(eager_params),
-              .options = eager_options},
+              DSGD_PARAMS(eager_params, eager_options)},
     .doc = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes "
                     "from the others what they have.",
             .rule = EAGER_RULE,
@@ -143,8 +141,7 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
               .summary = "the sum of gradients starts with one random worker, half of them having "
                          "arrived on average",
               .reference = "Li et al., PPoPP 2020, section 4 (majority) and figure 7",
-              .params_size = sizeof(eager_params),
-              .options = eager_options},
+              DSGD_PARAMS(eager_params, eager_options)},
     .doc = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each "
                     "step, arrives; on average half have come by then.",
             .rule = EAGER_RULE,

@@ -118,12 +118,6 @@ static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(exchange, 1.0 / (double)p->period);
 }
 
-static long easgd_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const easgd_params *)params)->period;
-}
-
 static const char *const centre_words[] = {"server", "allreduce", NULL};
 
 #define ELASTIC_OPTIONS                                                                            \
@@ -153,8 +147,7 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .about = {.name = "easgd",
               .summary = "local steps, tied to a centre at a server by an elastic force",
               .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 1",
-              .params_size = sizeof(easgd_params),
-              .options = easgd_options},
+              DSGD_PARAMS(easgd_params, easgd_options)},
     .doc = {.idea = "Let workers explore: a centre pulls on each of them, and is pulled by them.",
             .rule = "every tau steps e = alpha (x - c), c <- c + e;  x <- x + U(g, x, t) - e",
             .sends = ELASTIC_SENDS,
@@ -164,19 +157,16 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
     .one_at_a_time = true,
-    .period = easgd_period,
-    .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0})},
-                  {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})},
-                  {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 3}, {"servers", 2})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
+                      {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})},
+                      {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 3}, {"servers", 2})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .about = {.name = "eamsgd",
               .summary = "EASGD whose workers look ahead with Nesterov momentum",
               .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 2",
-              .params_size = sizeof(easgd_params),
-              .options = eamsgd_options},
+              DSGD_PARAMS(easgd_params, eamsgd_options)},
     .doc = {.idea = "EASGD for deep networks: explorers with momentum, on a long leash.",
             .rule =
                 "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at "
@@ -188,7 +178,6 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
     .one_at_a_time = true,
-    .period = easgd_period,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"beta", 0}, {"delta", 0})},
-                      {.kind = DSGD_LAW_KEEPS_SUM, .with = DSGD_WITH({"period", 1})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0}, {"delta", 0})},
+                      {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})}),
 };

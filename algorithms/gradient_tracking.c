@@ -76,12 +76,6 @@ static dsgd_traffic gradient_tracking_traffic(const void *params, const dsgd_sca
     return dsgd_vector_traffic(scale, vectors * dsgd_graph_degree(&p->graph, scale->n_workers));
 }
 
-static long gradient_tracking_period(const void *params, int n_workers)
-{
-    const gradient_tracking_params *p = params;
-    return dsgd_graph_period(&p->graph, n_workers);
-}
-
 static const char *const form_words[] = {"tracking", "d2", NULL};
 
 static const dsgd_option gradient_tracking_options[] = {
@@ -97,8 +91,7 @@ const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
     .about = {.name = "gradient_tracking",
               .summary = "gossip that corrects each worker's update to the mean of all",
               .reference = "Di Lorenzo, Scutari, IEEE TSIPN 2016; D2: Tang et al., ICML 2018",
-              .params_size = sizeof(gradient_tracking_params),
-              .options = gradient_tracking_options},
+              DSGD_PARAMS(gradient_tracking_params, gradient_tracking_options)},
     .doc = {.idea = "Where data differ, gossip at a constant rate ends beside the optimum: mix the "
                     "updates too.",
             .rule = "u_i = U(g_i, t), c = 0 at first.  tracking: x <- W (x + u + c), c <- W (c + "
@@ -110,12 +103,9 @@ const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
     .check = gradient_tracking_check,
     .work = gradient_tracking_work,
     .traffic = gradient_tracking_traffic,
-    .period = gradient_tracking_period,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"form", D2})},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"}, {"form", D2})},
-        {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"form", D2})},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"graph", 0, "exponential"})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", D2})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"}, {"form", D2})},
+                      {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"form", D2})},
+                      {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "exponential"})}),
 };

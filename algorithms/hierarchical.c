@@ -127,12 +127,6 @@ static bool hierarchical_overlaps(const void *params)
     return ((const hierarchical_params *)params)->between == DELAYED;
 }
 
-static long hierarchical_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const hierarchical_params *)params)->period;
-}
-
 static const char *const inside_words[] = {"gradients", "models", NULL};
 static const char *const between_words[] = {"allreduce", "leaders", "delayed", NULL};
 
@@ -155,8 +149,7 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
     .about = {.name = "hierarchical",
               .summary = "clusters that synchronise in every step, and all now and then",
               .reference = "Lin et al., ICLR 2020; PyTorch's hierarchical model averager",
-              .params_size = sizeof(hierarchical_params),
-              .options = hierarchical_options},
+              DSGD_PARAMS(hierarchical_params, hierarchical_options)},
     .doc = {.idea = "Talk much where the network is fast, inside clusters, and little between "
                     "them.",
             .rule = "g <- cluster's mean of g, x <- x + U(g, x, t);  every H steps  x <- (1/P) sum "
@@ -171,17 +164,14 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
     .traffic = hierarchical_traffic,
     .only_collectives = true,
     .overlaps = hierarchical_overlaps,
-    .period = hierarchical_period,
     .laws =
-        DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"cluster", 1})},
-                  {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"cluster", 1}, {"between", 2})},
-                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})},
-                  {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"between", 1})},
-                  {.kind = DSGD_LAW_ALLREDUCE,
-                   .with = DSGD_WITH({"cluster", 2}, {"period", 1}, {"inside", 1}, {"between", 1})},
-                  {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"cluster", 2})},
-                  {.kind = DSGD_LAW_KEEPS_MEAN,
-                   .with = DSGD_WITH({"cluster", 2}, {"inside", 1}, {"between", 1})},
-                  {.kind = DSGD_LAW_KEEPS_MEAN,
-                   .with = DSGD_WITH({"cluster", 2}, {"inside", 1}, {"between", 2})}),
+        DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1})},
+                  {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1}, {"between", 2})},
+                  {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})},
+                  {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"between", 1})},
+                  {DSGD_LAW_ALLREDUCE,
+                   DSGD_WITH({"cluster", 2}, {"period", 1}, {"inside", 1}, {"between", 1})},
+                  {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"cluster", 2})},
+                  {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"cluster", 2}, {"inside", 1}, {"between", 1})},
+                  {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"cluster", 2}, {"inside", 1}, {"between", 2})}),
 };

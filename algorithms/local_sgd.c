@@ -42,12 +42,6 @@ static dsgd_traffic local_sgd_traffic(const void *params, const dsgd_scale *scal
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
-static long local_sgd_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const local_sgd_params *)params)->period;
-}
-
 static const char *const off[] = {"off", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -67,8 +61,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .about = {.name = "local_sgd",
               .summary = "local steps, and every `period` of them the mean of all models",
               .reference = "Stich, ICLR 2019; post-local: Lin et al., ICLR 2020",
-              .params_size = sizeof(local_sgd_params),
-              .options = local_sgd_options},
+              DSGD_PARAMS(local_sgd_params, local_sgd_options)},
     .doc = {.idea = "Talk less: let every worker run, and bring the models together now and then.",
             .rule = "x <- x + U(g, x, t);  every H steps  x <- (1/P) sum of all x",
             .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
@@ -78,10 +71,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .averages_models = true,
     .traffic = local_sgd_traffic,
     .only_allreduces = true,
-    .period = local_sgd_period,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", 1})},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})},
-        {.kind = DSGD_LAW_KEEPS_MEAN},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"order", 1}, {"period", 1})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}, {DSGD_LAW_KEEPS_MEAN},
+                      {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", 1}, {"period", 1})}),
 };

@@ -61,12 +61,6 @@ static dsgd_traffic noloco_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_allreduce_traffic(&group), 1.0 / (double)p->period);
 }
 
-static long noloco_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const noloco_params *)params)->period;
-}
-
 static const dsgd_option noloco_options[] = {
     DSGD_OPTION_LONG(noloco_params, period, 50, 1, 1e9, "steps", "H, inner steps per round"),
     DSGD_OPTION_LONG(noloco_params, group, 2, 1, 1048576, "workers",
@@ -82,8 +76,7 @@ const dsgd_algorithm dsgd_algorithm_noloco = {
     .about = {.name = "noloco",
               .summary = "rounds of local steps; outer steps towards the mean of a random pair",
               .reference = "Kolehmainen et al. 2025, arXiv 2506.10911, and the released code",
-              .params_size = sizeof(noloco_params),
-              .options = noloco_options},
+              DSGD_PARAMS(noloco_params, noloco_options)},
     .doc = {.idea = "Replace the outer allreduce by means of small random groups, whose members "
                     "mix over the rounds.",
             .rule = "x <- x + U(g, x, t);  every H steps  m <- mu m + lr (group's mean of x - s), "
@@ -96,11 +89,9 @@ const dsgd_algorithm dsgd_algorithm_noloco = {
     .averages_models = true,
     .traffic = noloco_traffic,
     .only_collectives = true,
-    .period = noloco_period,
     .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD,
-         .with = DSGD_WITH({"period", 5}, {"group", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
-        {.kind = DSGD_LAW_KEEPS_MEAN,
-         .with = DSGD_WITH({"period", 2}, {"outer_lr", 1}, {"outer_momentum", 0})},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({"period", 2})}),
+        {DSGD_LAW_PLAIN_SGD,
+         DSGD_WITH({"period", 5}, {"group", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 2}, {"outer_lr", 1}, {"outer_momentum", 0})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 2})}),
 };

@@ -64,8 +64,7 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
     .about = {.name = "ok_topk",
               .summary = "sparse allreduce in regions, with error feedback",
               .reference = "Li and Hoefler, PPoPP 2022",
-              .params_size = sizeof(ok_topk_params),
-              .options = ok_topk_options},
+              DSGD_PARAMS(ok_topk_params, ok_topk_options)},
     .doc = {.idea = "Add sparse vectors region by region, and send only the largest of the sum.",
             .rule =
                 "e <- e + g;  q = top-k of e;  u = top-k of (1/P) sum q;  e <- e - q where u is "

@@ -97,8 +97,7 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
     .about = {.name = "power_sgd",
               .summary = "allreduce of low-rank factors, with error feedback",
               .reference = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
-              .params_size = sizeof(power_sgd_params),
-              .options = power_sgd_options},
+              DSGD_PARAMS(power_sgd_params, power_sgd_options)},
     .doc = {.idea = "A gradient is nearly of low rank: send two thin factors that can be added.",
             .rule =
                 "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of q)^T;\n"

@@ -88,13 +88,6 @@ static void rennala_serve(dsgd_node *self)
     }
 }
 
-static dsgd_traffic rennala_traffic(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    (void)scale;
-    return (dsgd_traffic){NAN, NAN};
-}
-
 static const char *const batch_words[] = {"workers", NULL};
 
 static const dsgd_option rennala_options[] = {
@@ -110,8 +103,7 @@ const dsgd_algorithm dsgd_algorithm_rennala = {
                   "asynchronous workers fill the batch of one model; then all restart at the "
                   "next",
               .reference = "Tyurin, Richtarik, NeurIPS 2023; released code",
-              .params_size = sizeof(rennala_params),
-              .options = rennala_options},
+              DSGD_PARAMS(rennala_params, rennala_options)},
     .doc = {.idea = "Fast workers compute more of a batch, slow ones less; no gradient is stale.",
             .rule = "worker: g at x_k again and again.  server: the mean of the first B gradients "
                     "at x_k is g: x_{k+1} = x_k + U(g, x_k, k); then all running work is thrown "
@@ -127,7 +119,7 @@ const dsgd_algorithm dsgd_algorithm_rennala = {
     .work = rennala_work,
     .serve = rennala_serve,
     .n_servers = dsgd_one_server,
-    .traffic = rennala_traffic,
+    .traffic = dsgd_traffic_by_time,
     .cancels = true,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}),
 };

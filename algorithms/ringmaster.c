@@ -108,8 +108,7 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
     .about = {.name = "ringmaster",
               .summary = "asynchronous server that cancels gradients before they are too old",
               .reference = "Maranjyan, Tyurin, Richtarik, ICML 2025; released code",
-              .params_size = sizeof(ringmaster_params),
-              .options = ringmaster_options},
+              DSGD_PARAMS(ringmaster_params, ringmaster_options)},
     .doc = {.idea = "Apply each gradient when it comes, but let no worker finish one that would be "
                     "too stale.",
             .rule = "worker: u = U(g, x, t) at the x that it was given.  server: x <- x + u; its "
@@ -125,6 +124,5 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
     .n_servers = dsgd_one_server,
     .traffic = ringmaster_traffic,
     .cancels = true,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"delay", INFINITE})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"delay", INFINITE})}),
 };

@@ -93,12 +93,6 @@ static dsgd_traffic osgp_traffic(const void *params, const dsgd_scale *scale)
     return p->delay > 1 ? (dsgd_traffic){NAN, NAN} : sgp_traffic(params, scale);
 }
 
-static long sgp_period(const void *params, int n_workers)
-{
-    const sgp_params *p = params;
-    return dsgd_graph_period(&p->graph, n_workers);
-}
-
 #define GRAPH_HELP                                                                                 \
     "who sends to whom; exponential with its options peers and schedule is the papers'"
 
@@ -119,8 +113,7 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .about = {.name = "sgp",
               .summary = "pushes shares of the model to out-peers, unbiased by push-sum weights",
               .reference = "Assran et al., ICML 2019, Algorithm 1",
-              .params_size = sizeof(sgp_params),
-              .options = sgp_options},
+              DSGD_PARAMS(sgp_params, sgp_options)},
     .doc = {.idea = "Sending needs no handshake: push shares along a directed graph, and divide by "
                     "the weight that arrived with them.",
             .rule =
@@ -130,20 +123,17 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .check = sgp_check,
     .work = sgp_work,
     .traffic = sgp_traffic,
-    .period = sgp_period,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"graph", 0, "complete"})},
-                      {.kind = DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = DSGD_WITH({"graph", 0, "matching"})}),
+    .laws = DSGD_LAWS(
+        {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"})},
+        {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
+        {DSGD_LAW_KEEPS_WEIGHT}, {DSGD_LAW_KEEPS_WEIGHT, DSGD_WITH({"graph", 0, "matching"})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {
     .about = {.name = "osgp",
               .summary = "SGP whose messages travel beside the next steps",
               .reference = "Assran et al., ICML 2019, Algorithm 2, and its released code",
-              .params_size = sizeof(sgp_params),
-              .options = osgp_options},
+              DSGD_PARAMS(sgp_params, osgp_options)},
     .doc = {.idea =
                 "SGP with the communication hidden: shares leave before the forward pass and are "
                 "added when they have come, a step or more later.",
@@ -156,7 +146,6 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
     .check = osgp_check,
     .work = osgp_work,
     .traffic = osgp_traffic,
-    .period = sgp_period,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_WEIGHT},
-                      {.kind = DSGD_LAW_KEEPS_WEIGHT, .with = DSGD_WITH({"delay", 3})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_WEIGHT},
+                      {DSGD_LAW_KEEPS_WEIGHT, DSGD_WITH({"delay", 3})}),
 };

@@ -45,12 +45,6 @@ static dsgd_traffic slowmo_traffic(const void *params, const dsgd_scale *scale)
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
-static long slowmo_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const slowmo_params *)params)->period;
-}
-
 static const dsgd_option slowmo_options[] = {
     DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, "steps", "tau, local steps per average"),
     DSGD_OPTION_DOUBLE(slowmo_params, alpha, 1, 0, 100, NULL, "slow learning rate"),
@@ -62,8 +56,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .about = {.name = "slowmo",
               .summary = "local SGD whose averages pass through a slow momentum",
               .reference = "Wang et al., ICLR 2020, Algorithm 1",
-              .params_size = sizeof(slowmo_params),
-              .options = slowmo_options},
+              DSGD_PARAMS(slowmo_params, slowmo_options)},
     .doc =
         {.idea = "Local SGD forgets momentum at each average: keep one of the averages themselves.",
          .rule =
@@ -76,8 +69,6 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .averages_models = true,
     .traffic = slowmo_traffic,
     .only_allreduces = true,
-    .period = slowmo_period,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
-        {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
 };

@@ -103,8 +103,7 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
               .summary = "parameter server that lets fast workers be ahead of the slowest by a few "
                          "steps",
               .reference = "Ho et al., NeurIPS 2013",
-              .params_size = sizeof(ssp_params),
-              .options = ssp_options},
+              DSGD_PARAMS(ssp_params, ssp_options)},
     .doc = {.idea = "Asynchronous as long as nobody is too far ahead: what a worker reads has all "
                     "updates but those of the last steps.",
             .rule = "worker: x <- x + U(g, x, t), pushes u = x - fetched, fetches x.  server: "
@@ -119,7 +118,6 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
     .serve = ssp_serve,
     .n_servers = dsgd_one_server,
     .traffic = ssp_traffic,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"slack", 0})},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"slack", INFINITE})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", INFINITE})}),
 };

@@ -82,12 +82,6 @@ static dsgd_traffic streaming_diloco_traffic(const void *params, const dsgd_scal
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
 }
 
-static long streaming_diloco_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const streaming_diloco_params *)params)->period;
-}
-
 static const dsgd_option streaming_diloco_options[] = {
     DSGD_OPTION_LONG(streaming_diloco_params, period, 100, 1, 1e9, "steps",
                      "H, inner steps from one exchange of a fragment to its next"),
@@ -109,8 +103,7 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .about = {.name = "streaming_diloco",
               .summary = "DiLoCo, one fragment of the model at a time, beside the next local steps",
               .reference = "Douillard et al. 2025, arXiv 2501.18512; torchft's released code",
-              .params_size = sizeof(streaming_diloco_params),
-              .options = streaming_diloco_options},
+              DSGD_PARAMS(streaming_diloco_params, streaming_diloco_options)},
     .doc = {.idea = "Spread DiLoCo's exchange over the round: a fragment every H / F steps, "
                     "hidden behind tau local steps.",
             .rule =
@@ -125,14 +118,11 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .least_pieces = streaming_diloco_least_pieces,
     .traffic = streaming_diloco_traffic,
     .only_allreduces = true,
-    .period = streaming_diloco_period,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD,
-                       .with = DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},
-                                         {"outer_lr", 1}, {"outer_momentum", 0})},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"mixing", 1})},
-                      {.kind = DSGD_LAW_ALLREDUCE,
-                       .with = DSGD_WITH({"period", 1}, {"fragments", 1}, {"delay", 0},
-                                         {"mixing", 0}, {"outer_lr", 1}, {"outer_momentum", 0})},
-                      {.kind = DSGD_LAW_KEEPS_MEAN,
-                       .with = DSGD_WITH({"period", 6}, {"fragments", 3}, {"delay", 1})}),
+    .laws = DSGD_LAWS(
+        {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},
+                                       {"outer_lr", 1}, {"outer_momentum", 0})},
+        {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"mixing", 1})},
+        {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"fragments", 1}, {"delay", 0}, {"mixing", 0},
+                                       {"outer_lr", 1}, {"outer_momentum", 0})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 6}, {"fragments", 3}, {"delay", 1})}),
 };

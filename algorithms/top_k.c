@@ -75,8 +75,7 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
     .about = {.name = "top_k",
               .summary = "allreduce of the largest elements, with error feedback",
               .reference = "Aji and Heafield, EMNLP 2017; correction: Lin et al. (DGC), ICLR 2018",
-              .params_size = sizeof(top_k_params),
-              .options = top_k_options},
+              DSGD_PARAMS(top_k_params, top_k_options)},
     .doc = {.idea = "Send what matters now, and keep the rest until it does.",
             .rule =
                 "e <- e + g;  q = the k largest of |e|;  e <- e - q;  x <- x + U((1/P) sum q, x)",

@@ -88,12 +88,6 @@ static dsgd_traffic wagma_traffic(const void *params, const dsgd_scale *scale)
                             dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous));
 }
 
-static long wagma_period(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return ((const wagma_params *)params)->period;
-}
-
 static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -122,8 +116,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .about = {.name = "wagma",
               .summary = "models are averaged in rotating groups that do not wait for the late",
               .reference = "Li et al., TPDS 2021, Algorithms 1 and 2",
-              .params_size = sizeof(wagma_params),
-              .options = wagma_options},
+              DSGD_PARAMS(wagma_params, wagma_options)},
     .doc =
         {.idea =
              "Average models in small groups that change, so that news spread fast; start when the "
@@ -139,9 +132,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .work = wagma_work,
     .averages_models = true,
     .traffic = wagma_traffic,
-    .period = wagma_period,
     .only_collectives = true,
-    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
-                      {.kind = DSGD_LAW_PLAIN_SGD, .with = DSGD_WITH({"order", CTA})},
-                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", CTA})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}),
 };

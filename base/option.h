@@ -162,6 +162,9 @@ typedef struct dsgd_about {
     const dsgd_option *options; /* NULL for none */
 } dsgd_about;
 
+/** The last two members: the struct and the table that fills it. */
+#define DSGD_PARAMS(type, table) .params_size = sizeof(type), .options = table
+
 /** The head called @p name, or NULL. @p registry ends with NULL. */
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
 

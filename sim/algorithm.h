@@ -101,7 +101,8 @@ typedef struct dsgd_algorithm {
      * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
      */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
-    /** Optional, pure. Steps after which what is sent repeats itself; NULL: 1. */
+    /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option `period`
+     * has, or the rounds after which its option `graph` repeats itself, or 1. */
     long (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
     /* Vectors travel by dsgd_allreduce_*() of all workers alone, so that `exchange: fusion` is possible. */
@@ -633,6 +634,14 @@ dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
 
 /** One version in groups of 2^bits, activated by one worker; activations included. */
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits);
+
+/** For `.traffic`, where it depends on time. */
+static inline dsgd_traffic dsgd_traffic_by_time(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    (void)scale;
+    return (dsgd_traffic){NAN, NAN};
+}
 
 static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
 {

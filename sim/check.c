@@ -17,6 +17,27 @@ int dsgd_n_servers(const dsgd_run_config *config)
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
 }
 
+static long own_period(const dsgd_algorithm *algorithm, const void *params, int n_workers)
+{
+    const dsgd_option *const options = algorithm->about.options;
+    const dsgd_option *const period = dsgd_option_find(options, "period");
+    const dsgd_option *const graph = dsgd_option_find(options, "graph");
+    if (algorithm->period != NULL)
+        return algorithm->period(params, n_workers);
+    if (period != NULL && period->kind == DSGD_LONG)
+        return *(const long *)(const void *)((const char *)params + period->offset);
+    if (graph == NULL || graph->kind != DSGD_PICK || graph->registry != dsgd_graph_kinds)
+        return 1;
+    const dsgd_pick *const pick = (const void *)((const char *)params + graph->offset);
+    return pick->about == NULL ? 1 : dsgd_graph_period(pick, n_workers);
+}
+
+long dsgd_period(const dsgd_run_config *config)
+{
+    const long period = own_period(config->algorithm, config->params, config->workers);
+    return period < 1 ? 1 : period;
+}
+
 int dsgd_server_parts(const dsgd_run_config *config)
 {
     const int n_servers = dsgd_n_servers(config);

@@ -43,6 +43,9 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 /** Servers that the algorithm needs; negative where it is wrong. */
 int dsgd_n_servers(const dsgd_run_config *config);
 
+/** Steps after which what the algorithm sends repeats itself, 1 or more: dsgd_algorithm.period. */
+long dsgd_period(const dsgd_run_config *config);
+
 /** Parts of each exchange, one for each of several servers that share a vector; else 1. */
 int dsgd_server_parts(const dsgd_run_config *config);
 

@@ -43,12 +43,9 @@ static const dsgd_algorithm doubling = {
     .about = {.name = "doubling",
               .summary = "local steps, with an average of all models after periods that double",
               .reference = "an example",
-              .params_size = sizeof(doubling_params),
-              .options = doubling_options},
+              DSGD_PARAMS(doubling_params, doubling_options)},
     .work = doubling_work,
-    .laws = DSGD_LAWS(
-        {.kind = DSGD_LAW_PLAIN_SGD},
-        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({.option = "period", .value = 1})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 1})}),
 };
 
 static const dsgd_algorithm *const list[] = {&doubling, NULL};

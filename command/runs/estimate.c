@@ -202,16 +202,6 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
 
 /* --- a kind of runs --------------------------------------------------------------------------- */
 
-/** Steps after which what an algorithm sends comes again; 1: in every step. */
-static double period_of(const dsgd_planned_run *run)
-{
-    const dsgd_algorithm *const algorithm = run->config.algorithm;
-    if (algorithm->period == NULL)
-        return 1;
-    const long period = algorithm->period(run->config.params, run->config.workers);
-    return period < 1 ? 1 : fmin((double)period, MOST_PERIOD);
-}
-
 /** What an evaluation takes, from one more run like @p last that has some. */
 static dsgd_status probe_evaluation(const dsgd_experiment *experiment, size_t i, int numerics,
                                     const probe *last, kind *of, dsgd_error *error)
@@ -236,7 +226,7 @@ static dsgd_status probe_evaluation(const dsgd_experiment *experiment, size_t i,
 static dsgd_status probe_kind(const dsgd_experiment *experiment, size_t i, int numerics,
                               double most_steps, kind *of, dsgd_error *error)
 {
-    const double period = period_of(&experiment->runs[i]);
+    const double period = fmin((double)dsgd_period(&experiment->runs[i].config), MOST_PERIOD);
     double steps = fmin(period * ceil(FEWEST_STEPS / period), most_steps);
     probe before = {.steps = 0};
     probe last = {.steps = 0};

@@ -32,8 +32,6 @@ static dsgd_answer declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
         return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED,
                                 "it repeats itself after %ld steps, too many to be counted",
                                 d->period);
-    if (d->period < 1)
-        d->period = 1;
     return DSGD_ANSWER_YES;
 }
 

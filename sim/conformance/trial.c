@@ -248,8 +248,7 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
                               .partial_collective = dsgd_partial_collective_of(&c->exchange)};
     declared->traffic = true;
     declared->per_step = c->algorithm->traffic(c->params, &scale);
-    if (c->algorithm->period != NULL)
-        declared->period = c->algorithm->period(c->params, c->workers);
+    declared->period = dsgd_period(c);
     free(bytes);
     return DSGD_OK;
 }
