@@ -11,7 +11,7 @@
 
 /**
  * A CSV file in memory: a header, and rows with the same number of fields. Below the header, blank
- * lines and those that begin with # are no rows.
+ * lines and lines that begin with # are no rows.
  */
 typedef struct dsgd_csv {
     char *path, *text;

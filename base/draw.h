@@ -56,14 +56,14 @@ uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i);
 uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image);
 
 /**
- * Many images under the same permutations: those of dsgd_draw_permuted(), whose rounds it keeps,
- * for a few look-ups each. Not for two threads at once.
+ * Many images under the same permutations as dsgd_draw_permuted(), by a few look-ups each in rounds
+ * that it keeps. Not for two threads at once.
  */
 typedef struct dsgd_permuter dsgd_permuter;
 
 /** For permutations of [0, n) at @p at, but at any step. */
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
-/** images[n] <- those of first, first + 1, ... at @p step. */
+/** images[n] <- the images of first, first + 1, ... at @p step. */
 void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
                           uint32_t *images);
 void dsgd_permuter_free(dsgd_permuter *permuter);

@@ -63,7 +63,7 @@ dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
  */
 bool dsgd_is_file_name(const char *text);
 
-/** Bytes of the character of UTF-8 at @p text, of which @p n are left; 0: there is none. */
+/** Bytes of the character of UTF-8 at @p text[n]; 0: there is none. */
 size_t dsgd_utf8_length(const char *text, size_t n);
 
 /**

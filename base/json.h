@@ -34,7 +34,7 @@ void dsgd_memory_free(dsgd_memory *memory);
 /**
  * Fills @p params from an object as dsgd_json_options() writes it; missing options get their
  * defaults. Refuses unknown options, other types and values out of limits. Texts point into @p
- * object, lists into @p memory. Of lists only those of numbers are read.
+ * object, lists into @p memory. The only lists that it reads are lists of numbers.
  */
 dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
                            dsgd_memory *memory, dsgd_error *error);

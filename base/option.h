@@ -57,7 +57,7 @@ typedef struct dsgd_records {
 struct dsgd_about;
 
 /**
- * An entry of a registry, with its options. Its reader owns params, except those of a default.
+ * An entry of a registry, with its options. Its reader owns params, but not params of a default.
  */
 typedef struct dsgd_pick {
     const struct dsgd_about *about; /* NULL where absent */

@@ -3,7 +3,7 @@
  * A codec: what a device computes of an encoding, y <- Q(x) of one piece, Q in numbers. A user names
  * encodings (models/encodings/encoding.h), each of which has its codecs.
  *
- * Every Q is a pure function of its inputs and of its numbers, those of its draws included: the
+ * Every Q is a pure function of its inputs and of its numbers (the numbers of its draws, too): the
  * same at all devices and threads. Q(0) = 0, but for START. NaN passes.
  */
 #ifndef DSGD_MODELS_CODECS_CODEC_H

@@ -42,7 +42,7 @@ static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t ep
                        .step = (uint32_t)epoch};
 }
 
-/** Of a split. One worker has all samples in the order of those that are not split. */
+/** Of a split. One worker alone has all samples, in the order of data that is not split. */
 static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const uint32_t *const own = stream->split->samples + stream->split->begin[w];

@@ -1,6 +1,6 @@
 /**
  * @file open.c
- * Data sets by name: loaded, or taken from those that a process keeps for the ones it forks.
+ * Data sets by name: loaded, or taken from the few that a process keeps for its children.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -133,7 +133,7 @@ static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint
     }
 }
 
-/** weights[n] <- exp(logs) to a scale, so that the largest one of which something is left is 1. */
+/** weights[n] <- exp(logs), scaled: the largest weight of a class that is not used up is 1. */
 static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *weights)
 {
     double most = -INFINITY;

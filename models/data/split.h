@@ -15,7 +15,7 @@ struct dsgd_split {
     uint32_t n_workers, n_classes;
     uint32_t *begin; /* [n_workers + 1] */
     uint32_t *samples; /* [n]; worker w's are samples[begin[w]] to [begin[w + 1] - 1], ascending */
-    uint8_t *class_of; /* [n]; see dsgd_split_classes() */
+    uint8_t *class_of; /* [n]; see dsgd_split_new() */
 };
 
 /** Classes and their members, for the dealing of samples. */

@@ -115,7 +115,7 @@ __device__ uint64_t largest_bits(const real *x, size_t n)
     return found;
 }
 
-/** Of the codec's blocks, those that are this block's. */
+/** The codec's blocks that this block of threads computes. */
 __device__ void encode_blocks(const encoder &e)
 {
     const dsgd_codec *const codec = &e.op->codec;

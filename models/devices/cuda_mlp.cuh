@@ -3,7 +3,7 @@
  * Gradients of a network of linear layers in one launch: a block computes all of a replica, whose
  * activations and their grads lie in shared memory, so that only samples, parameters and gradient
  * pass through memory. Every sum has the order that multiply() gives it (parts_of()), so results
- * are the same bits as those of a launch per layer, which is what networks and batches take that do
+ * have the same bits as a launch per layer, which is what networks and batches take that do
  * not fit. Included by cuda.cu alone.
  */
 #ifndef DSGD_MODELS_DEVICES_CUDA_MLP_CUH
@@ -224,7 +224,7 @@ __device__ void add_part(const shared_product &p, const cell_of_product<PARTS> &
     }
 }
 
-/** PARTS: those of the product, if two adjacent numbers of B can be read at once; or 0. */
+/** PARTS: p.parts, if two adjacent numbers of B can be read at once; or 0. */
 template <uint32_t PARTS> __device__ void product_tiles(const shared_product &p)
 {
     const uint32_t n_parts = PARTS == 0 ? p.parts : PARTS;

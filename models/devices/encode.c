@@ -41,7 +41,7 @@ typedef struct selection {
     size_t ties;
 } selection;
 
-/** By radix: in each pass the digit of the count-th largest key, among those that agree so far. */
+/** By radix: in each pass the digit of the count-th largest key, among keys that agree so far. */
 static selection select_largest(const dsgd_codec *codec, const real *x, size_t n)
 {
     selection found = {0, (size_t)codec->count};

@@ -3,7 +3,7 @@
  * Encodings that a user can name: what is sent in place of a vector, and how many bytes that is.
  *
  * A piece of the workload has other elements than that of the reduced model: what an encoding keeps
- * of a piece is a share of its elements, and its bytes are those of the workload's piece. All
+ * of a piece is a share of its elements, and bytes are counted for the workload's piece. All
  * numbers of a workload are float32.
  */
 #ifndef DSGD_MODELS_ENCODINGS_ENCODING_H
@@ -105,7 +105,7 @@ dsgd_codec dsgd_matrix_codec(const dsgd_matrix_step *step, size_t n);
 dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
                              size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise);
 
-/** Bytes of a factor of a piece of so many bytes; those of the piece where it has no such rank. */
+/** Bytes of a factor of a piece of so many bytes; of the piece where it has no such rank. */
 double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns);
 
 #endif

@@ -11,7 +11,7 @@
  *   TOTAL(e, s, kernel, layer, n)
  *     the same for i in [0, n), for sums over samples: one call adds in the order of samples
  *   multiply(e, s, matmuls, n)
- *     n <= MOST_MATMULS matrix products, none of which reads another's result
+ *     n <= MOST_MATMULS matrix products; none reads another's result
  */
 #ifndef DSGD_MODELS_LAYERS_LAYERS_H
 #define DSGD_MODELS_LAYERS_LAYERS_H

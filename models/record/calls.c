@@ -408,7 +408,7 @@ static void code_nothing(record_calls *c, dsgd_call *call)
     (void)c, (void)call;
 }
 
-/** Whose a call is, and of which piece. */
+/** The worker and step of a call, and its piece. */
 static void code_place(record_calls *c, dsgd_call *call, bool same)
 {
     if (!same) {

@@ -52,7 +52,7 @@ typedef struct record_calls {
 
     /* What predicts the next bytes, equal in writer and reader. */
     size_t n_parts, n_places; /* pieces, and a model state as one more; with a worker each */
-    size_t n_hosts; /* workers, then servers, of whom an origin may be */
+    size_t n_hosts; /* workers, then servers: who makes calls */
     /* [n_places] names made by a worker in a piece, the latest first */
     uint64_t (*recent)[RECORD_RECENT];
     uint64_t *steps; /* [n_hosts] last step of each */

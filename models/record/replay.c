@@ -201,7 +201,7 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
     return status;
 }
 
-/** The data and the model, which must be those of the recorded run. */
+/** The data and the model, which must be as in the recorded run. */
 static dsgd_status build(replay *r, dsgd_error *error)
 {
     const record_problem *const p = &r->problem;

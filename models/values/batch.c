@@ -43,7 +43,7 @@ static void gather_operands(const dsgd_value_node *node)
     }
 }
 
-/** Draws those of all gradients. The mini-batches of neighbours are neighbours in the stream. */
+/** Draws the samples of all gradients. The mini-batches of neighbours are neighbours in the stream. */
 static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const dsgd_batch *b)
 {
     const dsgd_stream *const stream = &values->config.stream;

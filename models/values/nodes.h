@@ -7,7 +7,7 @@
 
 #include "models/values/store.h"
 
-/** A node of this kind and these numbers of inputs, outputs and samples, all of which are to be set. */
+/** A node of this kind and these numbers of inputs, outputs and samples; the caller sets them all. */
 dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node *header);
 static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
 {
@@ -48,7 +48,7 @@ static inline void dsgd_value_unref(dsgd_values *values, dsgd_value value)
 
 /** Reports dropped outputs to the executor and reuses the memory of dead nodes. Under the lock. */
 void dsgd_nodes_collect(dsgd_values *values);
-/** Frees all nodes, also those that are still referenced. */
+/** Frees all nodes, still referenced or not. */
 void dsgd_nodes_free(dsgd_values *values);
 
 #endif

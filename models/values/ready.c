@@ -1,7 +1,6 @@
 /**
  * @file ready.c
- * Ready nodes of one kind, by rank: a line where they come in order, and a heap of those that do
- * not.
+ * Ready nodes of one kind, by rank: a line where they come in order, and a heap of late ones.
  */
 #include "models/values/ready.h"
 

@@ -8,7 +8,7 @@
  *   lazy_graph.c  builds nodes (simplification, fusion) and submits them
  *   nodes.c       memory of nodes, common subexpressions, references
  *   executor.c    computes submitted nodes on its threads
- *   ready.c       those that are ready, in the order of submission
+ *   ready.c       ready nodes, in the order of submission
  *   buffers.c     memory of outputs
  *
  * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
@@ -21,7 +21,7 @@
  *                     fusable gradients
  *   output_refs[k]    references to output k                  nodes.c     dropped, if outputs are
  *                                                                         dropped one by one
- *   external_refs[k]  those of them that are handles          values.c    release recorded
+ *   external_refs[k]  how many of them are handles            values.c    release recorded
  *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
  *                     + 1 until it is dropped                             the node is done
  *   n_live            outputs with readers,                   executor.c  node's memory reused

@@ -134,7 +134,7 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 
 /**
  * Q(x) of one piece, with a second input @p z where the codec has one. Q(0) and codecs of a piece
- * without elements are zeros. Draws are those that @p codec names, so that equal codecs of equal
+ * without elements are zeros. Its draws are named by @p codec, so that equal codecs of equal
  * values are one value.
  */
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,

@@ -82,7 +82,7 @@ typedef struct dsgd_fill {
 } dsgd_fill;
 
 /**
- * Layers and a loss, the mean over the batch. Parameters lie in backward order, those of the last
+ * Layers and a loss, the mean over the batch. Parameters lie in backward order, the last
  * layer first: a prefix of the gradient is complete before the rest.
  */
 typedef struct dsgd_network {
