@@ -5,7 +5,6 @@
 #include "base/draw.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/philox.h"
 #include "base/status.h"
@@ -37,7 +36,7 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 
 enum { FEISTEL_ROUNDS = 4 };
 
-/** What a round of a Feistel network adds to one half, of which only the lowest bits count. */
+/** What a round of a Feistel network adds to one half, which takes the lowest bits alone. */
 static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 {
     at.index = round << 16 | other_half; /* a half is below 2^16 */
@@ -105,16 +104,13 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
 /** Permutations whose rounds are kept at the same time: workers are not all in the same epoch. */
 enum { KEPT = 4 };
 
-/** Set in a round's number that has been drawn, until all have. */
-static const uint32_t drawn = 1u << 31;
-
 /**
  * The rounds of one permutation. A round is a function of one half of the bits, and 2^half is about
  * the root of n: so a few hundred draws per permutation are all that it needs.
  */
 typedef struct kept_rounds {
     uint64_t step; /* + 1; 0: of none yet */
-    uint64_t n_images; /* asked for while not all numbers are drawn; UINT64_MAX: they are */
+    uint64_t n_images; /* asked for so far; from 2^half on `v` holds the rounds */
     uint32_t *v; /* [FEISTEL_ROUNDS][2^half] */
 } kept_rounds;
 
@@ -148,55 +144,16 @@ void dsgd_permuter_free(dsgd_permuter *permuter)
     free(permuter);
 }
 
-/** Number @p i of a permutation's rounds. */
-static uint32_t draw_number(const dsgd_permuter *p, uint32_t step, size_t i)
+/** Draws the rounds, once so many images are asked for that drawing each would take as long. */
+static void draw_rounds(const dsgd_permuter *p, dsgd_draw at, uint32_t *v)
 {
     const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
-    dsgd_draw at = p->at;
-    at.step = step;
-    return round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
-}
-
-/** The rounds at @p step, maybe in place of another step's. */
-static kept_rounds *rounds_at(dsgd_permuter *p, uint32_t step)
-{
-    kept_rounds *const kept = &p->kept[step % KEPT];
-    if (kept->step == (uint64_t)step + 1)
-        return kept;
-    kept->step = (uint64_t)step + 1;
-    kept->n_images = 0;
-    memset(kept->v, 0, numbers_of(p) * sizeof *kept->v);
-    return kept;
-}
-
-/** Draws what is missing, once so many images are asked for that most would be drawn anyway. */
-static void complete(const dsgd_permuter *p, kept_rounds *kept)
-{
     for (size_t i = 0; i < numbers_of(p); i++)
-        kept->v[i] = (kept->v[i] & drawn) != 0 ? kept->v[i] ^ drawn
-                                               : draw_number(p, (uint32_t)(kept->step - 1), i);
-    kept->n_images = UINT64_MAX;
+        v[i] = round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
 }
 
-/** feistel(), which draws what it needs. */
-static uint32_t drawing_feistel(const dsgd_permuter *p, const kept_rounds *kept, uint32_t i)
-{
-    const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
-    uint32_t left = i >> p->half;
-    uint32_t right = i & mask;
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
-        const size_t at = ((size_t)round << p->half) + right;
-        if ((kept->v[at] & drawn) == 0)
-            kept->v[at] = draw_number(p, (uint32_t)(kept->step - 1), at) | drawn;
-        const uint32_t next = left ^ (kept->v[at] ^ drawn);
-        left = right;
-        right = next;
-    }
-    return left << p->half | right;
-}
-
-/** feistel() of complete rounds: nothing but look-ups, so that those of many images overlap. */
-static inline uint32_t complete_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
+/** feistel() by look-ups alone, so that many images are under way at once. */
+static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
 {
     const size_t n = (size_t)1 << half;
     const uint32_t c = a ^ v[b];
@@ -206,9 +163,9 @@ static inline uint32_t complete_feistel(const uint32_t *v, int half, uint32_t a,
     return e << half | f;
 }
 
-/** The images of first, first + 1, ... under complete rounds. */
-static void complete_images(const dsgd_permuter *p, const uint32_t *v, uint32_t first, uint32_t n,
-                            uint32_t *images)
+/** The images of first, first + 1, ... by rounds that are drawn. */
+static void known_images(const dsgd_permuter *p, const uint32_t *v, uint32_t first, uint32_t n,
+                         uint32_t *images)
 {
     const int half = p->half;
     const uint32_t below = p->n;
@@ -218,9 +175,9 @@ static void complete_images(const dsgd_permuter *p, const uint32_t *v, uint32_t 
         const uint32_t right = first & mask;
         const uint32_t here = n - 1 <= mask - right ? n : mask - right + 1;
         for (uint32_t k = 0; k < here; k++) {
-            uint32_t image = complete_feistel(v, half, left, right + k);
+            uint32_t image = known_feistel(v, half, left, right + k);
             while (image >= below)
-                image = complete_feistel(v, half, image >> half, image & mask);
+                image = known_feistel(v, half, image >> half, image & mask);
             images[k] = image;
         }
         first += here;
@@ -235,18 +192,18 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
     const dsgd_permuter *const p = permuter;
     DSGD_ASSERT(first <= p->n && n <= p->n - first, "%u images from %u, but %u in all", n, first,
                 p->n);
-    kept_rounds *const kept = rounds_at(permuter, step);
-    if (kept->n_images != UINT64_MAX && (kept->n_images += n) >= 1ull << p->half)
-        complete(p, kept);
-    if (kept->n_images == UINT64_MAX) {
-        complete_images(p, kept->v, first, n, images);
-        return;
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t i = first + k;
-        do
-            i = drawing_feistel(p, kept, i);
-        while (i >= p->n);
-        images[k] = i;
-    }
+    kept_rounds *const kept = &permuter->kept[step % KEPT];
+    if (kept->step != (uint64_t)step + 1)
+        *kept = (kept_rounds){.step = (uint64_t)step + 1, .v = kept->v};
+    dsgd_draw at = p->at;
+    at.step = step;
+    const uint64_t before = kept->n_images;
+    kept->n_images += n;
+    if (before < 1ull << p->half && kept->n_images >= 1ull << p->half)
+        draw_rounds(p, at, kept->v);
+    if (kept->n_images >= 1ull << p->half)
+        known_images(p, kept->v, first, n, images);
+    else
+        for (uint32_t k = 0; k < n; k++)
+            images[k] = dsgd_draw_permuted(at, p->n, first + k);
 }
