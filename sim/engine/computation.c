@@ -50,7 +50,7 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     update->y->history[k].updates++;
     if (engine->values == NULL) {
         x->stamp = stamp;
-        x->wire = NULL;
+        x->encoded = NULL;
         return;
     }
     const dsgd_value moved = dsgd_values_update(
@@ -261,7 +261,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     dsgd_moved(w->engine);
     for (size_t k = 0; k < w->engine->n_pieces; k++) {
         g->piece[k].stamp = dsgd_local_steps(w, k);
-        g->piece[k].wire = NULL;
+        g->piece[k].encoded = NULL;
         g->history[k].taken = x->history[k].updates;
         g->history[k].age = g->history[k].age_max = 0;
     }

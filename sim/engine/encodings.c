@@ -1,6 +1,7 @@
 /**
  * @file encodings.c
- * Encoded vectors: the verbs that make them, how they travel, and what error feedback leaves.
+ * Encoded vectors: the verbs that make them, how they are sent and added, and what error feedback
+ * leaves.
  *
  * A worker's encoder is a part of its GPU that takes one piece at a time, first come, first served,
  * beside computation and exchanges: an exchange of a piece waits until it is encoded.
@@ -9,56 +10,57 @@
 
 /* --- on the wire ------------------------------------------------------------------------------ */
 
-static dsgd_wire *new_wire(dsgd_engine *engine)
+static dsgd_encoded *new_encoded(dsgd_engine *engine)
 {
-    dsgd_wire *const wire =
-        dsgd_run_alloc(engine, sizeof *wire + engine->n_pieces * sizeof wire->bytes[0]);
-    wire->next = engine->wires;
-    engine->wires = wire;
-    return wire;
+    dsgd_encoded *const encoded =
+        dsgd_run_alloc(engine, sizeof *encoded + engine->n_pieces * sizeof encoded->bytes[0]);
+    encoded->next = engine->all_encoded;
+    engine->all_encoded = encoded;
+    return encoded;
 }
 
 /** NULL where nothing is left out. */
-static const dsgd_wire *wire_of(dsgd_engine *engine, const dsgd_pick *encoding)
+static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_pick *encoding)
 {
-    const dsgd_wire *found = engine->wires;
+    const dsgd_encoded *found = engine->all_encoded;
     while (found != NULL &&
            (found->encoding.about != encoding->about || found->encoding.params != encoding->params))
         found = found->next;
     if (found != NULL || dsgd_encoding_is_none(encoding))
         return found;
-    dsgd_wire *const wire = new_wire(engine);
-    wire->encoding = *encoding;
-    wire->travel = dsgd_encoding_sum_of(encoding);
-    wire->decodes = !dsgd_encoding_kind_of(encoding)->sparse;
-    wire->adds_all = wire->decodes && wire->travel == DSGD_SUM_REENCODED; /* else as it decodes */
+    dsgd_encoded *const encoded = new_encoded(engine);
+    encoded->encoding = *encoding;
+    encoded->sum = dsgd_encoding_sum_of(encoding);
+    encoded->decodes = !dsgd_encoding_kind_of(encoding)->sparse;
+    encoded->adds_all =
+        encoded->decodes && encoded->sum == DSGD_SUM_REENCODED; /* else as it decodes */
     for (size_t k = 0; k < engine->n_pieces; k++)
-        wire->bytes[k] = dsgd_encoding_bytes(encoding, engine->piece_bytes[k]);
-    return wire;
+        encoded->bytes[k] = dsgd_encoding_bytes(encoding, engine->piece_bytes[k]);
+    return encoded;
 }
 
 /** Of factors. */
-static const dsgd_wire *wire_of_factor(dsgd_engine *engine, long rank, bool of_columns)
+static const dsgd_encoded *encoded_factor(dsgd_engine *engine, long rank, bool of_columns)
 {
-    const dsgd_wire *found = engine->wires;
+    const dsgd_encoded *found = engine->all_encoded;
     while (found != NULL && (found->encoding.about != NULL || found->rank != rank ||
                              found->of_columns != of_columns))
         found = found->next;
     if (found != NULL)
         return found;
-    dsgd_wire *const wire = new_wire(engine);
-    wire->rank = rank;
-    wire->of_columns = of_columns;
-    wire->travel = DSGD_SUM_DIRECT;
+    dsgd_encoded *const encoded = new_encoded(engine);
+    encoded->rank = rank;
+    encoded->of_columns = of_columns;
+    encoded->sum = DSGD_SUM_DIRECT;
     for (size_t k = 0; k < engine->n_pieces; k++)
-        wire->bytes[k] = dsgd_factor_bytes(engine->piece_bytes[k], rank, of_columns);
-    return wire;
+        encoded->bytes[k] = dsgd_factor_bytes(engine->piece_bytes[k], rank, of_columns);
+    return encoded;
 }
 
-const dsgd_wire *dsgd_wire_of_exchange(dsgd_engine *engine)
+const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
 {
     const dsgd_pick *const encoding = &engine->config->exchange.encoding;
-    return encoding->about == NULL ? NULL : wire_of(engine, encoding);
+    return encoding->about == NULL ? NULL : encoded_by(engine, encoding);
 }
 
 /** When the encoder has read or written piece @p k, which it is given now. */
@@ -101,8 +103,8 @@ static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value x, double b, 
 }
 
 /** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), of the vector that has e. */
-static dsgd_value encoded(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of, size_t k,
-                          uint32_t call, dsgd_value x)
+static dsgd_value encoded_value(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of,
+                                size_t k, uint32_t call, dsgd_value x)
 {
     dsgd_values *const values = w->engine->values;
     const dsgd_encoding_at at = at_of(w, k, call);
@@ -121,19 +123,19 @@ static dsgd_value encoded(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector
 dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
                               uint32_t call)
 {
-    const dsgd_wire *const wire = dsgd_wire_of_exchange(w->engine);
-    const double encoded_s = wire == NULL ? 0 : pass_encoder(w, k);
-    piece.value = encoded(w, &w->engine->config->exchange.encoding, x, k, call, piece.value);
-    piece.wire = wire;
+    const dsgd_encoded *const encoded = dsgd_encoded_exchange(w->engine);
+    const double encoded_s = encoded == NULL ? 0 : pass_encoder(w, k);
+    piece.value = encoded_value(w, &w->engine->config->exchange.encoding, x, k, call, piece.value);
+    piece.encoded = encoded;
     piece.encoded_s = encoded_s;
     return piece;
 }
 
-dsgd_value dsgd_wire_encode_sum(dsgd_engine *engine, const dsgd_wire *wire, dsgd_origin where,
-                                size_t k, uint64_t number, dsgd_value sum)
+dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsgd_origin where,
+                           size_t k, uint64_t number, dsgd_value sum)
 {
     static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
-    if (wire == NULL || wire->travel != DSGD_SUM_REENCODED || engine->values == NULL)
+    if (encoded == NULL || encoded->sum != DSGD_SUM_REENCODED || engine->values == NULL)
         return sum;
     const dsgd_encoding_at at = {.where = where,
                                  .piece = k,
@@ -142,7 +144,7 @@ dsgd_value dsgd_wire_encode_sum(dsgd_engine *engine, const dsgd_wire *wire, dsgd
                                  .worker = UINT32_MAX,
                                  .step = (uint32_t)number,
                                  .call = of_sums};
-    const dsgd_value again = dsgd_encoding_apply(&wire->encoding, engine->values, &at, sum);
+    const dsgd_value again = dsgd_encoding_apply(&encoded->encoding, engine->values, &at, sum);
     dsgd_value_release(engine->values, sum);
     return again;
 }
@@ -164,10 +166,10 @@ static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, 
 static void encode_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     const dsgd_pick *const encoding = &update->encoding;
-    set_piece(update, k, x, encoded(w, encoding, update->x, k, update->call, x->value));
-    if (update->wire == NULL)
+    set_piece(update, k, x, encoded_value(w, encoding, update->x, k, update->call, x->value));
+    if (update->encoded == NULL)
         return;
-    update->y->piece[k].wire = update->wire;
+    update->y->piece[k].encoded = update->encoded;
     update->y->piece[k].encoded_s = pass_encoder(w, k);
 }
 
@@ -177,7 +179,7 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pic
     dsgd_set_when_ready(w, (dsgd_update){.apply = encode_piece,
                                          .y = q,
                                          .x = x,
-                                         .wire = wire_of(w->engine, encoding),
+                                         .encoded = encoded_by(w->engine, encoding),
                                          .encoding = *encoding,
                                          .call = w->encodings++});
 }
@@ -212,7 +214,7 @@ static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
 {
     dsgd_piece *const y = &update->y->piece[k];
     set_piece(update, k, x, matrix_value(w, update, k, x->value, y->value, x->value));
-    y->wire = update->wire;
+    y->encoded = update->encoded;
     y->encoded_s = pass_encoder(w, k);
 }
 
@@ -225,7 +227,7 @@ void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bo
                          .x = a,
                          .codec = transposed ? DSGD_CODEC_TRANSPOSED_TIMES : DSGD_CODEC_TIMES,
                          .rank = rank,
-                         .wire = wire_of_factor(w->engine, rank, transposed)});
+                         .encoded = encoded_factor(w->engine, rank, transposed)});
 }
 
 static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)

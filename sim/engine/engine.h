@@ -30,17 +30,17 @@ typedef struct dsgd_engine dsgd_engine;
 typedef struct dsgd_worker dsgd_worker;
 struct dsgd_job; /* exchange/channels.h */
 
-/** How the pieces of a vector travel that is not sent as it is; of the run, made once. */
-typedef struct dsgd_wire {
-    struct dsgd_wire *next;
+/** How the pieces of a vector are sent in an encoding; of the run, made once. */
+typedef struct dsgd_encoded {
+    struct dsgd_encoded *next;
     dsgd_pick encoding; /* about NULL: factors of low rank */
     long rank; /* of factors, ... */
     bool of_columns; /* ... of as many rows as the matrix has columns */
-    dsgd_encoding_sum travel;
+    dsgd_encoding_sum sum;
     bool decodes; /* a message has to be decoded, */
     bool adds_all; /* and all its numbers are added, not as many bytes as it has */
     double bytes[]; /* [n_pieces] */
-} dsgd_wire;
+} dsgd_encoded;
 
 /** A piece of a vector. */
 typedef struct dsgd_piece {
@@ -48,7 +48,7 @@ typedef struct dsgd_piece {
     /* Local steps that its owner had made when the value was made; -1: no value, zeros. */
     long stamp;
     double weight; /* of push-sum */
-    const dsgd_wire *wire; /* NULL: it is sent as it is */
+    const dsgd_encoded *encoded; /* NULL: it is sent as it is */
     double encoded_s; /* when the encoder is done with it */
 } dsgd_piece;
 
@@ -93,7 +93,7 @@ typedef struct dsgd_update {
     void (*apply)(dsgd_worker *w, const struct dsgd_update *update, size_t k, const dsgd_piece *x);
     dsgd_vector *y, *x;
     double a, b, divisor; /* of a linear combination */
-    const dsgd_wire *wire; /* of what is encoded; NULL: y is dense */
+    const dsgd_encoded *encoded; /* of what is encoded; NULL: y is dense */
     dsgd_pick encoding;
     uint32_t call; /* number of the encoding in the worker's step */
     dsgd_codec_kind codec; /* of low rank, like these: */
@@ -293,7 +293,7 @@ struct dsgd_engine {
     /* Defined in the file named, which alone reads and writes it. */
     struct dsgd_block *blocks; /* vectors.c */
     dsgd_vector *vectors; /* vectors.c: all of the run */
-    dsgd_wire *wires; /* encodings.c: all of the run */
+    dsgd_encoded *all_encoded; /* encodings.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_step_count *step_counts; /* step_times.c */
     struct dsgd_comms *comms; /* exchange/communicators.c */
@@ -512,27 +512,30 @@ void dsgd_vector_read(dsgd_vector *x, double *elements);
 /* --- encodings.c ------------------------------------------------------------------------------ */
 
 /** Bytes of a piece on the wire. */
-static inline double dsgd_wire_bytes(const dsgd_engine *engine, const dsgd_wire *wire, size_t k)
+static inline double dsgd_encoded_bytes(const dsgd_engine *engine, const dsgd_encoded *encoded,
+                                        size_t k)
 {
-    return wire == NULL ? engine->piece_bytes[k] : wire->bytes[k];
+    return encoded == NULL ? engine->piece_bytes[k] : encoded->bytes[k];
 }
 
 /** Bytes that are reduced where a received piece is added. */
-static inline double dsgd_wire_added(const dsgd_engine *engine, const dsgd_wire *wire, size_t k)
+static inline double dsgd_encoded_added(const dsgd_engine *engine, const dsgd_encoded *encoded,
+                                        size_t k)
 {
-    return wire == NULL || wire->adds_all ? engine->piece_bytes[k] : wire->bytes[k];
+    return encoded == NULL || encoded->adds_all ? engine->piece_bytes[k] : encoded->bytes[k];
 }
 
 /** Seconds of decoding it. */
-static inline double dsgd_wire_decoding_s(const dsgd_engine *engine, const dsgd_wire *wire,
-                                          size_t k)
+static inline double dsgd_decoding_s(const dsgd_engine *engine, const dsgd_encoded *encoded,
+                                     size_t k)
 {
-    return wire == NULL || !wire->decodes ? 0
-                                          : engine->piece_bytes[k] * engine->encoding_s_per_byte;
+    return encoded == NULL || !encoded->decodes
+               ? 0
+               : engine->piece_bytes[k] * engine->encoding_s_per_byte;
 }
 
 /** Of `exchange: encoding`; NULL: vectors are sent as they are. */
-const dsgd_wire *dsgd_wire_of_exchange(dsgd_engine *engine);
+const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine);
 
 /**
  * What is sent of piece @p k of x under `exchange: encoding`, with what feedback has left of x. The
@@ -542,8 +545,8 @@ dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_pie
                               uint32_t call);
 
 /** A sum of encoded pieces, encoded once more: alike at all workers. Releases @p sum. */
-dsgd_value dsgd_wire_encode_sum(dsgd_engine *engine, const dsgd_wire *wire, dsgd_origin where,
-                                size_t k, uint64_t number, dsgd_value sum);
+dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsgd_origin where,
+                           size_t k, uint64_t number, dsgd_value sum);
 
 /* --- accounting.c: time, messages and staleness ----------------------------------------------- */
 

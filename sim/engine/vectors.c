@@ -38,7 +38,7 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
     dsgd_value_release(engine->values, piece->value);
     piece->value = value;
     piece->stamp = stamp;
-    piece->wire = NULL;
+    piece->encoded = NULL;
 }
 
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
@@ -186,7 +186,7 @@ static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
     (void)w;
     dsgd_vector_set(update->y, k, dsgd_value_retain(x->value), x->stamp);
     y->weight = x->weight;
-    y->wire = x->wire;
+    y->encoded = x->encoded;
     y->encoded_s = x->encoded_s;
     update->y->history[k] = update->x->history[k];
 }

@@ -174,9 +174,9 @@ static double staging_s(const dsgd_vector *x, double bytes)
 double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd_piece *sent,
                       double since_s)
 {
-    const double copy_s = staging_s(x, dsgd_wire_bytes(w->engine, sent->wire, k));
+    const double copy_s = staging_s(x, dsgd_encoded_bytes(w->engine, sent->encoded, k));
     const dsgd_computation *const computation = &w->computation;
-    if (sent->wire != NULL && sent->encoded_s > since_s)
+    if (sent->encoded != NULL && sent->encoded_s > since_s)
         since_s = sent->encoded_s;
     if (copy_s <= 0)
         return since_s;
@@ -236,7 +236,7 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
     request->in = in;
     request->arguments = arguments;
     request->since_s = dsgd_now_s();
-    if (dsgd_wire_of_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself) {
+    if (dsgd_encoded_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself) {
         request->sent = dsgd_run_alloc(w->engine, w->engine->n_pieces * sizeof *request->sent);
         request->call = w->encodings++;
     }
@@ -254,7 +254,7 @@ static void set_out(dsgd_request *request, dsgd_vector *out)
 static void encode_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const dsgd_piece piece = request->in->piece[k];
-    if (piece.wire == NULL) {
+    if (piece.encoded == NULL) {
         request->sent[k] = dsgd_piece_encoded(w, request->in, k, piece, request->call);
         return;
     }
@@ -406,14 +406,14 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
 {
     dsgd_message *const message = dsgd_run_alloc(w->engine, sizeof *message);
     dsgd_value_retain(content.value);
-    *message =
-        (dsgd_message){.from = w->node.rank,
-                       .channel = channel,
-                       .host = w->host,
-                       .bytes = content.stamp < 0 ? 0 : dsgd_wire_bytes(w->engine, content.wire, k),
-                       .piece = k,
-                       .content = content,
-                       .sent_s = dsgd_now_s()};
+    *message = (dsgd_message){
+        .from = w->node.rank,
+        .channel = channel,
+        .host = w->host,
+        .bytes = content.stamp < 0 ? 0 : dsgd_encoded_bytes(w->engine, content.encoded, k),
+        .piece = k,
+        .content = content,
+        .sent_s = dsgd_now_s()};
     return message;
 }
 

@@ -200,8 +200,8 @@ static inline double dsgd_message_cost_s(const dsgd_worker *w, double reduced_by
 static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *piece, size_t k,
                                        double passes)
 {
-    return dsgd_received_cost_s(w, passes * dsgd_wire_added(w->engine, piece->wire, k),
-                                dsgd_wire_decoding_s(w->engine, piece->wire, k));
+    return dsgd_received_cost_s(w, passes * dsgd_encoded_added(w->engine, piece->encoded, k),
+                                dsgd_decoding_s(w->engine, piece->encoded, k));
 }
 
 /** Sleeps it; 0: does not. */

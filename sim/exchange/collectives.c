@@ -94,14 +94,15 @@ static bool is_alone(const dsgd_comm *comm)
 
 /* --- of vectors --------------------------------------------------------------------------------- */
 
-static dsgd_call call_of(const dsgd_worker *w, const collective *c, size_t k, const dsgd_wire *wire)
+static dsgd_call call_of(const dsgd_worker *w, const collective *c, size_t k,
+                         const dsgd_encoded *encoded)
 {
     return (dsgd_call){.part = c->part,
                        .root = c->root,
                        .piece = k,
-                       .bytes = dsgd_wire_bytes(w->engine, wire, k),
+                       .bytes = dsgd_encoded_bytes(w->engine, encoded, k),
                        .divisor = c->divisor,
-                       .wire = wire};
+                       .encoded = encoded};
 }
 
 /** Contributes in[k] as it is now, if there is one. */
@@ -111,8 +112,9 @@ static void begin_collective(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_vector *const pieces = request->in != NULL ? request->in : request->out;
     w->collectives += k == pieces->first;
     const dsgd_piece *const mine = request->in != NULL ? dsgd_exchange_sent(request, k) : NULL;
-    const dsgd_wire *const wire = mine != NULL ? mine->wire : dsgd_wire_of_exchange(w->engine);
-    collective_job *const job = new_collective_job(w, c->comm, call_of(w, c, k, wire));
+    const dsgd_encoded *const encoded =
+        mine != NULL ? mine->encoded : dsgd_encoded_exchange(w->engine);
+    collective_job *const job = new_collective_job(w, c->comm, call_of(w, c, k, encoded));
     if (mine != NULL) {
         const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
         dsgd_reduction_sample(w, job->reduction, contribution);

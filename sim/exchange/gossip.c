@@ -75,7 +75,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
 {
     dsgd_worker *const w = channel->worker;
     const size_t k = job->job.piece;
-    const double bytes = dsgd_wire_bytes(w->engine, job->mine.wire, k);
+    const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
         dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
@@ -156,14 +156,14 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
     dsgd_exchanges_otherwise(w, false);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
-    *job =
-        (gossip_job){.job = {.step = step_gossip, .piece = k},
-                     .mine = *dsgd_exchange_sent(request, k),
-                     .keep = n->keep,
-                     .gives = request->sent != NULL && x->piece[k].wire == NULL ? 1 - n->keep : 0,
-                     .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
-                     .n_to = n->n_to,
-                     .n_from = n->n_from};
+    *job = (gossip_job){.job = {.step = step_gossip, .piece = k},
+                        .mine = *dsgd_exchange_sent(request, k),
+                        .keep = n->keep,
+                        .gives =
+                            request->sent != NULL && x->piece[k].encoded == NULL ? 1 - n->keep : 0,
+                        .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
+                        .n_to = n->n_to,
+                        .n_from = n->n_from};
     dsgd_value_retain(job->mine.value);
     state->node[w->node.rank].last = x->whole;
     x->piece[k].weight = n->keep * job->mine.weight;

@@ -265,11 +265,11 @@ static letter_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
     dsgd_piece_wait(x, k);
     dsgd_observe_sends(w, &x->piece[k], sending);
     letter_job part = {.job.piece = k, .mine = x->piece[k]};
-    if (!dsgd_is_server(w) && dsgd_wire_of_exchange(engine) != NULL && x->piece[k].wire == NULL)
+    if (!dsgd_is_server(w) && dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL)
         part.mine = dsgd_piece_encoded(w, x, k, x->piece[k], call);
     else
         dsgd_value_retain(part.mine.value);
-    part.bytes = dsgd_wire_bytes(engine, part.mine.wire, k);
+    part.bytes = dsgd_encoded_bytes(engine, part.mine.encoded, k);
     part.job.not_before_s = dsgd_is_server(w) ? 0 : dsgd_stage_out(w, x, k, &part.mine, since_s);
     return part;
 }

@@ -56,7 +56,8 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
     const bool fetch = job->wanted.kind == FETCH;
-    const double bytes = fetch ? 0 : dsgd_wire_bytes(w->engine, job->mine.wire, any_job->piece);
+    const double bytes =
+        fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_message *const question =
         dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
@@ -202,7 +203,7 @@ static void require_piece(const dsgd_worker *w, const dsgd_message *question, co
 
 static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
 {
-    const double bytes = dsgd_wire_bytes(w->engine, reply->content.wire, reply->piece);
+    const double bytes = dsgd_encoded_bytes(w->engine, reply->content.encoded, reply->piece);
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
@@ -217,7 +218,7 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
 static dsgd_message *new_reply(dsgd_worker *w, const dsgd_message *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
-    if (dsgd_wire_of_exchange(w->engine) == NULL || x->piece[k].wire != NULL)
+    if (dsgd_encoded_exchange(w->engine) == NULL || x->piece[k].encoded != NULL)
         return dsgd_message_new(w, question->channel, k, x->piece[k]);
     const dsgd_piece sent = dsgd_piece_encoded(w, x, k, x->piece[k], w->encodings++);
     dsgd_message *const reply = dsgd_message_new(w, question->channel, k, sent);

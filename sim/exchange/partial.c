@@ -55,7 +55,7 @@ typedef struct partial_job {
 /** What is sent of the buffer, as it is or by `exchange: encoding`. The caller owns its value. */
 static dsgd_piece sample_of(dsgd_worker *w, size_t k, const dsgd_piece *buffer)
 {
-    if (dsgd_wire_of_exchange(w->engine) != NULL)
+    if (dsgd_encoded_exchange(w->engine) != NULL)
         return dsgd_piece_encoded(w, w->model, k, *buffer, w->encodings++);
     return (dsgd_piece){
         .value = dsgd_value_retain(buffer->value), .stamp = buffer->stamp, .weight = 1};
@@ -68,7 +68,7 @@ static void drain(dsgd_worker *w, size_t k, dsgd_piece *buffer, dsgd_piece sampl
     const double weights[2] = {1, -1};
     const dsgd_value rest =
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights, 1);
-    dsgd_piece_set(w->engine, buffer, rest, sample.wire == NULL ? -1 : sample.stamp);
+    dsgd_piece_set(w->engine, buffer, rest, sample.encoded == NULL ? -1 : sample.stamp);
 }
 
 /** Joins the reduction of this version's group, and samples the send buffer. */
@@ -86,9 +86,9 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     job->fresh = piece->published == job->version;
     const dsgd_piece sample = sample_of(w, k, &piece->buffer);
     const dsgd_call call = {.piece = k,
-                            .bytes = dsgd_wire_bytes(engine, sample.wire, k),
+                            .bytes = dsgd_encoded_bytes(engine, sample.encoded, k),
                             .divisor = 1,
-                            .wire = sample.wire};
+                            .encoded = sample.encoded};
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader, call);
     dsgd_reduction_sample(w, job->reduction, sample);
     if (spec->draining)

@@ -234,42 +234,44 @@ dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double by
     return plan;
 }
 
-/** How an encoded piece travels. */
-typedef struct load {
+/** An encoded piece, to be added. */
+typedef struct encoded_piece {
     double bytes, whole; /* on the wire, and of its numbers */
-    dsgd_encoding_sum travel;
-    bool decodes, adds_all; /* as in dsgd_wire */
-} load;
+    dsgd_encoding_sum sum;
+    bool decodes, adds_all; /* as in dsgd_encoded */
+} encoded_piece;
 
 /**
  * The same of encoded vectors. An allreduce of what differs among workers is an allgather of all,
  * unless the sum itself takes no more: 2 (n - 1) / n of its bytes against n - 1 encoded ones.
  */
-static dsgd_plan plan_of_load(dsgd_collective setting, dsgd_part part, int n, const load *l)
+static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
+                                 const encoded_piece *e)
 {
-    const bool gathers = part == DSGD_ALLREDUCE && l->travel == DSGD_SUM_GATHERED;
-    if (gathers && n * l->bytes >= 2 * l->whole)
-        return dsgd_plan_of(setting, part, n, l->whole);
-    const double bytes = gathers ? n * l->bytes : l->bytes;
+    const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
+    if (gathers && n * e->bytes >= 2 * e->whole)
+        return dsgd_plan_of(setting, part, n, e->whole);
+    const double bytes = gathers ? n * e->bytes : e->bytes;
     dsgd_collective how = how_for(setting, n, bytes);
-    if (l->travel == DSGD_SUM_REENCODED) /* each number is added and encoded in one place */
+    if (e->sum == DSGD_SUM_REENCODED) /* each number is added and encoded in one place */
         how = how_in_shares(how, DSGD_REDUCE_SCATTER, n);
     dsgd_plan plan = dsgd_plan_of(how, gathers ? DSGD_ALLGATHER : part, n, bytes);
-    const double ratio = l->whole / l->bytes;
+    const double ratio = e->whole / e->bytes;
     plan.encoding =
-        (struct dsgd_plan_encoding){gathers, l->adds_all ? ratio : 1, l->decodes ? ratio : 0};
+        (struct dsgd_plan_encoding){gathers, e->adds_all ? ratio : 1, e->decodes ? ratio : 0};
     return plan;
 }
 
 dsgd_plan dsgd_plan_of_call(dsgd_collective setting, const dsgd_call *call, int n, double whole)
 {
-    const dsgd_wire *const wire = call->wire;
+    const dsgd_encoded *const encoded = call->encoded;
     dsgd_plan plan;
-    if (wire == NULL) {
+    if (encoded == NULL) {
         plan = dsgd_plan_of(setting, call->part, n, call->bytes);
     } else {
-        const load l = {call->bytes, whole, wire->travel, wire->decodes, wire->adds_all};
-        plan = plan_of_load(setting, call->part, n, &l);
+        const encoded_piece e = {call->bytes, whole, encoded->sum, encoded->decodes,
+                                 encoded->adds_all};
+        plan = plan_of_encoded(setting, call->part, n, &e);
     }
     plan.root = call->root;
     return plan;
@@ -323,10 +325,11 @@ static dsgd_traffic traffic_of(const dsgd_scale *scale, int setting, dsgd_part p
 }
 
 /** One allreduce of encoded pieces among all workers, per worker. */
-static dsgd_traffic load_traffic(const dsgd_scale *scale, const load *l)
+static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const encoded_piece *e)
 {
     const int n = scale->n_workers;
-    const dsgd_plan plan = plan_of_load((dsgd_collective)scale->collective, DSGD_ALLREDUCE, n, l);
+    const dsgd_plan plan =
+        plan_of_encoded((dsgd_collective)scale->collective, DSGD_ALLREDUCE, n, e);
     const dsgd_traffic sum = plan.part == DSGD_ALLREDUCE
                                  ? allreduce_of_piece(plan.how, n, plan.bytes)
                                  : part_of_piece(plan.how, plan.part, n, plan.bytes);
@@ -338,9 +341,9 @@ dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
         const double whole = dsgd_scale_piece(scale, k);
-        const load l = {dsgd_encoding_bytes(encoding, whole), whole, dsgd_encoding_sum_of(encoding),
-                        true};
-        sum = dsgd_traffic_sum(sum, load_traffic(scale, &l));
+        const encoded_piece e = {dsgd_encoding_bytes(encoding, whole), whole,
+                                 dsgd_encoding_sum_of(encoding), true};
+        sum = dsgd_traffic_sum(sum, encoded_traffic(scale, &e));
     }
     return sum;
 }
@@ -350,9 +353,9 @@ dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_col
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
         const double whole = dsgd_scale_piece(scale, k);
-        const load l = {dsgd_factor_bytes(whole, rank, of_columns), whole, DSGD_SUM_DIRECT,
-                        false};
-        sum = dsgd_traffic_sum(sum, load_traffic(scale, &l));
+        const encoded_piece e = {dsgd_factor_bytes(whole, rank, of_columns), whole, DSGD_SUM_DIRECT,
+                                 false};
+        sum = dsgd_traffic_sum(sum, encoded_traffic(scale, &e));
     }
     return sum;
 }

@@ -214,8 +214,8 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         }
         reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
                                              reduction->call.divisor);
-        reduction->sum = dsgd_wire_encode_sum(engine, reduction->call.wire, where, piece,
-                                              reduction->number, reduction->sum);
+        reduction->sum = dsgd_encode_sum(engine, reduction->call.encoded, where, piece,
+                                         reduction->number, reduction->sum);
         free(x);
         free(weights);
     }

@@ -32,7 +32,7 @@ typedef struct dsgd_call {
     int root; /* index of a member, of REDUCE and BROADCAST */
     size_t piece;
     double bytes, divisor;
-    const dsgd_wire *wire; /* of what is contributed; NULL: it is not encoded */
+    const dsgd_encoded *encoded; /* of what is contributed; NULL: it is not encoded */
 } dsgd_call;
 
 /** The members of a collective; their indices are in the order of ranks. */

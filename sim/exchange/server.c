@@ -77,7 +77,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const size_t k = any_job->piece;
     const bool push = job->kind == PUSH;
     const int server = server_of(engine, k);
-    const double bytes = push ? dsgd_wire_bytes(engine, job->mine.wire, k) : 0;
+    const double bytes = push ? dsgd_encoded_bytes(engine, job->mine.encoded, k) : 0;
     const double since_s = dsgd_now_s();
     dsgd_message *const message = new_question(channel, job);
     message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
@@ -101,7 +101,7 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     server_job *const job = (server_job *)any_job;
     const int server = server_of(w->engine, any_job->piece);
-    const double bytes = dsgd_wire_bytes(w->engine, job->mine.wire, any_job->piece);
+    const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_message *const message = new_question(channel, job);
     message->span = dsgd_observe_sent(w->engine, w->host, w->engine->n_workers + server, bytes);
     dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
@@ -129,7 +129,8 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
         dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
-        const bool encodes = dsgd_wire_of_exchange(w->engine) != NULL && u->piece[k].wire == NULL;
+        const bool encodes =
+            dsgd_encoded_exchange(w->engine) != NULL && u->piece[k].encoded == NULL;
         const dsgd_piece sent =
             encodes ? dsgd_piece_encoded(w, u, k, u->piece[k], call) : u->piece[k];
         dsgd_job *const job = &new_server_job(w, k, PUSH, sent)->job;
@@ -225,8 +226,9 @@ typedef struct answer_job {
 static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 {
     answer_job *const job = (answer_job *)any_job;
-    dsgd_send(job->to, job->message,
-              dsgd_wire_bytes(channel->worker->engine, job->message->content.wire, any_job->piece));
+    dsgd_send(
+        job->to, job->message,
+        dsgd_encoded_bytes(channel->worker->engine, job->message->content.encoded, any_job->piece));
     dsgd_run_free(job);
 }
 
@@ -244,8 +246,9 @@ static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_messa
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
     *job =
         (answer_job){{.run = run_answer, .piece = reply->piece, .verb = "dsgd_serve"}, to, reply};
-    reply->span = dsgd_observe_sent(engine, server->host, question->host,
-                                    dsgd_wire_bytes(engine, reply->content.wire, reply->piece));
+    reply->span =
+        dsgd_observe_sent(engine, server->host, question->host,
+                          dsgd_encoded_bytes(engine, reply->content.encoded, reply->piece));
     dsgd_channel_add(server, &job->job);
 }
 
