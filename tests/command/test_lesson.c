@@ -63,7 +63,7 @@ static void record(const char *algorithm, bool with_ledger)
     run.n_hosts = WORKERS + dsgd_n_servers(&config);
     ck_assert_int_eq(dsgd_data_open(&config.learning->data, config.seed, false, &points, NULL),
                      DSGD_OK);
-    run.bowl = dsgd_bowl_of(&points->train);
+    run.quadratic = dsgd_quadratic_of(&points->train);
     if (with_ledger)
         dsgd_lesson_apply(&run);
 }
@@ -193,9 +193,10 @@ START_TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
             double up[2] = {x[t][0], x[t][1]}, down[2] = {x[t][0], x[t][1]};
             up[k] += h;
             down[k] -= h;
-            x[t + 1][k] =
-                x[t][k] -
-                lr * (dsgd_bowl_at(&run.bowl, up) - dsgd_bowl_at(&run.bowl, down)) / (2 * h);
+            x[t + 1][k] = x[t][k] - lr *
+                                        (dsgd_quadratic_at(&run.quadratic, up) -
+                                         dsgd_quadratic_at(&run.quadratic, down)) /
+                                        (2 * h);
         }
     int n[WORKERS] = {0};
     for (size_t i = 0; i < run.ledger.n_entries; i++) {
@@ -326,14 +327,14 @@ END_TEST
 /* --- what is printed ---------------------------------------------------------------------------- */
 
 /** Every `x = (a, b), F = f` in a line, against the loss. */
-static int check_losses(const char *text, const dsgd_bowl *bowl)
+static int check_losses(const char *text, const dsgd_quadratic *quadratic)
 {
     int n = 0;
     for (const char *at = text; (at = strstr(at, "x = (")) != NULL; at++) {
         double x[2], F = 0;
         if (sscanf(at, "x = (%lf, %lf), F = %lf", &x[0], &x[1], &F) != 3)
             continue;
-        ck_assert_double_eq_tol(F, dsgd_bowl_at(bowl, x), 0.004 * fmax(1, sqrt(F)));
+        ck_assert_double_eq_tol(F, dsgd_quadratic_at(quadratic, x), 0.004 * fmax(1, sqrt(F)));
         n++;
     }
     return n;
@@ -359,7 +360,7 @@ START_TEST(every_algorithm_has_a_lesson_of_80_columns)
     ck_assert_ptr_nonnull(strstr(output, "\nworker 3   ("));
     ck_assert_ptr_nonnull(strstr(output, "\nmean x     ("));
     record("allreduce", true); /* for its loss */
-    ck_assert_int_ge(check_losses(output, &run.bowl), STEPS);
+    ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }
 END_TEST
 

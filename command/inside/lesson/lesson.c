@@ -96,7 +96,8 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algo
 enum { MOST_LEAD = 25 };
 
 /** The points, which have to be of one feature. */
-static dsgd_status read_bowl(const dsgd_run_config *config, dsgd_bowl *bowl, dsgd_error *error)
+static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic *quadratic,
+                                  dsgd_error *error)
 {
     dsgd_data *data = NULL;
     dsgd_status status = dsgd_data_open(&config->learning->data, config->seed, false, &data, error);
@@ -107,7 +108,7 @@ static dsgd_status read_bowl(const dsgd_run_config *config, dsgd_bowl *bowl, dsg
                            "explain: a line goes through points of one feature, not %u",
                            data->n_features);
     else
-        *bowl = dsgd_bowl_of(&data->train);
+        *quadratic = dsgd_quadratic_of(&data->train);
     dsgd_data_close(data);
     return status;
 }
@@ -186,7 +187,7 @@ dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options 
     dsgd_lesson_run run = {.n_workers = 0};
     status = check(planned, algorithm, error);
     if (status == DSGD_OK)
-        status = read_bowl(&planned->config, &run.bowl, error);
+        status = read_quadratic(&planned->config, &run.quadratic, error);
     if (status == DSGD_OK)
         status = simulate(planned, n_steps, &t, &run, error);
     if (status == DSGD_OK) {

@@ -15,12 +15,12 @@
 dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options *options,
                         dsgd_error *error);
 
-/** F(a, b) = mean over points (u, v) of (a u + b - v)^2 / 2: a bowl. */
-typedef struct dsgd_bowl {
+/** F(a, b) = mean over points (u, v) of (a u + b - v)^2 / 2: quadratic. */
+typedef struct dsgd_quadratic {
     uint32_t n_points;
     double uu, u, uv, v, vv; /* means of products */
     double minimum[2], least; /* where it is least, and how much that is */
-} dsgd_bowl;
+} dsgd_quadratic;
 
 /** A gradient in what a worker's local step takes, or a server adds. */
 typedef struct dsgd_application {
@@ -34,18 +34,18 @@ typedef struct dsgd_application {
 typedef struct dsgd_lesson_run {
     dsgd_view view;
     dsgd_ledger ledger;
-    dsgd_bowl bowl;
+    dsgd_quadratic quadratic;
     int n_workers, n_hosts; /* these with servers */
     size_t n_applications;
     dsgd_application *applications; /* [n_applications], in the order of entries */
 } dsgd_lesson_run;
 
-/** Fits the bowl to a data set of one feature. */
-dsgd_bowl dsgd_bowl_of(const dsgd_samples *points);
-double dsgd_bowl_at(const dsgd_bowl *bowl, const double *x);
+/** Fits the quadratic to a data set of one feature. */
+dsgd_quadratic dsgd_quadratic_of(const dsgd_samples *points);
+double dsgd_quadratic_at(const dsgd_quadratic *quadratic, const double *x);
 
 /** A point of the contour of height @p F, at an angle in radians. */
-void dsgd_bowl_contour(const dsgd_bowl *bowl, double F, double angle, double *x);
+void dsgd_quadratic_contour(const dsgd_quadratic *quadratic, double F, double angle, double *x);
 
 /** Fills the applications of a run whose timeline and ledger are complete. */
 void dsgd_lesson_apply(dsgd_lesson_run *run);

@@ -341,7 +341,8 @@ static void append_new_x(const teller *t, char **text, size_t value)
 {
     dsgd_append(text, "x = ");
     dsgd_lesson_append_x(text, t->run, value);
-    dsgd_append(text, ", F = %.3f", dsgd_bowl_at(&t->run->bowl, dsgd_lesson_x(t->run, value)));
+    dsgd_append(text, ", F = %.3f",
+                dsgd_quadratic_at(&t->run->quadratic, dsgd_lesson_x(t->run, value)));
 }
 
 static void tell_updated(teller *t, const dsgd_ledger_entry *e)

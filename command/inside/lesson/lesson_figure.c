@@ -26,13 +26,14 @@ static void write_line(FILE *stream, const char *kind, long number, const double
 static void write_contours(const dsgd_lesson_run *run, FILE *stream)
 {
     static const double pi = 3.14159265358979323846;
-    const double top = dsgd_bowl_at(&run->bowl, dsgd_lesson_x(run, 1)) - run->bowl.least;
+    const double top =
+        dsgd_quadratic_at(&run->quadratic, dsgd_lesson_x(run, 1)) - run->quadratic.least;
     for (int i = 1; i <= CONTOURS; i++)
         for (int k = 0; k <= POINTS; k++) {
             double x[2];
             const double part = 1.5 * i / CONTOURS; /* of the distance */
-            dsgd_bowl_contour(&run->bowl, run->bowl.least + part * part * top, 2 * pi * k / POINTS,
-                              x);
+            dsgd_quadratic_contour(&run->quadratic, run->quadratic.least + part * part * top,
+                                   2 * pi * k / POINTS, x);
             write_line(stream, "contour", i, x, x);
         }
 }
@@ -95,7 +96,7 @@ static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *samp
 void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)
 {
     fputs("kind,number,a,b,to_a,to_b\n", stream);
-    const double *const minimum = run->bowl.minimum;
+    const double *const minimum = run->quadratic.minimum;
     const double about[2] = {run->n_workers, run->view.straggler};
     write_line(stream, "minimum", 0, minimum, minimum);
     write_line(stream, "workers", 0, about, about);

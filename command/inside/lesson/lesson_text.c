@@ -108,17 +108,18 @@ static void print_events(const dsgd_lesson_run *run, FILE *stream)
 static void print_head(const dsgd_lesson_run *run, FILE *stream)
 {
     const dsgd_about *const about = run->view.run->algorithm.about;
-    const dsgd_bowl *const bowl = &run->bowl;
+    const dsgd_quadratic *const quadratic = &run->quadratic;
     char *text = dsgd_xprintf("%s: %s", about->name, about->summary);
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
     free(text);
-    text = dsgd_xprintf(
-        "%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
-        "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
-        "All begin at ",
-        run->n_workers, bowl->n_points, bowl->minimum[0], bowl->minimum[1], bowl->least);
+    text =
+        dsgd_xprintf("%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
+                     "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
+                     "All begin at ",
+                     run->n_workers, quadratic->n_points, quadratic->minimum[0],
+                     quadratic->minimum[1], quadratic->least);
     dsgd_lesson_append_x(&text, run, 1);
-    dsgd_append(&text, ", F = %.3f. ", dsgd_bowl_at(bowl, dsgd_lesson_x(run, 1)));
+    dsgd_append(&text, ", F = %.3f. ", dsgd_quadratic_at(quadratic, dsgd_lesson_x(run, 1)));
     dsgd_append(&text, "Gradient t of a worker is over its %ld points of step t. ",
                 run->view.run->learning.batch);
     const dsgd_optimizer by = dsgd_optimizer_resolved(&run->view.run->learning.optimizer);
@@ -185,7 +186,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         char *const name = dsgd_lesson_hosts(run, 1u << row->host);
         char *text = dsgd_xstrdup("");
         dsgd_lesson_append_x(&text, run, last_model(run, row->host));
-        fprintf(stream, "%-10s %-20s %7.3f", name, text, dsgd_bowl_at(&run->bowl, x));
+        fprintf(stream, "%-10s %-20s %7.3f", name, text, dsgd_quadratic_at(&run->quadratic, x));
         if (server)
             fprintf(stream, "%7s ", "");
         else
@@ -200,7 +201,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         free(text);
     }
     char *const text = dsgd_xprintf("(%.3f, %.3f)", mean[0], mean[1]);
-    fprintf(stream, "mean x     %-20s %7.3f\n", text, dsgd_bowl_at(&run->bowl, mean));
+    fprintf(stream, "mean x     %-20s %7.3f\n", text, dsgd_quadratic_at(&run->quadratic, mean));
     free(text);
 }
 

@@ -9,41 +9,40 @@
 
 /* --- the loss --------------------------------------------------------------------------------- */
 
-dsgd_bowl dsgd_bowl_of(const dsgd_samples *points)
+dsgd_quadratic dsgd_quadratic_of(const dsgd_samples *points)
 {
-    dsgd_bowl bowl = {.n_points = points->n};
+    dsgd_quadratic q = {.n_points = points->n};
     const double n = points->n;
     for (uint32_t i = 0; i < points->n; i++) {
         const double u = (double)points->x_real[i];
         const double v = (double)points->targets[i];
-        bowl.uu += u * u / n;
-        bowl.u += u / n;
-        bowl.uv += u * v / n;
-        bowl.v += v / n;
-        bowl.vv += v * v / n;
+        q.uu += u * u / n;
+        q.u += u / n;
+        q.uv += u * v / n;
+        q.v += v / n;
+        q.vv += v * v / n;
     }
-    const double determinant = bowl.uu - bowl.u * bowl.u;
-    bowl.minimum[0] = (bowl.uv - bowl.u * bowl.v) / determinant;
-    bowl.minimum[1] = bowl.v - bowl.minimum[0] * bowl.u;
-    bowl.least = dsgd_bowl_at(&bowl, bowl.minimum);
-    return bowl;
+    const double determinant = q.uu - q.u * q.u;
+    q.minimum[0] = (q.uv - q.u * q.v) / determinant;
+    q.minimum[1] = q.v - q.minimum[0] * q.u;
+    q.least = dsgd_quadratic_at(&q, q.minimum);
+    return q;
 }
 
-double dsgd_bowl_at(const dsgd_bowl *bowl, const double *x)
+double dsgd_quadratic_at(const dsgd_quadratic *q, const double *x)
 {
     const double a = x[0], b = x[1];
-    return 0.5 * (a * a * bowl->uu + 2 * a * b * bowl->u + b * b - 2 * a * bowl->uv -
-                  2 * b * bowl->v + bowl->vv);
+    return 0.5 * (a * a * q->uu + 2 * a * b * q->u + b * b - 2 * a * q->uv - 2 * b * q->v + q->vv);
 }
 
 /** Around the minimum F = least + d' H d / 2; a direction's radius follows. */
-void dsgd_bowl_contour(const dsgd_bowl *bowl, double F, double angle, double *x)
+void dsgd_quadratic_contour(const dsgd_quadratic *q, double F, double angle, double *x)
 {
     const double c = cos(angle), s = sin(angle);
-    const double curvature = c * c * bowl->uu + 2 * c * s * bowl->u + s * s;
-    const double radius = sqrt(2 * fmax(0, F - bowl->least) / curvature);
-    x[0] = bowl->minimum[0] + radius * c;
-    x[1] = bowl->minimum[1] + radius * s;
+    const double curvature = c * c * q->uu + 2 * c * s * q->u + s * s;
+    const double radius = sqrt(2 * fmax(0, F - q->least) / curvature);
+    x[0] = q->minimum[0] + radius * c;
+    x[1] = q->minimum[1] + radius * s;
 }
 
 /* --- what a value consists of ----------------------------------------------------------------- */
