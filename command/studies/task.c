@@ -20,8 +20,8 @@
 #include "command/experiment/changes.h"
 #include "command/experiment/plugin.h"
 #include "command/runs/pool.h"
-#include "command/runs/prepare.h"
 #include "command/runs/results.h"
+#include "command/studies/study.h"
 
 /* --- the file --------------------------------------------------------------------------------- */
 
@@ -357,6 +357,27 @@ static dsgd_status tell_failure(const dsgd_pool_config *config, const dsgd_pool_
     return DSGD_ERUNS;
 }
 
+/** A task under way, as the state of a study. */
+typedef struct attempt {
+    const task *task;
+    const dsgd_pool_config *config;
+} attempt;
+
+static dsgd_status ask(void *state, dsgd_error *error)
+{
+    (void)error;
+    dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, ((const attempt *)state)->task->question);
+    dsgd_program_flush();
+    return DSGD_OK;
+}
+
+static dsgd_status judge_runs(void *state, const dsgd_pool_counts *done, dsgd_error *error)
+{
+    const attempt *const of = state;
+    return done->n_failed > 0 ? tell_failure(of->config, done, error)
+                              : judge_all(of->config->folder, of->task, error);
+}
+
 /** Runs the experiment in a folder that goes when it is judged. */
 static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
                             dsgd_error *error)
@@ -369,34 +390,10 @@ static dsgd_status run_task(const arguments *a, const dsgd_experiment *experimen
                                .limits = a->limits,
                                .numerics = a->numerics,
                                .progress = watched ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
-    dsgd_pool_counts done = {0};
-    dsgd_status status = dsgd_prepare_data(experiment, error);
-    if (status == DSGD_OK)
-        status = dsgd_prepare_device(experiment, false, &config.numerics, &config.gpus, error);
-    if (status != DSGD_OK)
-        return status;
-    char *const folder = dsgd_folder_new(NULL, error);
-    if (folder == NULL)
-        return DSGD_EIO;
-    config.folder = folder;
-    const dsgd_results_config where = {.folder = folder,
-                                       .experiment = experiment,
-                                       .command = config.command,
-                                       .plugins = &a->plugins,
-                                       .numerics = config.numerics};
-    status = dsgd_results_open(&where, error);
-    dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, t->question);
-    dsgd_program_flush();
-    if (status == DSGD_OK)
-        status = dsgd_pool_run(&config, &done, error);
-    if (status == DSGD_ERUNS) /* what it has done is not kept */
-        dsgd_fail(error, status, "interrupted");
-    if (status == DSGD_OK && done.n_failed > 0)
-        status = tell_failure(&config, &done, error);
-    if (status == DSGD_OK)
-        status = judge_all(folder, t, error);
-    dsgd_folder_remove(folder);
-    return status;
+    attempt of = {t, &config};
+    const dsgd_study study = {.state = &of, .plan = ask, .conclude = judge_runs};
+    const dsgd_status status = dsgd_study_prepare(&config, true, false, error);
+    return status == DSGD_OK ? dsgd_study_run(&study, &config, &a->plugins, error) : status;
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)

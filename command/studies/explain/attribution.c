@@ -16,34 +16,18 @@
 #include "command/runs/results.h"
 #include "command/runs/source.h"
 #include "command/studies/explain/counterfactuals.h"
+#include "command/studies/study.h"
 
 /** What is asked, of an open experiment. */
 typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
-    int numerics;
-    dsgd_device_survey gpus;
-    char *folder;
+    dsgd_pool_config config;
     bool *wanted; /* [n_unchanged] */
     bool is_second; /* round: the counterfactuals */
     dsgd_error failure; /* the first */
     dsgd_status failed;
 } attribution;
-
-/* --- a folder for the results ----------------------------------------------------------------- */
-
-static dsgd_status open_folder(attribution *a, dsgd_error *error)
-{
-    a->folder = dsgd_folder_new(NULL, error);
-    if (a->folder == NULL)
-        return DSGD_EIO;
-    const dsgd_results_config where = {.folder = a->folder,
-                                       .experiment = a->experiment,
-                                       .command = "dsgd explain",
-                                       .plugins = &a->options->plugins,
-                                       .numerics = a->numerics};
-    return dsgd_results_open(&where, error);
-}
 
 char *dsgd_facts_path(const char *folder, size_t i)
 {
@@ -58,7 +42,7 @@ static dsgd_status simulate(const void *of, size_t i, const dsgd_run_config *run
     const attribution *const a = of;
     if (i >= a->experiment->n_unchanged)
         return dsgd_simulate(run, result, error);
-    char *const path = dsgd_facts_path(a->folder, i);
+    char *const path = dsgd_facts_path(a->config.folder, i);
     const dsgd_status status = dsgd_facts_record(run, result, path, error);
     free(path);
     return status;
@@ -75,8 +59,8 @@ static void note_failure(attribution *a, dsgd_status status, const dsgd_error *w
 /** The counterfactuals of a run that are other than it. */
 static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
 {
-    char *const path = dsgd_facts_path(a->folder, i);
-    char *const status = dsgd_results_field(a->folder, i, "status");
+    char *const path = dsgd_facts_path(a->config.folder, i);
+    char *const status = dsgd_results_field(a->config.folder, i, "status");
     dsgd_facts facts = {0};
     dsgd_error why = {""};
     if (status != NULL && dsgd_status_has_results(status)) {
@@ -109,31 +93,11 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
     attribution *const a = of;
     *more = false;
     for (size_t i = 0; i < a->experiment->n_unchanged; i++)
-        *more = *more || (a->wanted[i] && dsgd_results_throughput(a->folder, i) > 0);
+        *more = *more || (a->wanted[i] && dsgd_results_throughput(a->config.folder, i) > 0);
     *more = *more && !a->is_second && a->options->format == DSGD_EXPLAIN_TEXT;
     a->is_second = true;
     *error = a->failure;
     return a->failed;
-}
-
-static dsgd_status run_all(attribution *a, dsgd_pool_counts *done, dsgd_error *error)
-{
-    dsgd_pool_config config = {.experiment = a->experiment,
-                               .folder = a->folder,
-                               .command = "dsgd explain",
-                               .jobs = a->options->jobs > 0 ? a->options->jobs : dsgd_cores(),
-                               .numerics = a->numerics,
-                               .gpus = a->gpus,
-                               .limits = a->options->limits,
-                               .simulate = simulate,
-                               .simulator = a};
-    const dsgd_rounds rounds = {a, choose, read_results};
-    bool *const chosen = dsgd_xcalloc(a->experiment->n_runs, sizeof *chosen);
-    dsgd_status status = dsgd_pool_run_rounds(&config, &rounds, chosen, done, error);
-    if (status == DSGD_ERUNS) /* its sentence is of results that are kept */
-        dsgd_fail(error, status, "interrupted; nothing is kept");
-    free(chosen);
-    return status;
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
@@ -170,20 +134,17 @@ static dsgd_status print_text(const attribution *a, const dsgd_explained *explai
     return dsgd_explained_print(explained, error);
 }
 
-static dsgd_status explain(attribution *a, dsgd_error *error)
+static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *error)
 {
-    dsgd_pool_counts done = {0};
-    dsgd_status status = open_folder(a, error);
-    const dsgd_explained explained = {a->experiment, a->folder, a->wanted};
-    if (status == DSGD_OK)
-        status = run_all(a, &done, error);
-    if (status == DSGD_OK)
-        status = a->options->format == DSGD_EXPLAIN_TEXT ? print_text(a, &explained, error)
-                                                         : write_map(a, &explained, error);
-    if (status == DSGD_OK && done.n_failed > 0)
-        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed", done.n_failed, done.n_runs);
-    dsgd_folder_remove(a->folder);
-    return status;
+    const attribution *const a = of;
+    const dsgd_explained explained = {a->experiment, a->config.folder, a->wanted};
+    const dsgd_status status = a->options->format == DSGD_EXPLAIN_TEXT
+                                   ? print_text(a, &explained, error)
+                                   : write_map(a, &explained, error);
+    return status == DSGD_OK && done->n_failed > 0
+               ? dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed", done->n_failed,
+                           done->n_runs)
+               : status;
 }
 
 /** A figure is of one run: the first, where none is named. */
@@ -202,19 +163,6 @@ static dsgd_status choose_runs(attribution *a, dsgd_error *error)
     return DSGD_OK;
 }
 
-static dsgd_status prepare(attribution *a, dsgd_error *error)
-{
-    dsgd_status status = choose_runs(a, error);
-    dsgd_prepare_left_out(a->experiment);
-    if (status == DSGD_OK && a->numerics != DSGD_NUMERICS_OFF)
-        status = dsgd_prepare_data(a->experiment, error);
-    if (status == DSGD_OK)
-        status = dsgd_prepare_device(a->experiment, false, &a->numerics, &a->gpus, error);
-    if (status == DSGD_OK)
-        status = dsgd_counterfactuals_add(a->experiment, a->numerics, error);
-    return status;
-}
-
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error)
 {
     const int numerics = options->numerics < 0 ? DSGD_NUMERICS_OFF : options->numerics;
@@ -223,10 +171,24 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     dsgd_status status = dsgd_source_open(&source, &experiment, error);
     if (status != DSGD_OK)
         return status;
-    attribution a = {.options = options, .experiment = &experiment, .numerics = numerics};
-    status = prepare(&a, error);
+    attribution a = {.options = options,
+                     .experiment = &experiment,
+                     .config = {.experiment = &experiment,
+                                .command = "dsgd explain",
+                                .jobs = options->jobs > 0 ? options->jobs : dsgd_cores(),
+                                .numerics = numerics,
+                                .limits = options->limits,
+                                .simulate = simulate,
+                                .simulator = &a}};
+    const dsgd_study study = {&a, NULL, choose, read_results, conclude};
+    status = choose_runs(&a, error);
+    dsgd_prepare_left_out(&experiment);
     if (status == DSGD_OK)
-        status = explain(&a, error);
+        status = dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error);
+    if (status == DSGD_OK)
+        status = dsgd_counterfactuals_add(&experiment, a.config.numerics, error);
+    if (status == DSGD_OK)
+        status = dsgd_study_run(&study, &a.config, &options->plugins, error);
     free(a.wanted);
     dsgd_experiment_close(&experiment);
     return status;

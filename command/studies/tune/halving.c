@@ -62,9 +62,8 @@ static void choose(const dsgd_tune *t, const dsgd_tune_contestant *c, bool *chos
         }
 }
 
-void dsgd_tune_choose(void *tune, bool *chosen)
+void dsgd_tune_choose(const dsgd_tune *t, bool *chosen)
 {
-    const dsgd_tune *const t = tune;
     for (size_t a = 0; a < t->n_contestants; a++)
         if (!t->contestants[a].is_over)
             choose(t, &t->contestants[a], chosen);
@@ -204,9 +203,8 @@ static void advance(dsgd_tune *t, dsgd_tune_contestant *c)
     free(scores);
 }
 
-dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error)
+dsgd_status dsgd_tune_advance(dsgd_tune *t, bool *more, dsgd_error *error)
 {
-    dsgd_tune *const t = tune;
     bool *const wanted = dsgd_xcalloc(t->experiment->n_runs, sizeof *wanted);
     dsgd_status status = dsgd_tune_read(t, error);
     dsgd_tune_choose(t, wanted);

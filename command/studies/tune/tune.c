@@ -13,10 +13,9 @@
 #include "command/console/table.h"
 #include "command/experiment/edit.h"
 #include "command/experiment/plugin.h"
-#include "command/runs/exchanges.h"
 #include "command/runs/prepare.h"
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
+#include "command/studies/study.h"
 
 typedef struct arguments {
     dsgd_operands file;
@@ -179,32 +178,42 @@ static void print_end(const arguments *a, const dsgd_tune *t, const dsgd_experim
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static dsgd_status run_rungs(const arguments *a, dsgd_tune *t, const dsgd_experiment *plain,
-                             dsgd_pool_config *config, dsgd_error *error)
+/** A tuning under way, as the state of a study. */
+typedef struct tuning {
+    const arguments *arguments;
+    dsgd_tune *tune;
+    const dsgd_experiment *plain;
+    const char *command;
+} tuning;
+
+static dsgd_status print_plan(void *state, dsgd_error *error)
 {
-    const dsgd_results_config where = {.folder = t->folder,
-                                       .experiment = t->experiment,
-                                       .command = config->command,
-                                       .plugins = &a->plugins,
-                                       .numerics = config->numerics,
-                                       .force = a->force};
-    const dsgd_rounds rounds = {t, dsgd_tune_choose, dsgd_tune_advance};
-    bool *const chosen = dsgd_xcalloc(t->experiment->n_runs, sizeof *chosen);
-    dsgd_pool_counts done = {0};
-    dsgd_status status = dsgd_results_open(&where, error);
-    if (status == DSGD_OK) {
-        dsgd_tune_print_plan(t);
-        status = dsgd_pool_run_rounds(config, &rounds, chosen, &done, error);
-    }
+    (void)error;
+    dsgd_tune_print_plan(((const tuning *)state)->tune);
+    return DSGD_OK;
+}
+
+static void choose(void *state, bool *chosen)
+{
+    dsgd_tune_choose(((const tuning *)state)->tune, chosen);
+}
+
+static dsgd_status advance(void *state, bool *more, dsgd_error *error)
+{
+    return dsgd_tune_advance(((const tuning *)state)->tune, more, error);
+}
+
+static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
+{
+    (void)done; /* failed runs have ended it */
+    const tuning *const of = state;
+    dsgd_status status = dsgd_tune_write(of->tune, error);
     if (status == DSGD_OK)
-        status = dsgd_tune_write(t, error);
-    if (status == DSGD_OK)
-        status = write_tuned(a, t, plain, config->command, error);
+        status = write_tuned(of->arguments, of->tune, of->plain, of->command, error);
     if (status == DSGD_OK) {
-        dsgd_tune_print(t);
-        print_end(a, t, plain);
+        dsgd_tune_print(of->tune);
+        print_end(of->arguments, of->tune, of->plain);
     }
-    free(chosen);
     return status;
 }
 
@@ -246,11 +255,11 @@ static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experi
     if (status == DSGD_OK)
         status = dsgd_experiment_settle(&grid, a->numerics, error);
     if (status == DSGD_OK)
-        status = dsgd_prepare_data(&grid, error);
+        status = dsgd_study_prepare(&config, true, false, error);
+    tuning of = {a, t, plain, command};
+    const dsgd_study study = {&of, print_plan, choose, advance, conclude};
     if (status == DSGD_OK)
-        status = dsgd_prepare_device(&grid, false, &config.numerics, &config.gpus, error);
-    if (status == DSGD_OK)
-        status = run_rungs(a, t, plain, &config, error);
+        status = dsgd_study_run(&study, &config, &a->plugins, error);
     t->experiment = NULL;
     dsgd_experiment_close(&grid);
     return status;

@@ -151,9 +151,9 @@ size_t dsgd_tune_seeds(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t
 /** Sets the rungs of a contestant. */
 void dsgd_tune_begin(const dsgd_tune *t, dsgd_tune_contestant *c);
 
-/** For dsgd_pool_run_rounds(), with a dsgd_tune as its state. */
-void dsgd_tune_choose(void *tune, bool *chosen);
-dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
+/** Of a study: the runs of a round; after it, to the next rungs. */
+void dsgd_tune_choose(const dsgd_tune *t, bool *chosen);
+dsgd_status dsgd_tune_advance(dsgd_tune *t, bool *more, dsgd_error *error);
 
 /* --- record.c: all that was tried -------------------------------------------------------------- */
 

@@ -1,0 +1,64 @@
+/**
+ * @file study.c
+ * The frame of all studies: folder, rounds, conclusion.
+ */
+#include "command/studies/study.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "command/runs/prepare.h"
+#include "command/runs/results.h"
+
+dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explains,
+                               dsgd_error *error)
+{
+    const dsgd_status status = learn ? dsgd_prepare_data(config->experiment, error) : DSGD_OK;
+    return status != DSGD_OK ? status
+                             : dsgd_prepare_device(config->experiment, explains, &config->numerics,
+                                                   &config->gpus, error);
+}
+
+static dsgd_status run_in_folder(const dsgd_study *study, dsgd_pool_config *config, bool is_kept,
+                                 const dsgd_texts *plugins, dsgd_error *error)
+{
+    const dsgd_results_config where = {.folder = config->folder,
+                                       .experiment = config->experiment,
+                                       .command = config->command,
+                                       .plugins = plugins,
+                                       .numerics = config->numerics,
+                                       .force = config->anew};
+    const dsgd_rounds rounds = {study->state, study->choose, study->read};
+    bool *const chosen = dsgd_xcalloc(config->experiment->n_runs, sizeof *chosen);
+    dsgd_pool_counts done = {0};
+    dsgd_status status = dsgd_results_open(&where, error);
+    if (status == DSGD_OK && study->plan != NULL)
+        status = study->plan(study->state, error);
+    if (status == DSGD_OK) {
+        status = study->choose == NULL
+                     ? dsgd_pool_run(config, &done, error)
+                     : dsgd_pool_run_rounds(config, &rounds, chosen, &done, error);
+        if (status == DSGD_ERUNS && !is_kept)
+            dsgd_fail(error, status, "interrupted; nothing is kept");
+    }
+    if (status == DSGD_OK)
+        status = study->conclude(study->state, &done, error);
+    config->chosen = NULL;
+    free(chosen);
+    return status;
+}
+
+dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
+                           const dsgd_texts *plugins, dsgd_error *error)
+{
+    if (config->folder != NULL)
+        return run_in_folder(study, config, true, plugins, error);
+    char *const folder = dsgd_folder_new(NULL, error);
+    if (folder == NULL)
+        return DSGD_EIO;
+    config->folder = folder;
+    const dsgd_status status = run_in_folder(study, config, false, plugins, error);
+    config->folder = NULL;
+    dsgd_folder_remove(folder);
+    return status;
+}

@@ -1,0 +1,38 @@
+/**
+ * @file study.h
+ * A study: runs of an experiment that are chosen, done and read in rounds, and what follows from
+ * them. The mathematics is each study's own.
+ */
+#ifndef DSGD_COMMAND_STUDIES_STUDY_H
+#define DSGD_COMMAND_STUDIES_STUDY_H
+
+#include "command/console/arguments.h"
+#include "command/runs/pool.h"
+
+typedef struct dsgd_study {
+    void *state; /* of the functions below */
+    /** When the folder of results is there, before the first run; NULL: nothing. */
+    dsgd_status (*plan)(void *state, dsgd_error *error);
+    /** Marks the runs of a round in chosen[n_runs], as of dsgd_rounds; NULL: one round of all. */
+    void (*choose)(void *state, bool *chosen);
+    /** Reads the results after a round; *more: there is another. */
+    dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
+    /** All rounds are over. */
+    dsgd_status (*conclude)(void *state, const dsgd_pool_counts *done, dsgd_error *error);
+} dsgd_study;
+
+/**
+ * Checks the data that the runs learn from, where they @p learn, and tries GPUs: sets numerics and
+ * gpus of the configuration; @p explains: says why `auto` is the CPU.
+ */
+dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explains,
+                               dsgd_error *error);
+
+/**
+ * Does it, after dsgd_study_prepare(). Without a folder in @p config it has one meanwhile, which is
+ * removed, and `config->folder` names it in the functions of the study.
+ */
+dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
+                           const dsgd_texts *plugins, dsgd_error *error);
+
+#endif
