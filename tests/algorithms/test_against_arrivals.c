@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/suites.h"
 #include "tests/support/arrivals.h"
 #include "tests/support/replay.h"
+#include "tests/support/suite.h"
 
 enum { MOST = REPLAY_MOST_WORKERS, ROWS = REPLAY_ROWS, N = REPLAY_N };
 
@@ -52,7 +52,9 @@ static support_pair *pair_of(const char *algorithm, int i)
     return pair_new(algorithm, counts[i % N_COUNTS], ends_s[i / N_COUNTS % 2]);
 }
 
-START_TEST(ssp) /* _i: workers, end, slack */
+SUITE(against_arrivals, "late", .seconds = 120);
+
+TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i: workers, end, slack */
 {
     static const long slacks[] = {0, 1, 3, -1};
     support_pair *const t = pair_of("ssp", _i);
@@ -61,9 +63,8 @@ START_TEST(ssp) /* _i: workers, end, slack */
     arrivals_ssp(&t->problem, slack, &t->arrived);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(backup_workers) /* _i: workers, end, backups */
+TEST_RANGE(backup_workers, 0, 3 * N_CASES) /* _i: workers, end, backups */
 {
     static const int backups[] = {0, 1, 3};
     support_pair *const t = pair_of("backup_workers", _i);
@@ -74,9 +75,8 @@ START_TEST(backup_workers) /* _i: workers, end, backups */
     arrivals_backup_workers(&t->problem, fewer, &t->arrived);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(rennala) /* _i: workers, end, batch */
+TEST_RANGE(rennala, 0, 2 * N_CASES + N_COUNTS) /* _i: workers, end, batch */
 {
     static const long batches[] = {1, 3, 11};
     const long batch = batches[_i / N_CASES];
@@ -87,9 +87,8 @@ START_TEST(rennala) /* _i: workers, end, batch */
     arrivals_rennala(&t->problem, batch, &t->arrived);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(ringmaster) /* _i: workers, end, delay */
+TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
 {
     static const long delays[] = {1, 3, 7, -2};
     support_pair *const t = pair_of("ringmaster", _i);
@@ -101,9 +100,8 @@ START_TEST(ringmaster) /* _i: workers, end, delay */
     arrivals_ringmaster(&t->problem, delay < 0 ? 0 : delay, true, &t->arrived);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(async_local_sgd) /* _i: workers, end, options */
+TEST_RANGE(async_local_sgd, 0, 3 * N_CASES) /* _i: workers, end, options */
 {
     static const struct {
         long period, delay;
@@ -126,10 +124,9 @@ START_TEST(async_local_sgd) /* _i: workers, end, options */
                        &t->arrived);
     expect_same(t);
 }
-END_TEST
 
 /** By everybody's first step, which all tell before they go on. */
-START_TEST(dynamic_local_updates)
+TEST_RANGE(dynamic_local_updates, 0, 3)
 {
     enum { PERIOD = 6 };
     support_pair *const t = pair_new("async_local_sgd", counts[1 + _i], 30.3);
@@ -151,7 +148,6 @@ START_TEST(dynamic_local_updates)
     arrivals_local_sgd(&t->problem, (arrivals_local_options){steps, 4, 1, 0.9, 0}, &t->arrived);
     expect_same(t);
 }
-END_TEST
 
 /* --- DSGD-AAU --------------------------------------------------------------------------------- */
 
@@ -172,7 +168,7 @@ static bool anywhere(const emulation_problem *p, int i, int j)
 }
 
 /** The server, which has no model of its own, only says who mixes. */
-START_TEST(dsgd_aau) /* _i: workers, end, graph */
+TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i: workers, end, graph */
 {
     static const struct {
         const char *name;
@@ -190,21 +186,4 @@ START_TEST(dsgd_aau) /* _i: workers, end, graph */
                   got->result.shares.wait, t->arrived.waited_s);
     if (t->problem.workers > 1)
         ck_assert_double_ge(t->arrived.epochs, 1);
-}
-END_TEST
-
-Suite *against_arrivals_suite(void)
-{
-    Suite *s = suite_create("against_arrivals");
-    TCase *t = tcase_create("late");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, ssp, 0, 4 * N_CASES);
-    tcase_add_loop_test(t, backup_workers, 0, 3 * N_CASES);
-    tcase_add_loop_test(t, rennala, 0, 2 * N_CASES + N_COUNTS);
-    tcase_add_loop_test(t, ringmaster, 0, 4 * N_CASES);
-    tcase_add_loop_test(t, async_local_sgd, 0, 3 * N_CASES);
-    tcase_add_loop_test(t, dynamic_local_updates, 0, 3);
-    tcase_add_loop_test(t, dsgd_aau, 0, 2 * N_CASES);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
 #include "tests/support/oracle.h"
 #include "tests/support/oracle_groups.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { WORKERS = 8, STEPS = 18, N = 33 };
@@ -56,7 +56,9 @@ static void keep_order(twin *t)
     support_imbalance_number(t->c, "ramp", "seconds", 0.001);
 }
 
-START_TEST(post_local_sgd)
+SUITE(against_oracle, "emulated", .seconds = 120);
+
+TEST(post_local_sgd)
 {
     twin *const t = twin_new("local_sgd");
     support_option(t->c, "period", 4);
@@ -64,7 +66,6 @@ START_TEST(post_local_sgd)
     oracle_local_sgd(&t->problem, 4, 7, t->want);
     expect_same(t);
 }
-END_TEST
 
 enum { ROUNDS = 36 };
 
@@ -102,7 +103,7 @@ static void pick_graph(const twin *t, const char *kind)
 static const char *const kinds[] = {"ring",     "torus",    "exponential",
                                     "matching", "complete", "edges"};
 
-START_TEST(d_psgd) /* _i: graph, rounds, order */
+TEST_RANGE(d_psgd, 0, 36) /* _i: graph, rounds, order */
 {
     twin *const t = twin_new("d_psgd");
     const long rounds = 1 + _i / 6 % 2;
@@ -115,9 +116,8 @@ START_TEST(d_psgd) /* _i: graph, rounds, order */
     expect_same(t);
     free(w);
 }
-END_TEST
 
-START_TEST(gradient_tracking) /* _i: graph, the same in every step; form */
+TEST_RANGE(gradient_tracking, 0, 8) /* _i: graph, the same in every step; form */
 {
     static const int fixed[] = {0, 1, 4, 5};
     twin *const t = twin_new("gradient_tracking");
@@ -128,9 +128,8 @@ START_TEST(gradient_tracking) /* _i: graph, the same in every step; form */
     expect_same(t);
     free(w);
 }
-END_TEST
 
-START_TEST(sgp)
+TEST_RANGE(sgp, 0, 6)
 {
     twin *const t = twin_new("sgp");
     double weights[WORKERS];
@@ -142,9 +141,8 @@ START_TEST(sgp)
         ck_assert_double_gt(fabs(weights[0] - 1), 0.1);
     free(w);
 }
-END_TEST
 
-START_TEST(osgp)
+TEST_RANGE(osgp, 0, 6)
 {
     twin *const t = twin_new("osgp");
     double weights[WORKERS];
@@ -154,9 +152,8 @@ START_TEST(osgp)
     expect_same(t);
     free(w);
 }
-END_TEST
 
-START_TEST(elastic)
+TEST_RANGE(elastic, 0, 4)
 {
     const bool momentum = _i % 2 == 1;
     const long period = 1 + 3 * (_i / 2);
@@ -171,10 +168,9 @@ START_TEST(elastic)
     oracle_easgd(&t->problem, 0.1, period, momentum ? 0.7 : 0, in_order, t->center, t->want);
     expect_same(t);
 }
-END_TEST
 
 /** The synchronous variant: all forces at once. */
-START_TEST(elastic_synchronous)
+TEST(elastic_synchronous)
 {
     const double alpha = 0.1;
     const long period = 2;
@@ -203,18 +199,16 @@ START_TEST(elastic_synchronous)
     }
     expect_same(t);
 }
-END_TEST
 
-START_TEST(diloco)
+TEST_RANGE(diloco, 0, 3)
 {
     twin *const t = twin_new("diloco");
     support_option(t->c, "period", 1 + 3 * _i);
     oracle_diloco(&t->problem, 1 + 3 * _i, 0.7, 0.9, t->want);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(slowmo)
+TEST_RANGE(slowmo, 0, 3)
 {
     twin *const t = twin_new("slowmo");
     support_option(t->c, "period", 1 + 3 * _i);
@@ -222,7 +216,6 @@ START_TEST(slowmo)
     oracle_slowmo(&t->problem, 1 + 3 * _i, 0.8, 0.7, t->want);
     expect_same(t);
 }
-END_TEST
 
 static int micro_batches;
 
@@ -250,7 +243,7 @@ static void dropping_gradient(void *problem, int worker, long step, const double
     support_gradient(p, worker, step, x, g);
 }
 
-START_TEST(drop_compute)
+TEST_RANGE(drop_compute, 0, 2)
 {
     twin *const t = twin_new("drop_compute");
     support_option(t->c, "threshold", 0.9);
@@ -272,7 +265,6 @@ START_TEST(drop_compute)
         whole += i < 2 * WORKERS ? 1 : (double)begun_by_threshold(i % WORKERS) / micro_batches;
     ck_assert_double_eq_tol(support_ok(t->c)->result.samples, whole * t->c->workload.samples, 1e-9);
 }
-END_TEST
 
 /* --- eager-SGD -------------------------------------------------------------------------------- */
 
@@ -291,7 +283,7 @@ static void learn(learner *l, double lr)
     }
 }
 
-START_TEST(slow_momentum_is_in_units_of_the_learning_rate)
+TEST(slow_momentum_is_in_units_of_the_learning_rate)
 {
     enum { PERIOD = 3, DROP = 7 };
     twin *const t = twin_new("slowmo");
@@ -317,7 +309,6 @@ START_TEST(slow_momentum_is_in_units_of_the_learning_rate)
     }
     ck_assert_double_le(support_distance(support_ok(t->c)->x, l.x, N), 1e-12);
 }
-END_TEST
 
 enum { SHARED_COPY = 2, PULL };
 
@@ -350,7 +341,7 @@ static void pull_step(learner *l, double saved[2][N])
 }
 
 /** AD-PSGD's variants by two workers in lock-step, one averaging per gradient. */
-START_TEST(released_pairs) /* _i: the variant */
+TEST_RANGE(released_pairs, SHARED_COPY, PULL + 1) /* _i: the variant */
 {
     twin *const t = twin_new("ad_psgd");
     t->c->config.workers = 2;
@@ -378,26 +369,4 @@ START_TEST(released_pairs) /* _i: the variant */
     const support_outcome *got = support_ok(t->c);
     for (int w = 0; w < 2; w++)
         ck_assert_double_le(support_distance(got->x + w * N, l[w].x, N), 1e-12);
-}
-END_TEST
-
-Suite *against_oracle_suite(void)
-{
-    Suite *s = suite_create("against_oracle");
-    TCase *t = tcase_create("emulated");
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, post_local_sgd);
-    tcase_add_loop_test(t, d_psgd, 0, 36);
-    tcase_add_loop_test(t, gradient_tracking, 0, 8);
-    tcase_add_loop_test(t, sgp, 0, 6);
-    tcase_add_loop_test(t, osgp, 0, 6);
-    tcase_add_loop_test(t, elastic, 0, 4);
-    tcase_add_test(t, elastic_synchronous);
-    tcase_add_loop_test(t, diloco, 0, 3);
-    tcase_add_loop_test(t, slowmo, 0, 3);
-    tcase_add_loop_test(t, drop_compute, 0, 2);
-    tcase_add_test(t, slow_momentum_is_in_units_of_the_learning_rate);
-    tcase_add_loop_test(t, released_pairs, SHARED_COPY, PULL + 1);
-    suite_add_tcase(s, t);
-    return s;
 }

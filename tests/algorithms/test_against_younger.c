@@ -8,10 +8,10 @@
 
 #include "base/draw.h"
 #include "models/encodings/params.h"
-#include "tests/suites.h"
 #include "tests/support/lockstep.h"
 #include "tests/support/oracle_encoded.h"
 #include "tests/support/oracle_groups.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { MOST = 12, STEPS = 18, N = 33, SEED = 1 };
@@ -65,7 +65,9 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
 /* --- selections ------------------------------------------------------------------------------- */
 
-START_TEST(top_k) /* _i: workers, density, correction */
+SUITE(against_younger, "emulated", .seconds = 120);
+
+TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
 {
     static const double density[] = {0.01, 0.2, 0.5};
     twin *const t = twin_new("top_k", counts[_i % N_COUNTS], 1 + _i % 3);
@@ -81,7 +83,6 @@ START_TEST(top_k) /* _i: workers, density, correction */
     }
     expect_same(t);
 }
-END_TEST
 
 /** Sets an encoding, in fresh memory. */
 static dsgd_pick encoding_of(const char *name, const char *option, double value)
@@ -94,7 +95,7 @@ static dsgd_pick encoding_of(const char *name, const char *option, double value)
     return pick;
 }
 
-START_TEST(an_encoded_exchange_of_allreduce) /* _i: feedback, workers */
+TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 2 * N_COUNTS) /* _i: feedback, workers */
 {
     twin *const t = twin_new("allreduce", counts[_i / 2], 3);
     const oracle_encoding top = {.encode = oracle_top_k, .density = 0.3};
@@ -106,9 +107,8 @@ START_TEST(an_encoded_exchange_of_allreduce) /* _i: feedback, workers */
     oracle_feedback(&t->problem, &top, t->pieces, _i % 2 == 1, t->want);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(ok_topk) /* _i: workers, pieces */
+TEST_RANGE(ok_topk, 0, 2 * N_COUNTS) /* _i: workers, pieces */
 {
     twin *const t = twin_new("ok_topk", counts[_i % N_COUNTS], _i < N_COUNTS ? 1 : 3);
     support_option(t->c, "density", 0.2);
@@ -116,7 +116,6 @@ START_TEST(ok_topk) /* _i: workers, pieces */
     oracle_ok_topk(&t->problem, 0.2, t->pieces, t->want);
     expect_same(t);
 }
-END_TEST
 
 /* --- PowerSGD --------------------------------------------------------------------------------- */
 
@@ -148,7 +147,7 @@ static void cut_into_matrices(size_t pieces, size_t rank)
     }
 }
 
-START_TEST(power_sgd) /* _i: workers, form, rank and pieces */
+TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i: workers, form, rank and pieces */
 {
     static const size_t ranks[] = {1, 2, 1, 1};
     static const long pieces[] = {1, 1, 3, 8};
@@ -168,7 +167,6 @@ START_TEST(power_sgd) /* _i: workers, form, rank and pieces */
                      t->want);
     expect_same(t);
 }
-END_TEST
 
 /* --- neighbours ------------------------------------------------------------------------------- */
 
@@ -214,7 +212,7 @@ static const struct {
 };
 enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0] };
 
-START_TEST(choco) /* _i: workers and graph, encoding */
+TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding */
 {
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
     twin *const t = twin_new("choco", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -230,9 +228,8 @@ START_TEST(choco) /* _i: workers and graph, encoding */
                  t->want);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(gradient_tracking) /* _i: workers, graph, form */
+TEST_RANGE(gradient_tracking, 0, 16) /* _i: workers, graph, form */
 {
     static const struct {
         const char *graph;
@@ -249,11 +246,10 @@ START_TEST(gradient_tracking) /* _i: workers, graph, form */
     oracle_gradient_tracking(&t->problem, mixing, d2, t->want);
     expect_same(t);
 }
-END_TEST
 
 /* --- groups and fragments --------------------------------------------------------------------- */
 
-START_TEST(streaming_diloco) /* _i: workers, options */
+TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i: workers, options */
 {
     static const struct {
         long period, fragments, delay, pieces;
@@ -277,7 +273,6 @@ START_TEST(streaming_diloco) /* _i: workers, options */
                             NULL, t->want);
     expect_same(t);
 }
-END_TEST
 
 /** The order in which the simulator has shuffled all. */
 static void shuffled(const oracle_problem *p, long round, int *workers)
@@ -287,7 +282,7 @@ static void shuffled(const oracle_problem *p, long round, int *workers)
         workers[dsgd_draw_permuted(draw, (uint32_t)p->workers, (uint32_t)w)] = w;
 }
 
-START_TEST(noloco) /* _i: options */
+TEST_RANGE(noloco, 0, 7) /* _i: options */
 {
     static const struct {
         int workers, group;
@@ -301,9 +296,8 @@ START_TEST(noloco) /* _i: options */
                   t->want);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(hierarchical) /* _i: between, inside, workers */
+TEST_RANGE(hierarchical, 0, 24) /* _i: between, inside, workers */
 {
     static const int workers[] = {12, 9, 8, 3};
     static const int clusters[] = {4, 3, 1, 3};
@@ -324,23 +318,4 @@ START_TEST(hierarchical) /* _i: between, inside, workers */
                                            .delayed = between == 2},
                         t->want);
     expect_same(t);
-}
-END_TEST
-
-Suite *against_younger_suite(void)
-{
-    Suite *s = suite_create("against_younger");
-    TCase *t = tcase_create("emulated");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, top_k, 0, 4 * N_COUNTS);
-    tcase_add_loop_test(t, an_encoded_exchange_of_allreduce, 0, 2 * N_COUNTS);
-    tcase_add_loop_test(t, ok_topk, 0, 2 * N_COUNTS);
-    tcase_add_loop_test(t, power_sgd, 0, 8 * N_COUNTS);
-    tcase_add_loop_test(t, choco, 0, N_COUNTS * N_ENCODINGS);
-    tcase_add_loop_test(t, gradient_tracking, 0, 16);
-    tcase_add_loop_test(t, streaming_diloco, 0, 5 * N_COUNTS);
-    tcase_add_loop_test(t, noloco, 0, 7);
-    tcase_add_loop_test(t, hierarchical, 0, 24);
-    suite_add_tcase(s, t);
-    return s;
 }

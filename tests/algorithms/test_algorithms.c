@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static support_case *irregular(int algorithm, int workers)
@@ -28,7 +28,10 @@ static const int counts[] = {1, 3, 8, 2, 4, 7, 16, 64};
 
 enum { N_COUNTS = SUPPORT_SLOW ? 3 : 8 };
 
-START_TEST(ends_at_every_count_that_it_accepts) /* _i: algorithm, worker count */
+SUITE(algorithms, "conformance", .seconds = 20);
+
+TEST_RANGE(ends_at_every_count_that_it_accepts, 0,
+           support_n_algorithms() * N_COUNTS) /* _i: algorithm, worker count */
 {
     support_case *c = irregular(_i / N_COUNTS, counts[_i % N_COUNTS]);
     const support_outcome *got = support_simulate(c);
@@ -45,7 +48,6 @@ START_TEST(ends_at_every_count_that_it_accepts) /* _i: algorithm, worker count *
                                 got->result.shares.communicate,
                             1, 1e-12);
 }
-END_TEST
 
 static void expect_same(const support_outcome *a, const support_outcome *b, int workers)
 {
@@ -58,7 +60,7 @@ static void expect_same(const support_outcome *a, const support_outcome *b, int 
     ck_assert_mem_eq(a->points, b->points, a->result.n_points * sizeof *a->points);
 }
 
-START_TEST(the_same_run_gives_the_same_bits_at_any_number_of_threads)
+TEST_RANGE(the_same_run_gives_the_same_bits_at_any_number_of_threads, 0, support_n_algorithms())
 {
     support_case *c = irregular(_i, 16);
     const support_outcome *one = support_ok(c);
@@ -70,9 +72,8 @@ START_TEST(the_same_run_gives_the_same_bits_at_any_number_of_threads)
     c->config.memory_bytes = 1; /* waits at every turn */
     expect_same(support_ok(c), one, 16);
 }
-END_TEST
 
-START_TEST(time_does_not_depend_on_numerics)
+TEST_RANGE(time_does_not_depend_on_numerics, 0, support_n_algorithms())
 {
     support_case *c = irregular(_i, 16);
     const support_outcome *with = support_ok(c);
@@ -84,9 +85,8 @@ START_TEST(time_does_not_depend_on_numerics)
     ck_assert_double_eq(with->result.staleness_max, without->result.staleness_max);
     ck_assert_uint_eq(without->result.n_points, 0);
 }
-END_TEST
 
-START_TEST(learns)
+TEST_RANGE(learns, 0, support_n_algorithms())
 {
     support_case *c = irregular(_i, 8);
     c->config.until.steps = 40;
@@ -102,9 +102,8 @@ START_TEST(learns)
     ck_assert_double_eq(got->points[0].at.consensus, 0);
     ck_assert_double_lt(last->at.loss, 0.5 * got->points[0].at.loss);
 }
-END_TEST
 
-START_TEST(a_diverged_run_ends_at_its_bound_and_says_where)
+TEST_RANGE(a_diverged_run_ends_at_its_bound_and_says_where, 0, support_n_algorithms())
 {
     support_case *c = irregular(_i, 8);
     const double virtual_s = support_ok(c)->result.virtual_s;
@@ -116,7 +115,6 @@ START_TEST(a_diverged_run_ends_at_its_bound_and_says_where)
     ck_assert_ptr_ne(strstr(got->result.why.text, "step"), NULL);
     ck_assert(isnan(got->points[got->result.n_points - 1].at.loss));
 }
-END_TEST
 
 static const char *const bad_options[][3] = {
     {"wagma", "group", "32"},
@@ -124,7 +122,7 @@ static const char *const bad_options[][3] = {
     {"dasgd", "d", "5"},
 };
 
-START_TEST(refuses_options_with_what_would_work)
+TEST_RANGE(refuses_options_with_what_would_work, 0, 3)
 {
     support_case *c = support_new(bad_options[_i][0], 16);
     support_option(c, bad_options[_i][1], atof(bad_options[_i][2]));
@@ -132,9 +130,8 @@ START_TEST(refuses_options_with_what_would_work)
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_ptr_ne(strstr(got->error.text, bad_options[_i][2]), NULL);
 }
-END_TEST
 
-START_TEST(dasgd_refuses_to_undo_every_step)
+TEST(dasgd_refuses_to_undo_every_step)
 {
     support_case *c = support_new("dasgd", 4);
     support_option(c, "d", 4);
@@ -143,9 +140,8 @@ START_TEST(dasgd_refuses_to_undo_every_step)
     support_option(c, "xi", 0.1);
     support_ok(c);
 }
-END_TEST
 
-START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
+TEST(ends_by_virtual_seconds_samples_or_accuracy)
 {
     support_case *c = support_new("ad_psgd", 4);
     c->config.until = (dsgd_until){.seconds = 7.5};
@@ -162,9 +158,8 @@ START_TEST(ends_by_virtual_seconds_samples_or_accuracy)
     c->config.numerics = DSGD_NUMERICS_OFF;
     ck_assert_int_eq(support_simulate(c)->status, DSGD_EUSAGE);
 }
-END_TEST
 
-START_TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
+TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
 {
     support_case *c = support_new(NULL, 100);
     support_algorithm(c, &support_alone);
@@ -182,7 +177,6 @@ START_TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
     c->config.until = (dsgd_until){.samples = 0.9};
     ck_assert_double_eq(support_ok(c)->result.steps, 3);
 }
-END_TEST
 
 static int first_scaled; /* set before the simulation forks */
 
@@ -202,7 +196,7 @@ static void scale_models(dsgd_engine *engine, void *argument)
     }
 }
 
-START_TEST(local_evaluations_are_those_of_each_worker_alone)
+TEST(local_evaluations_are_those_of_each_worker_alone)
 {
     support_case *c = support_new(NULL, 3);
     support_algorithm(c, &support_alone);
@@ -233,7 +227,6 @@ START_TEST(local_evaluations_are_those_of_each_worker_alone)
     c->learning.evaluate.local = false;
     ck_assert(isnan(support_ok(c)->result.local_loss));
 }
-END_TEST
 
 /** Waits for an answer that never comes. */
 static void starving_work(dsgd_node *self)
@@ -249,7 +242,7 @@ static void starving_work(dsgd_node *self)
 
 static const dsgd_algorithm starving = {.about = {.name = "starving"}, .work = starving_work};
 
-START_TEST(starvation_is_reported_not_waited_for)
+TEST(starvation_is_reported_not_waited_for)
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &starving);
@@ -257,13 +250,12 @@ START_TEST(starvation_is_reported_not_waited_for)
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_ptr_ne(strstr(got->result.why.text, "waited"), NULL);
 }
-END_TEST
 
 /**
  * All workers wait for ever from the start, while their GPUs compute for a second; the bound is far
  * behind that, or within it.
  */
-START_TEST(starvation_is_failure_under_a_bound_of_time_too)
+TEST(starvation_is_failure_under_a_bound_of_time_too)
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &starving);
@@ -290,7 +282,6 @@ START_TEST(starvation_is_failure_under_a_bound_of_time_too)
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_ptr_ne(strstr(got->result.why.text, "worker 2 had stopped"), NULL);
 }
-END_TEST
 
 static int verb;
 
@@ -316,7 +307,7 @@ static void lost_work(dsgd_node *self)
 
 static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
 
-START_TEST(a_rank_out_of_range_cannot_be_a_peer) /* _i: the verb */
+TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i: the verb */
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &lost);
@@ -324,7 +315,6 @@ START_TEST(a_rank_out_of_range_cannot_be_a_peer) /* _i: the verb */
     support_expect_abort(c, verb == 0 ? "names worker 4 in step -1, but with 4 workers they are 0"
                                       : "names worker -1 in step -1, but with 4 workers");
 }
-END_TEST
 
 static int fewer_than_none(const void *params, int n_workers)
 {
@@ -332,7 +322,7 @@ static int fewer_than_none(const void *params, int n_workers)
     return 2 - n_workers;
 }
 
-START_TEST(fewer_servers_than_none_are_refused)
+TEST(fewer_servers_than_none_are_refused)
 {
     const dsgd_algorithm odd = {.about = {.name = "odd"},
                                 .work = starving_work,
@@ -344,9 +334,8 @@ START_TEST(fewer_servers_than_none_are_refused)
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_ptr_ne(strstr(got->error.text, "`odd`: n_servers() gives -2 with 4 workers"), NULL);
 }
-END_TEST
 
-START_TEST(a_platform_without_enough_hosts_is_refused)
+TEST(a_platform_without_enough_hosts_is_refused)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
     const int file = mkstemps(path, 4);
@@ -370,32 +359,4 @@ START_TEST(a_platform_without_enough_hosts_is_refused)
     c->platform.file = "/nonexistent.xml";
     ck_assert_int_eq(support_simulate(c)->status, DSGD_EIO);
     remove(path);
-}
-END_TEST
-
-Suite *algorithms_suite(void)
-{
-    Suite *s = suite_create("algorithms");
-    TCase *t = tcase_create("conformance");
-    tcase_set_timeout(t, 20);
-    tcase_add_loop_test(t, ends_at_every_count_that_it_accepts, 0,
-                        support_n_algorithms() * N_COUNTS);
-    tcase_add_loop_test(t, the_same_run_gives_the_same_bits_at_any_number_of_threads, 0,
-                        support_n_algorithms());
-    tcase_add_loop_test(t, time_does_not_depend_on_numerics, 0, support_n_algorithms());
-    tcase_add_loop_test(t, learns, 0, support_n_algorithms());
-    tcase_add_loop_test(t, a_diverged_run_ends_at_its_bound_and_says_where, 0,
-                        support_n_algorithms());
-    tcase_add_loop_test(t, refuses_options_with_what_would_work, 0, 3);
-    tcase_add_test(t, dasgd_refuses_to_undo_every_step);
-    tcase_add_test(t, ends_by_virtual_seconds_samples_or_accuracy);
-    tcase_add_test(t, bounds_that_are_whole_up_to_rounding_gain_no_step);
-    tcase_add_test(t, local_evaluations_are_those_of_each_worker_alone);
-    tcase_add_test(t, starvation_is_reported_not_waited_for);
-    tcase_add_test(t, starvation_is_failure_under_a_bound_of_time_too);
-    tcase_add_loop_test(t, a_rank_out_of_range_cannot_be_a_peer, 0, 5);
-    tcase_add_test(t, fewer_servers_than_none_are_refused);
-    tcase_add_test(t, a_platform_without_enough_hosts_is_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sim/conformance/conformance.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static void expect_near(const double *got, const double *want, size_t n, const char *who)
@@ -80,7 +80,9 @@ static bool chosen(const char *name)
     return names == NULL;
 }
 
-START_TEST(every_algorithm_passes_its_checks)
+SUITE(conformance, "declared", .seconds = 600);
+
+TEST_RANGE(every_algorithm_passes_its_checks, 0, support_n_algorithms())
 {
     if (!chosen(dsgd_algorithms[_i]->name))
         return;
@@ -90,9 +92,9 @@ START_TEST(every_algorithm_passes_its_checks)
     ck_assert_uint_gt(f.n[DSGD_CHECK_PASSED], f.n[DSGD_CHECK_LEFT_OUT]);
     free_findings(&f);
 }
-END_TEST
 
-START_TEST(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default)
+TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 0,
+           support_n_algorithms())
 {
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     ck_assert_msg(a->laws != NULL && a->traffic != NULL, "%s", a->about.name);
@@ -107,10 +109,9 @@ START_TEST(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default)
     ck_assert_msg(by_time || (t.messages > 0 && t.bytes > 0), "%s", a->about.name);
     free(params);
 }
-END_TEST
 
 /** The baseline of the laws; only the data is shared with the code under test. */
-START_TEST(local_steps_are_sgd_written_out)
+TEST(local_steps_are_sgd_written_out)
 {
     support_case *c = support_new(NULL, 1);
     support_algorithm(c, &support_alone);
@@ -119,7 +120,6 @@ START_TEST(local_steps_are_sgd_written_out)
     const support_outcome *got = support_ok(c);
     expect_near(got->x, want, got->n_params, "one worker");
 }
-END_TEST
 
 /* --- wrong ones ------------------------------------------------------------------------------- */
 
@@ -232,7 +232,9 @@ static void expect_failure(const dsgd_algorithm *algorithm, const char *sentence
     free_findings(&f);
 }
 
-START_TEST(what_is_right_passes_under_more_than_four_options)
+CASE("wrong", .seconds = 240);
+
+TEST(what_is_right_passes_under_more_than_four_options)
 {
     const dsgd_law laws[] = {
         {.kind = DSGD_LAW_KEEPS_MEAN},
@@ -246,7 +248,6 @@ START_TEST(what_is_right_passes_under_more_than_four_options)
         strstr(f.left_out, "ends: faulty with period=3 at P=8: period: 3, but 5"));
     free_findings(&f);
 }
-END_TEST
 
 static const struct {
     double factor, more;
@@ -259,14 +260,13 @@ static const struct {
 };
 
 /** Also where check() refuses a short period. */
-START_TEST(wrong_traffic_fails)
+TEST_ROWS(wrong_traffic_fails, wrong_traffic)
 {
     const dsgd_algorithm a = faulty(numbers, NULL);
     bytes_factor = wrong_traffic[_i].factor;
     more_messages = wrong_traffic[_i].more;
     expect_failure(&a, wrong_traffic[_i].sentence);
 }
-END_TEST
 
 static dsgd_traffic timely(const void *params, const dsgd_scale *scale)
 {
@@ -275,7 +275,7 @@ static dsgd_traffic timely(const void *params, const dsgd_scale *scale)
     return (dsgd_traffic){NAN, NAN};
 }
 
-START_TEST(traffic_that_is_not_known_is_left_out_aloud)
+TEST(traffic_that_is_not_known_is_left_out_aloud)
 {
     dsgd_algorithm a = faulty(numbers, NULL);
     for (int i = 0; i < 2; i++) {
@@ -288,7 +288,6 @@ START_TEST(traffic_that_is_not_known_is_left_out_aloud)
         free_findings(&f);
     }
 }
-END_TEST
 
 static const struct {
     dsgd_law law;
@@ -311,13 +310,12 @@ static const struct {
     {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"way", 0, "torus"})}, "way=torus, but there is no such"},
 };
 
-START_TEST(wrong_laws_fail)
+TEST_ROWS(wrong_laws_fail, wrong_laws)
 {
     const dsgd_law laws[] = {wrong_laws[_i].law, {.kind = DSGD_LAW_END}};
     const dsgd_algorithm a = faulty(numbers_and_way, laws);
     expect_failure(&a, wrong_laws[_i].sentence);
 }
-END_TEST
 
 static const char *const deaths[] = {
     "keeps consensus: faulty with way=shares at P=8: without learning, an evaluation at ",
@@ -328,7 +326,7 @@ static const char *const deaths[] = {
     "learns: faulty with way=hangs at P=8: the simulation died (CPU time limit exceeded)",
 };
 
-START_TEST(what_crashes_starves_or_hangs_fails)
+TEST(what_crashes_starves_or_hangs_fails)
 {
     const dsgd_algorithm a = faulty(numbers_and_way, NULL);
     findings f = check_all(&a, true, 1);
@@ -337,11 +335,12 @@ START_TEST(what_crashes_starves_or_hangs_fails)
     ck_assert_ptr_nonnull(strstr(f.left_out, "they are not made after one that hangs"));
     free_findings(&f);
 }
-END_TEST
 
 /* --- stops ------------------------------------------------------------------------------------ */
 
-START_TEST(a_worker_that_stops_ends_the_run_or_starves_it)
+CASE("robust", .seconds = 240);
+
+TEST_RANGE(a_worker_that_stops_ends_the_run_or_starves_it, 0, support_n_algorithms())
 {
     for (int worker = 0; worker < 2; worker++) {
         support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
@@ -361,9 +360,8 @@ START_TEST(a_worker_that_stops_ends_the_run_or_starves_it)
         }
     }
 }
-END_TEST
 
-START_TEST(only_a_worker_can_be_made_to_stop)
+TEST(only_a_worker_can_be_made_to_stop)
 {
     support_case *c = support_new("allreduce", 4);
     dsgd_stop stop = {4, 1};
@@ -372,10 +370,9 @@ START_TEST(only_a_worker_can_be_made_to_stop)
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_ptr_ne(strstr(got->error.text, "they are 0 to 3"), NULL);
 }
-END_TEST
 
 /** One step each, until the second begins at the very instant of the stop. */
-START_TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
+TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &support_alone);
@@ -385,9 +382,8 @@ START_TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps, (3 * 10 + 3) / 4.0);
 }
-END_TEST
 
-START_TEST(all_workers_may_stop)
+TEST_RANGE(all_workers_may_stop, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
     dsgd_stop stops[4];
@@ -397,12 +393,11 @@ START_TEST(all_workers_may_stop)
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
 }
-END_TEST
 
 /**
  * Asynchronous algorithms whose peers do not need each other continue without the one that stopped.
  */
-START_TEST(servers_outlive_a_worker)
+TEST_RANGE(servers_outlive_a_worker, 0, 3)
 {
     static const char *const names[] = {"a_psgd", "easgd", "eamsgd"};
     support_case *c = support_new(names[_i], 4);
@@ -412,7 +407,6 @@ START_TEST(servers_outlive_a_worker)
     const support_outcome *got = support_ok(c);
     ck_assert_double_gt(got->result.virtual_s, 30);
 }
-END_TEST
 
 /* --- ways of exchanging change time, not values ----------------------------------------------- */
 
@@ -420,7 +414,7 @@ END_TEST
  * With nobody late, cutting and overlapping change no value that does not depend on the order of
  * arrival.
  */
-START_TEST(values_do_not_depend_on_how_vectors_are_cut)
+TEST_RANGE(values_do_not_depend_on_how_vectors_are_cut, 0, 8)
 {
     static const char *const names[] = {"allreduce", "local_sgd", "d_psgd", "sgp",
                                         "osgp",      "slowmo",    "dasgd",  "diloco"};
@@ -435,36 +429,4 @@ START_TEST(values_do_not_depend_on_how_vectors_are_cut)
         whole = way == 0 ? got : whole;
         expect_near(got->x, whole->x, 8 * got->n_params, names[_i]);
     }
-}
-END_TEST
-
-Suite *conformance_suite(void)
-{
-    Suite *s = suite_create("conformance");
-    TCase *t = tcase_create("declared");
-    const int n = support_n_algorithms();
-    tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, every_algorithm_passes_its_checks, 0, n);
-    tcase_add_loop_test(t, every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 0,
-                        n);
-    tcase_add_test(t, local_steps_are_sgd_written_out);
-    suite_add_tcase(s, t);
-    t = tcase_create("wrong");
-    tcase_set_timeout(t, 240);
-    tcase_add_test(t, what_is_right_passes_under_more_than_four_options);
-    tcase_add_loop_test(t, wrong_traffic_fails, 0, sizeof wrong_traffic / sizeof wrong_traffic[0]);
-    tcase_add_test(t, traffic_that_is_not_known_is_left_out_aloud);
-    tcase_add_loop_test(t, wrong_laws_fail, 0, sizeof wrong_laws / sizeof wrong_laws[0]);
-    tcase_add_test(t, what_crashes_starves_or_hangs_fails);
-    suite_add_tcase(s, t);
-    t = tcase_create("robust");
-    tcase_set_timeout(t, 240);
-    tcase_add_loop_test(t, a_worker_that_stops_ends_the_run_or_starves_it, 0, n);
-    tcase_add_test(t, only_a_worker_can_be_made_to_stop);
-    tcase_add_test(t, a_worker_stops_at_its_instant_and_the_others_go_on);
-    tcase_add_loop_test(t, all_workers_may_stop, 0, n);
-    tcase_add_loop_test(t, servers_outlive_a_worker, 0, 3);
-    tcase_add_loop_test(t, values_do_not_depend_on_how_vectors_are_cut, 0, 8);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -13,7 +13,7 @@
 #include "models/data/split.h"
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { MOST = 16 };
@@ -119,7 +119,9 @@ static const struct {
     {"d_psgd", "order", ATC, 200, {1.978022, 1.879121, 2.07326, 2.069597}},
 };
 
-START_TEST(four_workers_on_a_ring_go_as_derived)
+SUITE(differing_data, "differing_data", .seconds = 120);
+
+TEST_ROWS(four_workers_on_a_ring_go_as_derived, derived)
 {
     if (support_in_float())
         return;
@@ -133,7 +135,6 @@ START_TEST(four_workers_on_a_ring_go_as_derived)
     }
     ck_assert_double_eq_tol(mean, 2 * (1 - pow(0.9, derived[_i].steps)), 1e-12);
 }
-END_TEST
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 
@@ -150,7 +151,7 @@ static double ring_eigenvalue(uint32_t n, uint32_t k)
  * D-PSGD stays at x = W (x - lr (x - b)), so that the mode k of x is that of b times lr l_k / (1 -
  * (1 - lr) l_k): all of the mean, and of the others a share that vanishes with lr alone.
  */
-START_TEST(d_psgd_ends_at_its_bias)
+TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
 {
     static const double rates[] = {0.3, 0.1, 0.03};
     if (support_in_float())
@@ -170,7 +171,6 @@ START_TEST(d_psgd_ends_at_its_bias)
         ck_assert_double_eq_tol(x[2 * i + 1], expected, 1e-10);
     }
 }
-END_TEST
 
 /** The least squares of all samples: w, v. */
 static void optimum(double best[2])
@@ -196,7 +196,7 @@ static double distance(const double *x, const double best[2])
 }
 
 /** Also with curvatures that differ, and where one worker alone has no unique optimum. */
-START_TEST(tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it)
+TEST(tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it)
 {
     if (support_in_float())
         return;
@@ -208,7 +208,6 @@ START_TEST(tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it)
     ck_assert_double_lt(distance(ended("gradient_tracking", "form", D2, 0.05, 3000), best), 1e-9);
     ck_assert_double_gt(distance(ended("d_psgd", "order", ATC, 0.05, 3000), best), 0.1);
 }
-END_TEST
 
 /** Largest modulus of the eigenvalues of {{m0, m1}, {m2, m3}}. */
 static double spectral_radius(const double m[4])
@@ -224,7 +223,7 @@ static double spectral_radius(const double m[4])
  * r), l}}, with l the mode's eigenvalue and r the rate. The mean goes by 1 - r. So the distance to
  * the optimum falls by the largest of their spectral radii in a step.
  */
-START_TEST(tracking_goes_as_its_modes)
+TEST_RANGE(tracking_goes_as_its_modes, 0, 4)
 {
     static const struct {
         uint32_t n;
@@ -265,12 +264,11 @@ START_TEST(tracking_goes_as_its_modes)
     ck_assert_double_lt(rate, 1);
     ck_assert_double_lt(distance(x, best), 2 * sqrt(norm) * pow(rate, runs[_i].steps));
 }
-END_TEST
 
 /* --- consensus of CHOCO ----------------------------------------------------------------------- */
 
 /** With rate 0, and all numbers sent, a mode goes by 1 - gamma (1 - l). */
-START_TEST(choco_agrees_as_its_modes)
+TEST(choco_agrees_as_its_modes)
 {
     enum { WORKERS = 9, STEPS = 40 };
     if (support_in_float())
@@ -289,14 +287,13 @@ START_TEST(choco_agrees_as_its_modes)
         ck_assert_double_eq_tol(x[2 * i + 1], expected, 1e-11);
     }
 }
-END_TEST
 
 /**
  * Half of the numbers sent: linear to the mean, and with gamma = d^2 w / (16 d + d^2 + 4 b^2 + 2 d
  * b^2 - 8 d w) not slower than (1 - d^2 w / 82)^t in the squared distance of models from their mean
  * and from their public copies (CHOCO-SGD, theorem 2), w = 1/2, d the eigengap, b = ||I - W||.
  */
-START_TEST(choco_agrees_linearly_with_half_of_the_numbers)
+TEST(choco_agrees_linearly_with_half_of_the_numbers)
 {
     enum { WORKERS = 9 };
     if (support_in_float())
@@ -321,21 +318,4 @@ START_TEST(choco_agrees_linearly_with_half_of_the_numbers)
     const double at_600 = distance(ended("choco", "gamma", 0.4, 0, 600), mean);
     ck_assert_double_lt(at_300, 1e-2 * sqrt(first));
     ck_assert_double_lt(at_600, 1e-2 * at_300);
-}
-END_TEST
-
-Suite *differing_data_suite(void)
-{
-    Suite *s = suite_create("differing_data");
-    TCase *t = tcase_create("differing_data");
-    tcase_add_loop_test(t, four_workers_on_a_ring_go_as_derived, 0,
-                        sizeof derived / sizeof derived[0]);
-    tcase_add_loop_test(t, d_psgd_ends_at_its_bias, 0, 3);
-    tcase_add_test(t, tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it);
-    tcase_add_loop_test(t, tracking_goes_as_its_modes, 0, 4);
-    tcase_add_test(t, choco_agrees_as_its_modes);
-    tcase_add_test(t, choco_agrees_linearly_with_half_of_the_numbers);
-    tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -5,11 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
+SUITE(drop_compute, "drop_compute", .seconds = 240);
+
 /** Four micro-batches of 1 s, of which the first half is forward. */
-START_TEST(a_threshold_stops_before_the_next_backward_pass)
+TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 {
     static const double limits_s[] = {0, 0.4, 0.5, 2.2, 2.5, 3, 3.5, 4, 9};
     static const double steps_s[] = {0.5, 0.5, 1, 2.5, 3, 3.5, 4, 4, 4};
@@ -22,7 +24,6 @@ START_TEST(a_threshold_stops_before_the_next_backward_pass)
     c->config.until.steps = 3;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 4 + 2 * steps_s[_i], 1e-9);
 }
-END_TEST
 
 /**
  * One of four workers is late by 3 s in each step of 1 s. The least of the thresholds that gain
@@ -30,7 +31,7 @@ END_TEST
  * ends at 1 s: (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. At 1 s it begins a second one
  * in vain, which ends after its forward pass; at 1.5 s (3 + 2 / 4) / 4 take 2 / 4.
  */
-START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
+TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
     support_case *c = support_new("drop_compute", 4);
     support_no_learning(c);
@@ -46,13 +47,12 @@ START_TEST(an_automatic_threshold_is_the_one_that_gains_most)
     support_option(c, "threshold", -1); /* none */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
 }
-END_TEST
 
 /**
  * As before, but the allreduce takes V s. A late worker's k micro-batches of 1 s leave (3 + k / 4)
  * / 4 of the work in (k + V) / (4 + V) of the time, which gains as long as V < 12.
  */
-START_TEST(an_automatic_threshold_counts_communication)
+TEST_RANGE(an_automatic_threshold_counts_communication, 0, 2)
 {
     static const double share_of_a_vector = 2 * 3 / 4.0; /* that each of 4 workers sends */
     static const double communication_s[] = {11, 13};
@@ -70,7 +70,6 @@ START_TEST(an_automatic_threshold_counts_communication)
     ck_assert_double_eq_tol(got->result.virtual_s,
                             10 * communication_s[_i] + 5 * 4 + 5 * (gains ? 1 : 4), 1e-3);
 }
-END_TEST
 
 /** All hosts have half the reference GPU's speed. */
 static void slow_hosts(support_case *c)
@@ -80,7 +79,7 @@ static void slow_hosts(support_case *c)
 }
 
 /** A micro-batch of 1 s takes 2 s: the second one's forward pass ends at 3 s, and no more begins. */
-START_TEST(a_threshold_is_in_seconds_of_the_host)
+TEST(a_threshold_is_in_seconds_of_the_host)
 {
     support_case *c = support_new("drop_compute", 1);
     support_no_learning(c);
@@ -92,13 +91,12 @@ START_TEST(a_threshold_is_in_seconds_of_the_host)
     c->config.until.steps = 3;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 8 + 2 * 3, 1e-9);
 }
-END_TEST
 
 /**
  * As where it counts communication, on hosts of half the speed: 2 (k + V / 2) are left of 2 (4 + V /
  * 2), which gains as long as V < 24. What is slow is computation, and no part of the overhead.
  */
-START_TEST(an_automatic_threshold_is_in_seconds_of_the_hosts)
+TEST_RANGE(an_automatic_threshold_is_in_seconds_of_the_hosts, 0, 2)
 {
     static const double share_of_a_vector = 2 * 3 / 4.0;
     static const double communication_s[] = {22, 26};
@@ -117,9 +115,8 @@ START_TEST(an_automatic_threshold_is_in_seconds_of_the_hosts)
     ck_assert_double_eq_tol(got->result.virtual_s,
                             10 * communication_s[_i] + 5 * 8 + 5 * (gains ? 2 : 8), 1e-3);
 }
-END_TEST
 
-START_TEST(the_first_few_steps_are_spared)
+TEST(the_first_few_steps_are_spared)
 {
     support_case *c = support_new("drop_compute", 1);
     support_no_learning(c);
@@ -130,9 +127,8 @@ START_TEST(the_first_few_steps_are_spared)
     support_option(c, "spare", 0);
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 0.25, 1e-9);
 }
-END_TEST
 
-START_TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
+TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
 {
     support_case *c = support_new("drop_compute", 4);
     support_no_learning(c);
@@ -141,7 +137,6 @@ START_TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
     support_option(c, "spare", 2);
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 1e-3);
 }
-END_TEST
 
 enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
@@ -179,7 +174,8 @@ static const struct {
 } thresholds[] = {{0.5, 12, 1e6, 1.3}, {1, 4, 1e6, 1.3}, {0.5, 4, 1e6, 1.3},  {0, 12, 1e6, 1.3},
                   {1, 2, 1e6, 1.3},    {1, 12, 1e10, 1}, {1, 12, 6e10, 0.999}};
 
-START_TEST(the_automatic_threshold_is_as_good_as_the_best_fixed_one)
+TEST_RANGE(the_automatic_threshold_is_as_good_as_the_best_fixed_one, 0,
+           SUPPORT_SLOW ? 0 : sizeof thresholds / sizeof thresholds[0])
 {
     const double backward_share = thresholds[_i].backward_share;
     const int m = thresholds[_i].micro_batches;
@@ -194,25 +190,4 @@ START_TEST(the_automatic_threshold_is_as_good_as_the_best_fixed_one)
            m, none, automatic, best);
     ck_assert_double_gt(automatic, thresholds[_i].gains * none);
     ck_assert_double_gt(automatic, 0.98 * best);
-}
-END_TEST
-
-Suite *drop_compute_suite(void)
-{
-    Suite *s = suite_create("drop_compute");
-    TCase *t = tcase_create("drop_compute");
-    tcase_set_timeout(t, 240);
-    tcase_add_loop_test(t, a_threshold_stops_before_the_next_backward_pass, 0, 9);
-    tcase_add_test(t, an_automatic_threshold_is_the_one_that_gains_most);
-    tcase_add_loop_test(t, an_automatic_threshold_counts_communication, 0, 2);
-    tcase_add_test(t, a_threshold_is_in_seconds_of_the_host);
-    tcase_add_loop_test(t, an_automatic_threshold_is_in_seconds_of_the_hosts, 0, 2);
-    tcase_add_test(t, the_first_few_steps_are_spared);
-    tcase_add_test(t, an_automatic_threshold_drops_nothing_where_that_gains_nothing);
-    if (!SUPPORT_SLOW) {
-        tcase_add_loop_test(t, the_automatic_threshold_is_as_good_as_the_best_fixed_one, 0,
-                            sizeof thresholds / sizeof thresholds[0]);
-    }
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/draw.h"
-#include "tests/suites.h"
 #include "tests/support/emulation.h"
 #include "tests/support/replay.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { WORKERS = 8, ROWS = REPLAY_ROWS, N = REPLAY_N, SEED = 1 };
@@ -61,7 +61,9 @@ static void expect_same_versions(support_pair *t)
 static const long lengths[] = {5, 18, 60};
 enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
-START_TEST(local_sgd) /* _i: length, order, pieces */
+SUITE(emulation, "late", .seconds = 120);
+
+TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
 {
     const bool cta = _i / N_LENGTHS % 2 == 1;
     support_pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
@@ -71,7 +73,6 @@ START_TEST(local_sgd) /* _i: length, order, pieces */
     emulation_local_sgd(&t->problem, 4, cta, &t->result);
     expect_same(t);
 }
-END_TEST
 
 /** Two neighbours and oneself; of two workers, both. */
 static double ring_weight(const emulation_problem *p, int i, int j, long step)
@@ -82,7 +83,7 @@ static double ring_weight(const emulation_problem *p, int i, int j, long step)
     return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
 }
 
-START_TEST(d_psgd_on_a_ring) /* _i: length, order, pieces, workers */
+TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i: length, order, pieces, workers */
 {
     static const int workers[] = {8, 7, 2, 1};
     const bool atc = _i / N_LENGTHS % 2 == 1;
@@ -93,7 +94,6 @@ START_TEST(d_psgd_on_a_ring) /* _i: length, order, pieces, workers */
     emulation_gossip(&t->problem, ring_weight, atc, &t->result);
     expect_same(t);
 }
-END_TEST
 
 static const struct {
     int workers;
@@ -127,17 +127,16 @@ static void wagma_case(int i, bool cta)
     ck_assert_double_lt(t->result.contribution_versions.max, (double)o.period);
 }
 
-START_TEST(wagma_after_the_local_step) /* _i: length, options, pieces */
+TEST_RANGE(wagma_after_the_local_step, 0,
+           2 * N_LENGTHS * N_WAGMAS) /* _i: length, options, pieces */
 {
     wagma_case(_i, false);
 }
-END_TEST
 
-START_TEST(wagma_before_the_local_step)
+TEST_RANGE(wagma_before_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS)
 {
     wagma_case(_i, true);
 }
-END_TEST
 
 static int drawn_initiator(const emulation_problem *p, long version)
 {
@@ -156,7 +155,7 @@ static const emulation_eager_options eagers[] = {
 };
 enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
 
-START_TEST(eager) /* _i: length, options, pieces */
+TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i: length, options, pieces */
 {
     const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
     support_pair *const t = pair_of_steps(
@@ -170,9 +169,8 @@ START_TEST(eager) /* _i: length, options, pieces */
     emulation_eager(&t->problem, o, &t->result);
     expect_same_versions(t);
 }
-END_TEST
 
-START_TEST(dasgd) /* _i: length, delay, pieces */
+TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i: length, delay, pieces */
 {
     static const long tau[] = {4, 4, 3, 5};
     static const long d[] = {1, 4, 0, 2};
@@ -184,9 +182,8 @@ START_TEST(dasgd) /* _i: length, delay, pieces */
     emulation_dasgd(&t->problem, tau[row], d[row], 0.25, &t->result);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(easgd) /* _i: length, period */
+TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i: length, period */
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
     support_pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
@@ -195,9 +192,8 @@ START_TEST(easgd) /* _i: length, period */
     emulation_easgd(&t->problem, 0.1, period, &t->result);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(downpour) /* _i: length, period, pieces */
+TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
     support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
@@ -210,14 +206,13 @@ START_TEST(downpour) /* _i: length, period, pieces */
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean, lag->sum / lag->n, 1e-9);
     ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
 }
-END_TEST
 
 /**
  * The link is full-duplex, and the server idle: 0.1 s each way. An answer contains what has been
  * pushed, so that the last piece's cannot begin before that has come; all others travel beside
  * later pushes. (The released server answers when it is asked, maybe without that push: 0.1 s.)
  */
-START_TEST(a_push_and_a_fetch_travel_together) /* _i: period, pieces */
+TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
 {
     enum { STEPS = 12 };
     static const long pieces[] = {1, 4, 20};
@@ -236,7 +231,6 @@ START_TEST(a_push_and_a_fetch_travel_together) /* _i: period, pieces */
     unlink(t->file);
     ck_assert_double_eq_tol((got_s - computed_s) / exchanges, 0.1 + 0.1 / (double)n_pieces, 3e-5);
 }
-END_TEST
 
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
@@ -280,20 +274,19 @@ static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_probl
     ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
 }
 
-START_TEST(ad_psgd_of_random_pairs) /* _i: length, workers, pieces */
+TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i: length, workers, pieces */
 {
     static const int workers[] = {2, 7, 8};
     support_pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
                                           _i < 3 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     expect_same_pairs(t, any_passive);
 }
-END_TEST
 
 /**
  * A model is 5 ms on its way, in which the passive side may make a local step. (At 20 ms two models
  * meet at a link.)
  */
-START_TEST(ad_psgd_with_messages_on_their_way) /* _i: length, averagings */
+TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS) /* _i: length, averagings */
 {
     support_pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
     const long averagings = _i / N_LENGTHS;
@@ -307,18 +300,16 @@ START_TEST(ad_psgd_with_messages_on_their_way) /* _i: length, averagings */
         &t->result);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(ad_psgd_on_a_ring) /* _i: length, workers */
+TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i: length, workers */
 {
     support_pair *const t =
         pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
     support_pick(t->c, "graph", "ring");
     expect_same_pairs(t, beside_on_the_ring);
 }
-END_TEST
 
-START_TEST(ad_psgd_of_the_exponential_list) /* _i: length, workers */
+TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS) /* _i: length, workers */
 {
     static const int workers[] = {2, 4, 6, 8, 12};
     support_pair *const t =
@@ -327,7 +318,6 @@ START_TEST(ad_psgd_of_the_exponential_list) /* _i: length, workers */
                 support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
     expect_same_pairs(t, exponential_peer);
 }
-END_TEST
 
 enum { GOSSIP_PROCESS = 1, SHARED_COPY };
 static const emulation_pairing pairings[] = {
@@ -348,16 +338,15 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
     return t;
 }
 
-START_TEST(released_loops_average_beside_the_computation) /* _i: variant, end, workers */
+TEST_RANGE(released_loops_average_beside_the_computation, 0, 18) /* _i: variant, end, workers */
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
     static const int workers[] = {2, 4, 8};
     support_pair *const t = looping_pair(1 + _i % 2, workers[_i / 6], ends_s[_i / 2 % 3]);
     expect_same(t);
 }
-END_TEST
 
-START_TEST(released_loops_never_rest) /* _i: variant */
+TEST_RANGE(released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
 {
     support_pair *const t = looping_pair(_i, WORKERS, 20.05);
     const support_outcome *const got = support_ok(t->c);
@@ -366,14 +355,13 @@ START_TEST(released_loops_never_rest) /* _i: variant */
     ck_assert_double_eq(t->result.averagings, 4 * 100);
     ck_assert_double_eq_tol((double)got->result.messages, 4 * 2 * 100.5, 4);
 }
-END_TEST
 
 /**
  * Worker 1's link is four times slower. SGP's passive side awaits the peer of its schedule, so that
  * all keep the slow one's pace, 0.8 s for an averaging. WAGMA's answers anyone, one after the other:
  * others pass, but at times behind the slow one.
  */
-START_TEST(a_scheduled_peer_is_awaited) /* _i: variant */
+TEST_RANGE(a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
 {
     static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
     static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
@@ -385,7 +373,6 @@ START_TEST(a_scheduled_peer_is_awaited) /* _i: variant */
     ck_assert_double_ge((double)got->result.messages / 2, least[_i]);
     ck_assert_double_le((double)got->result.messages / 2, most[_i]);
 }
-END_TEST
 
 /* --- DropCompute ------------------------------------------------------------------------------ */
 
@@ -430,7 +417,8 @@ static const int drop_workers[] = {1, 5, 8};
 static const int drop_micro_batches[] = {12, 16};
 
 /** The overhead is measured without a threshold; then dropping may cost more than it saves. */
-START_TEST(an_automatic_threshold_counts_the_overhead) /* _i: bytes, workers, micro-batches */
+TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
+           24) /* _i: bytes, workers, micro-batches */
 {
     const double bytes = drop_bytes[_i % 4];
     const int workers = drop_workers[_i / 4 % 3];
@@ -462,7 +450,6 @@ START_TEST(an_automatic_threshold_counts_the_overhead) /* _i: bytes, workers, mi
     ck_assert(workers > 1 || want.samples == whole.samples);
     ck_assert(workers == 1 || bytes > 1 || want.samples < whole.samples);
 }
-END_TEST
 
 /* --- lags, as the emulation counts them ------------------------------------------------------- */
 
@@ -498,7 +485,7 @@ static void expect_lag(emulation_lag lag, double n, double sum, double max)
  * 8 and 9, ..., 16 s, and makes a local step at 1, ..., 8 and 9, ..., 16 s. Each of its own 17
  * gradients sees one averaging; two of them, an update of worker 0.
  */
-START_TEST(a_gradient_ages_by_averagings_and_by_updates)
+TEST(a_gradient_ages_by_averagings_and_by_updates)
 {
     static const double seconds[] = {8.4, 1};
     double x[2 * N];
@@ -509,13 +496,12 @@ START_TEST(a_gradient_ages_by_averagings_and_by_updates)
     expect_lag(r.gradient_averagings, 2 + 17, 9 + 8 + 17, 9);
     expect_lag(r.gradient_updates, 2 + 17, 8 + 8 + 2, 8);
 }
-END_TEST
 
 /**
  * Worker 0 starts versions 0 to 4 at 1, ..., 5 s, when worker 1 has what it published at the
  * start, there, at 2.9 s (step 0) and again. It uses versions 1, 4, 4, 4, 4.
  */
-START_TEST(a_contribution_ages_by_versions)
+TEST(a_contribution_ages_by_versions)
 {
     static const double seconds[] = {1, 2.9};
     double x[2 * N];
@@ -534,10 +520,9 @@ START_TEST(a_contribution_ages_by_versions)
     ck_assert_double_eq(r.fresh, 5);
     ck_assert_double_eq(r.end_s, 6 * 2.9);
 }
-END_TEST
 
 /** Likewise; but what was sampled leaves nothing to sample, and gradients 0 to 2 go at 3, 6 and 9 s. */
-START_TEST(a_late_gradient_ages_by_versions)
+TEST(a_late_gradient_ages_by_versions)
 {
     static const double seconds[] = {1, 2.9};
     double x[2 * N];
@@ -550,34 +535,4 @@ START_TEST(a_late_gradient_ages_by_versions)
     expect_lag(r.lead, 9 + 3, 1 + 3 + 5, 5);
     ck_assert_double_eq(r.missed, 1 + 2 + 2);
     ck_assert_double_eq(r.repeated, 0);
-}
-END_TEST
-
-Suite *emulation_suite(void)
-{
-    Suite *s = suite_create("emulation");
-    TCase *t = tcase_create("late");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, local_sgd, 0, 4 * N_LENGTHS);
-    tcase_add_loop_test(t, d_psgd_on_a_ring, 0, 16 * N_LENGTHS);
-    tcase_add_loop_test(t, wagma_after_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS);
-    tcase_add_loop_test(t, wagma_before_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS);
-    tcase_add_loop_test(t, eager, 0, 2 * N_LENGTHS * N_EAGERS);
-    tcase_add_loop_test(t, dasgd, 0, 8 * N_LENGTHS);
-    tcase_add_loop_test(t, easgd, 0, 2 * N_LENGTHS);
-    tcase_add_loop_test(t, downpour, 0, 4 * N_LENGTHS);
-    tcase_add_loop_test(t, ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS);
-    tcase_add_loop_test(t, ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS);
-    tcase_add_loop_test(t, ad_psgd_on_a_ring, 0, 2 * N_LENGTHS);
-    tcase_add_loop_test(t, ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS);
-    tcase_add_loop_test(t, an_automatic_threshold_counts_the_overhead, 0, 24);
-    tcase_add_loop_test(t, a_push_and_a_fetch_travel_together, 0, 6);
-    tcase_add_loop_test(t, released_loops_average_beside_the_computation, 0, 18);
-    tcase_add_loop_test(t, released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1);
-    tcase_add_loop_test(t, a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1);
-    tcase_add_test(t, a_gradient_ages_by_averagings_and_by_updates);
-    tcase_add_test(t, a_contribution_ages_by_versions);
-    tcase_add_test(t, a_late_gradient_ages_by_versions);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -12,7 +12,7 @@
 
 #include "models/encodings/encoding.h"
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static void given_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
@@ -138,16 +138,17 @@ static void expect_example(const dsgd_algorithm *algorithm, double correction, l
                           got->note[w * MOST + i], x[i], i);
 }
 
-START_TEST(top_k_is_the_worked_example)
+SUITE(encoded, "encoded", .seconds = 60);
+
+TEST(top_k_is_the_worked_example)
 {
     expect_example(&given_top_k, -1, 1, (double[]){-1.5, -2, 0});
     expect_example(&given_top_k, -1, 2, (double[]){-1.5, -2, -4.5});
     expect_example(&given_top_k, -1, 3, (double[]){-4.5, -6, -4.5});
     expect_example(&given_top_k, 0.5, 3, (double[]){-5.25, -7, -5.625});
 }
-END_TEST
 
-START_TEST(power_sgd_is_the_worked_example)
+TEST(power_sgd_is_the_worked_example)
 {
     static const double x[3][4] = {{3, 1, 0, 0}, {6, 2, 3, 1}, {7.5, 5, 4.5, 4}};
     for (int t = 0; t < 3; t++) {
@@ -159,7 +160,6 @@ START_TEST(power_sgd_is_the_worked_example)
             ck_assert_double_eq_tol(got->note[i], -x[t][i], 1e-14);
     }
 }
-END_TEST
 
 /** Sum of residuals + P times what was applied = sum of all gradients, of three workers. */
 static void expect_conserved(const dsgd_algorithm *algorithm, const char *option, double value,
@@ -193,13 +193,12 @@ static void expect_conserved(const dsgd_algorithm *algorithm, const char *option
     ck_assert_double_gt(left, 1e-3);
 }
 
-START_TEST(what_is_not_sent_is_kept)
+TEST(what_is_not_sent_is_kept)
 {
     expect_conserved(&given_top_k, "density", 0.2, 4, 8);
     expect_conserved(&given_ok_topk, "density", 0.2, 3, 8);
     expect_conserved(&given_power_sgd, "rank", 1, 3, 8);
 }
-END_TEST
 
 /* --- CHOCO ------------------------------------------------------------------------------------ */
 
@@ -212,7 +211,7 @@ static void prepare_choco(dsgd_engine *engine, void *argument)
         put_pieces(&engine->workers[w].node, engine->workers[w].model, x[w]);
 }
 
-START_TEST(choco_is_the_worked_example)
+TEST(choco_is_the_worked_example)
 {
     static const double x[3][4][2] = {
         {{1.1667, .6667}, {-.1667, 2.6667}, {-.8333, 1.6667}, {1.8333, -2}},
@@ -234,9 +233,8 @@ START_TEST(choco_is_the_worked_example)
                 ck_assert_double_eq_tol(got->x[w * 2 + i], x[t][w][i], 1e-4);
     }
 }
-END_TEST
 
-START_TEST(choco_of_all_numbers_is_d_psgd)
+TEST(choco_of_all_numbers_is_d_psgd)
 {
     static const char *const graphs[] = {"ring", "torus", "complete"};
     for (int i = 0; i < 3; i++) {
@@ -252,7 +250,6 @@ START_TEST(choco_of_all_numbers_is_d_psgd)
         ck_assert_double_le(support_distance(choco->x, d_psgd->x, 9 * choco->n_params), 1e-11);
     }
 }
-END_TEST
 
 /* --- exchange: encoding ----------------------------------------------------------------------- */
 
@@ -266,7 +263,7 @@ static void encode_exchange(support_case *c, const char *name, const char *optio
     c->config.exchange.encoding = (dsgd_pick){about, params};
 }
 
-START_TEST(encodings_that_leave_nothing_out_change_no_bit)
+TEST(encodings_that_leave_nothing_out_change_no_bit)
 {
     static const char *const names[] = {"allreduce", "d_psgd",  "diloco",
                                         "a_psgd",    "ad_psgd", "eager_solo"};
@@ -282,10 +279,9 @@ START_TEST(encodings_that_leave_nothing_out_change_no_bit)
         ck_assert_double_eq_tol(all->result.bytes, plain->result.bytes, 1e-6);
     }
 }
-END_TEST
 
 /** Bytes of ten steps of P workers and 1 MB, and seconds of a step. */
-START_TEST(allreduces_of_encoded_vectors_travel_as_they_should)
+TEST(allreduces_of_encoded_vectors_travel_as_they_should)
 {
     static const struct {
         const char *name, *option;
@@ -310,9 +306,8 @@ START_TEST(allreduces_of_encoded_vectors_travel_as_they_should)
                       i, got, cases[i].bytes);
     }
 }
-END_TEST
 
-START_TEST(an_encoded_allreduce_takes_its_closed_form)
+TEST(an_encoded_allreduce_takes_its_closed_form)
 {
     const int p = 8;
     const double encoding_s_per_byte = 2e-10;
@@ -336,9 +331,8 @@ START_TEST(an_encoded_allreduce_takes_its_closed_form)
                                 encoding_s_per_byte * bytes + whole_s, 1e-8);
     }
 }
-END_TEST
 
-START_TEST(gossip_of_encoded_models_keeps_their_mean)
+TEST(gossip_of_encoded_models_keeps_their_mean)
 {
     static const char *const names[] = {"uniform", "top_k", "sign"};
     for (size_t i = 0; i < 3; i++) {
@@ -350,9 +344,8 @@ START_TEST(gossip_of_encoded_models_keeps_their_mean)
         support_expect_kept_mean(pairs);
     }
 }
-END_TEST
 
-START_TEST(what_makes_no_sense_is_refused)
+TEST(what_makes_no_sense_is_refused)
 {
     dsgd_error error;
     support_case *const c = support_new("d_psgd", 4);
@@ -373,10 +366,9 @@ START_TEST(what_makes_no_sense_is_refused)
     ck_assert_int_eq(dsgd_run_check(&fused->config, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "fusion"));
 }
-END_TEST
 
 /** Error feedback needs an encoding that errs by less than what it is given. */
-START_TEST(feedback_of_what_expands_is_refused)
+TEST(feedback_of_what_expands_is_refused)
 {
     dsgd_error error;
     support_case *const c = support_new("allreduce", 4);
@@ -394,10 +386,9 @@ START_TEST(feedback_of_what_expands_is_refused)
     ck_assert_int_eq(dsgd_run_check(&rounded->config, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "qsgd"));
 }
-END_TEST
 
 /** Six times k values of four bytes, as the paper promises, at any number of workers. */
-START_TEST(ok_topk_sends_less_than_six_k)
+TEST(ok_topk_sends_less_than_six_k)
 {
     for (int p = 2; p <= 64; p *= 2) {
         support_case *const c = costly("ok_topk", p);
@@ -408,9 +399,8 @@ START_TEST(ok_topk_sends_less_than_six_k)
         ck_assert_double_eq_tol(per_worker, 4 * k * 4 * (p - 1) / p, 1e-6);
     }
 }
-END_TEST
 
-START_TEST(times_read_no_values)
+TEST(times_read_no_values)
 {
     static const char *const names[] = {"top_k", "ok_topk", "power_sgd", "choco"};
     for (size_t i = 0; i < 4; i++) {
@@ -420,27 +410,4 @@ START_TEST(times_read_no_values)
         support_no_learning(c);
         ck_assert_double_eq(support_ok(c)->result.virtual_s, with_s);
     }
-}
-END_TEST
-
-Suite *encoded_suite(void)
-{
-    Suite *s = suite_create("encoded");
-    TCase *t = tcase_create("encoded");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, top_k_is_the_worked_example);
-    tcase_add_test(t, power_sgd_is_the_worked_example);
-    tcase_add_test(t, what_is_not_sent_is_kept);
-    tcase_add_test(t, choco_is_the_worked_example);
-    tcase_add_test(t, choco_of_all_numbers_is_d_psgd);
-    tcase_add_test(t, encodings_that_leave_nothing_out_change_no_bit);
-    tcase_add_test(t, allreduces_of_encoded_vectors_travel_as_they_should);
-    tcase_add_test(t, an_encoded_allreduce_takes_its_closed_form);
-    tcase_add_test(t, gossip_of_encoded_models_keeps_their_mean);
-    tcase_add_test(t, what_makes_no_sense_is_refused);
-    tcase_add_test(t, feedback_of_what_expands_is_refused);
-    tcase_add_test(t, ok_topk_sends_less_than_six_k);
-    tcase_add_test(t, times_read_no_values);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/suites.h"
 #include "tests/support/oracle_encoded.h"
 #include "tests/support/oracle_groups.h"
+#include "tests/support/suite.h"
 
 enum { WORKERS = 6, N = 12, MODELS = WORKERS * N };
 
@@ -41,7 +41,9 @@ static void ring(int workers, double *mixing)
 
 /* --- encodings and error feedback ------------------------------------------------------------- */
 
-START_TEST(ok_topk_is_the_top_k_of_the_sum_of_top_ks)
+SUITE(fixtures, "encoded");
+
+TEST(ok_topk_is_the_top_k_of_the_sum_of_top_ks)
 {
     const double zero[MODELS] = {0};
     const oracle_problem p = {
@@ -60,7 +62,6 @@ START_TEST(ok_topk_is_the_top_k_of_the_sum_of_top_ks)
     oracle_ok_topk(&p, 0.25, 1, x);
     expect(x, want, N, rounding);
 }
-END_TEST
 
 /* --- PowerSGD --------------------------------------------------------------------------------- */
 
@@ -84,7 +85,7 @@ static void towards_own(void *argument, int worker, long step, const double *x, 
     *g = *x - b[worker];
 }
 
-START_TEST(tracking_by_hand)
+TEST(tracking_by_hand)
 {
     static const struct {
         long steps;
@@ -119,11 +120,10 @@ START_TEST(tracking_by_hand)
         ck_assert_double_eq_tol(mean, 2 * (1 - pow(.9, (double)rows[i].steps)), rounding);
     }
 }
-END_TEST
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-START_TEST(only_the_largest_group_that_is_due_averages)
+TEST(only_the_largest_group_that_is_due_averages)
 {
     static const oracle_level levels[] = {{2, 2}, {4, 6}};
     static const double initial[6] = {1, 2, 4, 8, 16, 32};
@@ -142,16 +142,4 @@ START_TEST(only_the_largest_group_that_is_due_averages)
         oracle_hierarchical(&p, (oracle_hierarchy){levels, 2, 1, false}, x);
         expect(x, want[i], 6, rounding);
     }
-}
-END_TEST
-
-Suite *fixtures_suite(void)
-{
-    Suite *s = suite_create("fixtures");
-    TCase *t = tcase_create("encoded");
-    tcase_add_test(t, ok_topk_is_the_top_k_of_the_sum_of_top_ks);
-    tcase_add_test(t, tracking_by_hand);
-    tcase_add_test(t, only_the_largest_group_that_is_due_averages);
-    suite_add_tcase(s, t);
-    return s;
 }

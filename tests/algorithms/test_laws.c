@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** All workers' models agree with one vector, or with those of another run. */
@@ -36,13 +36,14 @@ static void expect_large_batch(support_case *c, double tolerance)
 
 static const int some_workers[] = {2, 3, 4, 7, 16, 64};
 
-START_TEST(allreduce_is_one_worker_with_a_large_batch)
+SUITE(laws, "laws", .seconds = 120);
+
+TEST_RANGE(allreduce_is_one_worker_with_a_large_batch, 0, 6)
 {
     expect_large_batch(support_new("allreduce", some_workers[_i]), 1e-11);
 }
-END_TEST
 
-START_TEST(allreduce_in_float_is_one_worker_with_a_large_batch)
+TEST_RANGE(allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6)
 {
     support_case *c = support_new("allreduce", some_workers[_i]);
     support_use_mlp(c);
@@ -50,16 +51,6 @@ START_TEST(allreduce_in_float_is_one_worker_with_a_large_batch)
     c->learning.optimizer.lr = 0.02;
     expect_large_batch(c, 1e-5);
 }
-END_TEST
-
-START_TEST(allreduce_of_1024_workers_is_one_worker_with_a_large_batch)
-{
-    support_case *c = support_new("allreduce", 1024);
-    support_use_mlp(c);
-    c->learning.optimizer.lr = 0.02;
-    expect_large_batch(c, 1e-11);
-}
-END_TEST
 
 /* --- model averaging in every step ------------------------------------------------------------ */
 
@@ -73,7 +64,7 @@ static const support_outcome *averaging(const support_case *c)
 
 static const int group_sizes[] = {1, 2, 4, 8, 16};
 
-START_TEST(wagma_with_period_one_averages_models_in_every_step)
+TEST_RANGE(wagma_with_period_one_averages_models_in_every_step, 0, 5)
 {
     support_case *c = support_new("wagma", 16);
     support_option(c, "group", group_sizes[_i]);
@@ -82,11 +73,10 @@ START_TEST(wagma_with_period_one_averages_models_in_every_step)
     const support_outcome *want = averaging(c);
     expect_models(support_ok(c), want->x, want->n_params, 16, 1e-12);
 }
-END_TEST
 
 static const int periods[] = {1, 2, 3, 10, 1000};
 
-START_TEST(wagma_of_one_group_without_imbalance_averages_models_in_every_step)
+TEST_RANGE(wagma_of_one_group_without_imbalance_averages_models_in_every_step, 0, 5)
 {
     support_case *c = support_new("wagma", 16);
     support_option(c, "group", 16);
@@ -94,9 +84,8 @@ START_TEST(wagma_of_one_group_without_imbalance_averages_models_in_every_step)
     const support_outcome *want = averaging(c);
     expect_models(support_ok(c), want->x, want->n_params, 16, 1e-12);
 }
-END_TEST
 
-START_TEST(dasgd_without_delay_and_own_weight_averages_models_in_every_step)
+TEST(dasgd_without_delay_and_own_weight_averages_models_in_every_step)
 {
     support_case *c = support_new("dasgd", 6);
     support_option(c, "tau", 1);
@@ -105,54 +94,29 @@ START_TEST(dasgd_without_delay_and_own_weight_averages_models_in_every_step)
     const support_outcome *want = averaging(c);
     expect_models(support_ok(c), want->x, want->n_params, 6, 1e-12);
 }
-END_TEST
 
 /* --- the mean of the models ------------------------------------------------------------------- */
 
-START_TEST(full_averaging_keeps_the_mean)
+TEST(full_averaging_keeps_the_mean)
 {
     support_case *c = support_new(NULL, 12);
     support_algorithm(c, &support_averaging);
     support_expect_kept_mean(c);
 }
-END_TEST
 
-START_TEST(on_time_group_averaging_keeps_the_mean)
+TEST(on_time_group_averaging_keeps_the_mean)
 {
     support_case *c = support_new("wagma", 16);
     support_option(c, "period", 1000);
     support_expect_kept_mean(c);
 }
-END_TEST
 
-static Suite *suite_of(const char *name, TCase **t)
-{
-    Suite *s = suite_create(name);
-    *t = tcase_create("laws");
-    tcase_set_timeout(*t, 120);
-    suite_add_tcase(s, *t);
-    return s;
-}
+SUITE(laws_long, "laws", .seconds = 120);
 
-Suite *laws_suite(void)
+TEST(allreduce_of_1024_workers_is_one_worker_with_a_large_batch)
 {
-    TCase *t = NULL;
-    Suite *s = suite_of("laws", &t);
-    tcase_add_loop_test(t, allreduce_is_one_worker_with_a_large_batch, 0, 6);
-    tcase_add_loop_test(t, allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6);
-    tcase_add_loop_test(t, wagma_with_period_one_averages_models_in_every_step, 0, 5);
-    tcase_add_loop_test(t, wagma_of_one_group_without_imbalance_averages_models_in_every_step, 0,
-                        5);
-    tcase_add_test(t, dasgd_without_delay_and_own_weight_averages_models_in_every_step);
-    tcase_add_test(t, full_averaging_keeps_the_mean);
-    tcase_add_test(t, on_time_group_averaging_keeps_the_mean);
-    return s;
-}
-
-Suite *laws_long_suite(void)
-{
-    TCase *t = NULL;
-    Suite *s = suite_of("laws, at scale", &t);
-    tcase_add_test(t, allreduce_of_1024_workers_is_one_worker_with_a_large_batch);
-    return s;
+    support_case *c = support_new("allreduce", 1024);
+    support_use_mlp(c);
+    c->learning.optimizer.lr = 0.02;
+    expect_large_batch(c, 1e-11);
 }

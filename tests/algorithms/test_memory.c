@@ -3,7 +3,7 @@
  * Every algorithm holds no more memory for more steps: what an exchange does not free or release
  * would grow by one for each worker or step.
  */
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** What is under way at the end may differ. */
@@ -41,7 +41,10 @@ static const struct {
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
-START_TEST(more_steps_hold_no_more) /* _i: algorithm, way */
+SUITE(memory, "memory", .seconds = 60);
+
+TEST_RANGE(more_steps_hold_no_more, 0,
+           N_WAYS *(support_n_algorithms() + 1)) /* _i: algorithm, way */
 {
     const dsgd_about *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
     const dsgd_algorithm *const algorithm =
@@ -71,15 +74,4 @@ START_TEST(more_steps_hold_no_more) /* _i: algorithm, way */
     ck_assert_msg(blocks[1] <= blocks[0] + UNDER_WAY, "%zu blocks, for more steps %zu", blocks[0],
                   blocks[1]);
     ck_assert_msg(bytes[1] <= 2 * bytes[0], "%zu bytes, for more steps %zu", bytes[0], bytes[1]);
-}
-END_TEST
-
-Suite *memory_suite(void)
-{
-    Suite *s = suite_create("memory");
-    TCase *t = tcase_create("memory");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, more_steps_hold_no_more, 0, N_WAYS * (support_n_algorithms() + 1));
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/suites.h"
 #include "tests/support/emulation.h"
+#include "tests/support/suite.h"
 
 static const long in_order[2] = {0, 1};
 
@@ -49,7 +49,9 @@ static void expect(const double *got, const double *want, int n)
                       "element %d is %.17g, not %.17g", i, got[i], want[i]);
 }
 
-START_TEST(push_sum_by_hand)
+SUITE(oracle, "oracle");
+
+TEST(push_sum_by_hand)
 {
     /* Worker 0 sends half of its share to worker 1, which keeps everything. */
     static const double one_way[4] = {0.5, 0, 0.5, 1};
@@ -68,9 +70,8 @@ START_TEST(push_sum_by_hand)
     expect(z, (double[]){-2, 4}, 2);
     expect(weights, (double[]){0.25, 1.5}, 2);
 }
-END_TEST
 
-START_TEST(easgd_by_hand)
+TEST(easgd_by_hand)
 {
     const double initial[2] = {1, 3};
     oracle_problem p = scalar(2, 1, initial);
@@ -89,9 +90,8 @@ START_TEST(easgd_by_hand)
     expect(x, &(double){-1.5}, 1);
     expect(&center, &(double){-0.5}, 1);
 }
-END_TEST
 
-START_TEST(the_look_ahead_by_hand)
+TEST(the_look_ahead_by_hand)
 {
     const double initial = 1;
     oracle_problem p = scalar(1, 2, &initial);
@@ -107,7 +107,6 @@ START_TEST(the_look_ahead_by_hand)
     expect(&x, &(double){0.375}, 1);
     expect(&center, &(double){0.75}, 1);
 }
-END_TEST
 
 /** One parameter that begins at 0, workers who all take a second for a step. */
 static emulation_problem equal_paces(long steps, double momentum)
@@ -126,7 +125,8 @@ static emulation_problem equal_paces(long steps, double momentum)
                                .rows = 1};
 }
 
-START_TEST(downpour_by_hand) /* _i: steps - 2; what the third one changes, -3 and -6, is kept */
+TEST_RANGE(downpour_by_hand, 0,
+           2) /* _i: steps - 2; what the third one changes, -3 and -6, is kept */
 {
     static const double want[2][2] = {{7, 1}, {4, -5}};
     const emulation_problem p = equal_paces(2 + _i, 1); /* changes -1, -2 and then -2, -4 */
@@ -135,7 +135,6 @@ START_TEST(downpour_by_hand) /* _i: steps - 2; what the third one changes, -3 an
     expect(&center, &(double){1}, 1);
     expect(x, want[_i], 2);
 }
-END_TEST
 
 static const struct {
     long steps, tau, d;
@@ -147,16 +146,15 @@ static const struct {
     {2, 2, 0, 0.5, {-2.5, -3.5}},
 };
 
-START_TEST(dasgd_by_hand) /* _i: row of dasgds */
+TEST_ROWS(dasgd_by_hand, dasgds) /* _i: row of dasgds */
 {
     const emulation_problem p = equal_paces(dasgds[_i].steps, 0);
     double x[2];
     emulation_dasgd(&p, dasgds[_i].tau, dasgds[_i].d, dasgds[_i].xi, &(emulation_result){.x = x});
     expect(x, dasgds[_i].want, 2);
 }
-END_TEST
 
-START_TEST(outer_momentum_by_hand)
+TEST(outer_momentum_by_hand)
 {
     const double initial[2] = {0, 0};
     oracle_problem p = scalar(2, 4, initial);
@@ -168,29 +166,12 @@ START_TEST(outer_momentum_by_hand)
     oracle_slowmo(&p, 2, 0.5, 0.5, x); /* - 3 - 4.5 */
     expect(x, (double[]){-7.5, -7.5}, 2);
 }
-END_TEST
 
-START_TEST(dropped_samples_count_as_zero)
+TEST(dropped_samples_count_as_zero)
 {
     const double initial[2] = {0, 0};
     const oracle_problem p = scalar(2, 2, initial);
     double x[2];
     oracle_drop_compute(&p, (const double[]){1, 0.25, 0, 1}, x); /* -(1 + 0.5) / 2 - 2 / 2 */
     expect(x, (double[]){-1.75, -1.75}, 2);
-}
-END_TEST
-
-Suite *oracle_suite(void)
-{
-    Suite *s = suite_create("oracle");
-    TCase *t = tcase_create("oracle");
-    tcase_add_test(t, push_sum_by_hand);
-    tcase_add_test(t, easgd_by_hand);
-    tcase_add_test(t, the_look_ahead_by_hand);
-    tcase_add_loop_test(t, downpour_by_hand, 0, 2);
-    tcase_add_loop_test(t, dasgd_by_hand, 0, sizeof dasgds / sizeof dasgds[0]);
-    tcase_add_test(t, outer_momentum_by_hand);
-    tcase_add_test(t, dropped_samples_count_as_zero);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- the algorithms with given local steps ------------------------------------------------------ */
@@ -94,8 +94,10 @@ static const struct {
 
 enum { N_FIXTURES = sizeof fixtures / sizeof fixtures[0] };
 
+SUITE(outer, "outer", .seconds = 60);
+
 /** Local steps of -2, outer plain SGD of rate 2; between exchanges a fragment moves by -2 a step. */
-START_TEST(streaming_diloco_has_the_values_of_its_fixtures)
+TEST_RANGE(streaming_diloco_has_the_values_of_its_fixtures, 0, N_FIXTURES)
 {
     support_case *c = given_case("streaming_diloco", &given_streaming_diloco, 2);
     begin_at = 1;
@@ -114,10 +116,9 @@ START_TEST(streaming_diloco_has_the_values_of_its_fixtures)
         }
     }
 }
-END_TEST
 
 /** One fragment and no delay: DiLoCo, in values, time and messages. _i: pieces. */
-START_TEST(streaming_diloco_of_one_fragment_is_diloco)
+TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 {
     support_case *c = support_new("streaming_diloco", 8);
     support_imbalance_number(c, "ramp", "seconds", 0.1);
@@ -137,10 +138,9 @@ START_TEST(streaming_diloco_of_one_fragment_is_diloco)
     ck_assert_double_le(support_distance(streaming->x, diloco->x, 8 * diloco->n_params),
                         support_rounding());
 }
-END_TEST
 
 /** An exchange of 0.9 s of a fragment is hidden behind a local step, and one of 1.8 s is not. */
-START_TEST(a_delay_hides_the_exchange_of_a_fragment)
+TEST(a_delay_hides_the_exchange_of_a_fragment)
 {
     support_case *c = support_new("streaming_diloco", 2);
     support_no_learning(c);
@@ -157,12 +157,11 @@ START_TEST(a_delay_hides_the_exchange_of_a_fragment)
     c->workload.bytes = 4 * 18e9;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 16 + 8 * 0.8, 1e-3);
 }
-END_TEST
 
 /* --- NoLoCo --------------------------------------------------------------------------------------- */
 
 /** Worker i = 1 to 4 moves by -i in a round. */
-START_TEST(noloco_has_the_values_of_its_example)
+TEST(noloco_has_the_values_of_its_example)
 {
     static const double want[2][4] = {{-1.4, -2.1, -1.4, -2.1}, {-3.395, -3.955, -4.795, -5.355}};
     support_case *c = given_case("noloco", &given_noloco, 4);
@@ -175,10 +174,9 @@ START_TEST(noloco_has_the_values_of_its_example)
             ck_assert_double_eq_tol(value_after(c, 2 * (round + 1), w, false), want[round][w],
                                     1e-14);
 }
-END_TEST
 
 /** Of the slow weights, for any pairs: heavy ball with the mean outer step. */
-START_TEST(noloco_moves_the_mean_by_heavy_ball)
+TEST(noloco_moves_the_mean_by_heavy_ball)
 {
     support_case *c = given_case("noloco", &given_noloco, 4);
     double x = 0, m = 0;
@@ -195,10 +193,9 @@ START_TEST(noloco_moves_the_mean_by_heavy_ball)
         ck_assert_double_eq_tol(mean, x, 1e-13);
     }
 }
-END_TEST
 
 /** Everyone in one group: all models are equal after a round. */
-START_TEST(noloco_of_one_group_keeps_all_alike)
+TEST(noloco_of_one_group_keeps_all_alike)
 {
     support_case *c = support_new("noloco", 6);
     support_option(c, "period", 5);
@@ -208,7 +205,6 @@ START_TEST(noloco_of_one_group_keeps_all_alike)
         ck_assert_mem_eq(got->x, got->x + (size_t)w * got->n_params,
                          got->n_params * sizeof got->x[0]);
 }
-END_TEST
 
 /* --- clusters -------------------------------------------------------------------------------------- */
 
@@ -238,17 +234,16 @@ static void expect_alike(const support_outcome *got, const support_outcome *want
     ck_assert_uint_eq(got->result.messages, want->result.messages);
 }
 
-START_TEST(clusters_of_one_are_local_sgd)
+TEST(clusters_of_one_are_local_sgd)
 {
     const support_outcome *want = clusters_of(0, 0, 0, "local_sgd");
     for (int inside = 0; inside < 2; inside++)
         for (int between = 0; between < 2; between++)
             expect_alike(clusters_of(1, inside, between, NULL), want, true);
 }
-END_TEST
 
 /** All ways to the mean of all models give it. */
-START_TEST(leaders_find_the_mean_of_all)
+TEST(leaders_find_the_mean_of_all)
 {
     static const double sizes[] = {2, 3, 4, 6, 12};
     for (int i = 0; i < 5; i++) {
@@ -257,19 +252,17 @@ START_TEST(leaders_find_the_mean_of_all)
         expect_alike(clusters_of(sizes[i], 1, 0, NULL), clusters_of(sizes[i], 1, 1, NULL), false);
     }
 }
-END_TEST
 
 /** A cluster of everyone has but one leader, and is an allreduce. */
-START_TEST(one_cluster_is_allreduce)
+TEST(one_cluster_is_allreduce)
 {
     const support_outcome *want = clusters_of(0, 0, 0, "allreduce");
     expect_alike(clusters_of(12, 0, 0, NULL), want, false);
     expect_alike(clusters_of(12, 0, 2, NULL), want, false);
 }
-END_TEST
 
 /** Somebody is late by a second in every step: of another cluster in another round, at times. */
-START_TEST(delayed_corrections_wait_for_the_round_before)
+TEST(delayed_corrections_wait_for_the_round_before)
 {
     double virtual_s[3];
     for (int between = 1; between < 3; between++) {
@@ -281,24 +274,4 @@ START_TEST(delayed_corrections_wait_for_the_round_before)
         virtual_s[between] = support_ok(c)->result.virtual_s;
     }
     ck_assert_double_lt(virtual_s[2], 0.95 * virtual_s[1]);
-}
-END_TEST
-
-Suite *outer_suite(void)
-{
-    Suite *s = suite_create("outer");
-    TCase *t = tcase_create("outer");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, streaming_diloco_has_the_values_of_its_fixtures, 0, N_FIXTURES);
-    tcase_add_loop_test(t, streaming_diloco_of_one_fragment_is_diloco, 1, 4);
-    tcase_add_test(t, a_delay_hides_the_exchange_of_a_fragment);
-    tcase_add_test(t, noloco_has_the_values_of_its_example);
-    tcase_add_test(t, noloco_moves_the_mean_by_heavy_ball);
-    tcase_add_test(t, noloco_of_one_group_keeps_all_alike);
-    tcase_add_test(t, clusters_of_one_are_local_sgd);
-    tcase_add_test(t, leaders_find_the_mean_of_all);
-    tcase_add_test(t, one_cluster_is_allreduce);
-    tcase_add_test(t, delayed_corrections_wait_for_the_round_before);
-    suite_add_tcase(s, t);
-    return s;
 }

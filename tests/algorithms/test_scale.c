@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** A power of two, one more, and more actors than one process could have with guard pages. */
@@ -25,11 +25,11 @@ static support_case *large(const char *algorithm, int workers)
     return c;
 }
 
-START_TEST(two_steps_of_thousands_of_workers_end) /* _i: worker count, algorithm */
+static void two_steps_end(int row)
 {
     const int n = support_n_algorithms();
     const support_outcome *got =
-        support_simulate(large(dsgd_algorithms[_i % n]->name, counts[_i / n]));
+        support_simulate(large(dsgd_algorithms[row % n]->name, counts[row / n]));
     if (got->status == DSGD_EUSAGE) {
         ck_assert_ptr_nonnull(strstr(got->error.text, "would do, got 1025"));
         return;
@@ -38,20 +38,15 @@ START_TEST(two_steps_of_thousands_of_workers_end) /* _i: worker count, algorithm
     ck_assert_msg(got->result.outcome == DSGD_RUN_OK, "%s", got->result.why.text);
     ck_assert_double_eq(got->result.steps, 2);
 }
-END_TEST
 
-/** 18 actors per worker. Nothing but their start is simulated. */
-START_TEST(pieces_side_by_side_are_more_actors_than_guard_pages)
+SUITE(scale, "scale", .seconds = 300);
+
+TEST_RANGE(two_steps_of_a_thousand_workers_end, 0, support_n_algorithms())
 {
-    support_case *c = large("eager_solo", 4096);
-    c->config.exchange.pieces = 16;
-    c->config.exchange.blocking = false;
-    c->config.until = (dsgd_until){.seconds = 1e-3};
-    ck_assert_double_eq(support_ok(c)->result.steps, 0);
+    two_steps_end(_i);
 }
-END_TEST
 
-START_TEST(eight_servers_of_a_thousand_workers_answer_side_by_side)
+TEST(eight_servers_of_a_thousand_workers_answer_side_by_side)
 {
     support_case *c = large("easgd", 1025);
     support_option(c, "servers", 8);
@@ -59,30 +54,21 @@ START_TEST(eight_servers_of_a_thousand_workers_answer_side_by_side)
     c->config.exchange.blocking = false;
     ck_assert_double_eq(support_ok(c)->result.steps, 2);
 }
-END_TEST
 
-/** With counts[from] to counts[to - 1] workers. */
-static Suite *suite_of(const char *name, int from, int to)
+SUITE(scale_long, "scale_long", .seconds = 300);
+
+TEST_RANGE(two_steps_of_thousands_of_workers_end, support_n_algorithms(),
+           N_COUNTS *support_n_algorithms())
 {
-    Suite *s = suite_create(name);
-    TCase *t = tcase_create(name);
-    const int n = support_n_algorithms();
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, two_steps_of_thousands_of_workers_end, from * n, to * n);
-    if (from > 0)
-        tcase_add_test(t, pieces_side_by_side_are_more_actors_than_guard_pages);
-    else
-        tcase_add_test(t, eight_servers_of_a_thousand_workers_answer_side_by_side);
-    suite_add_tcase(s, t);
-    return s;
+    two_steps_end(_i);
 }
 
-Suite *scale_suite(void)
+/** 18 actors per worker. Nothing but their start is simulated. */
+TEST(pieces_side_by_side_are_more_actors_than_guard_pages)
 {
-    return suite_of("scale", 0, 1);
-}
-
-Suite *scale_long_suite(void)
-{
-    return suite_of("scale_long", 1, N_COUNTS);
+    support_case *c = large("eager_solo", 4096);
+    c->config.exchange.pieces = 16;
+    c->config.exchange.blocking = false;
+    c->config.until = (dsgd_until){.seconds = 1e-3};
+    ck_assert_double_eq(support_ok(c)->result.steps, 0);
 }

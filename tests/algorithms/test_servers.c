@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/timeline.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** Messages take a nanosecond; worker i needs h[i] s per step, of which at most four others than 1. */
@@ -120,7 +120,9 @@ static void expect_updates(support_case *c, const applied *list, int n, const do
 
 static const double ties[] = {1, 2.00001, 5.00003}; /* 1, 2, 5: the lower rank is first */
 
-START_TEST(ringmaster_cancels_at_a_delay_of_three)
+SUITE(servers, "servers", .seconds = 120);
+
+TEST(ringmaster_cancels_at_a_delay_of_three)
 {
     static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0}, {2.00001, 1, 0, 2},
                                    {3, 0, 2, 1}, {4, 0, 3, 0}, {4.00002, 1, 1, 2},
@@ -136,9 +138,8 @@ START_TEST(ringmaster_cancels_at_a_delay_of_three)
     ck_assert_double_le(got->result.gradient_staleness_max, 2);
     ck_assert_uint_eq(got->result.dropped, 0);
 }
-END_TEST
 
-START_TEST(ringmaster_of_two_leaves_the_fastest_alone)
+TEST(ringmaster_of_two_leaves_the_fastest_alone)
 {
     static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0}, {3, 0, 2, 0}, {4, 0, 3, 0}};
     static const double x[] = {.5, .25, .125, .0625};
@@ -148,9 +149,8 @@ START_TEST(ringmaster_of_two_leaves_the_fastest_alone)
     support_option(c, "delay", 1);
     expect_updates(c, list, 4, x);
 }
-END_TEST
 
-START_TEST(ringmaster_of_any_delay_cancels_nobody)
+TEST(ringmaster_of_any_delay_cancels_nobody)
 {
     static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0},      {2.00001, 1, 0, 2},
                                    {3, 0, 2, 1}, {4, 0, 3, 0},      {4.00002, 1, 1, 2},
@@ -160,9 +160,8 @@ START_TEST(ringmaster_of_any_delay_cancels_nobody)
     support_option(c, "delay", -2);
     expect_updates(c, list, 8, x);
 }
-END_TEST
 
-START_TEST(rennala_takes_four_gradients_of_one_model)
+TEST(rennala_takes_four_gradients_of_one_model)
 {
     static const applied list[] = {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}, {3, 0, 2, 0},
                                    {0, 0, 3, 0}, {0, 0, 4, 0}, {0, 1, 1, 0}, {6, 0, 5, 0}};
@@ -176,9 +175,8 @@ START_TEST(rennala_takes_four_gradients_of_one_model)
     ck_assert_double_eq(got->result.gradient_staleness_max, 0);
     ck_assert_double_eq_tol(got->result.shares.lost, (1 + 3 + 1 + 3) / 6.5 / 3, 1e-3);
 }
-END_TEST
 
-START_TEST(rennala_of_two_needs_the_fastest_alone)
+TEST(rennala_of_two_needs_the_fastest_alone)
 {
     static const applied list[] = {{0, 0, 0, 0}, {2, 0, 1, 0}, {0, 0, 2, 0},
                                    {4, 0, 3, 0}, {0, 0, 4, 0}, {6, 0, 5, 0}};
@@ -187,10 +185,9 @@ START_TEST(rennala_of_two_needs_the_fastest_alone)
     support_option(c, "batch", 2);
     expect_updates(c, list, 6, x);
 }
-END_TEST
 
 /** Tokens by hand: a fast worker takes two of a step, and is late with the second. */
-START_TEST(backup_workers_drop_who_is_late)
+TEST(backup_workers_drop_who_is_late)
 {
     static const double h[] = {1, 1.1, 5};
     static const applied list[] = {{0, 0, 0, 0}, {1.1, 1, 0, 0}, {0, 0, 1, 0}, {2.2, 1, 1, 0},
@@ -204,7 +201,6 @@ START_TEST(backup_workers_drop_who_is_late)
     ck_assert_uint_eq(got->result.dropped, 3); /* 0's third, 1's fourth, 2's first */
     ck_assert_double_eq(got->result.gradient_staleness_max, 0);
 }
-END_TEST
 
 /* --- laws ------------------------------------------------------------------------------------- */
 
@@ -232,7 +228,7 @@ static const dsgd_algorithm summing = {.about = {.name = "summing"}, .work = sum
 
 static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 
-START_TEST(ssp_without_slack_is_synchronous) /* _i: pieces */
+TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
 {
     support_case *c = at_speeds("ssp", 5, uneven);
     c->learning.optimizer.lr = 0.01;
@@ -250,12 +246,11 @@ START_TEST(ssp_without_slack_is_synchronous) /* _i: pieces */
     c->config.until.steps = 10;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 13.1, 1e-6);
 }
-END_TEST
 
 static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* the order of arrivals is clear */
 
 /** Server and worker see whole vectors: with one piece it does what a_psgd does. */
-START_TEST(infinite_slack_is_an_asynchronous_server) /* _i: ssp, ringmaster */
+TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaster */
 {
     support_case *c = at_speeds(_i == 0 ? "ssp" : "ringmaster", 5, distinct);
     support_case *server = at_speeds("a_psgd", 5, distinct);
@@ -273,7 +268,6 @@ START_TEST(infinite_slack_is_an_asynchronous_server) /* _i: ssp, ringmaster */
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean,
                             want->result.gradient_staleness_mean, 1e-12);
 }
-END_TEST
 
 static int n_computed[8];
 
@@ -293,7 +287,7 @@ static void watch_spread(void *nothing, const dsgd_span *span)
 }
 
 /** And reaches it, where a worker is slow enough. */
-START_TEST(with_slack_s_nobody_is_more_than_s_and_one_step_ahead) /* _i: s */
+TEST_RANGE(with_slack_s_nobody_is_more_than_s_and_one_step_ahead, 0, 4) /* _i: s */
 {
     static const double h[] = {1, 1, 1, 1, 9};
     const bool chosen[5] = {true, true, true, true, true};
@@ -305,9 +299,8 @@ START_TEST(with_slack_s_nobody_is_more_than_s_and_one_step_ahead) /* _i: s */
     c->config.until = (dsgd_until){.seconds = 60};
     ck_assert_double_eq(support_ok(c)->note[0], _i + 1);
 }
-END_TEST
 
-START_TEST(more_slack_less_waiting)
+TEST(more_slack_less_waiting)
 {
     double before = 1;
     for (int slack = 0; slack < 6; slack++) {
@@ -321,7 +314,6 @@ START_TEST(more_slack_less_waiting)
         before = wait;
     }
 }
-END_TEST
 
 /* --- times ------------------------------------------------------------------------------------ */
 
@@ -343,7 +335,7 @@ static double round_s(int batch)
     return best_s;
 }
 
-START_TEST(a_round_of_rennala_is_as_short_as_any_can_be) /* _i: B */
+TEST_RANGE(a_round_of_rennala_is_as_short_as_any_can_be, 1, 8) /* _i: B */
 {
     enum { ROUNDS = 5 };
     support_case *c = at_speeds("rennala", SPEEDS, speeds);
@@ -359,10 +351,9 @@ START_TEST(a_round_of_rennala_is_as_short_as_any_can_be) /* _i: B */
             ck_assert_double_eq((double)got->result.messages, 2 * gradients + 3 * others);
         }
 }
-END_TEST
 
 /** R updates within twice the least over m of (mean of 1 / h_i)^-1 (1 + R / m), i <= m. */
-START_TEST(ringmaster_makes_r_updates_in_its_bound) /* _i: R */
+TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9) /* _i: R */
 {
     double bound_s = INFINITY, rate = 0;
     for (int m = 1; m <= SPEEDS; m++) {
@@ -378,10 +369,9 @@ START_TEST(ringmaster_makes_r_updates_in_its_bound) /* _i: R */
     ck_assert_double_le(got->result.virtual_s, 40 * bound_s);
     ck_assert_double_le(got->result.gradient_staleness_max, _i - 1);
 }
-END_TEST
 
 /** Nothing is applied that is older, however late messages and workers are. */
-START_TEST(no_applied_delay_reaches_r) /* _i: R */
+TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
 {
     for (uint64_t seed = 1; seed < 4; seed++) {
         support_case *c = support_new("ringmaster", 8);
@@ -398,7 +388,6 @@ START_TEST(no_applied_delay_reaches_r) /* _i: R */
         ck_assert_double_gt(got->result.shares.lost, 0);
     }
 }
-END_TEST
 
 /* --- delayed Nesterov ------------------------------------------------------------------------- */
 
@@ -429,7 +418,7 @@ static const struct {
     {1, 0, {-.15, -.325, -.5125, NAN, NAN, NAN}},
 };
 
-START_TEST(delayed_nesterov_by_hand) /* _i: case, arrivals */
+TEST_RANGE(delayed_nesterov_by_hand, 0, 3 * 6) /* _i: case, arrivals */
 {
     const int n = _i % 6;
     support_case *c = support_new("async_local_sgd", 1);
@@ -450,9 +439,8 @@ START_TEST(delayed_nesterov_by_hand) /* _i: case, arrivals */
         ck_assert_double_eq_tol(got->x[i], before->x[i] * (1 + nesterov[_i / 6].w[n]),
                                 1e-9 + 1e3 * support_rounding() * fabs(before->x[i]));
 }
-END_TEST
 
-START_TEST(slow_workers_make_fewer_local_steps)
+TEST(slow_workers_make_fewer_local_steps)
 {
     static const double h[] = {1, 2.6, 3.9, 40};
     support_case *c = at_speeds("async_local_sgd", 4, h);
@@ -465,11 +453,10 @@ START_TEST(slow_workers_make_fewer_local_steps)
     const double rounds = 10 + floor(80 / 2.6 / 4) + floor(80 / 3.9 / 3) + 2;
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
-END_TEST
 
 /* --- adaptive asynchronous updates ------------------------------------------------------------- */
 
-START_TEST(aau_at_equal_speeds_is_d_psgd) /* _i: workers */
+TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
 {
     support_case *c = support_new("dsgd_aau", _i);
     support_case *d = support_new("d_psgd", _i);
@@ -480,10 +467,9 @@ START_TEST(aau_at_equal_speeds_is_d_psgd) /* _i: workers */
     ck_assert(support_distance(got->x, want->x, (size_t)_i * got->n_params) < support_rounding());
     ck_assert_double_le(got->result.virtual_s, want->result.virtual_s + 10 * (1e-3 + 1e-4));
 }
-END_TEST
 
 /** An epoch lasts the slowest's step: the others make two in it, the second with that worker. */
-START_TEST(aau_needs_a_straggler_once_per_epoch)
+TEST(aau_needs_a_straggler_once_per_epoch)
 {
     static const double h[] = {1, 1, 1, 10};
     support_case *c = at_speeds("dsgd_aau", 4, h);
@@ -494,9 +480,8 @@ START_TEST(aau_needs_a_straggler_once_per_epoch)
     ck_assert_double_eq(got->result.steps * 4, 10 * (2 * 3 + 1));
     ck_assert_double_eq_tol(got->result.shares.wait, (3 * 8.0 / 10) / 4, 0.01);
 }
-END_TEST
 
-START_TEST(aau_keeps_the_mean) /* _i: seed */
+TEST_RANGE(aau_keeps_the_mean, 0, 3) /* _i: seed */
 {
     support_case *c = support_new("dsgd_aau", 6);
     support_case *none = support_new("dsgd_aau", 6);
@@ -511,9 +496,8 @@ START_TEST(aau_keeps_the_mean) /* _i: seed */
                                got->n_params) < support_rounding());
     ck_assert_double_gt(support_distance(got->x, before->x, 6 * got->n_params), 0.1);
 }
-END_TEST
 
-START_TEST(backups_are_fewer_than_workers)
+TEST(backups_are_fewer_than_workers)
 {
     support_case *c = support_new("backup_workers", 4);
     support_option(c, "backups", 4);
@@ -523,33 +507,4 @@ START_TEST(backups_are_fewer_than_workers)
                      NULL);
     support_option(c, "backups", 3);
     support_ok(c);
-}
-END_TEST
-
-Suite *servers_suite(void)
-{
-    Suite *s = suite_create("servers");
-    TCase *t = tcase_create("servers");
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, ringmaster_cancels_at_a_delay_of_three);
-    tcase_add_test(t, ringmaster_of_two_leaves_the_fastest_alone);
-    tcase_add_test(t, ringmaster_of_any_delay_cancels_nobody);
-    tcase_add_test(t, rennala_takes_four_gradients_of_one_model);
-    tcase_add_test(t, rennala_of_two_needs_the_fastest_alone);
-    tcase_add_test(t, backup_workers_drop_who_is_late);
-    tcase_add_test(t, backups_are_fewer_than_workers);
-    tcase_add_loop_test(t, ssp_without_slack_is_synchronous, 1, 4);
-    tcase_add_loop_test(t, infinite_slack_is_an_asynchronous_server, 0, 2);
-    tcase_add_loop_test(t, with_slack_s_nobody_is_more_than_s_and_one_step_ahead, 0, 4);
-    tcase_add_test(t, more_slack_less_waiting);
-    tcase_add_loop_test(t, a_round_of_rennala_is_as_short_as_any_can_be, 1, 8);
-    tcase_add_loop_test(t, ringmaster_makes_r_updates_in_its_bound, 1, 9);
-    tcase_add_loop_test(t, no_applied_delay_reaches_r, 1, 6);
-    tcase_add_loop_test(t, delayed_nesterov_by_hand, 0, 3 * 6);
-    tcase_add_loop_test(t, aau_at_equal_speeds_is_d_psgd, 2, 8);
-    tcase_add_test(t, aau_needs_a_straggler_once_per_epoch);
-    tcase_add_loop_test(t, aau_keeps_the_mean, 0, 3);
-    tcase_add_test(t, slow_workers_make_fewer_local_steps);
-    suite_add_tcase(s, t);
-    return s;
 }

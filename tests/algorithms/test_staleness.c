@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** Ages add up to 1, and have this mean and, where every use has one age, this largest. */
@@ -30,7 +30,9 @@ static void expect_histogram(const double *ages, double mean, double largest, do
         ck_assert_double_eq(largest_of_ages, largest);
 }
 
-START_TEST(histograms_agree_with_mean_and_largest)
+SUITE(staleness, "staleness", .seconds = 240);
+
+TEST_RANGE(histograms_agree_with_mean_and_largest, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
     support_no_learning(c);
@@ -46,7 +48,6 @@ START_TEST(histograms_agree_with_mean_and_largest)
     ck_assert_double_ge(r->lag_mean, r->staleness_mean);
     ck_assert_double_ge(r->lag_max, r->staleness_max);
 }
-END_TEST
 
 /** How far the models of four workers are apart at the end. */
 static double spread_after(const char *name, long steps)
@@ -67,7 +68,7 @@ static double spread_after(const char *name, long steps)
  * Of those that average models now and then: every third step, when the step has been made. Sums of
  * eager_solo do not always differ, but do in the last of nine steps.
  */
-START_TEST(models_agree_at_the_end_of_every_period_alone)
+TEST_RANGE(models_agree_at_the_end_of_every_period_alone, 0, 4)
 {
     static const char *const names[] = {"local_sgd", "slowmo", "eager_solo", "eager_majority"};
     double drifted = 0;
@@ -82,9 +83,8 @@ START_TEST(models_agree_at_the_end_of_every_period_alone)
     if (_i < 3)
         ck_assert_double_gt(drifted, 1e-6);
 }
-END_TEST
 
-START_TEST(a_push_misses_one_update_of_every_other_worker)
+TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 {
     static const struct {
         const char *name, *option;
@@ -111,13 +111,12 @@ START_TEST(a_push_misses_one_update_of_every_other_worker)
     for (int age = 0; age < p - 1; age++)
         ck_assert_double_eq_tol(got->gradient_ages[age], 1.0 / (double)(p * steps), 1e-12);
 }
-END_TEST
 
 /**
  * Three pieces that travel one after another for 0.8 s each: the first two come before the next
  * step, the third in its course.
  */
-START_TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
+TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
 {
     support_case *c = support_new("osgp", 8);
     support_no_learning(c);
@@ -132,18 +131,16 @@ START_TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
     ck_assert_double_gt(got->result.virtual_s, 20 + 8 * 0.4);
     ck_assert_double_eq(got->result.staleness_max, 2);
 }
-END_TEST
 
-START_TEST(overlapped_push_is_one_step_old)
+TEST(overlapped_push_is_one_step_old)
 {
     support_case *c = support_new("osgp", 8);
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.staleness_max, 1);
     ck_assert_double_gt(got->ages[1], 0.99);
 }
-END_TEST
 
-START_TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
+TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
 {
     support_case *c = support_new("osgp", 16);
     support_no_learning(c);
@@ -155,9 +152,8 @@ START_TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
     support_option(c, "delay", 2);
     ck_assert_double_gt(support_ok(c)->result.staleness_max, 2);
 }
-END_TEST
 
-START_TEST(wagma_is_never_as_stale_as_its_period)
+TEST_RANGE(wagma_is_never_as_stale_as_its_period, 0, 3)
 {
     static const int some_periods[] = {2, 4, 8};
     support_case *c = support_new("wagma", 16);
@@ -170,13 +166,12 @@ START_TEST(wagma_is_never_as_stale_as_its_period)
     ck_assert_double_gt(got->result.staleness_max, 0);
     ck_assert_double_lt(got->result.staleness_max, some_periods[_i]);
 }
-END_TEST
 
 /**
  * The papers' bound: a contribution is of one of the last tau iterations. Worker 0 takes two and a
  * half times as long as the others, so that it is late within a round; and steps are random.
  */
-START_TEST(wagma_lags_behind_by_less_than_its_period)
+TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 {
     static const int some_periods[] = {2, 3, 5, 8};
     for (int workers = 4; workers <= 16; workers *= 2)
@@ -198,13 +193,12 @@ START_TEST(wagma_lags_behind_by_less_than_its_period)
             ck_assert_double_gt(support_ok(c)->result.lag_max, 10);
         }
 }
-END_TEST
 
 /**
  * Worker 0 is at step t after t + 1 s, worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and 10.8 s the
  * latter finds versions 2, 6 and 9; its gradients are in versions 3 and 7, as old as itself.
  */
-START_TEST(a_constant_straggler_misses_sums_of_solo)
+TEST(a_constant_straggler_misses_sums_of_solo)
 {
     support_case *c = support_new("eager_solo", 2);
     support_no_learning(c);
@@ -225,7 +219,6 @@ START_TEST(a_constant_straggler_misses_sums_of_solo)
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.lag_max, 6);
 }
-END_TEST
 
 /** Writes a table of step times for `replay`; rows that are missing repeat the last. */
 static const char *write_steps(const char *rows)
@@ -243,7 +236,7 @@ static const char *write_steps(const char *rows)
  * Worker 0 needs 1 s per step. Worker 1 needs 3.6 s for its first and finds version 2, so that it
  * missed 0 and 1; then 0.3 s each: at 3.9 s version 2 again, at 4.2 s version 3, and at 4.5 s again.
  */
-START_TEST(who_catches_up_uses_a_sum_of_solo_again)
+TEST(who_catches_up_uses_a_sum_of_solo_again)
 {
     support_case *c = support_new("eager_solo", 2);
     support_no_learning(c);
@@ -256,13 +249,12 @@ START_TEST(who_catches_up_uses_a_sum_of_solo_again)
     ck_assert_double_eq(got->result.partial_skipped, 2);
     ck_assert_double_eq(got->result.partial_duplicates, 2);
 }
-END_TEST
 
 /**
  * Worker 1 averages once per gradient. Worker 0 answers meanwhile: of its gradients, eight times as
  * long, each is applied to a model that has been averaged eight times since.
  */
-START_TEST(gradients_of_ad_psgd_are_as_old_as_averagings_since)
+TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
 {
     support_case *c = support_new("ad_psgd", 2);
     support_no_learning(c);
@@ -278,10 +270,9 @@ START_TEST(gradients_of_ad_psgd_are_as_old_as_averagings_since)
     /* The last model of the slow worker that is averaged: made by 1 step, used in step 16. */
     ck_assert_double_eq(got->result.lag_max, passive_is_slow ? 16 - 2 : 0);
 }
-END_TEST
 
 /** The gradient is taken before an average of the old models, and applied after it. */
-START_TEST(a_gradient_beside_an_average_is_one_update_old)
+TEST_RANGE(a_gradient_beside_an_average_is_one_update_old, 0, 9)
 {
     static const struct {
         const char *algorithm, *option;
@@ -300,7 +291,6 @@ START_TEST(a_gradient_beside_an_average_is_one_update_old)
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean, cases[_i].age, 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, cases[_i].age);
 }
-END_TEST
 
 /** Gradients travel for a step: each worker applies the sum of those of the step before. */
 static void delayed_work(dsgd_node *self)
@@ -321,7 +311,7 @@ static void delayed_work(dsgd_node *self)
 
 static const dsgd_algorithm delayed = {.about = {.name = "delayed"}, .work = delayed_work};
 
-START_TEST(a_delayed_sum_of_gradients_is_a_step_old)
+TEST(a_delayed_sum_of_gradients_is_a_step_old)
 {
     support_case *c = support_new(NULL, 4);
     support_no_learning(c);
@@ -331,9 +321,8 @@ START_TEST(a_delayed_sum_of_gradients_is_a_step_old)
     ck_assert_double_gt(got->result.gradient_staleness_mean, 0.9);
     ck_assert_double_eq(got->result.gradient_staleness_max, 1);
 }
-END_TEST
 
-START_TEST(dasgd_uses_averages_d_steps_old)
+TEST_RANGE(dasgd_uses_averages_d_steps_old, 0, 5)
 {
     support_case *c = support_new("dasgd", 8);
     support_no_learning(c);
@@ -345,9 +334,8 @@ START_TEST(dasgd_uses_averages_d_steps_old)
     ck_assert_double_eq(got->result.lag_mean, _i);
     ck_assert_double_eq(got->result.lag_max, _i);
 }
-END_TEST
 
-START_TEST(synchronous_sgd_is_never_stale)
+TEST(synchronous_sgd_is_never_stale)
 {
     support_case *c = support_new("allreduce", 8);
     support_no_learning(c);
@@ -356,29 +344,4 @@ START_TEST(synchronous_sgd_is_never_stale)
     ck_assert_double_eq(got.staleness_max, 0);
     ck_assert_double_eq(got.lag_max, 0);
     ck_assert_double_eq(got.gradient_staleness_max, 0);
-}
-END_TEST
-
-Suite *staleness_suite(void)
-{
-    Suite *s = suite_create("staleness");
-    TCase *t = tcase_create("staleness");
-    tcase_set_timeout(t, 240);
-    tcase_add_loop_test(t, histograms_agree_with_mean_and_largest, 0, support_n_algorithms());
-    tcase_add_loop_test(t, models_agree_at_the_end_of_every_period_alone, 0, 4);
-    tcase_add_loop_test(t, a_push_misses_one_update_of_every_other_worker, 0, 3 * 7);
-    tcase_add_test(t, an_overlapped_push_waits_for_nothing_until_its_delay);
-    tcase_add_test(t, overlapped_push_is_one_step_old);
-    tcase_add_test(t, a_push_may_be_older_than_its_delay_where_rounds_end_sooner);
-    tcase_add_loop_test(t, wagma_is_never_as_stale_as_its_period, 0, 3);
-    tcase_add_loop_test(t, wagma_lags_behind_by_less_than_its_period, 0, 4);
-    tcase_add_test(t, a_constant_straggler_misses_sums_of_solo);
-    tcase_add_test(t, who_catches_up_uses_a_sum_of_solo_again);
-    tcase_add_loop_test(t, gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2);
-    tcase_add_loop_test(t, a_gradient_beside_an_average_is_one_update_old, 0, 9);
-    tcase_add_test(t, a_delayed_sum_of_gradients_is_a_step_old);
-    tcase_add_loop_test(t, dasgd_uses_averages_d_steps_old, 0, 5);
-    tcase_add_test(t, synchronous_sgd_is_never_stale);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -9,9 +9,11 @@
 
 #include "base/draw.h"
 #include "base/status.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
-START_TEST(philox_gives_its_known_answers)
+SUITE(draw, "draw");
+
+TEST(philox_gives_its_known_answers)
 {
     /* Random123's kat_vectors for philox4x32-10: all zeros. */
     const philox4x32_ctr_t counter = {{0, 0, 0, 0}};
@@ -26,9 +28,8 @@ START_TEST(philox_gives_its_known_answers)
     ck_assert_double_eq(first, ((double)(bits >> 11) + 0.5) * 0x1p-53);
     ck_assert_uint_eq(dsgd_draw_below((dsgd_draw){0, 0, 0, 0, 0}, 1000), 399); /* 0.39904 * 1000 */
 }
-END_TEST
 
-START_TEST(every_coordinate_of_a_draw_matters)
+TEST(every_coordinate_of_a_draw_matters)
 {
     const dsgd_draw at = {1, 2, 3, 4, 5};
     dsgd_draw others[5] = {at, at, at, at, at};
@@ -40,11 +41,10 @@ START_TEST(every_coordinate_of_a_draw_matters)
     for (int i = 0; i < 5; i++)
         ck_assert_double_ne(dsgd_draw_uniform(at), dsgd_draw_uniform(others[i]));
 }
-END_TEST
 
 static const uint32_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 100, 1023, 1024, 60000};
 
-START_TEST(a_permutation_takes_every_place_once)
+TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
 {
     const uint32_t n = sizes[_i];
     bool *const taken = dsgd_xcalloc(n, sizeof *taken);
@@ -63,10 +63,9 @@ START_TEST(a_permutation_takes_every_place_once)
         ck_assert_uint_lt(at_home, 12); /* about one fixed point on average */
     free(taken);
 }
-END_TEST
 
 /** In and out of order, and with more permutations at a time than it keeps. */
-START_TEST(many_images_are_those_of_one_at_a_time)
+TEST_RANGE(many_images_are_those_of_one_at_a_time, 0, 17)
 {
     enum { DRAWS = 20000 };
     static const uint32_t large[] = {65535, 65536, 65537, 1281167, 1u << 30, UINT32_MAX};
@@ -88,9 +87,8 @@ START_TEST(many_images_are_those_of_one_at_a_time)
     }
     dsgd_permuter_free(permuter);
 }
-END_TEST
 
-START_TEST(uniform_draws_have_the_moments_of_the_uniform)
+TEST(uniform_draws_have_the_moments_of_the_uniform)
 {
     double sum = 0;
     double squares = 0;
@@ -103,18 +101,4 @@ START_TEST(uniform_draws_have_the_moments_of_the_uniform)
     }
     ck_assert_double_eq_tol(sum / N, 0.5, 5 / sqrt(12.0 * N));
     ck_assert_double_eq_tol(squares / N, 1.0 / 3, 0.005);
-}
-END_TEST
-
-Suite *draw_suite(void)
-{
-    Suite *s = suite_create("draw");
-    TCase *t = tcase_create("draw");
-    tcase_add_test(t, philox_gives_its_known_answers);
-    tcase_add_test(t, every_coordinate_of_a_draw_matters);
-    tcase_add_loop_test(t, a_permutation_takes_every_place_once, 0, 11);
-    tcase_add_loop_test(t, many_images_are_those_of_one_at_a_time, 0, 17);
-    tcase_add_test(t, uniform_draws_have_the_moments_of_the_uniform);
-    suite_add_tcase(s, t);
-    return s;
 }

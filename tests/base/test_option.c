@@ -9,7 +9,7 @@
 #include "base/option.h"
 #include "base/status.h"
 #include "base/unit.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 static const struct {
     const char *text, *unit;
@@ -36,7 +36,9 @@ static const struct {
     {"-2", NULL, -2},
 };
 
-START_TEST(numbers_are_read_with_their_units)
+SUITE(option, "option");
+
+TEST_ROWS(numbers_are_read_with_their_units, numbers)
 {
     double got = 0;
     const bool read = dsgd_parse_number(numbers[_i].text, numbers[_i].unit, &got);
@@ -44,7 +46,6 @@ START_TEST(numbers_are_read_with_their_units)
     if (read)
         ck_assert_double_eq_tol(got, numbers[_i].number, 1e-15 * fabs(got));
 }
-END_TEST
 
 /* Columns, the options' name of their unit, and what is before it. */
 static const struct {
@@ -61,16 +62,15 @@ static const struct {
     {"s", NULL, "s"},
 };
 
-START_TEST(columns_end_with_their_units)
+TEST_ROWS(columns_end_with_their_units, columns)
 {
     size_t stem = 0;
     const dsgd_unit *const unit = dsgd_unit_of_column(columns[_i].column, &stem);
     ck_assert_pstr_eq(unit == NULL ? NULL : unit->name, columns[_i].unit);
     ck_assert_uint_eq(stem, strlen(columns[_i].stem));
 }
-END_TEST
 
-START_TEST(the_nearest_name_is_the_one_that_was_meant)
+TEST(the_nearest_name_is_the_one_that_was_meant)
 {
     static const char *const names[] = {"allreduce", "eager_solo", "wagma", "ad_psgd", NULL};
     ck_assert_str_eq(dsgd_nearest("wagam", names), "wagma");
@@ -87,17 +87,4 @@ START_TEST(the_nearest_name_is_the_one_that_was_meant)
         ck_assert_str_eq(texts[k], expected[k]);
         free(texts[k]);
     }
-}
-END_TEST
-
-Suite *option_suite(void)
-{
-    Suite *s = suite_create("option");
-    TCase *t = tcase_create("option");
-    tcase_add_loop_test(t, columns_end_with_their_units, 0, sizeof columns / sizeof columns[0]);
-    tcase_add_loop_test(t, numbers_are_read_with_their_units, 0,
-                        sizeof numbers / sizeof numbers[0]);
-    tcase_add_test(t, the_nearest_name_is_the_one_that_was_meant);
-    suite_add_tcase(s, t);
-    return s;
 }

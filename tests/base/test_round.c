@@ -5,9 +5,11 @@
 #include <math.h>
 
 #include "base/round.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
-START_TEST(what_is_whole_up_to_rounding_stays)
+SUITE(round, "round");
+
+TEST(what_is_whole_up_to_rounding_stays)
 {
     ck_assert_double_gt(0.07 * 100, 7);
     ck_assert_double_eq(dsgd_ceil(0.07 * 100), 7);
@@ -18,14 +20,4 @@ START_TEST(what_is_whole_up_to_rounding_stays)
     ck_assert_double_eq(dsgd_ceil(0), 0);
     ck_assert_double_eq(dsgd_ceil(1e-300), 1);
     ck_assert(isinf(dsgd_floor(INFINITY)));
-}
-END_TEST
-
-Suite *round_suite(void)
-{
-    Suite *s = suite_create("round");
-    TCase *t = tcase_create("round");
-    tcase_add_test(t, what_is_whole_up_to_rounding_stays);
-    suite_add_tcase(s, t);
-    return s;
 }

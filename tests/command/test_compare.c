@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 #define RUNS_HEAD                                                                                  \
     "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"    \
@@ -65,7 +65,9 @@ static const double t1 = 12.7062047, t2 = 4.30265273, t9 = 2.26215716;
 static const char three[] = RUNS_HEADER OK("allreduce", "1", "1", "0.5")
     OK("allreduce", "2", "2", "0.5") OK("allreduce", "3", "6", "0.5");
 
-START_TEST(means_and_intervals_are_those_by_hand)
+SUITE(compare, "compare", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(means_and_intervals_are_those_by_hand)
 {
     compare(three, "");
     expect("allreduce,4,", "throughput_samples_per_s_n", 3);
@@ -89,9 +91,8 @@ START_TEST(means_and_intervals_are_those_by_hand)
     expect("dasgd,4,", "throughput_samples_per_s_ci", t9 * sqrt(82.5 / 9 / 10));
     expect_nothing("dasgd,4,", "throughput_samples_per_s_diff");
 }
-END_TEST
 
-START_TEST(differences_are_paired_over_common_seeds)
+TEST(differences_are_paired_over_common_seeds)
 {
     /* The seeds differ by far more than the algorithms: 1, 2 and 6 on the seeds 2, 3 and 5. */
     const char *const output =
@@ -112,9 +113,8 @@ START_TEST(differences_are_paired_over_common_seeds)
     ck_assert_ptr_nonnull(strstr(csv, "\nwagma"));
     ck_assert(strstr(csv, "\nwagma") < strstr(csv, "\nallreduce")); /* as they came */
 }
-END_TEST
 
-START_TEST(a_mark_says_that_an_interval_excludes_0)
+TEST(a_mark_says_that_an_interval_excludes_0)
 {
     const char *const output = compare(
         RUNS_HEADER OK("allreduce", "1", "1", "0.5") OK("allreduce", "2", "1", "0.6")
@@ -130,9 +130,8 @@ START_TEST(a_mark_says_that_an_interval_excludes_0)
     ck_assert_msg(strstr(output, "+0.00 ± 0.00 ") != NULL, "%s", output);
     ck_assert_ptr_null(strstr(output, "+0.00 ± 0.00 *"));
 }
-END_TEST
 
-START_TEST(one_seed_has_no_interval)
+TEST(one_seed_has_no_interval)
 {
     const char *const output =
         compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("wagma", "1", "12", "0.75"), "");
@@ -144,9 +143,8 @@ START_TEST(one_seed_has_no_interval)
         "%s", output);
     ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
 }
-END_TEST
 
-START_TEST(what_diverged_or_failed_enters_no_mean)
+TEST(what_diverged_or_failed_enters_no_mean)
 {
     const char *const output =
         compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("allreduce", "2", "20", "")
@@ -168,7 +166,6 @@ START_TEST(what_diverged_or_failed_enters_no_mean)
     expect_nothing("dasgd,4,", "throughput_samples_per_s_mean");
     ck_assert_msg(strstr(output, "2 runs that are neither ok nor diverged") != NULL, "%s", output);
 }
-END_TEST
 
 #define SWEPT(algorithm, seed, throughput, group, collective)                                      \
     "1," algorithm ",4," seed ",daint,\"res\"\"net, 50\",ok," throughput                           \
@@ -186,7 +183,7 @@ static const char swept[] =
             SWEPT("wagma", "2", "13", "2", "ring") SWEPT("wagma", "1", "24", "4", "\"\"")
                 SWEPT("wagma", "1", "14", "4", "ring");
 
-START_TEST(sweeps_make_groups_and_columns_are_found_by_name)
+TEST(sweeps_make_groups_and_columns_are_found_by_name)
 {
     compare(swept, "");
     expect("allreduce" SWEPT_COMMON ",ring,", "throughput_samples_per_s_n", 2);
@@ -208,9 +205,8 @@ START_TEST(sweeps_make_groups_and_columns_are_found_by_name)
                       NULL,
                   "%s", csv);
 }
-END_TEST
 
-START_TEST(the_baseline_can_be_chosen)
+TEST(the_baseline_can_be_chosen)
 {
     static const char runs[] = RUNS_HEADER OK("wagma", "1", "10", "0.5")
         OK("dasgd", "1", "11", "0.5") OK("ad_psgd", "1", "13", "0.5");
@@ -229,10 +225,9 @@ START_TEST(the_baseline_can_be_chosen)
     expect("allreduce" SWEPT_COMMON ",,", "throughput_samples_per_s_diff", 10);
     expect("wagma" SWEPT_COMMON "4,,", "throughput_samples_per_s_diff", 10);
 }
-END_TEST
 
 /** A swept column is named by its key alone, and a value by any text that means it. */
-START_TEST(a_baseline_takes_units)
+TEST(a_baseline_takes_units)
 {
     static const char header[] =
         "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
@@ -252,7 +247,6 @@ START_TEST(a_baseline_takes_units)
     ck_assert_int_eq(dsgd("compare r --by host_bandwidth --baseline 9GB/s", &output), 2);
     ck_assert_msg(strstr(output, "--baseline `9GB/s` is unknown") != NULL, "%s", output);
 }
-END_TEST
 
 #define CURVES_HEADER "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
 #define POINT(run, time, loss, accuracy) run ",x,4,1," time ",1," loss "," accuracy ",0\n"
@@ -269,7 +263,7 @@ static const char targeted_curves[] = CURVES_HEADER POINT("1", "0", "2", "0.1")
         POINT("3", "0", "3", "0.1") POINT("3", "10", "1.5", "0.8") POINT("3", "20", "4", "0.2")
             POINT("3", "30", "1", "0.9") POINT("4", "10", "", "0.79") POINT("5", "1", "1", "0.9");
 
-START_TEST(the_time_to_a_target_is_that_of_the_first_crossing)
+TEST(the_time_to_a_target_is_that_of_the_first_crossing)
 {
     write_runs(targeted);
     write_file("r/curves.csv", targeted_curves);
@@ -293,7 +287,6 @@ START_TEST(the_time_to_a_target_is_that_of_the_first_crossing)
     compare(targeted, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
 }
-END_TEST
 
 static const struct {
     const char *curves, *arguments;
@@ -313,7 +306,7 @@ static const struct {
      "r/curves.csv:2: loss is `much`, not a number"},
 };
 
-START_TEST(a_bad_target_costs_nothing)
+TEST_ROWS(a_bad_target_costs_nothing, bad_targets)
 {
     write_runs(targeted);
     write_file("r/compare.csv", "as it was\n");
@@ -325,10 +318,9 @@ START_TEST(a_bad_target_costs_nothing)
     ck_assert_msg(strstr(output, bad_targets[_i].sentence) != NULL, "%s", output);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
 }
-END_TEST
 
 /* Times 4, 9 and never of one, 8, 6 and 3 of the baseline; 9, 4, never and 5 of an even number. */
-START_TEST(seeds_that_never_reach_a_target_count)
+TEST(seeds_that_never_reach_a_target_count)
 {
     write_runs("");
     write_file("r/curves.csv",
@@ -355,9 +347,8 @@ START_TEST(seeds_that_never_reach_a_target_count)
     ck_assert_msg(strstr(output, "2 of 3 seeds, median 9") != NULL, "%s", output);
     ck_assert_msg(strstr(output, "  2 (2 to 2) *\n") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(any_column_of_numbers_can_be_shown)
+TEST(any_column_of_numbers_can_be_shown)
 {
     static const char runs[] =
         RUNS_HEADER OK("allreduce", "1", "1", "0.5") OK("allreduce", "2", "3", "0.5")
@@ -374,10 +365,9 @@ START_TEST(any_column_of_numbers_can_be_shown)
     ck_assert_msg(strstr(output, "--measure status: r/runs.csv has no") != NULL, "%s", output);
     ck_assert_int_eq(dsgd("compare r -m ratio", &output), DSGD_EUSAGE);
 }
-END_TEST
 
 /* Of ratios 1, 2 and 4 the logarithms have the mean and the deviation log(2). */
-START_TEST(ratios_are_geometric_means_over_pairs)
+TEST(ratios_are_geometric_means_over_pairs)
 {
     const char *const output =
         compare(RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("allreduce", "2", "100", "0.5")
@@ -399,7 +389,6 @@ START_TEST(ratios_are_geometric_means_over_pairs)
     compare(three, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "_ratio"));
 }
-END_TEST
 
 #define AT(algorithm, seed, throughput, x)                                                         \
     "1," algorithm ",4," seed ",daint,resnet,ok," NUMBERS(throughput, "0.5") "," x "\n"
@@ -430,7 +419,7 @@ static const struct {
      0},
 };
 
-START_TEST(a_crossing_lies_between_the_places_around_it)
+TEST_ROWS(a_crossing_lies_between_the_places_around_it, crossings)
 {
     const char *const output = compare(crossings[_i].runs, "--crossing 2");
     ck_assert_msg(strstr(output, crossings[_i].sentence) != NULL, "%s", output);
@@ -445,9 +434,8 @@ START_TEST(a_crossing_lies_between_the_places_around_it)
     if (_i == 2) /* the mean passes, and so does one of the two */
         ck_assert_msg(strstr(output, "(the mean; so do 1 of 2 seeds)") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_level_is_a_positive_number)
+TEST(a_level_is_a_positive_number)
 {
     write_runs(three);
     char *output = NULL;
@@ -455,10 +443,9 @@ START_TEST(a_level_is_a_positive_number)
     ck_assert_msg(strstr(output, "--crossing 0: a ratio above 0 is expected") != NULL, "%s",
                   output);
 }
-END_TEST
 
 /** gnuplot would warn of a column without a number. */
-START_TEST(curves_without_accuracy_are_drawn_without_a_warning)
+TEST(curves_without_accuracy_are_drawn_without_a_warning)
 {
     char *output = NULL;
     write_experiment(learn);
@@ -468,9 +455,8 @@ START_TEST(curves_without_accuracy_are_drawn_without_a_warning)
     ck_assert_msg(strstr(output, "learning.svg") != NULL && strstr(output, "warning") == NULL, "%s",
                   output);
 }
-END_TEST
 
-START_TEST(plot_makes_a_comparison_that_is_out_of_date)
+TEST(plot_makes_a_comparison_that_is_out_of_date)
 {
     char *output = NULL;
     write_runs(RUNS_HEADER OK("wagma", "1", "10", "0.5"));
@@ -484,7 +470,6 @@ START_TEST(plot_makes_a_comparison_that_is_out_of_date)
     ck_assert_msg(dsgd("plot r learning", &output) == 0, "%s", output);
     ck_assert_str_eq(read_file("r/compare.csv"), "chosen\n");
 }
-END_TEST
 
 static const struct {
     const char *content; /* NULL: no file */
@@ -530,7 +515,7 @@ static const struct {
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r/runs.csv", 3, "r/runs.csv/runs.csv"},
 };
 
-START_TEST(bad_runs_are_refused_and_cost_nothing)
+TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
 {
     write_runs("");
     write_file("r/compare.csv", "as it was\n");
@@ -545,36 +530,4 @@ START_TEST(bad_runs_are_refused_and_cost_nothing)
     ck_assert_msg(strstr(output, bad_runs[_i].sentence) != NULL, "%s", output);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/compare.csv.new", folder)), F_OK), 0);
-}
-END_TEST
-
-Suite *compare_suite(void)
-{
-    Suite *s = suite_create("compare");
-    TCase *t = tcase_create("compare");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, means_and_intervals_are_those_by_hand);
-    tcase_add_test(t, differences_are_paired_over_common_seeds);
-    tcase_add_test(t, a_mark_says_that_an_interval_excludes_0);
-    tcase_add_test(t, one_seed_has_no_interval);
-    tcase_add_test(t, what_diverged_or_failed_enters_no_mean);
-    tcase_add_test(t, sweeps_make_groups_and_columns_are_found_by_name);
-    tcase_add_test(t, the_baseline_can_be_chosen);
-    tcase_add_test(t, a_baseline_takes_units);
-    tcase_add_test(t, seeds_that_never_reach_a_target_count);
-    tcase_add_test(t, any_column_of_numbers_can_be_shown);
-    tcase_add_test(t, ratios_are_geometric_means_over_pairs);
-    tcase_add_loop_test(t, a_crossing_lies_between_the_places_around_it, 0,
-                        sizeof crossings / sizeof crossings[0]);
-    tcase_add_test(t, a_level_is_a_positive_number);
-    tcase_add_test(t, the_time_to_a_target_is_that_of_the_first_crossing);
-    tcase_add_loop_test(t, a_bad_target_costs_nothing, 0,
-                        sizeof bad_targets / sizeof bad_targets[0]);
-    tcase_add_test(t, curves_without_accuracy_are_drawn_without_a_warning);
-    tcase_add_test(t, plot_makes_a_comparison_that_is_out_of_date);
-    tcase_add_loop_test(t, bad_runs_are_refused_and_cost_nothing, 0,
-                        sizeof bad_runs / sizeof bad_runs[0]);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
-START_TEST(an_algorithm_is_described_on_one_screen)
+SUITE(describe, "describe", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(an_algorithm_is_described_on_one_screen)
 {
     enum { LINES = 58, COLUMNS = 80 };
     char *list = NULL;
@@ -31,7 +33,6 @@ START_TEST(an_algorithm_is_described_on_one_screen)
         ck_assert_msg(lines <= LINES, "%s: %d lines", words, lines);
     }
 }
-END_TEST
 
 /** Runs of white space become one space each. */
 static void join_lines(char *text)
@@ -68,7 +69,7 @@ static const struct {
     {"dsgd_aau", "the paper was not at hand; a server stands for its broadcasts"},
 };
 
-START_TEST(what_differs_from_paper_or_code_is_said)
+TEST_ROWS(what_differs_from_paper_or_code_is_said, departures)
 {
     char *text = NULL;
     const char *const words = kept(dsgd_xprintf("describe algorithm %s", departures[_i].algorithm));
@@ -76,9 +77,8 @@ START_TEST(what_differs_from_paper_or_code_is_said)
     join_lines(text);
     ck_assert_msg(strstr(text, departures[_i].says) != NULL, "%s: %s", departures[_i].says, text);
 }
-END_TEST
 
-START_TEST(everything_that_is_listed_can_be_described)
+TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
 {
     static const char *const kinds[] = {"algorithms", "models",    "data",
                                         "splits",     "imbalance", "workloads",
@@ -101,9 +101,8 @@ START_TEST(everything_that_is_listed_can_be_described)
     }
     ck_assert_int_ge(n, 2);
 }
-END_TEST
 
-START_TEST(every_kind_is_named_by_every_help)
+TEST(every_kind_is_named_by_every_help)
 {
     char *refusal = NULL;
     char *help = NULL;
@@ -133,9 +132,8 @@ START_TEST(every_kind_is_named_by_every_help)
     }
     ck_assert_int_gt(n, 9);
 }
-END_TEST
 
-START_TEST(imbalance_is_described_by_what_it_does_to_a_step)
+TEST(imbalance_is_described_by_what_it_does_to_a_step)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd("describe imbalance delay-wagma", &output), 0);
@@ -154,30 +152,11 @@ START_TEST(imbalance_is_described_by_what_it_does_to_a_step)
     ck_assert_ptr_nonnull(strstr(sets, "\nbytedance-se "));
     ck_assert_ptr_null(strstr(sets, "\nquantiles "));
 }
-END_TEST
 
-START_TEST(what_has_no_summary_has_a_head_without_one)
+TEST(what_has_no_summary_has_a_head_without_one)
 {
     char *output = NULL;
     write_file("p.yaml", "topology: switch\n");
     ck_assert_int_eq(dsgd("describe platform p.yaml", &output), 0);
     ck_assert_msg(strncmp(output, "p.yaml\n\n  shape ", 16) == 0, "%s", output);
-}
-END_TEST
-
-Suite *describe_suite(void)
-{
-    Suite *s = suite_create("describe");
-    TCase *t = tcase_create("describe");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, what_differs_from_paper_or_code_is_said, 0,
-                        sizeof departures / sizeof departures[0]);
-    tcase_add_test(t, an_algorithm_is_described_on_one_screen);
-    tcase_add_loop_test(t, everything_that_is_listed_can_be_described, 0, 9);
-    tcase_add_test(t, every_kind_is_named_by_every_help);
-    tcase_add_test(t, imbalance_is_described_by_what_it_does_to_a_step);
-    tcase_add_test(t, what_has_no_summary_has_a_head_without_one);
-    suite_add_tcase(s, t);
-    return s;
 }

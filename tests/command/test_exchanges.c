@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /* --- the default ------------------------------------------------------------------------------ */
 
@@ -23,11 +23,13 @@ static void throughputs(const char *exchange, double rates[2])
     rates[1] = atof(cell_of("r/runs.csv", "2,local_sgd,", "throughput_samples_per_s"));
 }
 
+SUITE(exchanges, "exchanges", .set_up = make_folder, .tear_down = remove_folder, .seconds = 240);
+
 /**
  * With one piece per model and recursive doubling of it, as once was the default, WAGMA is 22 %
  * slower, and behind local SGD.
  */
-START_TEST(the_default_exchange_does_not_decide_who_is_faster)
+TEST(the_default_exchange_does_not_decide_who_is_faster)
 {
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 64\n"
                          "imbalance: {kind: delay, workers: 2, seconds: 320ms}\n"
@@ -47,7 +49,6 @@ START_TEST(the_default_exchange_does_not_decide_who_is_faster)
     ck_assert_double_gt(other[0], other[1]);
     ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.02);
 }
-END_TEST
 
 /* --- what the results say --------------------------------------------------------------------- */
 
@@ -60,7 +61,7 @@ static void expect_cell(const char *row, const char *column, const char *want)
     ck_assert_msg(strcmp(got, want) == 0, "%s of %s is %s, not %s", column, row, got, want);
 }
 
-START_TEST(results_say_how_vectors_travelled)
+TEST(results_say_how_vectors_travelled)
 {
     write_file("e.yaml", mixed);
     char *output = NULL;
@@ -83,9 +84,8 @@ START_TEST(results_say_how_vectors_travelled)
     ck_assert_int_eq(dsgd("compare r", &output), 0);
     ck_assert_ptr_null(strstr(output, "note:"));
 }
-END_TEST
 
-START_TEST(a_table_has_columns_for_what_differs)
+TEST(a_table_has_columns_for_what_differs)
 {
     write_file("e.yaml", mixed);
     char *output = NULL;
@@ -98,9 +98,8 @@ START_TEST(a_table_has_columns_for_what_differs)
     ck_assert_msg(strstr(output, "  2000x51.12kB  recursive-doubling") != NULL, "%s", output);
     expect_cell("2,local_sgd,", "exchange_mode", "late at-once");
 }
-END_TEST
 
-START_TEST(the_table_says_which_allreduces_are_fused)
+TEST(the_table_says_which_allreduces_are_fused)
 {
     write_file("e.yaml", mixed);
     char *output = NULL;
@@ -116,9 +115,8 @@ START_TEST(the_table_says_which_allreduces_are_fused)
     ck_assert_msg(strstr(output, "  4x30.25MB    rabenseifner\n") != NULL, "%s", output);
     ck_assert_msg(strstr(output, "  161x9.437MB  fused rabenseifner\n") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_comparison_of_collectives_is_announced_as_one)
+TEST(a_comparison_of_collectives_is_announced_as_one)
 {
     static const char sentence[] = "note: allreduce sums by rabenseifner, wagma by "
                                    "recursive-doubling, so";
@@ -141,7 +139,6 @@ START_TEST(a_comparison_of_collectives_is_announced_as_one)
                      0);
     ck_assert_msg(strstr(output, "note:") == NULL, "%s", output);
 }
-END_TEST
 
 static const char *const varied[] = {("platform='{name: piz-daint, host_bandwidth: {sweep: [1GB/s, "
                                       "9GB/s]}}'"),
@@ -149,7 +146,7 @@ static const char *const varied[] = {("platform='{name: piz-daint, host_bandwidt
                                      "platform='{name: piz-daint, staging: {sweep: [0, 1e-9]}}'",
                                      "workload='{bytes: {sweep: [1M, 1G]}, step: 1s, samples: 1}'"};
 
-START_TEST(a_study_of_the_network_is_told_that_it_left_out_the_exchange)
+TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
 {
     static const char sentence[] =
         "note: exchange is left out: vectors travel in buckets of 25 MiB";
@@ -177,7 +174,6 @@ START_TEST(a_study_of_the_network_is_told_that_it_left_out_the_exchange)
                      0);
     ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
 }
-END_TEST
 
 /** @p settings of algorithms and exchange; the sentence, NULL for none; whether check has it too. */
 static const struct {
@@ -196,7 +192,7 @@ static const struct {
     {"algorithms=wagma exchange='{collective: ring}'", NULL, false},
 };
 
-START_TEST(options_without_effect_are_announced)
+TEST_ROWS(options_without_effect_are_announced, unused)
 {
     write_file("e.yaml", mixed);
     char *const settings = kept(dsgd_xstrdup(unused[_i].settings));
@@ -215,9 +211,8 @@ START_TEST(options_without_effect_are_announced)
             ck_assert_msg(strstr(output, "no effect") == NULL, "%s", output);
     }
 }
-END_TEST
 
-START_TEST(tensors_that_a_workload_does_not_list_are_refused)
+TEST(tensors_that_a_workload_does_not_list_are_refused)
 {
     write_file("e.yaml", mixed);
     char *output = NULL;
@@ -229,9 +224,8 @@ START_TEST(tensors_that_a_workload_does_not_list_are_refused)
     ck_assert_msg(strstr(output, "pieces: tensors, but the workload lists none") != NULL, "%s",
                   output);
 }
-END_TEST
 
-START_TEST(the_options_of_an_exchange_are_described)
+TEST(the_options_of_an_exchange_are_described)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd("describe exchange", &output), 0);
@@ -246,26 +240,4 @@ START_TEST(the_options_of_an_exchange_are_described)
         ck_assert_msg(strcspn(line, "\n") <= 100, "%.*s", (int)strcspn(line, "\n"), line);
     ck_assert_int_eq(dsgd("describe algorithm", &output), 2);
     ck_assert_ptr_nonnull(strstr(output, "give a kind and a name"));
-}
-END_TEST
-
-Suite *exchanges_suite(void)
-{
-    Suite *s = suite_create("exchanges");
-    TCase *t = tcase_create("exchanges");
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_set_timeout(t, 240);
-    tcase_add_test(t, the_default_exchange_does_not_decide_who_is_faster);
-    tcase_add_test(t, results_say_how_vectors_travelled);
-    tcase_add_test(t, a_table_has_columns_for_what_differs);
-    tcase_add_test(t, the_table_says_which_allreduces_are_fused);
-    tcase_add_test(t, a_comparison_of_collectives_is_announced_as_one);
-    tcase_add_loop_test(t, a_study_of_the_network_is_told_that_it_left_out_the_exchange, 0,
-                        sizeof varied / sizeof varied[0]);
-    tcase_add_loop_test(t, options_without_effect_are_announced, 0,
-                        sizeof unused / sizeof unused[0]);
-    tcase_add_test(t, tensors_that_a_workload_does_not_list_are_refused);
-    tcase_add_test(t, the_options_of_an_exchange_are_described);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /*
  * Workers compute 3 s, and exchange 10 GB for a second and more: a ring of P sends 2 (P - 1) / P of
@@ -46,7 +46,9 @@ static void expect(const char *row, const char *column, double number)
 
 static const double workers[] = {1, 2, 4, 5};
 
-START_TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
+SUITE(expenses, "expenses", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
 {
     run_experiment("2.5 USD/h", "");
     for (int i = 0; i < 4; i++) {
@@ -65,9 +67,8 @@ START_TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
     ck_assert_int_eq(dsgd("describe platform dgx-h100", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "power of a GPU      700 W, idle 70 W\n"));
 }
-END_TEST
 
-START_TEST(what_a_platform_does_not_say_is_empty_and_never_0)
+TEST(what_a_platform_does_not_say_is_empty_and_never_0)
 {
     char *output = NULL;
     write_experiment("");
@@ -82,9 +83,8 @@ START_TEST(what_a_platform_does_not_say_is_empty_and_never_0)
     ck_assert_ptr_null(strstr(csv, "cost"));
     ck_assert_ptr_nonnull(strstr(csv, "sent_mean_bytes_mean"));
 }
-END_TEST
 
-START_TEST(powers_and_prices_decide_no_time_and_can_be_swept)
+TEST(powers_and_prices_decide_no_time_and_can_be_swept)
 {
     char *output = NULL;
     write_file("e.yaml", kept(dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}")));
@@ -104,7 +104,6 @@ START_TEST(powers_and_prices_decide_no_time_and_can_be_swept)
     ck_assert_str_eq(cell_of("s/runs.csv", "1,", "virtual_s"),
                      cell_of("s/runs.csv", "2,", "virtual_s"));
 }
-END_TEST
 
 static const struct {
     const char *platform, *sentence;
@@ -129,7 +128,7 @@ static const struct {
     {"price: {sweep: [1 USD/h, 1 EUR/h]}", "prices are in USD and EUR; give all platforms"},
 };
 
-START_TEST(what_means_nothing_is_refused_with_a_sentence)
+TEST_ROWS(what_means_nothing_is_refused_with_a_sentence, refused)
 {
     write_file("e.yaml",
                kept(dsgd_xprintf("platform: {name: idle-switch, %s}\n"
@@ -143,7 +142,6 @@ START_TEST(what_means_nothing_is_refused_with_a_sentence)
     struct stat facts;
     ck_assert_int_ne(stat(kept(dsgd_xprintf("%s/r", folder)), &facts), 0);
 }
-END_TEST
 
 /* --- to a target ------------------------------------------------------------------------------ */
 
@@ -170,7 +168,7 @@ static void expect_mean(const char *row, const char *column, double number)
                   column, row, text, number);
 }
 
-START_TEST(what_it_takes_to_a_target_is_where_the_time_is)
+TEST(what_it_takes_to_a_target_is_where_the_time_is)
 {
     mkdir(kept(dsgd_xprintf("%s/r", folder)), 0777);
     write_file("r/runs.csv", runs);
@@ -200,21 +198,4 @@ START_TEST(what_it_takes_to_a_target_is_where_the_time_is)
     ck_assert_int_eq(dsgd("report r --target 0.8", &output), 2);
     ck_assert_msg(strstr(output, "accuracy=NUMBER or loss=NUMBER is expected") != NULL, "%s",
                   output);
-}
-END_TEST
-
-Suite *expenses_suite(void)
-{
-    Suite *s = suite_create("expenses");
-    TCase *t = tcase_create("expenses");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_synchronous_run_draws_and_costs_what_its_closed_form_says);
-    tcase_add_test(t, what_a_platform_does_not_say_is_empty_and_never_0);
-    tcase_add_test(t, powers_and_prices_decide_no_time_and_can_be_swept);
-    tcase_add_loop_test(t, what_means_nothing_is_refused_with_a_sentence, 0,
-                        sizeof refused / sizeof refused[0]);
-    tcase_add_test(t, what_it_takes_to_a_target_is_where_the_time_is);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -13,7 +13,7 @@
 #include "base/csv.h"
 #include "sim/timeline.h"
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /* --- what is printed ---------------------------------------------------------------------------- */
 
@@ -66,7 +66,9 @@ static void write_ring(const char *more)
                                            more)));
 }
 
-START_TEST(a_delay_costs_base_and_delay_over_base)
+SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
+
+TEST(a_delay_costs_base_and_delay_over_base)
 {
     write_ring("workers: 8\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0}\n"
                "imbalance: {kind: slow, worker: 5, factor: 1.75}\n");
@@ -82,9 +84,8 @@ START_TEST(a_delay_costs_base_and_delay_over_base)
     ck_assert(isnan(last_of(output, "without staging")));
     ck_assert(isnan(last_of(output, "without reduction cost")));
 }
-END_TEST
 
-START_TEST(a_slow_host_is_a_straggler)
+TEST(a_slow_host_is_a_straggler)
 {
     write_ring(
         "workers: 4\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0, hosts: [{first: "
@@ -94,10 +95,9 @@ START_TEST(a_slow_host_is_a_straggler)
     expect(output, "without the slowest worker", 1.25);
     expect_text(output, "\n             2     2         0.125      1.250     100.0");
 }
-END_TEST
 
 /** 100 ms of computation, and 150 MB over 1 GB/s. */
-START_TEST(balanced_steps_gain_by_the_network_alone)
+TEST(balanced_steps_gain_by_the_network_alone)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
     const char *const output = explained("e.yaml");
@@ -109,11 +109,10 @@ START_TEST(balanced_steps_gain_by_the_network_alone)
     expect_text(output, "no worker computes longer than the median one");
     expect_text(output, "60 % of a step is communication; with twice the bandwidth it would");
 }
-END_TEST
 
 /** Six messages one after another of a millisecond each; reductions of three quarters of 100 MB. */
 /** Steps of 250 ms: the last one of a second would be left over in some, and not in others. */
-START_TEST(a_run_that_ends_by_time_is_compared_by_steps)
+TEST(a_run_that_ends_by_time_is_compared_by_steps)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
     const char *const output = explained("e.yaml --set 'until={seconds: 1.1}'");
@@ -122,9 +121,8 @@ START_TEST(a_run_that_ends_by_time_is_compared_by_steps)
     expect_text(output, "\nas it is                      0.25      100.0          1.000\n");
     expect_text(explained("e.yaml --set 'until={seconds: 0.2}'"), "allreduce: no step to explain");
 }
-END_TEST
 
-START_TEST(latency_reductions_and_copies_have_their_parts)
+TEST(latency_reductions_and_copies_have_their_parts)
 {
     write_ring("workers: 4\n"
                "platform: {host_bandwidth: 1GB/s, host_latency: 10ms, reduction: 1e-9, staging: "
@@ -138,9 +136,8 @@ START_TEST(latency_reductions_and_copies_have_their_parts)
     expect(output, "without reduction cost", all / (all - 0.075));
     expect(output, "without staging", all / (all - copies));
 }
-END_TEST
 
-START_TEST(a_slow_nic_is_the_busiest_link)
+TEST(a_slow_nic_is_the_busiest_link)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 10GB/s, host_latency: 0, hosts: [{first: 2, "
                "bandwidth: 0.1}]}\n");
@@ -150,10 +147,9 @@ START_TEST(a_slow_nic_is_the_busiest_link)
     expect_text(output, "of (GB/s)\nNIC 2, out        60.0           1.5          1\n"
                         "NIC 2, in         60.0           1.5          1\n");
 }
-END_TEST
 
 /** By their own names, and their own speeds, in SimGrid's XML. */
-START_TEST(a_slow_link_of_a_file_is_the_busiest)
+TEST(a_slow_link_of_a_file_is_the_busiest)
 {
     write_file(
         "p.xml",
@@ -175,7 +171,6 @@ START_TEST(a_slow_link_of_a_file_is_the_busiest)
     expect_text(output, "\nradio             66.7             2        0.5\n");
     expect_text(output, "\ncopper");
 }
-END_TEST
 
 /* --- what is not changed ------------------------------------------------------------------------- */
 
@@ -206,7 +201,7 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
 }
 
 /** Of every algorithm: it is listened to, and a worker computes as it does anyway. */
-START_TEST(a_run_that_is_recorded_is_the_run_bit_for_bit)
+TEST_RANGE(a_run_that_is_recorded_is_the_run_bit_for_bit, 0, support_n_algorithms())
 {
     static const bool all[8] = {true, true, true, true, true, true, true, true};
     const char *const name = dsgd_algorithms[_i]->name;
@@ -219,10 +214,9 @@ START_TEST(a_run_that_is_recorded_is_the_run_bit_for_bit)
     c->config.what_if = (dsgd_what_if){.worker = 3, .as = 3};
     expect_same(support_ok(c), plain, name);
 }
-END_TEST
 
 /** A worker with another's draws, or all with one time: as if the experiment said so. */
-START_TEST(what_if_is_as_if_the_experiment_said_so)
+TEST(what_if_is_as_if_the_experiment_said_so)
 {
     support_case *const c = support_new("allreduce", 4);
     support_imbalance_number(c, "slow", "factor", 1.5); /* worker 0 */
@@ -234,9 +228,8 @@ START_TEST(what_if_is_as_if_the_experiment_said_so)
     expect_same(without, support_ok(balanced), "without the slowest");
     expect_same(equal, support_ok(balanced), "equal steps");
 }
-END_TEST
 
-START_TEST(a_folder_of_results_stays_as_it_is)
+TEST(a_folder_of_results_stays_as_it_is)
 {
     char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nimbalance: {kind: slow, worker: 1}\n"
@@ -253,11 +246,10 @@ START_TEST(a_folder_of_results_stays_as_it_is)
     ck_assert_int_eq(dsgd("explain r", &output), 2);
     expect_text(output, "r: run 1 of e.yaml is another than the folder has");
 }
-END_TEST
 
 /* --- every algorithm ----------------------------------------------------------------------------- */
 
-START_TEST(every_algorithm_has_a_table_and_a_sentence)
+TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
 {
     static const char *const networks[] = {"flows", "nics"};
     char *names = kept(dsgd_xstrdup(""));
@@ -277,11 +269,10 @@ START_TEST(every_algorithm_has_a_table_and_a_sentence)
         ck_assert_msg(strcspn(line, "\n") <= 80, "wide: %.*s", (int)strcspn(line, "\n"), line);
     ck_assert_ptr_null(strstr(output, "nan"));
 }
-END_TEST
 
 /* --- output and input ---------------------------------------------------------------------------- */
 
-START_TEST(a_map_says_how_many_workers_a_cell_has)
+TEST(a_map_says_how_many_workers_a_cell_has)
 {
     write_ring("workers: 300\nplatform: idle-switch\nname: map\n"
                "imbalance: {kind: delay, workers: 50, seconds: 50ms}\n");
@@ -292,10 +283,9 @@ START_TEST(a_map_says_how_many_workers_a_cell_has)
     explained("e.yaml -o table.txt --run 1");
     expect_text(read_file("table.txt"), "Times as fast: samples per second over those");
 }
-END_TEST
 
 /** A worker's row of cells is an eighth of the map, also where it has computed fewer steps. */
-START_TEST(a_map_keeps_its_rows_where_workers_are_ahead)
+TEST(a_map_keeps_its_rows_where_workers_are_ahead)
 {
     static const char cell[] = "<polygon fill";
     write_ring("workers: 8\nplatform: idle-switch\nname: ahead\n"
@@ -315,7 +305,6 @@ START_TEST(a_map_keeps_its_rows_where_workers_are_ahead)
     }
     ck_assert_double_eq_tol(8 * height, lowest - top, 0.1);
 }
-END_TEST
 
 static const struct {
     const char *arguments, *sentence;
@@ -339,7 +328,7 @@ static const struct {
     {"", "explain: give the file of one experiment, the folder of its results, or an algorithm"},
 };
 
-START_TEST(bad_input_is_refused_by_a_sentence)
+TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 {
     char *output = NULL;
     write_ring("workers: 2\nplatform: idle-switch\n");
@@ -347,9 +336,8 @@ START_TEST(bad_input_is_refused_by_a_sentence)
     ck_assert_int_ne(dsgd(command, &output), 0);
     expect_text(output, refused[_i].sentence);
 }
-END_TEST
 
-START_TEST(a_run_that_fails_is_said)
+TEST(a_run_that_fails_is_said)
 {
     char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nstops: [{worker: 1, after: 150ms}]\n");
@@ -358,10 +346,9 @@ START_TEST(a_run_that_fails_is_said)
     expect_text(output, "worker 1 had stopped");
     expect_text(output, "1 of 1 runs failed");
 }
-END_TEST
 
 /** _i: when it is interrupted, when its output cannot be written, and when nobody reads that. */
-START_TEST(no_folder_stays)
+TEST_RANGE(no_folder_stays, 0, 3)
 {
     static const char interrupted[] =
         "%s explain e.yaml -j 2 --set until.steps=100000000 & runs=/proc/$!/task/$!/children && "
@@ -379,33 +366,4 @@ START_TEST(no_folder_stays)
     ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
     ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
     ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
-}
-END_TEST
-
-Suite *explain_suite(void)
-{
-    Suite *const s = suite_create("explain");
-    TCase *const c = tcase_create("explain");
-    tcase_add_checked_fixture(c, make_folder, remove_folder);
-    tcase_set_timeout(c, 120);
-    tcase_add_test(c, a_delay_costs_base_and_delay_over_base);
-    tcase_add_test(c, a_slow_host_is_a_straggler);
-    tcase_add_test(c, balanced_steps_gain_by_the_network_alone);
-    tcase_add_test(c, a_run_that_ends_by_time_is_compared_by_steps);
-    tcase_add_test(c, latency_reductions_and_copies_have_their_parts);
-    tcase_add_test(c, a_slow_nic_is_the_busiest_link);
-    tcase_add_test(c, a_slow_link_of_a_file_is_the_busiest);
-    tcase_add_loop_test(c, a_run_that_is_recorded_is_the_run_bit_for_bit, 0,
-                        support_n_algorithms());
-    tcase_add_test(c, what_if_is_as_if_the_experiment_said_so);
-    tcase_add_test(c, a_folder_of_results_stays_as_it_is);
-    tcase_add_loop_test(c, every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2);
-    tcase_add_test(c, a_map_says_how_many_workers_a_cell_has);
-    tcase_add_test(c, a_map_keeps_its_rows_where_workers_are_ahead);
-    tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
-                        sizeof refused / sizeof refused[0]);
-    tcase_add_test(c, a_run_that_fails_is_said);
-    tcase_add_loop_test(c, no_folder_stays, 0, 3);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /** Step times of 8 workers that differ by 10 %, or of one; a column before and after. */
 static void write_steps(const char *name, int workers, const char *header)
@@ -42,8 +42,11 @@ static const char *entries_of(const char *output, int which)
         dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)), block));
 }
 
+SUITE(imbalance_fit, "imbalance_fit", .seconds = 60, .set_up = make_folder,
+      .tear_down = remove_folder);
+
 /** _i: fit or quantiles, of one worker or eight */
-START_TEST(what_a_fit_prints_is_an_entry_of_an_experiment)
+TEST_RANGE(what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4)
 {
     const int workers = _i < 2 ? 1 : 8;
     write_steps("steps.csv", workers, "worker,step,seconds\n");
@@ -71,7 +74,6 @@ START_TEST(what_a_fit_prints_is_an_entry_of_an_experiment)
     ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);
     ck_assert_ptr_nonnull(strstr(again, "quantiles.svg"));
 }
-END_TEST
 
 static const struct {
     const char *content, *arguments;
@@ -98,7 +100,7 @@ static const struct {
     {"t\n1\n", "fti s.csv", 2, "give `fit` and a CSV file"},
 };
 
-START_TEST(a_fit_of_bad_input_is_refused_with_a_sentence)
+TEST_ROWS(a_fit_of_bad_input_is_refused_with_a_sentence, bad_fits)
 {
     write_file("s.csv", bad_fits[_i].content);
     char *output = NULL;
@@ -107,9 +109,8 @@ START_TEST(a_fit_of_bad_input_is_refused_with_a_sentence)
     ck_assert_msg(strstr(output, bad_fits[_i].sentence) != NULL, "%s", output);
     ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one sentence */
 }
-END_TEST
 
-START_TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
+TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
 {
     char *output = NULL;
     write_steps("s.csv", 1, "worker,step,took\n");
@@ -119,7 +120,6 @@ START_TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
     ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
     ck_assert_ptr_nonnull(strstr(output, "10 values of t\nmean 5.5 s"));
 }
-END_TEST
 
 /** Eight workers, the fifth 1.3 times slower; of one step in a hundred some take 0.3 s longer. */
 static void write_ranks(const char *name, double factor, double late_s)
@@ -134,7 +134,7 @@ static void write_ranks(const char *name, double factor, double late_s)
     free(text);
 }
 
-START_TEST(a_slow_worker_is_named_and_units_are_understood)
+TEST(a_slow_worker_is_named_and_units_are_understood)
 {
     char *output = NULL;
     write_ranks("s.csv", 1.3, 0);
@@ -154,9 +154,8 @@ START_TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_int_eq(dsgd("imbalance fit s.csv", &output), 0);
     ck_assert_ptr_null(strstr(output, "as long as the median"));
 }
-END_TEST
 
-START_TEST(a_fit_that_misses_the_tail_is_said)
+TEST(a_fit_that_misses_the_tail_is_said)
 {
     char *output = NULL;
     write_ranks("s.csv", 1, 0.3);
@@ -168,21 +167,4 @@ START_TEST(a_fit_that_misses_the_tail_is_said)
     ck_assert_int_eq(dsgd("imbalance fit t.csv", &output), 0);
     ck_assert_ptr_null(strstr(output, "misses the tail"));
     ck_assert_ptr_nonnull(strstr(output, "# - {kind: replay, file: t.csv}"));
-}
-END_TEST
-
-Suite *imbalance_fit_suite(void)
-{
-    Suite *s = suite_create("imbalance_fit");
-    TCase *t = tcase_create("imbalance_fit");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4);
-    tcase_add_loop_test(t, a_fit_of_bad_input_is_refused_with_a_sentence, 0,
-                        sizeof bad_fits / sizeof bad_fits[0]);
-    tcase_add_test(t, a_slow_worker_is_named_and_units_are_understood);
-    tcase_add_test(t, a_fit_that_misses_the_tail_is_said);
-    tcase_add_test(t, a_column_is_taken_by_name_or_because_it_is_the_only_one);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /** Checks the experiment with four workers on a graph of its own. */
 #define EDGES(edges)                                                                               \
@@ -189,7 +189,9 @@ static const struct {
     {NULL, "reproduce --resume", 2, "--resume: the same command takes up what is done"},
 };
 
-START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
+SUITE(input, "input", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_ROWS(bad_input_gets_one_sentence_and_its_exit_status, bad)
 {
     write_experiment("");
     if (bad[_i].experiment != NULL)
@@ -204,9 +206,8 @@ START_TEST(bad_input_gets_one_sentence_and_its_exit_status)
     char *const results = kept(dsgd_xprintf("%s/results", folder));
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
 }
-END_TEST
 
-START_TEST(what_stands_behind_a_null_byte_is_not_lost) /* _i: in which file */
+TEST_RANGE(what_stands_behind_a_null_byte_is_not_lost, 0, 4) /* _i: in which file */
 {
     static const char *const files[][2] = {
         {"e.yaml", "e.yaml:9:4"},
@@ -225,9 +226,8 @@ START_TEST(what_stands_behind_a_null_byte_is_not_lost) /* _i: in which file */
     ck_assert_msg(strstr(output, files[_i][1]) != NULL, "%s", output);
     ck_assert_msg(strstr(output, ": byte 0x00 is no text") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(output_that_is_lost_is_a_failure)
+TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
 {
     static const char *const commands[] = {"list algorithms", "check e.yaml", "--version",
                                            "run e.yaml -o r --only 1"};
@@ -240,17 +240,15 @@ START_TEST(output_that_is_lost_is_a_failure)
     ck_assert_msg(strstr(output, "dsgd: standard output could not be written: No space") != NULL,
                   "%s", output);
 }
-END_TEST
 
-START_TEST(an_empty_folder_of_data_is_none)
+TEST(an_empty_folder_of_data_is_none)
 {
     char *output = NULL;
     ck_assert_int_eq(shell("DSGD_DATA= " DSGD_BINARY " list platforms", &output), 0);
     ck_assert_msg(strstr(output, "piz-daint") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_record_replaces_only_a_file)
+TEST(a_record_replaces_only_a_file)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -260,9 +258,8 @@ START_TEST(a_record_replaces_only_a_file)
                   "%s", output);
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
-END_TEST
 
-START_TEST(a_folder_of_results_is_no_command)
+TEST(a_folder_of_results_is_no_command)
 {
     write_experiment("");
     char *output = NULL;
@@ -272,7 +269,6 @@ START_TEST(a_folder_of_results_is_no_command)
     const char *const figure = kept(dsgd_xprintf("%s/|touch pwned;/figures/time.svg", folder));
     ck_assert_int_eq(access(figure, F_OK), 0);
 }
-END_TEST
 
 static const struct {
     const char *bandwidth, *latency, *speed, *sentence;
@@ -291,7 +287,7 @@ static const struct {
 };
 
 /** SimGrid loads these, and would end the run, or let messages take no time. */
-START_TEST(values_of_an_xml_platform_are_checked)
+TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 {
     write_file("e.yaml", "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\n"
                          "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n");
@@ -314,10 +310,9 @@ START_TEST(values_of_an_xml_platform_are_checked)
         ck_assert_msg(sentence == NULL || strstr(output, sentence) != NULL, "%s", output);
     }
 }
-END_TEST
 
 /** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
-START_TEST(a_platform_is_checked_against_its_numbers)
+TEST(a_platform_is_checked_against_its_numbers)
 {
     char *output = NULL;
     write_file("p.yaml",
@@ -366,10 +361,9 @@ START_TEST(a_platform_is_checked_against_its_numbers)
             strstr(output, "one per host at once: at most 20 of 20 GB/s: cannot bind\n") != NULL,
         "%s", output);
 }
-END_TEST
 
 /** Also where the run before has the same file and another network. */
-START_TEST(xml_is_for_flows_alone)
+TEST(xml_is_for_flows_alone)
 {
     write_file("p.xml", "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
                         "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
@@ -384,9 +378,8 @@ START_TEST(xml_is_for_flows_alone)
     ck_assert_msg(strstr(output, "run 2: network: nics takes NICs and latencies") != NULL, "%s",
                   output);
 }
-END_TEST
 
-START_TEST(damaged_data_is_refused_with_a_sentence)
+TEST(damaged_data_is_refused_with_a_sentence)
 {
     write_experiment("learn: {model: logreg, data: {name: idx, train_images: cut, train_labels: "
                      "cut, test_images: cut, test_labels: cut}, optimizer: {lr: 0.1}}\n");
@@ -396,7 +389,6 @@ START_TEST(damaged_data_is_refused_with_a_sentence)
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
     ck_assert_msg(strstr(output, "the file ends within its header") != NULL, "%s", output);
 }
-END_TEST
 
 /** An edge file, what is said of it, and the exit status. */
 static const struct {
@@ -418,7 +410,7 @@ static const struct {
     {"0 0\n", 2, "joins a worker to itself"},
 };
 
-START_TEST(edges_can_come_from_a_file)
+TEST_ROWS(edges_can_come_from_a_file, edge_files)
 {
     write_experiment("");
     write_file("graph", edge_files[_i].file);
@@ -427,9 +419,8 @@ START_TEST(edges_can_come_from_a_file)
     ck_assert_msg(status == edge_files[_i].status, "exit %d: %s", status, output);
     ck_assert_msg(strstr(output, edge_files[_i].sentence) != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(labels_and_optimizers_belong_to_one_algorithm)
+TEST(labels_and_optimizers_belong_to_one_algorithm)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -443,9 +434,8 @@ START_TEST(labels_and_optimizers_belong_to_one_algorithm)
     ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.05"));
     ck_assert_ptr_nonnull(strstr(manifest, "\"label\": \"hot\""));
 }
-END_TEST
 
-START_TEST(what_needs_numbers_is_refused_where_there_are_none)
+TEST(what_needs_numbers_is_refused_where_there_are_none)
 {
     static const char *const refused[][2] = {
         {"--numerics off --set until.accuracy=0.5", "accuracy needs numerics"},
@@ -463,9 +453,8 @@ START_TEST(what_needs_numbers_is_refused_where_there_are_none)
     }
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
-END_TEST
 
-START_TEST(cuda_without_a_device_exits_with_4)
+TEST(cuda_without_a_device_exits_with_4)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
         return; /* there is one */
@@ -475,9 +464,8 @@ START_TEST(cuda_without_a_device_exits_with_4)
     ck_assert_ptr_nonnull(strstr(output, "CUDA"));
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
-END_TEST
 
-START_TEST(a_folder_that_cannot_be_written_is_refused)
+TEST(a_folder_that_cannot_be_written_is_refused)
 {
     write_experiment("");
     char *output = NULL;
@@ -485,32 +473,4 @@ START_TEST(a_folder_that_cannot_be_written_is_refused)
     ck_assert_int_eq(dsgd("run e.yaml -o occupied", &output), 3);
     ck_assert_ptr_nonnull(strstr(output, "occupied"));
     ck_assert_str_eq(read_file("occupied"), "mine");
-}
-END_TEST
-
-Suite *input_suite(void)
-{
-    Suite *s = suite_create("input");
-    TCase *t = tcase_create("input");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, bad_input_gets_one_sentence_and_its_exit_status, 0,
-                        sizeof bad / sizeof bad[0]);
-    tcase_add_loop_test(t, what_stands_behind_a_null_byte_is_not_lost, 0, 4);
-    tcase_add_loop_test(t, output_that_is_lost_is_a_failure, 0, 4);
-    tcase_add_test(t, an_empty_folder_of_data_is_none);
-    tcase_add_test(t, a_record_replaces_only_a_file);
-    tcase_add_test(t, a_folder_of_results_is_no_command);
-    tcase_add_test(t, xml_is_for_flows_alone);
-    tcase_add_loop_test(t, values_of_an_xml_platform_are_checked, 0,
-                        sizeof bad_xml / sizeof bad_xml[0]);
-    tcase_add_test(t, a_platform_is_checked_against_its_numbers);
-    tcase_add_test(t, damaged_data_is_refused_with_a_sentence);
-    tcase_add_loop_test(t, edges_can_come_from_a_file, 0, sizeof edge_files / sizeof edge_files[0]);
-    tcase_add_test(t, labels_and_optimizers_belong_to_one_algorithm);
-    tcase_add_test(t, what_needs_numbers_is_refused_where_there_are_none);
-    tcase_add_test(t, cuda_without_a_device_exits_with_4);
-    tcase_add_test(t, a_folder_that_cannot_be_written_is_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

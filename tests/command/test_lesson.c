@@ -13,7 +13,7 @@
 #include "command/inside/lesson/lesson.h"
 #include "sim/registry.h"
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
 
@@ -128,7 +128,9 @@ static void check_gradient(size_t i)
     ck_assert(n_spans == 1 || made->at_s == timeline.end_s);
 }
 
-START_TEST(every_value_follows_from_those_that_it_is_made_of)
+SUITE(lesson, "recorded", .set_up = make_folder, .tear_down = forget, .seconds = 60);
+
+TEST_RANGE(every_value_follows_from_those_that_it_is_made_of, 0, support_n_algorithms())
 {
     record(dsgd_algorithms[_i]->name, true);
     size_t n_gradients = 0;
@@ -159,10 +161,9 @@ START_TEST(every_value_follows_from_those_that_it_is_made_of)
     for (int host = 0; host < run.n_hosts; host++)
         expect_x(x_of(last[host]), models[host], "the last model of host", (size_t)host);
 }
-END_TEST
 
 /** Of a run without a ledger; in a file, because a process has one run. */
-START_TEST(a_ledger_changes_nothing)
+TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
 {
     char *output = NULL;
     const char *const name = dsgd_algorithms[_i]->name;
@@ -178,11 +179,10 @@ START_TEST(a_ledger_changes_nothing)
         ck_assert_msg(strstr(output, wanted) != NULL, "no `%s`", wanted);
     }
 }
-END_TEST
 
 /* --- closed forms ------------------------------------------------------------------------------- */
 
-START_TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
+TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
 {
     const double h = 1e-6, lr = 0.2;
     record("allreduce", true);
@@ -215,7 +215,6 @@ START_TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
     }
     ck_assert_uint_eq(run.n_applications, STEPS * WORKERS * WORKERS);
 }
-END_TEST
 
 /** Mean over workers of what their local steps of step @p t have made, and of their gradients. */
 static void mean_of_step(long t, double *x, double *g)
@@ -236,7 +235,7 @@ static void mean_of_step(long t, double *x, double *g)
     ck_assert_int_eq(n, WORKERS);
 }
 
-START_TEST(gossip_by_d_psgd_keeps_the_mean)
+TEST(gossip_by_d_psgd_keeps_the_mean)
 {
     record("d_psgd", true);
     double before[2] = {x_of(1)[0], x_of(1)[1]};
@@ -251,10 +250,9 @@ START_TEST(gossip_by_d_psgd_keeps_the_mean)
         ck_assert_int_eq((int)run.applications[i].age,
                          run.ledger.values[run.applications[i].gradient].step > 0);
 }
-END_TEST
 
 /** Of eager-SGD: only the slow worker's gradients are late, and each model takes them in full. */
-START_TEST(a_late_gradient_is_applied_elsewhere_than_it_was_taken)
+TEST(a_late_gradient_is_applied_elsewhere_than_it_was_taken)
 {
     record("eager_solo", true);
     int n_stale = 0;
@@ -274,7 +272,6 @@ START_TEST(a_late_gradient_is_applied_elsewhere_than_it_was_taken)
     }
     ck_assert_int_ge(n_stale, STEPS);
 }
-END_TEST
 
 /** As the engine counts it: pushes that the server has added since the worker fetched. */
 static void check_age_at_server(const dsgd_application *a)
@@ -291,7 +288,7 @@ static void check_age_at_server(const dsgd_application *a)
 }
 
 /** The age of what a server adds is the number of others' pushes since its worker fetched. */
-START_TEST(a_server_adds_each_gradient_once_and_late)
+TEST(a_server_adds_each_gradient_once_and_late)
 {
     record("a_psgd", true);
     size_t n_pushed = 0;
@@ -312,17 +309,15 @@ START_TEST(a_server_adds_each_gradient_once_and_late)
     ck_assert_uint_ge(n_pushed, STEPS * (WORKERS - 1));
     ck_assert_int_ge((int)n_stale, (int)n_pushed / 2);
 }
-END_TEST
 
 /** The elastic force carries models, of which a gradient is a small part: no step of the server. */
-START_TEST(a_part_of_a_model_is_no_gradient_that_a_server_applies)
+TEST(a_part_of_a_model_is_no_gradient_that_a_server_applies)
 {
     record("{name: easgd, period: 1}", true);
     ck_assert_uint_gt(run.n_applications, 0);
     for (size_t i = 0; i < run.n_applications; i++)
         ck_assert_int_lt(run.ledger.entries[run.applications[i].entry].host, WORKERS);
 }
-END_TEST
 
 /* --- what is printed ---------------------------------------------------------------------------- */
 
@@ -349,7 +344,7 @@ static void expect_width(const char *text, size_t most)
     }
 }
 
-START_TEST(every_algorithm_has_a_lesson_of_80_columns)
+TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms())
 {
     char *output = NULL;
     const char *const name = dsgd_algorithms[_i]->name;
@@ -362,10 +357,11 @@ START_TEST(every_algorithm_has_a_lesson_of_80_columns)
     record("allreduce", true); /* for its loss */
     ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }
-END_TEST
+
+CASE("lesson", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
 
 /** By the numbers of workers that an algorithm takes. */
-START_TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
+TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
 {
     char *output = NULL;
     ck_assert_msg(dsgd("explain eager_majority --workers 2 --steps 1", &output) == 0, "%s", output);
@@ -377,9 +373,8 @@ START_TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
                   output);
     ck_assert_ptr_nonnull(strstr(output, "of workers 0-2 after 1 step"));
 }
-END_TEST
 
-START_TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
+TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd("explain allreduce --steps 1", &output), 0);
@@ -398,18 +393,16 @@ START_TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
     ck_assert_ptr_null(strstr(output, "updates old"));
     ck_assert_ptr_nonnull(strstr(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207"));
 }
-END_TEST
 
-START_TEST(a_lesson_ends_where_a_slow_worker_is_always_cancelled)
+TEST(a_lesson_ends_where_a_slow_worker_is_always_cancelled)
 {
     char *output = NULL;
     ck_assert_msg(dsgd("explain ringmaster --set algorithms.0.delay=4", &output) == 0, "%s",
                   output);
     ck_assert_ptr_nonnull(strstr(output, "is cancelled"));
 }
-END_TEST
 
-START_TEST(what_is_encoded_is_told_as_it_is_sent)
+TEST(what_is_encoded_is_told_as_it_is_sent)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd("explain top_k --steps 1", &output), 0);
@@ -417,10 +410,9 @@ START_TEST(what_is_encoded_is_told_as_it_is_sent)
     ck_assert_ptr_nonnull(strstr(output, "sends (0.000, 1.357)")); /* of (-1.021, 1.357) */
     ck_assert_ptr_nonnull(strstr(output, "sends (-2.372, 0.000)"));
 }
-END_TEST
 
 /** Not while it computes, not for who has sent; and a step counts where its gradient is there. */
-START_TEST(a_lesson_says_when_nothing_is_left_but_waiting)
+TEST(a_lesson_says_when_nothing_is_left_but_waiting)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd("explain dasgd", &output), 0);
@@ -434,9 +426,8 @@ START_TEST(a_lesson_says_when_nothing_is_left_but_waiting)
     ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "worker 0   (0.259, -0.451)        0.633      6 "));
 }
-END_TEST
 
-START_TEST(the_lines_in_the_manual_are_those_of_the_command)
+TEST(the_lines_in_the_manual_are_those_of_the_command)
 {
     char *output = NULL;
     char *manual = NULL;
@@ -451,9 +442,8 @@ START_TEST(the_lines_in_the_manual_are_those_of_the_command)
         ck_assert_msg(strstr(output, line) != NULL, "no `%s`", line);
     ck_assert_int_ge(n, 7);
 }
-END_TEST
 
-START_TEST(a_figure_and_a_text_go_to_files)
+TEST(a_figure_and_a_text_go_to_files)
 {
     char *output = NULL;
     ck_assert_msg(dsgd("explain a_psgd --format svg -o a.svg --size slide", &output) == 0, "%s",
@@ -470,7 +460,6 @@ START_TEST(a_figure_and_a_text_go_to_files)
     ck_assert_int_eq(dsgd("explain allreduce --format svg", &output), 0);
     ck_assert_ptr_null(strstr(read_file("allreduce.svg"), "stale gradient"));
 }
-END_TEST
 
 static const struct {
     const char *arguments, *sentence;
@@ -487,44 +476,10 @@ static const struct {
     {"explain allreduce --set 'seed=[1, 2]'", "--set makes 2 runs, but a lesson is one"},
 };
 
-START_TEST(bad_input_of_a_lesson_is_refused_by_a_sentence)
+TEST_ROWS(bad_input_of_a_lesson_is_refused_by_a_sentence, refused)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd(refused[_i].arguments, &output), 2);
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",
                   refused[_i].sentence, output);
-}
-END_TEST
-
-Suite *lesson_suite(void)
-{
-    Suite *const s = suite_create("lesson");
-    TCase *const c = tcase_create("lesson");
-    TCase *const recorded = tcase_create("recorded");
-    tcase_add_checked_fixture(recorded, make_folder, forget);
-    tcase_set_timeout(recorded, 60);
-    tcase_add_loop_test(recorded, every_value_follows_from_those_that_it_is_made_of, 0,
-                        support_n_algorithms());
-    tcase_add_loop_test(recorded, a_ledger_changes_nothing, 0, support_n_algorithms());
-    tcase_add_loop_test(recorded, every_algorithm_has_a_lesson_of_80_columns, 0,
-                        support_n_algorithms());
-    tcase_add_test(recorded, an_allreduce_goes_down_the_gradient_of_the_loss);
-    tcase_add_test(recorded, gossip_by_d_psgd_keeps_the_mean);
-    tcase_add_test(recorded, a_late_gradient_is_applied_elsewhere_than_it_was_taken);
-    tcase_add_test(recorded, a_server_adds_each_gradient_once_and_late);
-    tcase_add_test(recorded, a_part_of_a_model_is_no_gradient_that_a_server_applies);
-    suite_add_tcase(s, recorded);
-    tcase_add_checked_fixture(c, make_folder, remove_folder);
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, a_lesson_has_2_to_16_workers_and_its_own_options);
-    tcase_add_test(c, a_lesson_says_who_waits_for_whom_and_what_is_stale);
-    tcase_add_test(c, a_lesson_ends_where_a_slow_worker_is_always_cancelled);
-    tcase_add_test(c, what_is_encoded_is_told_as_it_is_sent);
-    tcase_add_test(c, a_lesson_says_when_nothing_is_left_but_waiting);
-    tcase_add_test(c, the_lines_in_the_manual_are_those_of_the_command);
-    tcase_add_test(c, a_figure_and_a_text_go_to_files);
-    tcase_add_loop_test(c, bad_input_of_a_lesson_is_refused_by_a_sentence, 0,
-                        sizeof refused / sizeof refused[0]);
-    suite_add_tcase(s, c);
-    return s;
 }

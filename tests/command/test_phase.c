@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /* A server wins where links are fast and steps uneven, an allreduce elsewhere. */
 static const char experiment[] =
@@ -36,7 +36,9 @@ static char *run(const char *arguments, int expected)
 
 static const char winners[] = "NF && NR > 1 {print $1, $2, $5}";
 
-START_TEST(a_refined_border_is_that_of_the_full_grid)
+SUITE(phase, "phase", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_refined_border_is_that_of_the_full_grid)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o full", 0);
@@ -59,7 +61,6 @@ START_TEST(a_refined_border_is_that_of_the_full_grid)
           &output_of_diff);
     ck_assert_str_eq(output_of_diff, "");
 }
-END_TEST
 
 /** Cells whose winner is another than that of the full grid, certain in both, and not of a cell beside. */
 static const char strangers[] =
@@ -70,7 +71,7 @@ static const char strangers[] =
     "&& y + j < n && w[1, (y + j) * n + x + i] == w[2, k]) near = 1; if (!near) print k}}";
 
 /** Of three seeds a third of the runs is enough, for a border within a cell. */
-START_TEST(rivals_and_seeds_run_where_they_matter)
+TEST(rivals_and_seeds_run_where_they_matter)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o full --set seed='[1, 2, 3]'", 0);
@@ -86,10 +87,9 @@ START_TEST(rivals_and_seeds_run_where_they_matter)
     ck_assert_str_ne(awk("$5 == \"allreduce\"", "part/phase.csv"), "");
     ck_assert_str_ne(awk("$5 == \"a_psgd\"", "part/phase.csv"), "");
 }
-END_TEST
 
 /** However many rounds there are: one end, with all runs; swept values are numbers. */
-START_TEST(progress_has_one_end)
+TEST(progress_has_one_end)
 {
     write_file("e.yaml", experiment);
     const char *const said =
@@ -101,10 +101,9 @@ START_TEST(progress_has_one_end)
     ck_assert_msg(strstr(end, kept(dsgd_xprintf("\"ended\":%d,", n))) != NULL, "%s", end);
     ck_assert_msg(strstr(said, "deviation\":0.64") != NULL, "%s", said);
 }
-END_TEST
 
 /** What is done again is what is missing, and the result is the same at any -j. */
-START_TEST(a_refined_grid_is_taken_up)
+TEST(a_refined_grid_is_taken_up)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o part --refine -j 2", 0);
@@ -121,7 +120,6 @@ START_TEST(a_refined_grid_is_taken_up)
     ck_assert_str_eq(awk("END {print NR - 1}", "part/runs.csv"), "162\n");
     ck_assert_ptr_null(strstr(awk("NF && NR > 1 {print $3}", "part/phase.csv"), "0"));
 }
-END_TEST
 
 static const struct {
     const char *arguments, *sentence;
@@ -136,7 +134,7 @@ static const struct {
     {"--sensitivity", "it chooses the runs itself"},
 };
 
-START_TEST(another_experiment_is_refused)
+TEST_ROWS(another_experiment_is_refused, refused)
 {
     write_file("e.yaml", experiment);
     const char *const output =
@@ -144,10 +142,9 @@ START_TEST(another_experiment_is_refused)
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s", output);
     ck_assert_ptr_null(strstr(output, "runs were needed"));
 }
-END_TEST
 
 /** Seeds that disagree make cells uncertain, and the figure is drawn without a warning. */
-START_TEST(uncertain_cells_are_said_to_be)
+TEST(uncertain_cells_are_said_to_be)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o r --refine --set seed='[1, 2]' --set until.steps=3 --set "
@@ -166,21 +163,4 @@ START_TEST(uncertain_cells_are_said_to_be)
     const char *const output = run("plot r phase", 0);
     ck_assert_msg(strstr(output, "warning") == NULL, "%s", output);
     ck_assert_ptr_nonnull(strstr(read_file("r/figures/phase.svg"), "within 2 % or noise"));
-}
-END_TEST
-
-Suite *phase_suite(void)
-{
-    Suite *s = suite_create("phase");
-    TCase *t = tcase_create("phase");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_refined_border_is_that_of_the_full_grid);
-    tcase_add_test(t, rivals_and_seeds_run_where_they_matter);
-    tcase_add_test(t, progress_has_one_end);
-    tcase_add_test(t, a_refined_grid_is_taken_up);
-    tcase_add_loop_test(t, another_experiment_is_refused, 0, sizeof refused / sizeof refused[0]);
-    tcase_add_test(t, uncertain_cells_are_said_to_be);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 enum { MOST = 2000 };
 
@@ -246,7 +246,9 @@ static const char *drawn_by(const char *figure, const char *in)
                              strcmp(figure, "to_target") == 0 ? "--target loss=1" : ""));
 }
 
-START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
+SUITE(plot, "figures", .seconds = 300, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_ROWS(texts_of_every_figure_are_apart_and_its_ticks_differ, shapes)
 {
     run_shape(_i);
     char *const plots = kept(dsgd_xprintf("%s/plots", DSGD_SOURCE_DIR));
@@ -272,7 +274,6 @@ START_TEST(texts_of_every_figure_are_apart_and_its_ticks_differ)
     closedir(list);
     ck_assert_int_ge((int)n, 20);
 }
-END_TEST
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
 
@@ -312,7 +313,7 @@ static const char one_count[] = "platform: idle-switch\n"
                                 "seed: [1, 2]\n"
                                 "imbalance: [{kind: delay, seconds: 50ms}]\n";
 
-START_TEST(bars_are_as_high_as_the_means_of_the_table)
+TEST(bars_are_as_high_as_the_means_of_the_table)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -334,9 +335,8 @@ START_TEST(bars_are_as_high_as_the_means_of_the_table)
         ck_assert_double_eq_tol(value_at(true, d.bars[6 + i].top),
                                 100 * mean_of(i, "compute_share"), 0.7);
 }
-END_TEST
 
-START_TEST(curves_go_through_the_means_of_the_table)
+TEST(curves_go_through_the_means_of_the_table)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
     char *output = NULL;
@@ -351,7 +351,6 @@ START_TEST(curves_go_through_the_means_of_the_table)
                           fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
     ck_assert_msg(found, "no point at %g s, %g", last_s, last_loss);
 }
-END_TEST
 
 /** The share of a run's steps that take no longer than @p step_s. */
 static double share_of_steps(int run, double step_s)
@@ -368,7 +367,7 @@ static double share_of_steps(int run, double step_s)
     return sum;
 }
 
-START_TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
+TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -394,10 +393,9 @@ START_TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
         ck_assert_double_eq_tol(share, 0.1 + 0.2 * (double)k, 0.01);
     }
 }
-END_TEST
 
 /** And there is none where a seed does not reach it. */
-START_TEST(bars_of_a_target_are_those_of_the_comparison)
+TEST(bars_of_a_target_are_those_of_the_comparison)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
     char *output = NULL;
@@ -437,9 +435,8 @@ START_TEST(bars_of_a_target_are_those_of_the_comparison)
     ck_assert_msg(dsgd("plot r --format svg -o none", &output) == 0, "%s", output);
     ck_assert_ptr_null(strstr(output, "to_target"));
 }
-END_TEST
 
-START_TEST(results_without_the_columns_of_later_versions_are_drawn)
+TEST(results_without_the_columns_of_later_versions_are_drawn)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
     char *output = NULL;
@@ -458,11 +455,10 @@ START_TEST(results_without_the_columns_of_later_versions_are_drawn)
     ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
     ck_assert_ptr_nonnull(strstr(read_file("r/report.html"), "sent per worker (MB)"));
 }
-END_TEST
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-START_TEST(a_user_chooses_style_names_and_formats)
+TEST(a_user_chooses_style_names_and_formats)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -483,10 +479,9 @@ START_TEST(a_user_chooses_style_names_and_formats)
     ck_assert_ptr_nonnull(strstr(read_file("out/throughput.tex"), "Ours{\\char95}1"));
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/out/throughput.png", folder)), F_OK), 0);
 }
-END_TEST
 
 /** gnuplot runs commands of the shell: what came with results must not get there. */
-START_TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
+TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
 {
     static const char script[] = "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
                                  "plot sin(x)\nunset multiplot\nunset output\n"
@@ -510,10 +505,9 @@ START_TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     ck_assert_msg(strstr(output, "own          r/figures/own.svg, .tex") != NULL, "%s", output);
     ck_assert_int_eq(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
 }
-END_TEST
 
 /** Without runs there is no data.gp of ours, and that of others is not read. */
-START_TEST(data_of_others_is_no_script)
+TEST(data_of_others_is_no_script)
 {
     char *output = NULL;
     ck_assert_msg(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output) == 0, "%s",
@@ -528,9 +522,8 @@ START_TEST(data_of_others_is_no_script)
     dsgd("plot r own.gp --format svg", &output);
     ck_assert_msg(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK) != 0, "%s", output);
 }
-END_TEST
 
-START_TEST(a_column_of_others_is_no_command)
+TEST(a_column_of_others_is_no_command)
 {
     char *output = NULL;
     ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
@@ -542,9 +535,8 @@ START_TEST(a_column_of_others_is_no_command)
     ck_assert_msg(access(kept(dsgd_xprintf("%s/was_here", folder)), F_OK) != 0, "%s", output);
     ck_assert_ptr_null(strstr(read_file("r/figures/data.gp"), "touch"));
 }
-END_TEST
 
-START_TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
+TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -562,10 +554,9 @@ START_TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
         expect_texts_apart(svg);
     }
 }
-END_TEST
 
 /** Beside two algorithms of one colour and one of another six labels have the other six colours. */
-START_TEST(labels_take_colours_that_a_figure_does_not_have)
+TEST(labels_take_colours_that_a_figure_does_not_have)
 {
     static const char *const colours[] = {"  0,   0,   0", " 47,   5,  82", "  6,   0, 190",
                                           "164,  10,  15", " 27, 122,  99", " 97, 136, 215",
@@ -584,9 +575,8 @@ START_TEST(labels_take_colours_that_a_figure_does_not_have)
         ck_assert_msg(strstr(svg, kept(dsgd_xprintf("stroke='rgb(%s)'", colours[k]))) != NULL,
                       "rgb(%s) is missing", colours[k]);
 }
-END_TEST
 
-START_TEST(titles_of_three_swept_values_break_and_stay_apart)
+TEST(titles_of_three_swept_values_break_and_stay_apart)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -608,9 +598,8 @@ START_TEST(titles_of_three_swept_values_break_and_stay_apart)
         }
     }
 }
-END_TEST
 
-START_TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
+TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -635,9 +624,8 @@ START_TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
     }
     ck_assert_ptr_nonnull(strstr(read_file("phase.svg"), "75ms"));
 }
-END_TEST
 
-START_TEST(a_figure_of_some_runs_says_so)
+TEST(a_figure_of_some_runs_says_so)
 {
     write_experiment("");
     char *output = NULL;
@@ -645,9 +633,8 @@ START_TEST(a_figure_of_some_runs_says_so)
     ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
     ck_assert_ptr_nonnull(strstr(read_file("r/figures/throughput.svg"), "1 of 6 runs"));
 }
-END_TEST
 
-START_TEST(runs_that_all_diverged_are_drawn_without_bars)
+TEST(runs_that_all_diverged_are_drawn_without_bars)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
     char *output = NULL;
@@ -659,10 +646,9 @@ START_TEST(runs_that_all_diverged_are_drawn_without_bars)
     ck_assert_int_eq((int)d.n_bars, 0);
     ck_assert_ptr_nonnull(strstr(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss"));
 }
-END_TEST
 
 /** A range of 2.1 in which steps of 2 have one tick. */
-START_TEST(a_narrow_axis_has_two_ticks)
+TEST(a_narrow_axis_has_two_ticks)
 {
     char *output = NULL;
     ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
@@ -677,9 +663,8 @@ START_TEST(a_narrow_axis_has_two_ticks)
         n += d.labels[i].anchor == 'e' && d.labels[i].degrees == 0;
     ck_assert_uint_ge(n, 2);
 }
-END_TEST
 
-START_TEST(swept_values_are_sorted_and_have_units)
+TEST(swept_values_are_sorted_and_have_units)
 {
     write_file("e.yaml",
                "platform: {sweep: [piz-daint, idle-switch]}\n"
@@ -701,7 +686,6 @@ START_TEST(swept_values_are_sorted_and_have_units)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(data, parts[i]) != NULL, "%s", parts[i]);
 }
-END_TEST
 
 static const struct {
     const char *options, *sentence;
@@ -723,7 +707,7 @@ static const struct {
     {"--target loss=-1", "--target loss=-1: loss has to be at least 0"},
 };
 
-START_TEST(a_bad_option_is_refused_with_a_sentence)
+TEST(a_bad_option_is_refused_with_a_sentence)
 {
     write_file("e.yaml", one_count);
     char *output = NULL;
@@ -733,35 +717,4 @@ START_TEST(a_bad_option_is_refused_with_a_sentence)
         ck_assert_msg(strstr(output, refused[i].sentence) != NULL, "%s: %s", refused[i].options,
                       output);
     }
-}
-END_TEST
-
-Suite *plot_suite(void)
-{
-    Suite *s = suite_create("plot");
-    TCase *t = tcase_create("figures");
-    tcase_set_timeout(t, 300);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, texts_of_every_figure_are_apart_and_its_ticks_differ, 0,
-                        sizeof shapes / sizeof shapes[0]);
-    tcase_add_test(t, bars_are_as_high_as_the_means_of_the_table);
-    tcase_add_test(t, curves_go_through_the_means_of_the_table);
-    tcase_add_test(t, marks_of_step_times_lie_on_the_distribution_of_the_table);
-    tcase_add_test(t, bars_of_a_target_are_those_of_the_comparison);
-    tcase_add_test(t, results_without_the_columns_of_later_versions_are_drawn);
-    tcase_add_test(t, a_user_chooses_style_names_and_formats);
-    tcase_add_test(t, a_script_is_drawn_where_it_is_named_and_nowhere_else);
-    tcase_add_test(t, data_of_others_is_no_script);
-    tcase_add_test(t, a_column_of_others_is_no_command);
-    tcase_add_test(t, names_may_be_long_and_have_what_gnuplot_reads_as_a_format);
-    tcase_add_test(t, labels_take_colours_that_a_figure_does_not_have);
-    tcase_add_test(t, titles_of_three_swept_values_break_and_stay_apart);
-    tcase_add_test(t, a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks);
-    tcase_add_test(t, a_figure_of_some_runs_says_so);
-    tcase_add_test(t, runs_that_all_diverged_are_drawn_without_bars);
-    tcase_add_test(t, a_narrow_axis_has_two_ticks);
-    tcase_add_test(t, swept_values_are_sorted_and_have_units);
-    tcase_add_test(t, a_bad_option_is_refused_with_a_sentence);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /**
  * Where the installation (usr/) and the author's project (mine/) are, for all tests of the suite.
@@ -75,13 +75,15 @@ static void remove_folder(void)
     free(command);
 }
 
-START_TEST(the_template_is_short)
+SUITE(plugin, "plugin", .seconds = 120, .set_up = install_and_build, .tear_down = remove_folder,
+      .once = true);
+
+TEST(the_template_is_short)
 {
     expect("test $(wc -l < template.c) -le 60", 0, NULL);
 }
-END_TEST
 
-START_TEST(a_plug_in_is_listed_and_described_beside_the_others)
+TEST(a_plug_in_is_listed_and_described_beside_the_others)
 {
     expect("usr/bin/dsgd list algorithms | cut -d ' ' -f 1 | grep . > names &&"
            " echo doubling >> names && usr/bin/dsgd list algorithms --plugin my_algorithm.so |"
@@ -91,7 +93,6 @@ START_TEST(a_plug_in_is_listed_and_described_beside_the_others)
            "period             4 (steps), from 1 to 1000000000");
     expect("usr/bin/dsgd describe algorithm doubling", 2, "`doubling` is unknown");
 }
-END_TEST
 
 /** Two periods before the bound, hence with two averages: after steps 3 and 9. */
 static const char experiment[] = "platform: idle-switch\n"
@@ -100,7 +101,7 @@ static const char experiment[] = "platform: idle-switch\n"
                                  "algorithms: [allreduce, {name: doubling, period: 3}]\n"
                                  "until: {steps: 10}\n";
 
-START_TEST(a_plug_in_runs)
+TEST(a_plug_in_runs)
 {
     char *const command = dsgd_xprintf("printf '%%s' '%s' > e.yaml", experiment);
     expect(command, 0, NULL);
@@ -117,10 +118,9 @@ START_TEST(a_plug_in_runs)
            " END {print all / two}' r/runs.csv",
            0, "5\n");
 }
-END_TEST
 
 /** Worker 0 alone averages; the others reach the bound. */
-START_TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
+TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
 {
     expect(
         "sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/if (self->rank == 0) &/' template.c >"
@@ -133,10 +133,9 @@ START_TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
            "collective) for workers 1, 2 and 3 since 0.3 s");
     expect("cut -d, -f 2-9 h/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,");
 }
-END_TEST
 
 /** A worker spins in its ninth step, virtual time stands still, and the other run goes on. */
-START_TEST(a_plug_in_that_loops_for_ever_is_ended)
+TEST(a_plug_in_that_loops_for_ever_is_ended)
 {
     expect("sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/for (volatile int i = 0; "
            "self->step == 8;) "
@@ -152,22 +151,20 @@ START_TEST(a_plug_in_that_loops_for_ever_is_ended)
     expect("cut -d, -f 2-9 l/runs.csv", 0, ",inline,ok,10,");
     expect("cut -d, -f 2-9 l/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,7.25,0.7999");
 }
-END_TEST
 
 /** Tests an algorithm, fast; its output has the lines of a paragraph joined. */
-#define TEST(name, plug_in)                                                                        \
+#define TESTED(name, plug_in)                                                                      \
     "usr/bin/dsgd test algorithm " name " --network nics --plugin " plug_in                        \
     " > tested; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
 
-START_TEST(the_template_passes_its_checks)
+TEST(the_template_passes_its_checks)
 {
-    expect(TEST("doubling", "my_algorithm.so"), 0,
+    expect(TESTED("doubling", "my_algorithm.so"), 0,
            "ok law KEEPS_MEAN, period=1, at P = 2, 3, 4, 6, 7, 8, 16 ");
     expect("tr -s ' \\n' ' ' < tested", 0,
            "left out traffic: doubling by default at P=3: it does not say what it sends ");
     expect("tail -n 1 tested", 0, " 0 failed, 1 left out");
 }
-END_TEST
 
 /** How faulty_plugin.c is compiled, and what is said of it. */
 static const struct {
@@ -193,14 +190,13 @@ static const struct {
      "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
 };
 
-START_TEST(the_template_is_tested_by_ctest)
+TEST(the_template_is_tested_by_ctest)
 {
     expect("cp template.c mine/my_algorithm.c && " BUILD, 0, NULL);
     expect("$(dirname " DSGD_CMAKE ")/ctest --test-dir mine/build", 0, "100% tests passed");
 }
-END_TEST
 
-START_TEST(what_a_plug_in_declares_is_tested)
+TEST_ROWS(what_a_plug_in_declares_is_tested, tested)
 {
     char *const build = dsgd_xprintf(
         DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd %s"
@@ -208,11 +204,10 @@ START_TEST(what_a_plug_in_declares_is_tested)
         tested[_i].flag);
     expect(build, 0, NULL);
     free(build);
-    expect(TEST("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
+    expect(TESTED("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
 }
-END_TEST
 
-START_TEST(the_last_words_of_a_plug_in_are_in_the_error)
+TEST(the_last_words_of_a_plug_in_are_in_the_error)
 {
     expect(DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd -D CRASH " DSGD_SOURCE_DIR
                            "/tests/command/faulty_plugin.c -o faulty.so",
@@ -224,15 +219,13 @@ START_TEST(the_last_words_of_a_plug_in_are_in_the_error)
            "run 1 failed: the process of the run died of signal 6; the last that it said:\n"
            "              faulty: no table\n");
 }
-END_TEST
 
-START_TEST(what_cannot_be_tested_is_refused)
+TEST(what_cannot_be_tested_is_refused)
 {
     expect("usr/bin/dsgd test algorithm doubling", 2, "algorithm `doubling` is unknown");
     expect("usr/bin/dsgd test algorithm", 2, "test: give `algorithm` and a name");
     expect("usr/bin/dsgd test model mlp", 2, "test: `model` cannot be tested");
 }
-END_TEST
 
 /** A change of the example that makes it unacceptable, as the body of a sed script. */
 static const struct {
@@ -255,7 +248,7 @@ static const struct {
      "has no algorithms"},
 };
 
-START_TEST(what_is_not_acceptable_is_refused_with_a_sentence)
+TEST_ROWS(what_is_not_acceptable_is_refused_with_a_sentence, stale)
 {
     char *const change =
         dsgd_xprintf("sed -e '%s' template.c > mine/my_algorithm.c && ! cmp -s template.c "
@@ -266,7 +259,6 @@ START_TEST(what_is_not_acceptable_is_refused_with_a_sentence)
     expect("usr/bin/dsgd list algorithms --plugin mine/build/my_algorithm.so", 2,
            stale[_i].sentence);
 }
-END_TEST
 
 /** What a plug-in is compiled with, for the shell in a copy of the installed include/dsgd. */
 #define HASH                                                                                       \
@@ -286,7 +278,7 @@ static const struct {
     {"sim/algorithm.h", "s/^ \\* An algorithm/ *  Each one/; s/^    /\t/", true},
 };
 
-START_TEST(a_plug_in_of_other_headers_is_refused)
+TEST_ROWS(a_plug_in_of_other_headers_is_refused, headers)
 {
     char *const change =
         dsgd_xprintf("rm -rf other && cp -r usr/include/dsgd other && cd other &&"
@@ -305,16 +297,14 @@ START_TEST(a_plug_in_of_other_headers_is_refused)
     expect("usr/bin/dsgd list algorithms --plugin other.so", headers[_i].same ? 0 : 2,
            headers[_i].same ? "doubling" : "other.so was built for interface ");
 }
-END_TEST
 
-START_TEST(the_same_plug_in_twice_is_refused)
+TEST(the_same_plug_in_twice_is_refused)
 {
     expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so --plugin my_algorithm.so", 2,
            "./my_algorithm.so: algorithm `doubling` is there already");
 }
-END_TEST
 
-START_TEST(a_file_that_is_no_plug_in_is_refused)
+TEST(a_file_that_is_no_plug_in_is_refused)
 {
     expect("usr/bin/dsgd list algorithms --plugin template.c", 3, "template.c: ");
     expect("usr/bin/dsgd list algorithms --plugin missing.so", 3,
@@ -323,10 +313,9 @@ START_TEST(a_file_that_is_no_plug_in_is_refused)
     expect("usr/bin/dsgd run e.yaml --plugin libc.so.6", 3,
            "libc.so.6: the plug-in cannot be read");
 }
-END_TEST
 
 /** Also those that no built-in algorithm uses, which a linker leaves out. */
-START_TEST(every_verb_is_there_for_a_plug_in)
+TEST(every_verb_is_there_for_a_plug_in)
 {
     expect("grep -Eo '\\bdsgd_[a-z0-9_]+\\(dsgd_node' usr/include/dsgd/sim/algorithm.h > verbs &&"
            " test $(wc -l < verbs) -ge 15 && nm -D --defined-only usr/bin/dsgd > symbols &&"
@@ -334,9 +323,8 @@ START_TEST(every_verb_is_there_for_a_plug_in)
            " grep \" T $verb$\" symbols || { echo missing: $verb; exit 1; }; done",
            0, NULL);
 }
-END_TEST
 
-START_TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
+TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
 {
     expect("cd usr/share/dsgd/traces/platforms && cp idle-switch.yaml ours.yaml", 0, NULL);
     expect("usr/bin/dsgd list platforms", 0, "\nours ");
@@ -344,10 +332,9 @@ START_TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
     expect("DSGD_DATA=/nowhere usr/bin/dsgd list platforms", 3, "/nowhere/traces/platforms: ");
     expect(DSGD_BINARY " list platforms", 0, "piz-daint ");
 }
-END_TEST
 
 /** Where an installation of a build with a CUDA compiler has it; here it is the emulated one. */
-START_TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
+TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
 {
     expect("test -e usr/bin/" DSGD_INSTALLED_MODULE "/dsgd_cuda.so", DSGD_HAS_CUDA_MODULE ? 0 : 1,
            NULL);
@@ -360,34 +347,4 @@ START_TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
     expect("cp " DSGD_EMULATED_CUDA " moved/bin/" DSGD_INSTALLED_MODULE
            "/dsgd_cuda.so && moved/bin/dsgd list devices",
            0, "an NVIDIA GPU");
-}
-END_TEST
-
-Suite *plugin_suite(void)
-{
-    Suite *s = suite_create("plugin");
-    TCase *t = tcase_create("plugin");
-    tcase_set_timeout(t, 120);
-    tcase_add_unchecked_fixture(t, install_and_build, remove_folder);
-    tcase_add_test(t, the_template_is_short);
-    tcase_add_test(t, a_plug_in_is_listed_and_described_beside_the_others);
-    tcase_add_test(t, a_plug_in_runs);
-    tcase_add_test(t, a_plug_in_that_hangs_fails_and_says_who_waits);
-    tcase_add_test(t, a_plug_in_that_loops_for_ever_is_ended);
-    tcase_add_test(t, the_template_passes_its_checks);
-    tcase_add_test(t, the_template_is_tested_by_ctest);
-    tcase_add_loop_test(t, what_a_plug_in_declares_is_tested, 0, sizeof tested / sizeof tested[0]);
-    tcase_add_test(t, the_last_words_of_a_plug_in_are_in_the_error);
-    tcase_add_test(t, what_cannot_be_tested_is_refused);
-    tcase_add_loop_test(t, what_is_not_acceptable_is_refused_with_a_sentence, 0,
-                        sizeof stale / sizeof stale[0]);
-    tcase_add_loop_test(t, a_plug_in_of_other_headers_is_refused, 0,
-                        sizeof headers / sizeof headers[0]);
-    tcase_add_test(t, the_same_plug_in_twice_is_refused);
-    tcase_add_test(t, a_file_that_is_no_plug_in_is_refused);
-    tcase_add_test(t, every_verb_is_there_for_a_plug_in);
-    tcase_add_test(t, the_environment_then_the_installation_then_the_tree_has_the_data);
-    tcase_add_test(t, an_installed_program_finds_its_cuda_module_wherever_it_is_moved);
-    suite_add_tcase(s, t);
-    return s;
 }

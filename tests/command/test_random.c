@@ -11,7 +11,7 @@
 #include "tests/command/shell.h"
 #include "tests/random/draw.h"
 #include "tests/random/laws.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 enum { EXPERIMENTS = SUPPORT_SLOW ? 4 : 20 };
 
@@ -24,7 +24,9 @@ static uint64_t first(void)
     return 1000 * seed;
 }
 
-START_TEST(a_random_experiment_is_refused_or_keeps_all_laws)
+SUITE(random, "experiments", .set_up = make_folder, .tear_down = remove_folder, .seconds = 300);
+
+TEST_RANGE(a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS)
 {
     char *why = NULL;
     uint64_t seed = first() + 50 * (uint64_t)_i;
@@ -43,9 +45,8 @@ START_TEST(a_random_experiment_is_refused_or_keeps_all_laws)
     part_free(&experiment);
     ck_assert_msg(v == HOLDS, "seed %llu: %.1000s", (unsigned long long)seed - 1, why);
 }
-END_TEST
 
-START_TEST(a_seed_gives_one_experiment_and_another_seed_another)
+TEST(a_seed_gives_one_experiment_and_another_seed_another)
 {
     char *texts[3];
     for (uint64_t i = 0; i < 3; i++) {
@@ -60,9 +61,8 @@ START_TEST(a_seed_gives_one_experiment_and_another_seed_another)
     ck_assert_str_eq(texts[0], texts[1]);
     ck_assert_str_ne(texts[1], texts[2]);
 }
-END_TEST
 
-START_TEST(what_is_refused_is_told_by_its_sentence)
+TEST(what_is_refused_is_told_by_its_sentence)
 {
     part experiment = part_empty(NULL, MAPPING);
     part_set(&experiment, "workers", "4");
@@ -72,7 +72,6 @@ START_TEST(what_is_refused_is_told_by_its_sentence)
     free(why);
     part_free(&experiment);
 }
-END_TEST
 
 /** A program that writes other curves when it has three threads and imbalance. */
 static const char faulty[] = "#!/bin/sh\n"
@@ -81,7 +80,7 @@ static const char faulty[] = "#!/bin/sh\n"
                              "echo 1 >> b/curves.csv;; esac\n"
                              "exit 0\n";
 
-START_TEST(what_breaks_a_law_is_made_small)
+TEST(what_breaks_a_law_is_made_small)
 {
     static const char *const keys[] = {"platform", "workload", "workers", "algorithms", "until"};
     char *output = NULL;
@@ -105,19 +104,4 @@ START_TEST(what_breaks_a_law_is_made_small)
     ck_assert_uint_eq(experiment.n, 6);
     part_free(&experiment);
     free(why);
-}
-END_TEST
-
-Suite *random_suite(void)
-{
-    Suite *const suite = suite_create("random");
-    TCase *const c = tcase_create("experiments");
-    tcase_add_checked_fixture(c, make_folder, remove_folder);
-    tcase_set_timeout(c, 300);
-    tcase_add_test(c, a_seed_gives_one_experiment_and_another_seed_another);
-    tcase_add_test(c, what_is_refused_is_told_by_its_sentence);
-    tcase_add_test(c, what_breaks_a_law_is_made_small);
-    tcase_add_loop_test(c, a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS);
-    suite_add_tcase(suite, c);
-    return suite;
 }

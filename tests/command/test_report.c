@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /* --- the page --------------------------------------------------------------------------------- */
 
@@ -87,7 +87,9 @@ static void expect_known_references(const char *html)
     ck_assert_int_gt((int)n, 20);
 }
 
-START_TEST(a_page_of_real_results_needs_nothing_else)
+SUITE(report, "report", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_page_of_real_results_needs_nothing_else)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -123,7 +125,6 @@ START_TEST(a_page_of_real_results_needs_nothing_else)
     ck_assert_int_eq(dsgd("report nowhere", &output), 3);
     ck_assert_int_eq(dsgd("report r -o no/such.html", &output), 3);
 }
-END_TEST
 
 /* --- one rule for all -------------------------------------------------------------------------- */
 
@@ -142,7 +143,7 @@ static double value_before_last(const char *row)
 }
 
 /** Geometric means of ratios to allreduce: 2, where the arithmetic one is 2.5; 1.5 of one seed. */
-START_TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
+TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
 {
     char *output = NULL;
     ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
@@ -170,7 +171,6 @@ START_TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
     ck_assert_double_eq_tol(value_before_last(groups), 2, 1e-9);
     ck_assert_double_eq_tol(value_before_last(strstr(groups, "\n\n\n") + 3), 1.5, 1e-9);
 }
-END_TEST
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
@@ -223,7 +223,7 @@ static const struct {
      RUNS(RUN "," RUN), "Collectives mixed: a sums by ring, b by bruck"},
 };
 
-START_TEST(what_may_mislead_is_said)
+TEST_ROWS(what_may_mislead_is_said, warned)
 {
     char *output = NULL;
     ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output), 0);
@@ -242,9 +242,8 @@ START_TEST(what_may_mislead_is_said)
     ck_assert_ptr_nonnull(strstr(html, "<g id='f1-p'><use href='#f1-p'/></g>"));
     ck_assert_ptr_nonnull(strstr(html, "<h1>a&lt;b</h1>"));
 }
-END_TEST
 
-START_TEST(results_of_other_makers_are_no_danger)
+TEST(results_of_other_makers_are_no_danger)
 {
     char *output = NULL;
     ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output), 0);
@@ -259,19 +258,4 @@ START_TEST(results_of_other_makers_are_no_danger)
     expect_self_contained(html);
     write_file("r/manifest.json", "[");
     ck_assert_int_eq(dsgd("report r", &output), 3);
-}
-END_TEST
-
-Suite *report_suite(void)
-{
-    Suite *s = suite_create("report");
-    TCase *t = tcase_create("report");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_page_of_real_results_needs_nothing_else);
-    tcase_add_test(t, a_speed_up_is_the_same_in_tables_figures_and_reports);
-    tcase_add_test(t, results_of_other_makers_are_no_danger);
-    tcase_add_loop_test(t, what_may_mislead_is_said, 0, sizeof warned / sizeof warned[0]);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -9,7 +9,7 @@
 
 #include "base/csv.h"
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /**
  * A figure of two algorithms whose times are known without a network worth mentioning: worker 0
@@ -40,7 +40,9 @@ static int reproduce(const char *arguments, char **output)
                  output);
 }
 
-START_TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
+SUITE(reproduce, "reproduce", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 {
     write_figure("allreduce,2,throughput_samples_per_s,10,~,,calibration,by hand\n"
                  "ad_psgd,2,throughput_samples_per_s,7.5,~,,prediction,by hand\n"
@@ -68,10 +70,9 @@ START_TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
     ck_assert_msg(reproduce("tiny -o r --force", &output) == 0, "%s", output);
     ck_assert_ptr_null(strstr(output, "nothing to do"));
 }
-END_TEST
 
 /** Of four workers one is published: the rest is predicted, the mean over seeds. */
-START_TEST(what_was_not_published_is_predicted)
+TEST(what_was_not_published_is_predicted)
 {
     write_figure("allreduce,2,throughput_samples_per_s,10,~,,prediction,by hand\n"
                  "ad_psgd,2,throughput_samples_per_s,15,~,,prediction,by hand\n"
@@ -87,7 +88,6 @@ START_TEST(what_was_not_published_is_predicted)
     ck_assert_ptr_nonnull(score);
     ck_assert_ptr_nonnull(strstr(score, "all figures\n3 points: "));
 }
-END_TEST
 
 static const struct {
     const char *rows, *arguments;
@@ -102,14 +102,13 @@ static const struct {
     {"allreduce,2,step_mean_s,1,~,,x,x\n", "tinny", 2, "did you mean `tiny`?"},
 };
 
-START_TEST(a_figure_that_cannot_be_scored_is_refused_with_a_sentence)
+TEST_ROWS(a_figure_that_cannot_be_scored_is_refused_with_a_sentence, bad_figures)
 {
     write_figure(bad_figures[_i].rows);
     char *output = NULL;
     ck_assert_int_eq(reproduce(bad_figures[_i].arguments, &output), bad_figures[_i].status);
     ck_assert_msg(strstr(output, bad_figures[_i].sentence) != NULL, "%s", output);
 }
-END_TEST
 
 /* --- compute utilisation ---------------------------------------------------------------------- */
 
@@ -129,7 +128,7 @@ static double last_below(const dsgd_csv *runs, const char *workload, const char 
 }
 
 /** In all 30 published cells; plots/compute-utilisation/README.md says how they are read. */
-START_TEST(compute_utilisation_is_as_published)
+TEST(compute_utilisation_is_as_published)
 {
     char *output = NULL;
     ck_assert_msg(dsgd("run " DSGD_SOURCE_DIR "/plots/compute-utilisation/compute-utilisation.yaml "
@@ -155,13 +154,14 @@ START_TEST(compute_utilisation_is_as_published)
     dsgd_csv_close(&runs);
     dsgd_csv_close(&table);
 }
-END_TEST
+
+SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
  * The published figures that take little time, all on one set of parameters: what was reached is
  * held.
  */
-START_TEST(published_figures_are_met)
+TEST(published_figures_are_met)
 {
     char *output = NULL;
     const int status = dsgd("reproduce eager-microbenchmark eager-hyperplane eager-cifar10 "
@@ -180,31 +180,4 @@ START_TEST(published_figures_are_met)
     ck_assert_double_le(worst, 28); /* majority at 256 KiB, explained in plots/agreement.md */
     ck_assert_ptr_null(strstr(output, "not as simulated"));
     ck_assert_ptr_null(strstr(output, "DOES NOT HOLD"));
-}
-END_TEST
-
-Suite *reproduce_suite(void)
-{
-    Suite *s = suite_create("reproduce");
-    TCase *t = tcase_create("reproduce");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_figure_is_scored_point_by_point_and_pair_by_pair);
-    tcase_add_test(t, what_was_not_published_is_predicted);
-    tcase_add_loop_test(t, a_figure_that_cannot_be_scored_is_refused_with_a_sentence, 0,
-                        sizeof bad_figures / sizeof bad_figures[0]);
-    tcase_add_test(t, compute_utilisation_is_as_published);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-Suite *figures_long_suite(void)
-{
-    Suite *s = suite_create("figures_long");
-    TCase *t = tcase_create("published");
-    tcase_set_timeout(t, 900);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, published_figures_are_met);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
-START_TEST(a_stopped_worker_is_named_and_the_others_are_kept)
+SUITE(run, "run", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_stopped_worker_is_named_and_the_others_are_kept)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
     char *output = NULL;
@@ -27,9 +29,8 @@ START_TEST(a_stopped_worker_is_named_and_the_others_are_kept)
     ck_assert_ptr_nonnull(strstr(rows, ",failed,"));
     ck_assert_ptr_nonnull(strstr(rows, ",ok,10,"));
 }
-END_TEST
 
-START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound */
+TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which bound */
 {
     static const char *const bounds[] = {"steps: 10", "seconds: 5"};
     write_experiment(learn);
@@ -52,9 +53,8 @@ START_TEST(nothing_is_final_in_a_run_that_has_failed) /* _i: under which bound *
                        "energy_j,cost,currency,wall_s"));
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
-END_TEST
 
-START_TEST(ages_and_local_models_come_out)
+TEST(ages_and_local_models_come_out)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -74,9 +74,8 @@ START_TEST(ages_and_local_models_come_out)
         "partial_collective,exchange_mode,network,sent_mean_bytes,sent_max_bytes,"
         "energy_j,cost,currency,wall_s\n"));
 }
-END_TEST
 
-START_TEST(whose_the_samples_are_is_said_where_they_are_split)
+TEST(whose_the_samples_are_is_said_where_they_are_split)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -99,9 +98,8 @@ START_TEST(whose_the_samples_are_is_said_where_they_are_split)
     ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 0);
     ck_assert_int_ne(shell(kept(dsgd_xprintf("test -e %s/r/labels.csv", folder)), &output), 0);
 }
-END_TEST
 
-START_TEST(results_say_which_network_they_are_of)
+TEST(results_say_which_network_they_are_of)
 {
     write_experiment("");
     char *output = NULL;
@@ -122,10 +120,9 @@ START_TEST(results_say_which_network_they_are_of)
     ck_assert_int_eq(dsgd("run e.yaml -o n --set network=packets", &output), 2);
     ck_assert_msg(strstr(output, "flows or nics") != NULL, "%s", output);
 }
-END_TEST
 
 /** Before 2026-12 the network nics was called loggp. */
-START_TEST(the_old_word_of_the_network_nics_is_taken)
+TEST(the_old_word_of_the_network_nics_is_taken)
 {
     write_experiment("");
     char *output = NULL;
@@ -146,10 +143,9 @@ START_TEST(the_old_word_of_the_network_nics_is_taken)
     ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
     ck_assert_int_eq(dsgd("test algorithm local_sgd --network loggp", &output), 0);
 }
-END_TEST
 
 /** Run 2 has no bound that it could reach, and is done by its end all the same. */
-START_TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
+TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
 {
     static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "
                                   "--set until.steps='{sweep: [10, 1e9]}' -j 1 --timeout 2s";
@@ -176,9 +172,8 @@ START_TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert_int_eq(dsgd("run e.yaml --timeout 3days", &output), 2);
     ck_assert_ptr_nonnull(strstr(output, "--timeout 3days: a time above 0 is expected"));
 }
-END_TEST
 
-START_TEST(progress_is_an_object_per_line_or_nothing)
+TEST(progress_is_an_object_per_line_or_nothing)
 {
     write_experiment("");
     char *output = NULL;
@@ -211,9 +206,8 @@ START_TEST(progress_is_an_object_per_line_or_nothing)
     ck_assert_ptr_nonnull(strstr(output, "nothing to do: q has the results"));
     ck_assert_int_eq(dsgd("run e.yaml -o q --only 1 --record no/such.record", &output), 2);
 }
-END_TEST
 
-START_TEST(results_of_another_experiment_are_not_written_over)
+TEST(results_of_another_experiment_are_not_written_over)
 {
     write_experiment("");
     char *output = NULL;
@@ -225,9 +219,8 @@ START_TEST(results_of_another_experiment_are_not_written_over)
     ck_assert_int_eq(dsgd("run e.yaml -o r --set until.steps=3 --force", &output), 0);
     ck_assert_str_ne(read_file("r/runs.csv"), before);
 }
-END_TEST
 
-START_TEST(the_manifest_holds_names_that_are_no_utf_8)
+TEST(the_manifest_holds_names_that_are_no_utf_8)
 {
     write_experiment("");
     char *output = NULL;
@@ -242,9 +235,8 @@ START_TEST(the_manifest_holds_names_that_are_no_utf_8)
     ck_assert_int_eq(dsgd("run \xc3\xa9-\xff.yaml -o r", &output), 2);
     ck_assert_ptr_nonnull(strstr(output, "--force"));
 }
-END_TEST
 
-START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
+TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -265,9 +257,8 @@ START_TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
                              85),
                      0);
 }
-END_TEST
 
-START_TEST(a_run_again_without_numerics_is_another_experiment)
+TEST(a_run_again_without_numerics_is_another_experiment)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -285,10 +276,9 @@ START_TEST(a_run_again_without_numerics_is_another_experiment)
     ck_assert_int_eq(dsgd("run e.yaml -o s --numerics cpu --only 1", &output), 2);
     ck_assert_msg(strstr(output, "with other --numerics") != NULL, "%s", output);
 }
-END_TEST
 
 /** Results of another experiment go, also behind a run that has none. */
-START_TEST(force_mixes_no_experiments)
+TEST(force_mixes_no_experiments)
 {
     write_experiment("");
     char *output = NULL;
@@ -297,9 +287,8 @@ START_TEST(force_mixes_no_experiments)
     const char *const rows = read_file("r/runs.csv");
     ck_assert_ptr_nonnull(strstr(rows, "\n6,ad_psgd,8,1,idle-switch,inline,ok,7,"));
 }
-END_TEST
 
-START_TEST(a_run_again_does_only_what_is_missing)
+TEST(a_run_again_does_only_what_is_missing)
 {
     write_experiment("");
     char *output = NULL;
@@ -314,10 +303,9 @@ START_TEST(a_run_again_does_only_what_is_missing)
     ck_assert_int_eq(dsgd("run e.yaml -o r --force", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "6 of 6 runs"));
 }
-END_TEST
 
 /** A part is whole, or its run is done again. */
-START_TEST(damaged_parts_are_done_again)
+TEST(damaged_parts_are_done_again)
 {
     write_experiment("");
     char *output = NULL;
@@ -338,9 +326,8 @@ START_TEST(damaged_parts_are_done_again)
     ck_assert_str_eq(without_wall(read_file("r/runs.csv")), rows);
     ck_assert_str_eq(read_file("r/workers.csv"), workers);
 }
-END_TEST
 
-START_TEST(results_are_of_this_manifest_these_files_and_this_program)
+TEST(results_are_of_this_manifest_these_files_and_this_program)
 {
     write_experiment("");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
@@ -377,10 +364,9 @@ START_TEST(results_are_of_this_manifest_these_files_and_this_program)
     ck_assert_int_eq(dsgd(again, &output), 2); /* a part of it is there */
     ck_assert_msg(strstr(output, "results without a manifest.json") != NULL, "%s", output);
 }
-END_TEST
 
 /** The first, in the background, computes for minutes; the second comes when it has the folder. */
-START_TEST(one_process_at_a_time_writes_to_a_folder)
+TEST(one_process_at_a_time_writes_to_a_folder)
 {
     write_experiment("");
     char *output = NULL;
@@ -411,9 +397,8 @@ START_TEST(one_process_at_a_time_writes_to_a_folder)
     close(held);
     ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 0);
 }
-END_TEST
 
-START_TEST(links_in_the_folder_lead_nowhere)
+TEST(links_in_the_folder_lead_nowhere)
 {
     write_experiment("");
     write_file("victim", "precious");
@@ -428,7 +413,6 @@ START_TEST(links_in_the_folder_lead_nowhere)
     ck_assert_str_eq(read_file("victim"), "precious");
     ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n1,allreduce,4,"));
 }
-END_TEST
 
 /** Seeds 1 to n. */
 static const char *seeds(int n)
@@ -440,7 +424,7 @@ static const char *seeds(int n)
     return kept(text);
 }
 
-START_TEST(ten_thousand_runs_are_planned_with_256_descriptors)
+TEST(ten_thousand_runs_are_planned_with_256_descriptors)
 {
     const int n = SUPPORT_SLOW ? 2000 : 10000;
     write_experiment(seeds(n));
@@ -458,10 +442,9 @@ START_TEST(ten_thousand_runs_are_planned_with_256_descriptors)
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
     ck_assert_int_lt(usage.ru_maxrss, 1000000); /* KB; 94,000 without sanitizers */
 }
-END_TEST
 
 /** Whatever the limit, there are all rows or a sentence, and then the same command does the rest. */
-START_TEST(a_low_limit_of_descriptors_loses_no_row) /* _i: the limit */
+TEST_RANGE(a_low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 {
     write_experiment(seeds(29));
     static const char arguments[] = "run e.yaml -o r -j 2 --set workers=4 --set "
@@ -480,13 +463,12 @@ START_TEST(a_low_limit_of_descriptors_loses_no_row) /* _i: the limit */
     for (int i = 1; i <= 29; i++)
         ck_assert_ptr_nonnull(strstr(rows, kept(dsgd_xprintf("\n%d,allreduce,4,%d,", i, i))));
 }
-END_TEST
 
 /**
  * Runs of minutes, in the background; their parent gets a signal when they compute. The pipe to
  * this process ends with the last of them. What is left of temporary files is listed.
  */
-START_TEST(no_process_outlives_its_parent) /* _i: by which signal */
+TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
 {
     static const struct {
         const char *name, *output, *more, *rest;
@@ -510,9 +492,8 @@ START_TEST(no_process_outlives_its_parent) /* _i: by which signal */
                   read_file("log"));
     ck_assert_ptr_nonnull(strstr(read_file("log"), by[_i].rest));
 }
-END_TEST
 
-START_TEST(names_with_commas_are_taken_up_too)
+TEST(names_with_commas_are_taken_up_too)
 {
     write_experiment("");
     write_file("a, b.yaml", "host_latency: 1us\n");
@@ -523,7 +504,6 @@ START_TEST(names_with_commas_are_taken_up_too)
     ck_assert_int_eq(dsgd("run e.yaml -o r --set platform='\"a, b.yaml\"'", &output), 0);
     ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
 }
-END_TEST
 
 /** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
 static int with_failing_forks(const char *plan, const char *arguments, char **output)
@@ -535,7 +515,7 @@ static int with_failing_forks(const char *plan, const char *arguments, char **ou
     return shell(command, output);
 }
 
-START_TEST(a_run_that_gets_no_process_waits_for_another_to_end)
+TEST(a_run_that_gets_no_process_waits_for_another_to_end)
 {
     write_experiment("");
     char *output = NULL;
@@ -543,9 +523,8 @@ START_TEST(a_run_that_gets_no_process_waits_for_another_to_end)
     ck_assert_msg(strstr(output, "6 of 6 runs") != NULL, "%s", output);
     ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "failed"));
 }
-END_TEST
 
-START_TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
+TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
 {
     write_experiment("");
     char *output = NULL;
@@ -555,10 +534,9 @@ START_TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
     ck_assert_ptr_nonnull(
         strstr(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,failed,"));
 }
-END_TEST
 
 /** One process tries the file of all three runs, and one is the run. */
-START_TEST(a_platform_of_simgrid_is_tried_once)
+TEST(a_platform_of_simgrid_is_tried_once)
 {
     write_experiment("");
     write_file("p.xml",
@@ -576,10 +554,9 @@ START_TEST(a_platform_of_simgrid_is_tried_once)
                   "%s", output);
     ck_assert_msg(strstr(output, "has 4 hosts, but 8 workers") != NULL, "%s", output);
 }
-END_TEST
 
 /** A process that dies when its rows are written has done its run. */
-START_TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
+TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
 {
     write_experiment("");
     char *output = NULL;
@@ -589,10 +566,9 @@ START_TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
     ck_assert_ptr_nonnull(
         strstr(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,ok,"));
 }
-END_TEST
 
 /** A table of more than a buffer, and notes behind it, in one file. */
-START_TEST(notes_stand_behind_the_table)
+TEST(notes_stand_behind_the_table)
 {
     write_experiment("");
     char *output = NULL;
@@ -609,9 +585,8 @@ START_TEST(notes_stand_behind_the_table)
     for (const char *n = note; n != NULL; n = strstr(n + 1, "note:"))
         ck_assert_msg(n[-1] == '\n', "%.80s", n - 40);
 }
-END_TEST
 
-START_TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
+TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
 {
     write_experiment("");
     char *output = NULL;
@@ -624,43 +599,4 @@ START_TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
                   output);
     ck_assert_int_eq(strncmp(read_file("r/.parts/lock"), "process ", 8), 0);
     ck_assert_ptr_null(strstr(read_file("r/.parts/lock"), "allreduce"));
-}
-END_TEST
-
-Suite *run_suite(void)
-{
-    Suite *s = suite_create("run");
-    TCase *t = tcase_create("run");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_stopped_worker_is_named_and_the_others_are_kept);
-    tcase_add_loop_test(t, nothing_is_final_in_a_run_that_has_failed, 0, 2);
-    tcase_add_test(t, ages_and_local_models_come_out);
-    tcase_add_test(t, whose_the_samples_are_is_said_where_they_are_split);
-    tcase_add_test(t, a_run_beyond_its_timeout_is_ended_and_is_run_again);
-    tcase_add_test(t, progress_is_an_object_per_line_or_nothing);
-    tcase_add_test(t, results_say_which_network_they_are_of);
-    tcase_add_test(t, the_old_word_of_the_network_nics_is_taken);
-    tcase_add_test(t, results_of_another_experiment_are_not_written_over);
-    tcase_add_test(t, the_manifest_holds_names_that_are_no_utf_8);
-    tcase_add_test(t, the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads);
-    tcase_add_test(t, a_run_again_without_numerics_is_another_experiment);
-    tcase_add_test(t, force_mixes_no_experiments);
-    tcase_add_test(t, a_run_again_does_only_what_is_missing);
-    tcase_add_test(t, names_with_commas_are_taken_up_too);
-    tcase_add_test(t, a_run_that_gets_no_process_waits_for_another_to_end);
-    tcase_add_test(t, a_run_that_gets_no_process_with_none_under_way_has_failed);
-    tcase_add_test(t, a_platform_of_simgrid_is_tried_once);
-    tcase_add_test(t, rows_of_a_process_that_is_killed_at_its_end_are_kept);
-    tcase_add_test(t, notes_stand_behind_the_table);
-    tcase_add_test(t, a_closed_output_is_a_failure_and_no_file_takes_its_place);
-    tcase_add_test(t, damaged_parts_are_done_again);
-    tcase_add_test(t, results_are_of_this_manifest_these_files_and_this_program);
-    tcase_add_test(t, one_process_at_a_time_writes_to_a_folder);
-    tcase_add_test(t, links_in_the_folder_lead_nowhere);
-    tcase_add_test(t, ten_thousand_runs_are_planned_with_256_descriptors);
-    tcase_add_loop_test(t, a_low_limit_of_descriptors_loses_no_row, 6, 13);
-    tcase_add_loop_test(t, no_process_outlives_its_parent, 0, 3);
-    suite_add_tcase(s, t);
-    return s;
 }

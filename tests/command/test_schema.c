@@ -12,7 +12,7 @@
 #include "command/experiment/experiment.h"
 #include "sim/registry.h"
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "traces/imbalance.h"
 
 /* --- YAML as JSON ----------------------------------------------------------------------------- */
@@ -181,7 +181,9 @@ static const struct {
     {"experiment", "plots/*/*.yaml", 10},
 };
 
-START_TEST(every_shipped_file_passes_its_schema)
+SUITE(schema, "schema", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_ROWS(every_shipped_file_passes_its_schema, shipped)
 {
     json_t *const schema = schema_of(shipped[_i].keys);
     char *list = NULL;
@@ -198,7 +200,6 @@ START_TEST(every_shipped_file_passes_its_schema)
     ck_assert_uint_ge(n, shipped[_i].least);
     json_decref(schema);
 }
-END_TEST
 
 static const char everything[] =
     "platform: {name: piz-daint, hosts: [{first: 1, count: 2, speed: 0.5}]}\n"
@@ -288,7 +289,7 @@ static const json_t *mapping_of(const json_t *root, const json_t *schema, const 
                : found;
 }
 
-START_TEST(the_schema_has_the_keys_of_the_reader)
+TEST(the_schema_has_the_keys_of_the_reader)
 {
     static const char *const places[] = {
         "platform",           "platform.hosts.0", "workload", "exchange",        "until",
@@ -308,7 +309,6 @@ START_TEST(the_schema_has_the_keys_of_the_reader)
     }
     json_decref(root);
 }
-END_TEST
 
 static const struct {
     const char *name, *place, *key, *set; /* its part of the schema; where an entry stands */
@@ -337,7 +337,7 @@ static const json_t *part_of(const json_t *root, const char *name, const char *k
     return mapping_of(root, json_object_get(parts, "inherent"), key, entry);
 }
 
-START_TEST(the_schema_has_the_options_of_every_entry)
+TEST_ROWS(the_schema_has_the_options_of_every_entry, registries)
 {
     json_t *const root = schema_of("experiment");
     write_file("everything.yaml", everything);
@@ -351,7 +351,6 @@ START_TEST(the_schema_has_the_options_of_every_entry)
     }
     json_decref(root);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -376,7 +375,7 @@ static const struct {
     {"workload: {step: 1s}", false},
 };
 
-START_TEST(the_schema_checks_values)
+TEST_ROWS(the_schema_checks_values, values)
 {
     json_t *const schema = schema_of("experiment");
     write_file("everything.yaml", everything);
@@ -390,9 +389,8 @@ START_TEST(the_schema_checks_values)
     json_decref(file);
     json_decref(schema);
 }
-END_TEST
 
-START_TEST(keys_are_described_in_80_columns)
+TEST(keys_are_described_in_80_columns)
 {
     static const char *const keys[] = {"experiment", "platform", "workload",
                                        "imbalance",  "exchange", "learn.optimizer"};
@@ -405,22 +403,4 @@ START_TEST(keys_are_described_in_80_columns)
     char *text = NULL;
     ck_assert_int_eq(dsgd("describe no_such", &text), 2);
     ck_assert_ptr_nonnull(strstr(text, "`no_such` alone is none of experiment"));
-}
-END_TEST
-
-Suite *schema_suite(void)
-{
-    Suite *s = suite_create("schema");
-    TCase *t = tcase_create("schema");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, every_shipped_file_passes_its_schema, 0,
-                        sizeof shipped / sizeof shipped[0]);
-    tcase_add_test(t, the_schema_has_the_keys_of_the_reader);
-    tcase_add_loop_test(t, the_schema_has_the_options_of_every_entry, 0,
-                        sizeof registries / sizeof registries[0]);
-    tcase_add_loop_test(t, the_schema_checks_values, 0, sizeof values / sizeof values[0]);
-    tcase_add_test(t, keys_are_described_in_80_columns);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /**
  * Runs the experiment and its variations, and demands that it went well. Gives what was printed.
@@ -38,7 +38,9 @@ static void expect_effect(const char *row, double change, double elasticity)
     ck_assert_double_eq(sensitivity_of(row, "speedup"), 1);
 }
 
-START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
+SUITE(sensitivity, "sensitivity", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
 {
     /* Recursive doubling among 4: 1 ms, and twice 1 MB at 1 GB/s: 3 ms. */
     static const char experiment[] =
@@ -64,7 +66,6 @@ START_TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
     expect_effect("platform.host_bandwidth,0.5,allreduce,4,", -0.5, 1);
     expect_effect("platform.host_bandwidth,1.5,allreduce,4,", 0.5, 1);
 }
-END_TEST
 
 /* A ring among 16: 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to others: 4 times 0.1 s,
  * and 4 times 7.5 ms. */
@@ -75,7 +76,7 @@ static const char swapping[] =
     "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
     "exchange: {pieces: 1, collective: ring}\nuntil: {steps: 5}\n";
 
-START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
+TEST(what_swaps_places_is_named_with_what_it_depends_on)
 {
     const char *output = sensitivity(swapping, "--sensitivity --set workers=16");
     const double ratio = (10 + 187.5 + 225) / (10 + 400 + 30);
@@ -101,7 +102,6 @@ START_TEST(what_swaps_places_is_named_with_what_it_depends_on)
     output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");
     ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
 }
-END_TEST
 
 /**
  * Two algorithms with two seeds, unchanged and under a variation that clearly turns them round, or
@@ -124,7 +124,7 @@ static const struct {
     {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
 };
 
-START_TEST(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties)
+TEST_ROWS(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties, close_calls)
 {
     static const char experiment[] =
         "platform: {host_latency: 0}\n"
@@ -158,7 +158,6 @@ START_TEST(differences_below_the_spread_of_seeds_or_1_per_cent_are_ties)
         (v[1][0] / v[0][0] / (u[1][0] / u[0][0]) + v[1][1] / v[0][1] / (u[1][1] / u[0][1])) / 2 - 1,
         1e-9);
 }
-END_TEST
 
 /**
  * Platform and workload, how many parameters there are to vary, and some that are among them or
@@ -185,7 +184,7 @@ static const char links[] =
     "<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" "
     "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/>\n</platform>\n";
 
-START_TEST(every_calibrated_parameter_is_varied_that_matters)
+TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
 {
     write_experiment("");
     write_file("p.xml", links);
@@ -199,9 +198,8 @@ START_TEST(every_calibrated_parameter_is_varied_that_matters)
     ck_assert_msg(strstr(output, varied[_i].there) != NULL, "%.1500s", output);
     ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
 }
-END_TEST
 
-START_TEST(a_share_of_1_has_no_more_to_gain)
+TEST(a_share_of_1_has_no_more_to_gain)
 {
     write_experiment("");
     char *output = NULL;
@@ -212,9 +210,8 @@ START_TEST(a_share_of_1_has_no_more_to_gain)
     ck_assert_ptr_null(strstr(output, "  workload.backward_share       1\n"));
     ck_assert_ptr_nonnull(strstr(output, ": 24 runs\n")); /* 3 + 3 * 2 * 3 + 3 */
 }
-END_TEST
 
-START_TEST(with_nothing_to_vary_there_is_a_sentence)
+TEST(with_nothing_to_vary_there_is_a_sentence)
 {
     write_experiment("");
     write_file("p.xml", links);
@@ -228,9 +225,8 @@ START_TEST(with_nothing_to_vary_there_is_a_sentence)
                   "%.1500s", output);
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
-END_TEST
 
-START_TEST(places_are_compared_each_by_itself)
+TEST(places_are_compared_each_by_itself)
 {
     /* Where one platform has an overhead per message and the other has none, each is varied in what
      * it has. */
@@ -251,9 +247,8 @@ START_TEST(places_are_compared_each_by_itself)
     ck_assert_ptr_nonnull(
         strstr(read_file("r/runs.csv"), ",imbalance.0.seconds,parameter,factor\n"));
 }
-END_TEST
 
-START_TEST(variations_have_their_places_in_the_list)
+TEST(variations_have_their_places_in_the_list)
 {
     write_experiment("");
     char *output = NULL;
@@ -276,9 +271,8 @@ START_TEST(variations_have_their_places_in_the_list)
         ck_assert_msg(strstr(whole, row) != NULL, "%s", row);
     }
 }
-END_TEST
 
-START_TEST(what_has_failed_enters_no_speedup)
+TEST(what_has_failed_enters_no_speedup)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
     char *output = NULL;
@@ -295,26 +289,4 @@ START_TEST(what_has_failed_enters_no_speedup)
     ck_assert_double_lt(sensitivity_of(row, "change"), -0.1);
     ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup"), "");
     ck_assert_str_eq(cell_of("r/sensitivity.csv", row, "speedup_change"), "");
-}
-END_TEST
-
-Suite *sensitivity_suite(void)
-{
-    Suite *s = suite_create("sensitivity");
-    TCase *t = tcase_create("sensitivity");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_parameter_changes_a_throughput_as_a_closed_form_says);
-    tcase_add_test(t, what_swaps_places_is_named_with_what_it_depends_on);
-    tcase_add_loop_test(t, differences_below_the_spread_of_seeds_or_1_per_cent_are_ties, 0,
-                        sizeof close_calls / sizeof close_calls[0]);
-    tcase_add_loop_test(t, every_calibrated_parameter_is_varied_that_matters, 0,
-                        sizeof varied / sizeof varied[0]);
-    tcase_add_test(t, a_share_of_1_has_no_more_to_gain);
-    tcase_add_test(t, with_nothing_to_vary_there_is_a_sentence);
-    tcase_add_test(t, places_are_compared_each_by_itself);
-    tcase_add_test(t, variations_have_their_places_in_the_list);
-    tcase_add_test(t, what_has_failed_enters_no_speedup);
-    suite_add_tcase(s, t);
-    return s;
 }

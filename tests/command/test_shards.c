@@ -12,7 +12,7 @@
 #include "base/csv.h"
 #include "command/runs/results.h"
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /** Twelve runs, with curves, splits and a sweep. */
 static void write_sweep(void)
@@ -47,22 +47,25 @@ static void assert_same_results(const char *a, const char *b)
                   "%s", output);
 }
 
-START_TEST(merged_shards_are_the_bytes_of_one_run) /* _i: of how many; 13 leave one without a run */
+static const int shard_counts[] = {1, 2, 3, 13}; /* 13 leave one without a run */
+
+SUITE(shards, "shards", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
 {
     write_sweep();
     char *output = NULL;
     ck_assert_msg(dsgd("run e.yaml -o whole -j 2", &output) == 0, "%s", output);
-    run_shards(_i);
+    run_shards(shard_counts[_i]);
     ck_assert_msg(dsgd("merge s* -o all", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, kept(dsgd_xprintf("12 runs of %d folders", _i))) != NULL, "%s",
-                  output);
+    const char *const said = kept(dsgd_xprintf("12 runs of %d folders", shard_counts[_i]));
+    ck_assert_msg(strstr(output, said) != NULL, "%s", output);
     assert_same_results("whole", "all");
     ck_assert_msg(dsgd("run e.yaml -o all", &output) == 0, "%s", output);
     ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
+TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
 {
     write_experiment("seed: [1, 2, 3, 4, 5, 6, 7, 8]\n");
     char *output = NULL;
@@ -82,9 +85,8 @@ START_TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
         n_rows++;
     ck_assert_uint_eq(n_rows, 32);
 }
-END_TEST
 
-START_TEST(a_long_run_has_a_shard_by_itself)
+TEST(a_long_run_has_a_shard_by_itself)
 {
     write_experiment("");
     char *output = NULL;
@@ -98,9 +100,8 @@ START_TEST(a_long_run_has_a_shard_by_itself)
                       output);
     }
 }
-END_TEST
 
-START_TEST(only_takes_lists_and_ranges)
+TEST(only_takes_lists_and_ranges)
 {
     static const struct {
         const char *only, *rows; /* first cells; NULL: refused */
@@ -140,9 +141,8 @@ START_TEST(only_takes_lists_and_ranges)
         ck_assert_msg(strstr(output, "--shard ") != NULL, "%s", output);
     }
 }
-END_TEST
 
-START_TEST(what_is_missing_or_damaged_is_named)
+TEST(what_is_missing_or_damaged_is_named)
 {
     write_sweep();
     char *output = NULL;
@@ -164,9 +164,8 @@ START_TEST(what_is_missing_or_damaged_is_named)
                   "%s", output);
     ck_assert_msg(dsgd("merge s1 s2 one -o all", &output) == 0, "%s", output);
 }
-END_TEST
 
-START_TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
+TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
 {
     write_sweep();
     char *output = NULL;
@@ -202,10 +201,9 @@ START_TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
     ck_assert_msg(dsgd("merge s1 s2 -o other --force", &output) == 0, "%s", output);
     ck_assert_ptr_nonnull(strstr(read_file("other/runs.csv"), "\n12,"));
 }
-END_TEST
 
 /** A machine that computes otherwise, or a hand: the part is whole, but is not that of another. */
-START_TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
+TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
 {
     write_sweep();
     run_shards(1);
@@ -223,7 +221,6 @@ START_TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
                                  "another folder with -o, or --force") != NULL,
                   "%s", output);
 }
-END_TEST
 
 /** The name of the first swept column of s1/runs.csv; NULL: there is none. */
 static const char *first_swept(void)
@@ -239,7 +236,7 @@ static const char *first_swept(void)
     return name;
 }
 
-START_TEST(swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_behind_wall_s)
+TEST(swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_behind_wall_s)
 {
     static const char manifest[] = "s1/manifest.json";
     write_sweep();
@@ -254,9 +251,8 @@ START_TEST(swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_beh
     write_file(manifest, "{\"swept\": [\"another\"]}");
     ck_assert_ptr_null(first_swept());
 }
-END_TEST
 
-START_TEST(two_folders_with_different_results_of_a_run_are_not_merged)
+TEST(two_folders_with_different_results_of_a_run_are_not_merged)
 {
     write_sweep();
     char *output = NULL;
@@ -274,9 +270,8 @@ START_TEST(two_folders_with_different_results_of_a_run_are_not_merged)
     ck_assert_int_eq(dsgd("merge s1 t -o all", &output), 2);
     ck_assert_msg(strstr(output, "run 1 has other results in t than in s1") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
+TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
     char *output = NULL;
@@ -298,7 +293,6 @@ START_TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
         0);
     ck_assert_msg(dsgd("merge s t -o both", &output) == 0, "%s", output);
 }
-END_TEST
 
 /** The number behind the first @p key. */
 static double number_of(const char *text, const char *key)
@@ -308,7 +302,7 @@ static double number_of(const char *text, const char *key)
     return strtod(at + strlen(key), NULL);
 }
 
-START_TEST(the_lines_of_an_experiment_do_it)
+TEST(the_lines_of_an_experiment_do_it)
 {
     write_sweep();
     char *output = NULL;
@@ -329,10 +323,9 @@ START_TEST(the_lines_of_an_experiment_do_it)
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && mv 'a b' ab", folder)), &output), 0);
     assert_same_results("whole", "ab");
 }
-END_TEST
 
 /** An id is of what decides a run: not of its place in the list, nor of where the file lies. */
-START_TEST(ids_are_stable_and_no_two_runs_share_one)
+TEST(ids_are_stable_and_no_two_runs_share_one)
 {
     write_sweep();
     char *output = NULL;
@@ -352,10 +345,9 @@ START_TEST(ids_are_stable_and_no_two_runs_share_one)
         dsgd(kept(dsgd_xprintf("check e.yaml --set learn.optimizer.lr=0.03 %s", ids)), &output), 0);
     ck_assert_str_ne(strrchr(output, ':'), last);
 }
-END_TEST
 
 /** CPU times of this machine: only that longer runs take longer, by about as much. */
-START_TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
+TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -386,9 +378,8 @@ START_TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
     ck_assert_msg(strstr(output, "6 runs have no bound but an accuracy") != NULL, "%s", output);
     ck_assert_int_eq(dsgd("check e.yaml --chunk 10s", &output), 2);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_into_memory_is_refused) /* _i: while it runs, and afterwards */
+TEST_RANGE(what_does_not_fit_into_memory_is_refused, 0, 2) /* _i: while it runs, and afterwards */
 {
     static const struct {
         int most_kb, workers;
@@ -408,9 +399,8 @@ START_TEST(what_does_not_fit_into_memory_is_refused) /* _i: while it runs, and a
         ck_assert_msg(strstr(output, cases[_i].sentence) != NULL, "%s", output);
     ck_assert_msg(strstr(output, "of memory") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_job_of_slurm_has_tasks_of_about_the_time_asked_for)
+TEST(a_job_of_slurm_has_tasks_of_about_the_time_asked_for)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -435,32 +425,4 @@ START_TEST(a_job_of_slurm_has_tasks_of_about_the_time_asked_for)
                      0);
     const double n = number_of(output, "array=1-");
     ck_assert_msg(n > 500 && n <= 1000, "%s", output);
-}
-END_TEST
-
-Suite *shards_suite(void)
-{
-    Suite *s = suite_create("shards");
-    TCase *t = tcase_create("shards");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, merged_shards_are_the_bytes_of_one_run, 1, 4);
-    tcase_add_loop_test(t, merged_shards_are_the_bytes_of_one_run, 13, 14);
-    tcase_add_test(t, every_run_is_in_one_shard_and_the_shards_have_as_much_to_do);
-    tcase_add_test(t, a_long_run_has_a_shard_by_itself);
-    tcase_add_test(t, only_takes_lists_and_ranges);
-    tcase_add_test(t, what_is_missing_or_damaged_is_named);
-    tcase_add_test(t, results_of_an_older_version_are_refused_and_say_what_to_do);
-    tcase_add_test(t,
-                   swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_behind_wall_s);
-    tcase_add_test(t, folders_of_other_experiments_programs_or_results_are_not_merged);
-    tcase_add_test(t, two_folders_with_different_results_of_a_run_are_not_merged);
-    tcase_add_test(t, failed_runs_are_merged_and_a_run_that_is_done_goes_before);
-    tcase_add_test(t, the_lines_of_an_experiment_do_it);
-    tcase_add_test(t, ids_are_stable_and_no_two_runs_share_one);
-    tcase_add_test(t, estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked);
-    tcase_add_loop_test(t, what_does_not_fit_into_memory_is_refused, 0, 2);
-    tcase_add_test(t, a_job_of_slurm_has_tasks_of_about_the_time_asked_for);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
-START_TEST(sweeps_multiply_the_runs_and_get_a_column)
+SUITE(sweep, "sweep", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(sweeps_multiply_the_runs_and_get_a_column)
 {
     write_experiment("seed: [1, 2]\nexchange: {collective: {sweep: [ring, rabenseifner]}}\n");
     char *output = NULL;
@@ -24,7 +26,6 @@ START_TEST(sweeps_multiply_the_runs_and_get_a_column)
     ck_assert_ptr_nonnull(strstr(rows, ",ring\n"));
     ck_assert_ptr_nonnull(strstr(rows, ",rabenseifner\n"));
 }
-END_TEST
 
 /** A sweep, the runs that it makes of two, and the last field of the first run and the last. */
 static const struct {
@@ -50,7 +51,7 @@ static const struct {
      "{lr: 2}"},
 };
 
-START_TEST(any_value_can_be_swept)
+TEST_ROWS(any_value_can_be_swept, any_sweep)
 {
     write_experiment("");
     char *output = NULL;
@@ -64,9 +65,8 @@ START_TEST(any_value_can_be_swept)
                   output);
     ck_assert_msg(strstr(output, any_sweep[_i].first) != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_swept_platform_is_another_platform)
+TEST(a_swept_platform_is_another_platform)
 {
     write_experiment("");
     char *output = NULL;
@@ -80,7 +80,6 @@ START_TEST(a_swept_platform_is_another_platform)
     ck_assert_ptr_null(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1."));
     ck_assert_ptr_nonnull(strstr(rows, ",wall_s,swept.platform\n"));
 }
-END_TEST
 
 /** A range, and the swept values that it gives, or the sentence that refuses it. */
 static const struct {
@@ -105,7 +104,7 @@ static const struct {
     {"platform.host_latency", "{from: 1us, to: 3us, n: 100001}", "between 2 and 100000", 2},
 };
 
-START_TEST(a_range_is_a_list_of_numbers)
+TEST_ROWS(a_range_is_a_list_of_numbers, ranges)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 10GB/s}\n"
                          "workload: {bytes: 1, step: 1s, samples: 1}\nworkers: 2\n"
@@ -125,9 +124,8 @@ START_TEST(a_range_is_a_list_of_numbers)
     ck_assert_int_eq(shell(kept(dsgd_xprintf("sed 's/.*,//' %s/r/runs.csv", folder)), &cells), 0);
     ck_assert_str_eq(cells, kept(dsgd_xprintf("%s%s", ranges[_i].key, ranges[_i].values)));
 }
-END_TEST
 
-START_TEST(a_refused_number_of_a_range_has_its_place)
+TEST(a_refused_number_of_a_range_has_its_place)
 {
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1, step: 1s, samples: 1}\n"
                          "workers: {sweep: {from: 1, to: 2, n: 3}}\nalgorithms: [allreduce]\n"
@@ -136,9 +134,8 @@ START_TEST(a_refused_number_of_a_range_has_its_place)
     ck_assert_int_eq(dsgd("check e.yaml", &output), 2);
     ck_assert_msg(strstr(output, "e.yaml:3:11: workers is 1.5, but") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(all_files_have_all_swept_values_as_numbers)
+TEST(all_files_have_all_swept_values_as_numbers)
 {
     write_experiment(learn);
     char *output = NULL;
@@ -168,10 +165,9 @@ START_TEST(all_files_have_all_swept_values_as_numbers)
     ck_assert_msg(row != NULL && strstr(row, "\n") > strstr(row, "1.049MB"), "%s", output);
     ck_assert_msg(strstr(output, "...") == NULL, "a value is cut:\n%s", output);
 }
-END_TEST
 
 /** Before hours of runs, not after them. */
-START_TEST(runs_that_results_could_not_tell_apart_are_refused)
+TEST(runs_that_results_could_not_tell_apart_are_refused)
 {
     write_experiment("");
     static const char *const sets[] = {
@@ -188,10 +184,9 @@ START_TEST(runs_that_results_could_not_tell_apart_are_refused)
                        &output) == 0,
                   "%s", output);
 }
-END_TEST
 
 /** With `scale` what is drawn are factors, without a unit. */
-START_TEST(a_swept_factor_has_no_unit)
+TEST(a_swept_factor_has_no_unit)
 {
     write_experiment("");
     char *output = NULL;
@@ -206,9 +201,8 @@ START_TEST(a_swept_factor_has_no_unit)
         ck_assert_msg(strstr(output, columns[k]) != NULL, "%s", output);
     }
 }
-END_TEST
 
-START_TEST(what_an_algorithm_refuses_is_left_out)
+TEST(what_an_algorithm_refuses_is_left_out)
 {
     write_experiment("");
     char *output = NULL;
@@ -229,34 +223,12 @@ START_TEST(what_an_algorithm_refuses_is_left_out)
                      0);
     ck_assert_msg(strstr(output, "e: 3 runs") != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_sweep_in_a_file_that_is_named_is_refused)
+TEST(a_sweep_in_a_file_that_is_named_is_refused)
 {
     write_experiment("");
     write_file("p.yaml", "host_latency: {sweep: [1us, 2us]}\n");
     char *output = NULL;
     ck_assert_int_eq(dsgd("check e.yaml --set platform=p.yaml", &output), 2);
     ck_assert_msg(strstr(output, "p.yaml:1:16: host_latency is a sweep") != NULL, "%s", output);
-}
-END_TEST
-
-Suite *sweep_suite(void)
-{
-    Suite *s = suite_create("sweep");
-    TCase *t = tcase_create("sweep");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, sweeps_multiply_the_runs_and_get_a_column);
-    tcase_add_loop_test(t, any_value_can_be_swept, 0, sizeof any_sweep / sizeof any_sweep[0]);
-    tcase_add_test(t, a_swept_platform_is_another_platform);
-    tcase_add_test(t, a_sweep_in_a_file_that_is_named_is_refused);
-    tcase_add_loop_test(t, a_range_is_a_list_of_numbers, 0, sizeof ranges / sizeof ranges[0]);
-    tcase_add_test(t, a_refused_number_of_a_range_has_its_place);
-    tcase_add_test(t, all_files_have_all_swept_values_as_numbers);
-    tcase_add_test(t, runs_that_results_could_not_tell_apart_are_refused);
-    tcase_add_test(t, a_swept_factor_has_no_unit);
-    tcase_add_test(t, what_an_algorithm_refuses_is_left_out);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /** No line is longer than @p most columns; blanks are the only white space. */
 static void expect_lines_of(const char *text, size_t most)
@@ -42,7 +42,9 @@ static size_t count_rows_of(const char *output, const char *head, size_t columns
 
 static const char sixty[] = "a-label-of-sixty-characters-that-somebody-has-typed-in-a-hurry";
 
-START_TEST(a_table_of_runs_has_columns_and_no_long_lines)
+SUITE(tables, "tables", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_table_of_runs_has_columns_and_no_long_lines)
 {
     write_experiment("");
     char *output = NULL;
@@ -72,9 +74,8 @@ START_TEST(a_table_of_runs_has_columns_and_no_long_lines)
         0);
     expect_lines_of(output, 100);
 }
-END_TEST
 
-START_TEST(unequal_numbers_of_steps_are_told)
+TEST(unequal_numbers_of_steps_are_told)
 {
     write_experiment("");
     char *output = NULL;
@@ -87,9 +88,8 @@ START_TEST(unequal_numbers_of_steps_are_told)
     ck_assert_msg(second != NULL && strstr(second, " per worker;") != NULL, "%s", output);
     ck_assert_msg(strstr(output, " per worker;") > second, "%s", output);
 }
-END_TEST
 
-START_TEST(a_table_of_many_runs_is_cut_and_says_so)
+TEST(a_table_of_many_runs_is_cut_and_says_so)
 {
     write_experiment("");
     char *output = NULL;
@@ -102,9 +102,8 @@ START_TEST(a_table_of_many_runs_is_cut_and_says_so)
     ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 1 + 40 + 1);
     ck_assert_ptr_nonnull(strstr(output, "\n... 10 more in r/runs.csv\n"));
 }
-END_TEST
 
-START_TEST(a_table_says_why_a_run_has_failed)
+TEST(a_table_says_why_a_run_has_failed)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
     char *output = NULL;
@@ -115,9 +114,8 @@ START_TEST(a_table_says_why_a_run_has_failed)
     ck_assert_ptr_nonnull(strstr(table, "  failed "));
     ck_assert_ptr_nonnull(strstr(table, "\nrun 1 failed: "));
 }
-END_TEST
 
-START_TEST(help_fits_a_screen)
+TEST(help_fits_a_screen)
 {
     char *output = NULL;
     ck_assert_int_eq(dsgd("--help", &output), 0);
@@ -127,20 +125,4 @@ START_TEST(help_fits_a_screen)
         lines += *c == '\n';
     ck_assert_uint_le(lines, 40);
     ck_assert_ptr_nonnull(strstr(output, "\n  explain FILE|DIR|ALGORITHM\n      "));
-}
-END_TEST
-
-Suite *tables_suite(void)
-{
-    Suite *s = suite_create("tables");
-    TCase *t = tcase_create("tables");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, a_table_of_runs_has_columns_and_no_long_lines);
-    tcase_add_test(t, unequal_numbers_of_steps_are_told);
-    tcase_add_test(t, a_table_of_many_runs_is_cut_and_says_so);
-    tcase_add_test(t, a_table_says_why_a_run_has_failed);
-    tcase_add_test(t, help_fits_a_screen);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -11,7 +11,7 @@
 
 #include "base/csv.h"
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 enum { WORKERS = 16, MOST_TRACKS = 4096, OF_HOST = 20000, FIRST_OUT = 100, FIRST_IN = 10000 };
 
@@ -206,8 +206,10 @@ static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
         }
 }
 
+SUITE(timeline, "timeline", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
+
 /** Loop over exchanges. */
-START_TEST(a_trace_adds_up_to_the_results_of_every_algorithm)
+TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 {
     char *output = NULL;
     if (SUPPORT_SLOW && _i == 2)
@@ -233,7 +235,6 @@ START_TEST(a_trace_adds_up_to_the_results_of_every_algorithm)
     dsgd_csv_close(&workers);
     close_trace();
 }
-END_TEST
 
 /* --- windows ------------------------------------------------------------------------------------ */
 
@@ -272,7 +273,7 @@ static double begin_of(const char *step, bool last)
 }
 
 /** Of allreduce, an allreduce that is computed, and of WAGMA-SGD and AD-PSGD. */
-START_TEST(a_window_is_a_part_of_the_whole)
+TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
 {
     static const char *const names[] = {"compute", "communicate", "wait"};
     static const char *const runs[] = {"allreduce", "wagma", "ad_psgd"};
@@ -306,7 +307,6 @@ START_TEST(a_window_is_a_part_of_the_whole)
         }
     close_trace();
 }
-END_TEST
 
 /* --- charts ------------------------------------------------------------------------------------- */
 
@@ -338,7 +338,7 @@ static const char *const charts[] = {
     "(-: nothing)\n",
 };
 
-START_TEST(a_chart_shows_who_waits_for_the_straggler_and_what_is_late)
+TEST_RANGE(a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2)
 {
     char *output = NULL;
     write_file("e.yaml", four);
@@ -346,9 +346,8 @@ START_TEST(a_chart_shows_who_waits_for_the_straggler_and_what_is_late)
         dsgd(kept(dsgd_xprintf("timeline e.yaml --format text --run %d", _i + 1)), &output), 0);
     ck_assert_str_eq(output, charts[_i]);
 }
-END_TEST
 
-START_TEST(a_description_has_the_chart_of_every_algorithm)
+TEST(a_description_has_the_chart_of_every_algorithm)
 {
     char *output = NULL;
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
@@ -358,10 +357,9 @@ START_TEST(a_description_has_the_chart_of_every_algorithm)
         ck_assert_msg(strstr(output, "\n   3* 0") != NULL, "no straggler in %s", output);
     }
 }
-END_TEST
 
 /** A worker that stops: the others wait for it for ever, and the chart says for whom. */
-START_TEST(a_run_that_fails_is_shown_until_then)
+TEST(a_run_that_fails_is_shown_until_then)
 {
     char *output = NULL;
     write_file("e.yaml", kept(dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four)));
@@ -369,10 +367,9 @@ START_TEST(a_run_that_fails_is_shown_until_then)
     ck_assert_msg(strstr(output, "the run fails: ") != NULL, "%s", output);
     ck_assert_msg(strstr(output, "<1") != NULL, "%s", output);
 }
-END_TEST
 
 /** A wait that ends with a step: the step's number stands apart from the rank. */
-START_TEST(ranks_that_are_waited_for_are_ranks)
+TEST(ranks_that_are_waited_for_are_ranks)
 {
     char *output = NULL;
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 16\n"
@@ -383,10 +380,9 @@ START_TEST(ranks_that_are_waited_for_are_ranks)
         ck_assert_msg(strtol(w + 1, NULL, 10) < 16, "%s", output);
     ck_assert_uint_gt(n, 1); /* the key has one, too */
 }
-END_TEST
 
 /** However many workers, and with names as long as they get. */
-START_TEST(a_chart_fits_a_terminal)
+TEST(a_chart_fits_a_terminal)
 {
     char *output = NULL;
     write_all(exchanges[0]);
@@ -399,9 +395,8 @@ START_TEST(a_chart_fits_a_terminal)
             ck_assert_msg(strcspn(line, "\n") <= 80, "%s", line);
     }
 }
-END_TEST
 
-START_TEST(a_figure_names_workers_and_marks_the_straggler)
+TEST(a_figure_names_workers_and_marks_the_straggler)
 {
     char *output = NULL;
     write_file("e.yaml", four);
@@ -420,9 +415,8 @@ START_TEST(a_figure_names_workers_and_marks_the_straggler)
     ck_assert_ptr_nonnull(strstr(later, ">1<"));
     ck_assert_ptr_null(strstr(later, ">0<"));
 }
-END_TEST
 
-START_TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
+TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
 {
     char *output = NULL;
     write_file("e.yaml", four);
@@ -436,7 +430,6 @@ START_TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
     ck_assert_uint_gt(t.n_messages, 0);
     close_trace();
 }
-END_TEST
 
 /* --- bad input ---------------------------------------------------------------------------------- */
 
@@ -461,7 +454,7 @@ static const struct {
     {"--format svg -o nowhere/t.svg", "nowhere/t.svg: no file can be made there"},
 };
 
-START_TEST(bad_input_is_refused_by_a_sentence)
+TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 {
     char *output = NULL;
     write_file("e.yaml", four);
@@ -470,9 +463,8 @@ START_TEST(bad_input_is_refused_by_a_sentence)
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",
                   refused[_i].sentence, output);
 }
-END_TEST
 
-START_TEST(a_folder_of_other_results_is_refused)
+TEST(a_folder_of_other_results_is_refused)
 {
     char *output = NULL;
     write_file("e.yaml", four);
@@ -483,27 +475,4 @@ START_TEST(a_folder_of_other_results_is_refused)
     ck_assert_int_eq(dsgd("timeline . --format text", &output), 3);
     ck_assert_ptr_nonnull(
         strstr(output, ".: there is no manifest of an experiment in this folder"));
-}
-END_TEST
-
-Suite *timeline_suite(void)
-{
-    Suite *const s = suite_create("timeline");
-    TCase *const c = tcase_create("timeline");
-    tcase_add_checked_fixture(c, make_folder, remove_folder);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3);
-    tcase_add_loop_test(c, a_window_is_a_part_of_the_whole, 0, 3);
-    tcase_add_loop_test(c, a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2);
-    tcase_add_test(c, a_chart_fits_a_terminal);
-    tcase_add_test(c, a_description_has_the_chart_of_every_algorithm);
-    tcase_add_test(c, a_run_that_fails_is_shown_until_then);
-    tcase_add_test(c, ranks_that_are_waited_for_are_ranks);
-    tcase_add_test(c, a_figure_names_workers_and_marks_the_straggler);
-    tcase_add_test(c, a_trace_is_compressed_unless_its_name_says_otherwise);
-    tcase_add_loop_test(c, bad_input_is_refused_by_a_sentence, 0,
-                        sizeof refused / sizeof refused[0]);
-    tcase_add_test(c, a_folder_of_other_results_is_refused);
-    suite_add_tcase(s, c);
-    return s;
 }

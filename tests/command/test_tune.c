@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /*
  * y = w x with x of unit variance, in large batches: a step multiplies the error by 1 - lr, to
@@ -60,7 +60,9 @@ static char *awk(const char *program, const char *file)
     return output;
 }
 
-START_TEST(the_best_rate_of_a_quadratic_is_found)
+SUITE(tune, "tune", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(the_best_rate_of_a_quadratic_is_found)
 {
     const char *const output = quadratic_tuned("--target loss=1e-8 --on steps");
     static const char *const algorithms[] = {"allreduce", "local_sgd"};
@@ -84,9 +86,8 @@ START_TEST(the_best_rate_of_a_quadratic_is_found)
         awk("$1 == \"allreduce\" && $2 == 0.5 && $3 == 3 {print $8}", "r/tune.csv");
     ck_assert_double_eq_tol(atof(half), 14, 1.5);
 }
-END_TEST
 
-START_TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
+TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
 {
     quadratic_tuned("--target loss=1e-30");
     /* Seeds 1 and 4 are the experiment's. */
@@ -101,9 +102,8 @@ START_TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
     tune("again", "--target loss=1e-30 -j 1", 0);
     ck_assert_str_eq(read_file("again/tune.csv"), tried);
 }
-END_TEST
 
-START_TEST(a_short_run_that_reaches_the_target_is_not_repeated)
+TEST(a_short_run_that_reaches_the_target_is_not_repeated)
 {
     quadratic_tuned("--target loss=1e-8");
     ck_assert_str_eq(
@@ -123,9 +123,8 @@ START_TEST(a_short_run_that_reaches_the_target_is_not_repeated)
     const char *const mean = cell_of("long/compare.csv", "allreduce", "time_to_target_s_mean");
     ck_assert_double_eq_tol(atof(time), atof(mean), 1e-9);
 }
-END_TEST
 
-START_TEST(what_diverges_is_last_and_said)
+TEST(what_diverges_is_last_and_said)
 {
     const char *output = quadratic_tuned("--over learn.optimizer.lr='[0.5, 1, 1e90]'");
     expect(output, "allreduce, local_sgd: diverged: 1e+90");
@@ -137,9 +136,8 @@ START_TEST(what_diverges_is_last_and_said)
     expect(tuned, "  - {name: allreduce} # all at once\n");
     expect(tuned, "optimizer: {lr: 0.125}");
 }
-END_TEST
 
-START_TEST(a_best_value_at_the_end_leads_beyond_it)
+TEST(a_best_value_at_the_end_leads_beyond_it)
 {
     write_file("e.yaml", quadratic);
     /* Around 1/64 the nine rates end at 1/4. */
@@ -164,9 +162,8 @@ START_TEST(a_best_value_at_the_end_leads_beyond_it)
     expect(output, "--over local_sgd.optimizer.lr=0.0625:2:6");
     ck_assert_ptr_null(strstr(output, "--over allreduce"));
 }
-END_TEST
 
-START_TEST(what_no_candidate_reaches_is_ranked_by_nearness)
+TEST(what_no_candidate_reaches_is_ranked_by_nearness)
 {
     const char *const output = quadratic_tuned("--target loss=1e-300 --on time");
     expect(output, "no value reaches loss=1e-300; they are ranked by how");
@@ -180,9 +177,8 @@ START_TEST(what_no_candidate_reaches_is_ranked_by_nearness)
         0);
     ck_assert_str_eq(sorted, "");
 }
-END_TEST
 
-START_TEST(what_is_slow_early_and_best_late_is_found)
+TEST(what_is_slow_early_and_best_late_is_found)
 {
     /* Noise in the gradients: large rates are sooner near the minimum, small ones come nearer. */
     write_file("e.yaml", "platform: idle-switch\n"
@@ -210,9 +206,8 @@ START_TEST(what_is_slow_early_and_best_late_is_found)
                      0);
     ck_assert_str_eq(best, "0.01\n");
 }
-END_TEST
 
-START_TEST(a_killed_one_goes_on_to_the_same_end)
+TEST(a_killed_one_goes_on_to_the_same_end)
 {
     quadratic_tuned("--target loss=1e-8");
     const char *const tried = read_file("r/tune.csv");
@@ -232,9 +227,8 @@ START_TEST(a_killed_one_goes_on_to_the_same_end)
     /* Another question would be other results. */
     expect(tune("r", "--target loss=1e-8 --seeds 2", 2), "--force");
 }
-END_TEST
 
-START_TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
+TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
 {
     write_file("e.yaml", quadratic);
     const char *const output =
@@ -260,7 +254,6 @@ START_TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
                      awk("END {print NR - 1}", "r/tune.csv"));
     ck_assert_int_eq(dsgd("compare r --target loss=1e-6", &plan), 0);
 }
-END_TEST
 
 /** Files whose entries cannot be changed in place, or only with care. */
 static const struct {
@@ -279,7 +272,7 @@ static const struct {
      "      momentum: 0\n      lr: 1\n"},
 };
 
-START_TEST(a_tuned_file_says_what_is_best)
+TEST_ROWS(a_tuned_file_says_what_is_best, written)
 {
     const char *const old = strstr(quadratic, "algorithms:");
     write_file("e.yaml", kept(dsgd_xprintf("%.*s%s\n%s", (int)(old - quadratic), quadratic,
@@ -293,9 +286,8 @@ START_TEST(a_tuned_file_says_what_is_best)
     expect(read_file("t/manifest.json"), "\"lr\": 1.0");
     ck_assert_ptr_null(strstr(read_file("t/manifest.json"), "\"lr\": 0."));
 }
-END_TEST
 
-START_TEST(the_best_accuracy_at_the_end_is_the_highest)
+TEST(the_best_accuracy_at_the_end_is_the_highest)
 {
     write_file("e.yaml", "platform: idle-switch\n"
                          "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
@@ -306,7 +298,6 @@ START_TEST(the_best_accuracy_at_the_end_is_the_highest)
     expect(output, "accuracy");
     ck_assert_str_eq(awk("NR > 1 && $9 > last && NR > 2; {last = $9}", "r/tune.csv"), "");
 }
-END_TEST
 
 static const struct {
     const char *options, *sentence;
@@ -338,39 +329,14 @@ static const struct {
     {"--seeds 1000", "100 are the most"},
 };
 
-START_TEST(bad_input_costs_a_sentence)
+TEST_ROWS(bad_input_costs_a_sentence, refused)
 {
     write_file("e.yaml", quadratic);
     expect(tune("r", refused[_i].options, 2), refused[_i].sentence);
 }
-END_TEST
 
-START_TEST(an_experiment_that_learns_nothing_is_refused)
+TEST(an_experiment_that_learns_nothing_is_refused)
 {
     write_experiment("");
     expect(tune("r", "--set workers=4", 2), "nothing is learned, so there is nothing to tune");
-}
-END_TEST
-
-Suite *tune_suite(void)
-{
-    Suite *s = suite_create("tune");
-    TCase *t = tcase_create("tune");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_test(t, the_best_rate_of_a_quadratic_is_found);
-    tcase_add_test(t, candidates_meet_the_same_draws_of_seeds_of_their_own);
-    tcase_add_test(t, a_short_run_that_reaches_the_target_is_not_repeated);
-    tcase_add_test(t, what_diverges_is_last_and_said);
-    tcase_add_test(t, a_best_value_at_the_end_leads_beyond_it);
-    tcase_add_test(t, what_no_candidate_reaches_is_ranked_by_nearness);
-    tcase_add_test(t, what_is_slow_early_and_best_late_is_found);
-    tcase_add_test(t, a_killed_one_goes_on_to_the_same_end);
-    tcase_add_test(t, own_options_of_an_algorithm_are_tuned_with_the_rate);
-    tcase_add_loop_test(t, a_tuned_file_says_what_is_best, 0, sizeof written / sizeof written[0]);
-    tcase_add_test(t, the_best_accuracy_at_the_end_is_the_highest);
-    tcase_add_loop_test(t, bad_input_costs_a_sentence, 0, sizeof refused / sizeof refused[0]);
-    tcase_add_test(t, an_experiment_that_learns_nothing_is_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

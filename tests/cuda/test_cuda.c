@@ -16,8 +16,7 @@
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
 #include "tests/support/distance.h"
-
-Suite *cuda_suite(void);
+#include "tests/support/suite.h"
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_OPS = 40, MOST_PIECES = 5, MOST_NUMBERS = 2 };
 
@@ -425,12 +424,14 @@ static double state_error(const rig *s, const double *got, const double *expecte
                             s->network.n_state);
 }
 
+SUITE(cuda, "cuda", .seconds = 600);
+
 /**
  * Where a ReLU's input is so near to zero that rounding decides its sign, float gives one of two
  * gradients. The CPU meets that in one operation of 200 here, and in double mostly agrees with the
  * other side; so a device may be near either, or in one operation of a spec be alone.
  */
-START_TEST(gradients_and_states_are_those_of_the_cpu)
+TEST_RANGE(gradients_and_states_are_those_of_the_cpu, 0, n_specs())
 {
     rig *const s = rig_new(_i);
     double *const single = gradients_by(dsgd_device_cpu(false), s, together);
@@ -452,9 +453,8 @@ START_TEST(gradients_and_states_are_those_of_the_cpu)
     free(single);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_gradient_does_not_depend_on_what_else_is_in_the_call)
+TEST_RANGE(a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, n_specs())
 {
     rig *const s = rig_new(_i);
     const size_t n = reals_of(s);
@@ -471,9 +471,8 @@ START_TEST(a_gradient_does_not_depend_on_what_else_is_in_the_call)
     free(expected);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_gradient_does_not_depend_on_the_pieces)
+TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
 {
     rig *const s = rig_new(_i);
     double *const whole = gradients_by(cuda, s, together);
@@ -484,7 +483,6 @@ START_TEST(a_gradient_does_not_depend_on_the_pieces)
     free(whole);
     rig_free(s);
 }
-END_TEST
 
 /**
  * Gradients of two operations: one at a model with a piece of zeros, one that writes only its last
@@ -508,7 +506,7 @@ static double *with_missing_pieces(const dsgd_device *device, const rig *s)
     return out;
 }
 
-START_TEST(missing_pieces_are_zeros_or_are_not_written)
+TEST_RANGE(missing_pieces_are_zeros_or_are_not_written, 0, n_models())
 {
     for (int cuts = 0; cuts < 2; cuts++) {
         rig *const s = rig_new(_i);
@@ -523,9 +521,8 @@ START_TEST(missing_pieces_are_zeros_or_are_not_written)
         rig_free(s);
     }
 }
-END_TEST
 
-START_TEST(a_non_finite_gradient_or_state_is_reported_and_no_other)
+TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models())
 {
     rig *const s = rig_new(_i);
     const size_t n_state = s->network.n_state;
@@ -550,7 +547,6 @@ START_TEST(a_non_finite_gradient_or_state_is_reported_and_no_other)
     b.device->close(b.context);
     rig_free(s);
 }
-END_TEST
 
 /* Networks that one launch computes, and data of features that are or are not a multiple of four. */
 static const model_spec chained_specs[] = {
@@ -585,7 +581,9 @@ static double *chained(const rig *s, int call, bool one_launch)
     return out;
 }
 
-START_TEST(one_launch_gives_the_bits_of_a_launch_for_each_product)
+CASE("mlp", .seconds = 600);
+
+TEST_ROWS(one_launch_gives_the_bits_of_a_launch_for_each_product, chained_specs)
 {
     rig *const s = rig_of(chained_specs[_i]);
     for (int call = 0; call < CALLS; call++) {
@@ -598,7 +596,6 @@ START_TEST(one_launch_gives_the_bits_of_a_launch_for_each_product)
     }
     rig_free(s);
 }
-END_TEST
 
 /** Kernels that a gradient, an update and a combination of each of n workers take. */
 static uint64_t launches_of(const rig *s, size_t n)
@@ -632,7 +629,9 @@ static uint64_t launches_of(const rig *s, size_t n)
     return launches;
 }
 
-START_TEST(a_step_of_all_workers_takes_few_launches_however_many_they_are)
+CASE("cuda", .seconds = 600);
+
+TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
 {
     static const model_spec all[] = {{"mlp", {NULL, 0, {0}}}, {"cnn", {NULL, 0, {0}}}};
     static const uint64_t most[] = {8, 20};
@@ -644,7 +643,6 @@ START_TEST(a_step_of_all_workers_takes_few_launches_however_many_they_are)
     ck_assert_msg(eight <= most[_i], "%s: %u launches", s->spec.model, (unsigned)eight);
     rig_free(s);
 }
-END_TEST
 
 /* --- update, combination, distance, evaluation ------------------------------------------------ */
 
@@ -715,7 +713,7 @@ static const dsgd_optimizer optimizers[] = {
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
-START_TEST(updates_have_the_bits_of_the_cpu)
+TEST_RANGE(updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[_i];
@@ -726,10 +724,9 @@ START_TEST(updates_have_the_bits_of_the_cpu)
     free(expected);
     rig_free(s);
 }
-END_TEST
 
 /** Clipping sums squares in another order than the CPU. */
-START_TEST(clipped_updates_are_those_of_the_cpu_but_for_rounding)
+TEST_RANGE(clipped_updates_are_those_of_the_cpu_but_for_rounding, 0, OPTIMIZERS)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[_i];
@@ -749,7 +746,6 @@ START_TEST(clipped_updates_are_those_of_the_cpu_but_for_rounding)
     free(free_running);
     rig_free(s);
 }
-END_TEST
 
 static double *combinations_by(const dsgd_device *device, const rig *s)
 {
@@ -774,7 +770,7 @@ static double *combinations_by(const dsgd_device *device, const rig *s)
     return out;
 }
 
-START_TEST(combinations_have_the_bits_of_the_cpu)
+TEST(combinations_have_the_bits_of_the_cpu)
 {
     rig *const s = rig_new(LARGE);
     double *const expected = combinations_by(dsgd_device_cpu(false), s);
@@ -784,7 +780,6 @@ START_TEST(combinations_have_the_bits_of_the_cpu)
     free(expected);
     rig_free(s);
 }
-END_TEST
 
 /** Every codec of a large piece and of one of 1 to 9 elements. */
 static size_t codes_of(size_t n, dsgd_codec *codes)
@@ -810,7 +805,7 @@ static size_t codes_of(size_t n, dsgd_codec *codes)
     return n_codes;
 }
 
-START_TEST(encodings_have_the_bits_of_the_cpu) /* _i: size of the piece */
+TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
 {
     static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};
     const size_t n = sizes[_i];
@@ -841,9 +836,8 @@ START_TEST(encodings_have_the_bits_of_the_cpu) /* _i: size of the piece */
     free(out);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(non_finite_values_are_reported_by_operation)
+TEST(non_finite_values_are_reported_by_operation)
 {
     rig *const s = rig_new(LARGE);
     const bench b = bench_open(cuda, s);
@@ -871,10 +865,9 @@ START_TEST(non_finite_values_are_reported_by_operation)
     b.device->close(b.context);
     rig_free(s);
 }
-END_TEST
 
 /** Each call reads what the one before writes, and stages more. */
-START_TEST(calls_in_flight_compute_in_order)
+TEST(calls_in_flight_compute_in_order)
 {
     enum { IN_FLIGHT = 8 };
     rig *const s = rig_new(LARGE);
@@ -913,9 +906,8 @@ START_TEST(calls_in_flight_compute_in_order)
     b.device->close(b.context);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_non_finite_moment_is_reported)
+TEST(a_non_finite_moment_is_reported)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[OPTIMIZERS - 1];
@@ -934,9 +926,8 @@ START_TEST(a_non_finite_moment_is_reported)
     b.device->close(b.context);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
+TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
 {
     rig *const s = rig_new(LARGE);
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), cuda};
@@ -957,7 +948,6 @@ START_TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
         ck_assert_double_eq_tol(found[1][i] / found[0][i], 1, 1e-12);
     rig_free(s);
 }
-END_TEST
 
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace)
 {
@@ -979,7 +969,7 @@ static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, s
     return op;
 }
 
-START_TEST(evaluations_are_those_of_the_cpu)
+TEST_RANGE(evaluations_are_those_of_the_cpu, 0, n_specs())
 {
     rig *const s = rig_new(_i);
     const dsgd_evaluate_op expected = evaluation_by(dsgd_device_cpu(false), s, 0);
@@ -1000,11 +990,10 @@ START_TEST(evaluations_are_those_of_the_cpu)
     }
     rig_free(s);
 }
-END_TEST
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-START_TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
+TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
 {
     rig *const s = rig_new(0);
     const bench b = bench_open(cuda, s);
@@ -1021,7 +1010,6 @@ START_TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
     b.device->close(b.context);
     rig_free(s);
 }
-END_TEST
 
 /* --- training --------------------------------------------------------------------------------- */
 
@@ -1141,7 +1129,7 @@ static double *train(const dsgd_device *device, const rig *s, const training *ho
     return out;
 }
 
-START_TEST(gossip_follows_the_cpu_and_repeats_to_the_bit)
+TEST_RANGE(gossip_follows_the_cpu_and_repeats_to_the_bit, 0, n_models())
 {
     rig *const s = rig_new(_i);
     cut(s);
@@ -1164,9 +1152,8 @@ START_TEST(gossip_follows_the_cpu_and_repeats_to_the_bit)
     free(expected);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu)
+TEST_RANGE(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu, 0, n_models())
 {
     rig *const s = rig_new(_i);
     s->problem.update = optimizers[1 + _i % (OPTIMIZERS - 1)];
@@ -1179,45 +1166,8 @@ START_TEST(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu)
                   s->spec.model, by_cuda.loss, by_cpu.loss);
     rig_free(s);
 }
-END_TEST
 
 /* --- the program ------------------------------------------------------------------------------ */
-
-Suite *cuda_suite(void)
-{
-    Suite *const suite = suite_create("cuda");
-    TCase *const tcase = tcase_create("cuda");
-    const int all = n_specs();
-    const int models = (int)n_models();
-    tcase_set_timeout(tcase, 600);
-    tcase_add_loop_test(tcase, gradients_and_states_are_those_of_the_cpu, 0, all);
-    tcase_add_loop_test(tcase, a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, all);
-    tcase_add_loop_test(tcase, a_gradient_does_not_depend_on_the_pieces, 0, all);
-    tcase_add_loop_test(tcase, missing_pieces_are_zeros_or_are_not_written, 0, models);
-    tcase_add_loop_test(tcase, a_non_finite_gradient_or_state_is_reported_and_no_other, 0, models);
-    tcase_add_loop_test(tcase, a_step_of_all_workers_takes_few_launches_however_many_they_are, 0,
-                        2);
-    tcase_add_loop_test(tcase, updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS);
-    tcase_add_loop_test(tcase, clipped_updates_are_those_of_the_cpu_but_for_rounding, 0,
-                        OPTIMIZERS);
-    tcase_add_test(tcase, combinations_have_the_bits_of_the_cpu);
-    tcase_add_loop_test(tcase, encodings_have_the_bits_of_the_cpu, 0, 6);
-    tcase_add_test(tcase, non_finite_values_are_reported_by_operation);
-    tcase_add_test(tcase, calls_in_flight_compute_in_order);
-    tcase_add_test(tcase, a_non_finite_moment_is_reported);
-    tcase_add_test(tcase, distances_are_those_of_the_cpu_but_for_the_order_of_the_sum);
-    tcase_add_loop_test(tcase, evaluations_are_those_of_the_cpu, 0, all);
-    tcase_add_test(tcase, memory_that_is_not_there_is_refused_and_harms_nothing);
-    tcase_add_loop_test(tcase, gossip_follows_the_cpu_and_repeats_to_the_bit, 0, models);
-    tcase_add_loop_test(tcase, two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu, 0, models);
-    suite_add_tcase(suite, tcase);
-    TCase *const mlps = tcase_create("mlp");
-    tcase_set_timeout(mlps, 600);
-    tcase_add_loop_test(mlps, one_launch_gives_the_bits_of_a_launch_for_each_product, 0,
-                        sizeof chained_specs / sizeof chained_specs[0]);
-    suite_add_tcase(suite, mlps);
-    return suite;
-}
 
 int main(void)
 {

@@ -13,8 +13,8 @@
 #include "models/values/values.h"
 #include "tests/command/shell.h"
 #include "tests/cuda/cuda_probe.h"
-#include "tests/suites.h"
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 
 enum { WORKERS = 16, BATCH = 2, STEPS = 5 };
 
@@ -151,11 +151,14 @@ static size_t size_of_models(void)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+SUITE(gpu, "gpu", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
+
 /**
  * What is not there, or is another run's, is waited for, with the same result: models and
  * velocities take two thirds of the least tried here.
  */
-START_TEST(a_small_gpu_is_waited_for_with_the_same_bits) /* _i: 1: this run's share is small */
+TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
+           2) /* _i: 1: this run's share is small */
 {
     use_emulation();
     size_t wanted = 0;
@@ -175,7 +178,6 @@ START_TEST(a_small_gpu_is_waited_for_with_the_same_bits) /* _i: 1: this run's sh
     }
     free(expected);
 }
-END_TEST
 
 /** Gradients of one call, out[OPS][n_params], while the GPU has @p left_bytes; 0: all. */
 enum { OPS = 8 };
@@ -206,7 +208,7 @@ static void gradients(const rig *s, void *context, size_t left_bytes, double *ou
     unsetenv("EMULATED_BYTES");
 }
 
-START_TEST(the_workspace_shrinks_where_memory_is_short)
+TEST(the_workspace_shrinks_where_memory_is_short)
 {
     use_emulation();
     rig *const s = large_rig();
@@ -232,11 +234,10 @@ START_TEST(the_workspace_shrinks_where_memory_is_short)
     free(out[1]);
     rig_free(s);
 }
-END_TEST
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
 
-START_TEST(a_run_computes_on_its_gpu_from_every_thread)
+TEST(a_run_computes_on_its_gpu_from_every_thread)
 {
     use_emulation();
     setenv("EMULATED_DEVICES", "3", 1);
@@ -256,7 +257,6 @@ START_TEST(a_run_computes_on_its_gpu_from_every_thread)
     }
     free(expected);
 }
-END_TEST
 
 /** Constants and reads, as an actor makes them. */
 static void *on_a_small_stack(void *argument)
@@ -272,7 +272,7 @@ static void *on_a_small_stack(void *argument)
 }
 
 /** Copies take 200 KiB of stack in the emulation; an actor has 128. */
-START_TEST(an_actor_calls_no_driver)
+TEST(an_actor_calls_no_driver)
 {
     use_emulation();
     store s;
@@ -286,9 +286,8 @@ START_TEST(an_actor_calls_no_driver)
     pthread_attr_destroy(&small);
     store_close(&s);
 }
-END_TEST
 
-START_TEST(runs_that_share_cores_wait_asleep)
+TEST(runs_that_share_cores_wait_asleep)
 {
     use_emulation();
     rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1);
@@ -305,9 +304,8 @@ START_TEST(runs_that_share_cores_wait_asleep)
     }
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
+TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
 {
     use_emulation();
     setenv("EMULATED_NO_IMAGE", "1", 1);
@@ -321,7 +319,6 @@ START_TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
     ck_assert_uint_eq(survey.n, 3);
     ck_assert_uint_gt(survey.free_bytes[2], 0);
 }
-END_TEST
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
@@ -350,7 +347,7 @@ static char *lines_with(const char *text, const char *word)
 }
 
 /** Once `auto` is a GPU, no run is computed on anything else: one that has none fails. */
-START_TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
+TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
 {
     use_emulation();
     write_file("e.yaml", experiment);
@@ -363,10 +360,9 @@ START_TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
     ck_assert_msg(strstr(output, "(cpu") == NULL, "%s", output);
     ck_assert_ptr_nonnull(strstr(read_file("four/runs.csv"), ",failed,"));
 }
-END_TEST
 
 /** Runs side by side, on one GPU that has room for two of them, and on three GPUs. */
-START_TEST(runs_share_a_gpu_and_wait_for_their_share)
+TEST(runs_share_a_gpu_and_wait_for_their_share)
 {
     use_emulation();
     write_file("e.yaml", experiment);
@@ -384,10 +380,9 @@ START_TEST(runs_share_a_gpu_and_wait_for_their_share)
         ck_assert_str_eq(read_file(kept(dsgd_xprintf("%zu/curves.csv", i))), curves);
     }
 }
-END_TEST
 
 /** Such as allreduce, whose workers have one model in common. */
-START_TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
+TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
 {
     use_emulation();
     write_file("e.yaml", experiment);
@@ -403,10 +398,9 @@ START_TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
     ck_assert_int_eq(dsgd("run e.yaml -o none -j 1 --only 1", &output), 5);
     ck_assert_msg(strstr(output, "has no room for another") != NULL, "%s", output);
 }
-END_TEST
 
 /** What `auto` finds holds for float; double is the CPU's, in the same experiment. */
-START_TEST(auto_takes_a_gpu_for_float_alone)
+TEST(auto_takes_a_gpu_for_float_alone)
 {
     use_emulation();
     write_file("e.yaml", experiment);
@@ -416,25 +410,4 @@ START_TEST(auto_takes_a_gpu_for_float_alone)
                        &output) == 0,
                   "%s", output);
     ck_assert_msg(strstr(output, "(cuda)") != NULL && strstr(output, "(cpu") != NULL, "%s", output);
-}
-END_TEST
-
-Suite *gpu_suite(void)
-{
-    Suite *const s = suite_create("gpu");
-    TCase *const t = tcase_create("gpu");
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, a_small_gpu_is_waited_for_with_the_same_bits, 0, 2);
-    tcase_add_test(t, the_workspace_shrinks_where_memory_is_short);
-    tcase_add_test(t, a_run_computes_on_its_gpu_from_every_thread);
-    tcase_add_test(t, an_actor_calls_no_driver);
-    tcase_add_test(t, runs_that_share_cores_wait_asleep);
-    tcase_add_test(t, a_gpu_that_cannot_launch_is_refused_when_it_is_opened);
-    tcase_add_test(t, a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu);
-    tcase_add_test(t, runs_share_a_gpu_and_wait_for_their_share);
-    tcase_add_test(t, a_run_that_may_not_fit_says_so_and_computes_alone);
-    tcase_add_test(t, auto_takes_a_gpu_for_float_alone);
-    suite_add_tcase(s, t);
-    return s;
 }

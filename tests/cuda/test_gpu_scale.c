@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "models/record/replay.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { STEPS = 1 };
@@ -74,7 +74,10 @@ static void expect_replay(const char *record, const support_outcome *run, int nu
     dsgd_replay_result_free(&again);
 }
 
-START_TEST(a_thousand_workers_compute_the_same_on_cuda) /* _i: the algorithms, then the rest */
+SUITE(gpu_scale_long, "gpu_scale", .seconds = 120, .set_up = use_emulation);
+
+TEST_RANGE(a_thousand_workers_compute_the_same_on_cuda, 0,
+           support_n_algorithms() + N_COUNTS - 1) /* _i: the algorithms, then the rest */
 {
     const int n = support_n_algorithms();
     const int row = _i < n ? 0 : _i - n + 1;
@@ -89,17 +92,4 @@ START_TEST(a_thousand_workers_compute_the_same_on_cuda) /* _i: the algorithms, t
     expect_replay(record, got, DSGD_NUMERICS_CUDA, 0);
     expect_replay(record, got, DSGD_NUMERICS_CPU, 1e-5);
     unlink(record);
-}
-END_TEST
-
-Suite *gpu_scale_long_suite(void)
-{
-    Suite *s = suite_create("gpu_scale_long");
-    TCase *t = tcase_create("gpu_scale");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, use_emulation, NULL);
-    tcase_add_loop_test(t, a_thousand_workers_compute_the_same_on_cuda, 0,
-                        support_n_algorithms() + N_COUNTS - 1);
-    suite_add_tcase(s, t);
-    return s;
 }

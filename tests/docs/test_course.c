@@ -16,9 +16,16 @@
 #include <string.h>
 
 #include "tests/command/shell.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 static glob_t lessons; /* their folders, course/N-name, found once for the suite */
+
+static int n_lessons(void)
+{
+    if (lessons.gl_pathc == 0 && glob(DSGD_SOURCE_DIR "/course/[0-9]*", 0, NULL, &lessons) != 0)
+        return 0;
+    return (int)lessons.gl_pathc;
+}
 
 /** Under the sanitizer one lesson in four. */
 static bool is_left_out(int i)
@@ -296,7 +303,9 @@ static void check_prose(const page *p, const char *line)
 
 /* --- the tests -------------------------------------------------------------------------------- */
 
-START_TEST(every_command_and_number_of_a_page_is_right)
+SUITE(course, "pages", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
+
+TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
     char *output = NULL;
@@ -321,7 +330,6 @@ START_TEST(every_command_and_number_of_a_page_is_right)
     free(p.shown);
     ck_assert_msg(n_blocks > 0, "%s shows no command", lesson);
 }
-END_TEST
 
 /** The exit status of `dsgd task` for a file. */
 static int try(const char *file, char **output)
@@ -329,7 +337,9 @@ static int try(const char *file, char **output)
     return dsgd(kept(dsgd_xprintf("task %s", file)), output);
 }
 
-START_TEST(a_task_is_failed_by_its_start_and_passed_by_its_solution)
+CASE("tasks", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
+
+TEST_RANGE(a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
     char *output = NULL;
@@ -344,7 +354,6 @@ START_TEST(a_task_is_failed_by_its_start_and_passed_by_its_solution)
                   "%s: %s", lesson, output);
     ck_assert_ptr_nonnull(strstr(output, "passed: "));
 }
-END_TEST
 
 /* --- the harness itself, and what `dsgd task` refuses ------------------------------------------ */
 
@@ -358,7 +367,9 @@ static const struct {
              {"1 - 2 - 3", -4},
              {"-2 * ceil(log2(5))", -6}};
 
-START_TEST(formulas_are_computed)
+CASE("command", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
+
+TEST(formulas_are_computed)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const char *s = known[i].formula;
@@ -374,7 +385,6 @@ START_TEST(formulas_are_computed)
     ck_assert_str_eq(without_wall_times("run  x    wall  y\n           (s)\n  1  7   12.25  2\n"),
                      "run  x    wall  y\n\n  1  7          2\n");
 }
-END_TEST
 
 static const char given[] = "platform: idle-switch\n"
                             "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
@@ -399,7 +409,7 @@ static void write_task(const char *most)
     write_file("e.yaml", kept(dsgd_xprintf("name: mine\ntask: task.yaml\n%s", given)));
 }
 
-START_TEST(each_goal_is_judged_at_its_worst_place)
+TEST(each_goal_is_judged_at_its_worst_place)
 {
     char *output = NULL;
     write_task("0.3"); /* met by two workers, of which one never waits; not by four */
@@ -418,7 +428,6 @@ START_TEST(each_goal_is_judged_at_its_worst_place)
     ck_assert_str_eq(output, "e.yaml\ngiven.yaml\ntask.yaml\n");
     ck_assert_int_eq(dsgd("check e.yaml", &output), 0);
 }
-END_TEST
 
 static const char one[] = "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
                           "workload: {bytes: 4, step: 100ms, samples: 1}\n"
@@ -432,7 +441,7 @@ static void write_simple_task(void)
                "  - {measure: throughput_samples_per_s, of: allreduce, at_least: 10}\n");
 }
 
-START_TEST(what_is_equal_but_for_rounding_is_reached)
+TEST(what_is_equal_but_for_rounding_is_reached)
 {
     char *output = NULL;
     write_simple_task();
@@ -440,9 +449,8 @@ START_TEST(what_is_equal_but_for_rounding_is_reached)
     write_file("e.yaml", kept(dsgd_xprintf("task: task.yaml\n%s", one)));
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
 }
-END_TEST
 
-START_TEST(a_file_is_the_same_by_any_path)
+TEST(a_file_is_the_same_by_any_path)
 {
     char *output = NULL;
     write_simple_task();
@@ -458,7 +466,6 @@ START_TEST(a_file_is_the_same_by_any_path)
         ck_assert_msg(try("mine/e.yaml", &output) == status[i], "%s", output);
     }
 }
-END_TEST
 
 static const struct {
     const char *set, *sentence; /* --set, or what is appended */
@@ -476,7 +483,7 @@ static const struct {
     {"task=[1]", "task is a list, but has to be a text"},
 };
 
-START_TEST(other_changes_are_refused_by_name)
+TEST_ROWS(other_changes_are_refused_by_name, refused)
 {
     char *output = NULL;
     write_task("0.4");
@@ -490,7 +497,6 @@ START_TEST(other_changes_are_refused_by_name)
     ck_assert_int_eq(try("given.yaml", &output), 2);
     ck_assert_ptr_nonnull(strstr(output, "given.yaml: this experiment answers no question"));
 }
-END_TEST
 
 static const struct {
     const char *goal, *sentence;
@@ -507,7 +513,7 @@ static const struct {
     {"{measure: wait_share, of: allreduce, at_least: -1}", "at_least is -1, but has to be between"},
 };
 
-START_TEST(a_task_that_cannot_be_judged_is_refused)
+TEST_ROWS(a_task_that_cannot_be_judged_is_refused, bad_goals)
 {
     char *output = NULL;
     write_task("0.4");
@@ -517,42 +523,12 @@ START_TEST(a_task_that_cannot_be_judged_is_refused)
     ck_assert_int_eq(try("e.yaml", &output), 2);
     ck_assert_msg(strstr(output, bad_goals[_i].sentence) != NULL, "%s", output);
 }
-END_TEST
 
-START_TEST(a_run_that_fails_fails_the_task)
+TEST(a_run_that_fails_fails_the_task)
 {
     char *output = NULL;
     write_task("0.4");
     ck_assert_int_eq(try("e.yaml --set 'stops=[{worker: 1, after: 300ms}]'", &output), 5);
     ck_assert_msg(strstr(output, "dsgd: 8 of 8 runs failed; run 1 (allreduce): ") != NULL, "%s",
                   output);
-}
-END_TEST
-
-Suite *course_suite(void)
-{
-    Suite *const s = suite_create("course");
-    TCase *const pages = tcase_create("pages");
-    TCase *const tasks = tcase_create("tasks");
-    TCase *const command = tcase_create("command");
-    TCase *const all[] = {pages, tasks, command};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        tcase_add_checked_fixture(all[i], make_folder, remove_folder);
-        tcase_set_timeout(all[i], 120);
-        suite_add_tcase(s, all[i]);
-    }
-    const int missing = glob(DSGD_SOURCE_DIR "/course/[0-9]*", 0, NULL, &lessons);
-    const int n = missing != 0 ? 0 : (int)lessons.gl_pathc;
-    tcase_add_loop_test(pages, every_command_and_number_of_a_page_is_right, 0, n);
-    tcase_add_loop_test(tasks, a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n);
-    tcase_add_test(command, formulas_are_computed);
-    tcase_add_test(command, each_goal_is_judged_at_its_worst_place);
-    tcase_add_test(command, what_is_equal_but_for_rounding_is_reached);
-    tcase_add_test(command, a_file_is_the_same_by_any_path);
-    tcase_add_loop_test(command, other_changes_are_refused_by_name, 0,
-                        sizeof refused / sizeof refused[0]);
-    tcase_add_loop_test(command, a_task_that_cannot_be_judged_is_refused, 0,
-                        sizeof bad_goals / sizeof bad_goals[0]);
-    tcase_add_test(command, a_run_that_fails_fails_the_task);
-    return s;
 }

@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 #include "sim/registry.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 enum { MOST_PAGES = 64, README_LINES = 100, README_COLUMNS = 120 };
 
@@ -158,7 +158,9 @@ static bool has_target(const char *page, const char *link, int path, int length)
     return found;
 }
 
-START_TEST(every_link_has_a_target)
+SUITE(docs, "docs", .seconds = 60, .set_up = set_up, .tear_down = tear_down);
+
+TEST(every_link_has_a_target)
 {
     for (int i = 0; i < n_pages; i++) {
         char *const text = text_of(pages[i]);
@@ -177,7 +179,6 @@ START_TEST(every_link_has_a_target)
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
-END_TEST
 
 /** Whether a word is a path of the tree: no pattern, URL, absolute path, or placeholder. */
 static bool is_path(const char *word, size_t length)
@@ -197,7 +198,7 @@ static bool is_path(const char *word, size_t length)
     return right && slash != NULL && slash != word;
 }
 
-START_TEST(every_path_is_a_file)
+TEST(every_path_is_a_file)
 {
     static const char separators[] = " \t\n`\"'(),;|=";
     for (int i = 0; i < n_pages; i++) {
@@ -216,9 +217,8 @@ START_TEST(every_path_is_a_file)
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
-END_TEST
 
-START_TEST(every_command_is_one)
+TEST(every_command_is_one)
 {
     char *const help = output_of(DSGD_BINARY " --help");
     for (int i = 0; i < n_pages; i++) {
@@ -241,9 +241,8 @@ START_TEST(every_command_is_one)
     free(help);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
-END_TEST
 
-START_TEST(the_readme_is_a_page)
+TEST(the_readme_is_a_page)
 {
     char *const text = text_of("README.md");
     int lines = 0;
@@ -260,7 +259,6 @@ START_TEST(the_readme_is_a_page)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
     free(text);
 }
-END_TEST
 
 /** Content of the first fenced block of this language. */
 static char *fenced(const char *page, const char *language)
@@ -278,7 +276,7 @@ static char *fenced(const char *page, const char *language)
     return code;
 }
 
-START_TEST(the_readme_shows_the_source)
+TEST(the_readme_shows_the_source)
 {
     char *const code = fenced("README.md", "c");
     char *const source = text_of("algorithms/local_sgd.c");
@@ -286,10 +284,9 @@ START_TEST(the_readme_shows_the_source)
     free(source);
     free(code);
 }
-END_TEST
 
 /** In the table of README.md, or in the one that goes on in algorithms/README.md. */
-START_TEST(the_readme_lists_every_algorithm)
+TEST(the_readme_lists_every_algorithm)
 {
     char *const text = text_of("README.md");
     char *const more = text_of("algorithms/README.md");
@@ -303,10 +300,9 @@ START_TEST(the_readme_lists_every_algorithm)
     free(text);
     free(more);
 }
-END_TEST
 
 /** That of CMakeLists.txt, which the program has. */
-START_TEST(every_place_has_this_version)
+TEST(every_place_has_this_version)
 {
     static const char *const places[][2] = {
         {"CITATION.cff", "\nversion: " DSGD_VERSION "\n"},
@@ -325,10 +321,9 @@ START_TEST(every_place_has_this_version)
     ck_assert_str_eq(printed, "dsgd " DSGD_VERSION "\ndsgd-replay " DSGD_VERSION "\n");
     free(printed);
 }
-END_TEST
 
 /** The records of a run on another machine, as MANUAL.md has it: the lines are run as they stand. */
-START_TEST(records_travel_as_the_manual_says)
+TEST(records_travel_as_the_manual_says)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -352,9 +347,8 @@ START_TEST(records_travel_as_the_manual_says)
     free(path);
     free(lines);
 }
-END_TEST
 
-START_TEST(the_experiment_of_the_manual_is_accepted)
+TEST(the_experiment_of_the_manual_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -372,7 +366,6 @@ START_TEST(the_experiment_of_the_manual_is_accepted)
     free(experiment);
     free(path);
 }
-END_TEST
 
 /** Compares what stands between `<!-- dsgd WORDS -->` and `<!-- end -->` with what dsgd prints. */
 static int check_printed(const char *page, const char *text)
@@ -394,7 +387,7 @@ static int check_printed(const char *page, const char *text)
     return n;
 }
 
-START_TEST(printed_tables_are_the_programs)
+TEST(printed_tables_are_the_programs)
 {
     int n = 0;
     for (int i = 0; i < n_pages; i++) {
@@ -405,9 +398,8 @@ START_TEST(printed_tables_are_the_programs)
     ck_assert_int_ge(n, 4);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
-END_TEST
 
-START_TEST(the_quick_start_gives_the_table_of_the_readme)
+TEST(the_quick_start_gives_the_table_of_the_readme)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -435,9 +427,8 @@ START_TEST(the_quick_start_gives_the_table_of_the_readme)
     free(table);
     free(command);
 }
-END_TEST
 
-START_TEST(the_quick_start_gives_the_columns_of_the_manual)
+TEST(the_quick_start_gives_the_columns_of_the_manual)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -459,27 +450,4 @@ START_TEST(the_quick_start_gives_the_columns_of_the_manual)
     free(manual);
     free(columns);
     free(command);
-}
-END_TEST
-
-Suite *docs_suite(void)
-{
-    Suite *const s = suite_create("docs");
-    TCase *const t = tcase_create("docs");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, set_up, tear_down);
-    tcase_add_test(t, every_link_has_a_target);
-    tcase_add_test(t, every_path_is_a_file);
-    tcase_add_test(t, every_command_is_one);
-    tcase_add_test(t, the_readme_is_a_page);
-    tcase_add_test(t, the_readme_shows_the_source);
-    tcase_add_test(t, the_readme_lists_every_algorithm);
-    tcase_add_test(t, every_place_has_this_version);
-    tcase_add_test(t, records_travel_as_the_manual_says);
-    tcase_add_test(t, the_experiment_of_the_manual_is_accepted);
-    tcase_add_test(t, printed_tables_are_the_programs);
-    tcase_add_test(t, the_quick_start_gives_the_table_of_the_readme);
-    tcase_add_test(t, the_quick_start_gives_the_columns_of_the_manual);
-    suite_add_tcase(s, t);
-    return s;
 }

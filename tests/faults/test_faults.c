@@ -11,7 +11,7 @@
 #include "tests/command/shell.h"
 #include "tests/faults/kills.h"
 #include "tests/faults/scenes.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /** Of each scene these, with others drawn: where bugs were found. */
 static const struct {
@@ -43,7 +43,9 @@ static inject_fault drawn(const stage *s, size_t call, int k)
     return (inject_fault){call, way, 1 + (long)dsgd_draw_below(at, (uint64_t)s->counts[call]), 0};
 }
 
-START_TEST(a_call_that_fails_costs_an_error_or_nothing) /* _i: the scene */
+SUITE(faults, "faults", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_RANGE(a_call_that_fails_costs_an_error_or_nothing, 0, 6) /* _i: the scene */
 {
     stage s;
     const bool open = stage_open(&s, &scenes[_i]);
@@ -60,17 +62,15 @@ START_TEST(a_call_that_fails_costs_an_error_or_nothing) /* _i: the scene */
     }
     stage_close(&s);
 }
-END_TEST
 
-START_TEST(a_run_that_was_ended_anywhere_is_taken_up)
+TEST(a_run_that_was_ended_anywhere_is_taken_up)
 {
     if (!kills_have_terminals()) /* a root without /dev/pts */
         return;
     ck_assert_int_eq(kills_try(6, 20), 0);
 }
-END_TEST
 
-START_TEST(an_output_that_is_closed_or_full_is_no_success)
+TEST(an_output_that_is_closed_or_full_is_no_success)
 {
     static const struct {
         const char *to;
@@ -88,10 +88,9 @@ START_TEST(an_output_that_is_closed_or_full_is_no_success)
                          without_wall(read_file("r0/runs.csv")));
     }
 }
-END_TEST
 
 /** More than a pipe holds, read late: the program waits. */
-START_TEST(a_full_pipe_loses_nothing)
+TEST(a_full_pipe_loses_nothing)
 {
     static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";
     write_experiment("");
@@ -103,19 +102,4 @@ START_TEST(a_full_pipe_loses_nothing)
                                 folder, command, command)),
               &output);
     ck_assert_msg(status == 0, "%d: %s", status, output);
-}
-END_TEST
-
-Suite *faults_suite(void)
-{
-    Suite *s = suite_create("faults");
-    TCase *t = tcase_create("faults");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, a_call_that_fails_costs_an_error_or_nothing, 0, 6);
-    tcase_add_test(t, a_run_that_was_ended_anywhere_is_taken_up);
-    tcase_add_test(t, an_output_that_is_closed_or_full_is_no_success);
-    tcase_add_test(t, a_full_pipe_loses_nothing);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "tests/fuzz/targets.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 
 /** Of each file so many damaged copies, at most; fewer of large ones. */
 enum { MOST_COPIES = 8, MOST_BYTES = 20000 };
@@ -40,16 +40,25 @@ static void feed_file(const fuzz_target *target, const char *path, void *n_files
     ++*(size_t *)n_files;
 }
 
-START_TEST(target)
+static int n_targets(void)
+{
+    int n = 0;
+    while (fuzz_targets[n].name != NULL)
+        n++;
+    return n;
+}
+
+SUITE(fuzz, "files", .seconds = 120);
+
+TEST_RANGE(target, 0, n_targets())
 {
     size_t n_files = 0;
     fuzz_targets[_i].feed((const uint8_t *)"", 0);
     fuzz_each_file(&fuzz_targets[_i], feed_file, &n_files);
     ck_assert_msg(n_files > 0, "%s has no files", fuzz_targets[_i].name);
 }
-END_TEST
 
-START_TEST(dictionary)
+TEST(dictionary)
 {
     char *text = NULL;
     size_t n = 0;
@@ -60,19 +69,4 @@ START_TEST(dictionary)
     ck_assert_ptr_nonnull(strstr(text, "\"wagma\"\n"));
     ck_assert_ptr_nonnull(strstr(text, "\"GB/s\"\n"));
     free(text);
-}
-END_TEST
-
-Suite *fuzz_suite(void)
-{
-    int n = 0;
-    while (fuzz_targets[n].name != NULL)
-        n++;
-    Suite *const s = suite_create("fuzz");
-    TCase *const c = tcase_create("files");
-    tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, target, 0, n);
-    tcase_add_test(c, dictionary);
-    suite_add_tcase(s, c);
-    return s;
 }

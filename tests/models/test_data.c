@@ -12,12 +12,11 @@
 #include <zlib.h>
 
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 #define DSGD_IN_DOUBLE
 #include "models/data/environment.h"
-
-Suite *data_suite(void);
 
 /** An option by its name. */
 typedef struct setting {
@@ -58,7 +57,9 @@ static dsgd_data *opened(const char *source, const char *option, double value, u
     return data;
 }
 
-START_TEST(kept_data_are_loaded_once)
+SUITE(data, "kept");
+
+TEST(kept_data_are_loaded_once)
 {
     dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
     dsgd_data_close(first);
@@ -82,9 +83,8 @@ START_TEST(kept_data_are_loaded_once)
     dsgd_data_close(a);
     dsgd_data_close(b);
 }
-END_TEST
 
-START_TEST(data_that_read_no_seed_are_kept_for_all_seeds)
+TEST(data_that_read_no_seed_are_kept_for_all_seeds)
 {
     const char *path = DSGD_SOURCE_DIR "/README.md";
     const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, "text");
@@ -98,7 +98,6 @@ START_TEST(data_that_read_no_seed_are_kept_for_all_seeds)
     ck_assert_ptr_eq(data[0], data[1]);
     free(pick.params);
 }
-END_TEST
 
 /* --- hyperplane ------------------------------------------------------------------------------- */
 
@@ -110,7 +109,9 @@ static dsgd_data *hyperplane(uint64_t seed, double noise)
     return data;
 }
 
-START_TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
+CASE("hyperplane");
+
+TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
 {
     dsgd_data *const a = hyperplane(1, 0.5);
     dsgd_data *const b = hyperplane(1, 0.5);
@@ -134,7 +135,6 @@ START_TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
     dsgd_data_free(b);
     dsgd_data_free(c);
 }
-END_TEST
 
 /* --- text ------------------------------------------------------------------------------------- */
 
@@ -152,7 +152,10 @@ static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
     return text_path;
 }
 
-START_TEST(a_text_is_windows_of_characters_and_their_followers) /* _i is the context less one */
+CASE("text");
+
+TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
+           12) /* _i is the context less one */
 {
     enum { N = 437 };
     const size_t context = (size_t)_i + 1;
@@ -200,7 +203,6 @@ START_TEST(a_text_is_windows_of_characters_and_their_followers) /* _i is the con
         }
     dsgd_data_free(data);
 }
-END_TEST
 
 /** Loads and demands a refusal of exactly these words after the path. */
 static void demand_refusal(const char *path, double context, const char *said)
@@ -215,7 +217,7 @@ static void demand_refusal(const char *path, double context, const char *said)
     free(wanted);
 }
 
-START_TEST(a_text_that_will_not_do_is_refused)
+TEST(a_text_that_will_not_do_is_refused)
 {
     demand_refusal("/tmp/dsgd-there-is-no-such-text", 8,
                    "the text cannot be read: No such file or directory");
@@ -233,9 +235,8 @@ START_TEST(a_text_that_will_not_do_is_refused)
     demand_refusal(path, 8, "0 characters are too few; a context of 8 needs 90");
     unlink(path);
 }
-END_TEST
 
-START_TEST(a_zipped_text_that_is_cut_off_is_refused)
+TEST(a_zipped_text_that_is_cut_off_is_refused)
 {
     uint8_t text[4000];
     for (size_t i = 0; i < sizeof text; i++)
@@ -252,7 +253,6 @@ START_TEST(a_zipped_text_that_is_cut_off_is_refused)
     }
     unlink(path);
 }
-END_TEST
 
 /* --- sequences -------------------------------------------------------------------------------- */
 
@@ -263,7 +263,9 @@ static dsgd_data *sequences(uint64_t seed, const setting *with, size_t n)
     return data;
 }
 
-START_TEST(lengths_of_sequences_are_lognormal_and_cut_off)
+CASE("sequences");
+
+TEST(lengths_of_sequences_are_lognormal_and_cut_off)
 {
     const setting with[] = {{"points", 4000}, {"longest", 40}, {"median", 10}, {"spread", 0.5}};
     dsgd_data *const data = sequences(1, with, 4);
@@ -288,9 +290,8 @@ START_TEST(lengths_of_sequences_are_lognormal_and_cut_off)
     ck_assert_double_eq_tol(at_end / 4000.0, 0.00325, 4 * sqrt(0.00325 / 4000));
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
+TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
 {
     const setting with[] = {
         {"points", 800}, {"classes", 5}, {"features", 3}, {"longest", 20}, {"noise", 0.25}};
@@ -320,9 +321,8 @@ START_TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
     ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(sequences_without_noise_go_on_by_their_frequency)
+TEST(sequences_without_noise_go_on_by_their_frequency)
 {
     const setting with[] = {{"points", 64}, {"features", 2}, {"longest", 12},
                             {"median", 12}, {"noise", 0},    {"spread", 0}};
@@ -345,9 +345,8 @@ START_TEST(sequences_without_noise_go_on_by_their_frequency)
     }
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(sequences_follow_their_seed)
+TEST(sequences_follow_their_seed)
 {
     const setting with[] = {{"points", 100}};
     dsgd_data *const a = sequences(1, with, 1);
@@ -365,11 +364,12 @@ START_TEST(sequences_follow_their_seed)
     dsgd_data_free(b);
     dsgd_data_free(c);
 }
-END_TEST
 
 /* --- navigation ------------------------------------------------------------------------------- */
 
-START_TEST(navigation_has_no_samples_but_a_stream_of_them)
+CASE("navigation");
+
+TEST(navigation_has_no_samples_but_a_stream_of_them)
 {
     const setting with = {"episodes", 9};
     dsgd_data *data = NULL;
@@ -395,9 +395,8 @@ START_TEST(navigation_has_no_samples_but_a_stream_of_them)
     ck_assert_uint_eq(n_twice, 0);
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(episodes_begin_anywhere_in_the_room)
+TEST(episodes_begin_anywhere_in_the_room)
 {
     double sum[4] = {0};
     double squares[4] = {0};
@@ -417,9 +416,8 @@ START_TEST(episodes_begin_anywhere_in_the_room)
         ck_assert_double_eq_tol(squares[k], 1.0 / 3, 4 * sqrt(4.0 / 45 / N));
     }
 }
-END_TEST
 
-START_TEST(an_episode_keeps_to_its_room_and_ends) /* _i is the way to choose actions */
+TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choose actions */
 {
     uint32_t slips = 0;
     uint32_t n_steps = 0;
@@ -471,9 +469,8 @@ START_TEST(an_episode_keeps_to_its_room_and_ends) /* _i is the way to choose act
     ck_assert_double_le(slips, n_steps * 0.0875 + 4 * sqrt(n_steps * 0.08));
     ck_assert_double_ge(slips, n_steps * 0.02);
 }
-END_TEST
 
-START_TEST(an_observation_has_all_that_the_path_depends_on)
+TEST(an_observation_has_all_that_the_path_depends_on)
 {
     const double e[] = {-0.5, 0.25, 0.5, -0.75, 3};
     double f[DSGD_ENVIRONMENT_FEATURES];
@@ -483,9 +480,8 @@ START_TEST(an_observation_has_all_that_the_path_depends_on)
         ck_assert_double_eq_tol(f[i], wanted[i], 1e-15);
     ck_assert_double_eq_tol(dsgd_way_left(e), hypot(0.5, 0.25) + hypot(0.5, 0.75), 1e-15);
 }
-END_TEST
 
-START_TEST(actions_are_drawn_by_their_probabilities)
+TEST(actions_are_drawn_by_their_probabilities)
 {
     const double z[] = {0, log(2), -1e9, log(5)};
     enum { N = 8000 };
@@ -496,36 +492,4 @@ START_TEST(actions_are_drawn_by_their_probabilities)
     ck_assert_uint_eq(count[1], N / 4);
     ck_assert_uint_eq(count[2], 0);
     ck_assert_uint_eq(count[3], N * 5 / 8);
-}
-END_TEST
-
-Suite *data_suite(void)
-{
-    Suite *s = suite_create("data");
-    TCase *t = tcase_create("kept");
-    tcase_add_test(t, kept_data_are_loaded_once);
-    tcase_add_test(t, data_that_read_no_seed_are_kept_for_all_seeds);
-    suite_add_tcase(s, t);
-    t = tcase_create("hyperplane");
-    tcase_add_test(t, hyperplane_data_has_unit_variance_and_follows_its_seed);
-    suite_add_tcase(s, t);
-    t = tcase_create("text");
-    tcase_add_loop_test(t, a_text_is_windows_of_characters_and_their_followers, 0, 12);
-    tcase_add_test(t, a_text_that_will_not_do_is_refused);
-    tcase_add_test(t, a_zipped_text_that_is_cut_off_is_refused);
-    suite_add_tcase(s, t);
-    t = tcase_create("sequences");
-    tcase_add_test(t, lengths_of_sequences_are_lognormal_and_cut_off);
-    tcase_add_test(t, sequences_are_sines_of_their_class_with_noise_and_then_zeros);
-    tcase_add_test(t, sequences_without_noise_go_on_by_their_frequency);
-    tcase_add_test(t, sequences_follow_their_seed);
-    suite_add_tcase(s, t);
-    t = tcase_create("navigation");
-    tcase_add_test(t, navigation_has_no_samples_but_a_stream_of_them);
-    tcase_add_test(t, episodes_begin_anywhere_in_the_room);
-    tcase_add_loop_test(t, an_episode_keeps_to_its_room_and_ends, 0, 9);
-    tcase_add_test(t, an_observation_has_all_that_the_path_depends_on);
-    tcase_add_test(t, actions_are_drawn_by_their_probabilities);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -11,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-START_TEST(matrix_products_go_to_openblas)
+SUITE(devices, "gradients", .seconds = 60);
+
+TEST(matrix_products_go_to_openblas)
 {
     /* GSL brings a slow BLAS of the same names. */
     Dl_info found;
@@ -26,7 +28,6 @@ START_TEST(matrix_products_go_to_openblas)
     ck_assert_msg(strstr(found.dli_fname, "openblas") != NULL, "cblas_sgemm is in %s",
                   found.dli_fname);
 }
-END_TEST
 
 /**
  * The loss that one gradient is the derivative of, with everything that does not move with the
@@ -53,7 +54,7 @@ static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double
     free((void *)(uintptr_t)f.batch.lengths);
 }
 
-START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the spec */
+TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
@@ -77,9 +78,9 @@ START_TEST(the_gradient_is_the_derivative_of_the_loss) /* _i is the spec */
     free(g);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is the spec */
+TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
+           rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss != DSGD_LOSS_POLICY) {
@@ -106,9 +107,8 @@ START_TEST(an_evaluation_is_the_loss_and_the_share_of_right_answers) /* _i is th
     }
     rig_free(s);
 }
-END_TEST
 
-START_TEST(float_agrees_with_double) /* _i is the spec */
+TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     rig *const f = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
@@ -131,9 +131,8 @@ START_TEST(float_agrees_with_double) /* _i is the spec */
     rig_free(s);
     rig_free(f);
 }
-END_TEST
 
-START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the spec */
+TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
@@ -155,7 +154,6 @@ START_TEST(a_gradient_is_the_mean_over_its_samples) /* _i is the spec */
     free(g);
     rig_free(s);
 }
-END_TEST
 
 /**
  * Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of
@@ -194,7 +192,7 @@ static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size
     rig_free(s);
 }
 
-START_TEST(pieces_change_no_bit) /* _i is the spec */
+TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
 {
     static const size_t pieces[] = {4, RIG_MOST_PIECES};
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
@@ -214,9 +212,8 @@ START_TEST(pieces_change_no_bit) /* _i is the spec */
     free(cut);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the spec */
+TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
@@ -253,9 +250,8 @@ START_TEST(an_operation_does_not_see_its_neighbours) /* _i is the spec */
     free(alone);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_piece_that_is_not_there_is_zeros)
+TEST(a_piece_that_is_not_there_is_zeros)
 {
     rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
@@ -281,11 +277,12 @@ START_TEST(a_piece_that_is_not_there_is_zeros)
     free(g);
     rig_free(s);
 }
-END_TEST
 
 /* --- element-wise operations ------------------------------------------------------------------ */
 
-START_TEST(the_update_is_its_formula)
+CASE("element-wise operations");
+
+TEST(the_update_is_its_formula)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(true), 1);
     double x[] = {1, -2, 0.5};
@@ -313,9 +310,8 @@ START_TEST(the_update_is_its_formula)
         ck_assert_double_eq_tol(plain[i], x[i] - 0.05 * (g[i] + 1e-2 * x[i]), 1e-15);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_combination_is_summed_in_order_and_in_double)
+TEST(a_combination_is_summed_in_order_and_in_double)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
     enum { N = 1500, INPUTS = 3 };
@@ -339,9 +335,8 @@ START_TEST(a_combination_is_summed_in_order_and_in_double)
     }
     rig_free(s);
 }
-END_TEST
 
-START_TEST(every_non_finite_value_is_detected)
+TEST(every_non_finite_value_is_detected)
 {
     rig *const s =
         rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
@@ -371,9 +366,8 @@ START_TEST(every_non_finite_value_is_detected)
     free(g);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(the_distance_is_squared_and_takes_zeros)
+TEST(the_distance_is_squared_and_takes_zeros)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
     float x[] = {3, 1};
@@ -382,29 +376,4 @@ START_TEST(the_distance_is_squared_and_takes_zeros)
     s->device->distance(s->context, 0, ops, 3);
     ck_assert(ops[0].distance == 25 && ops[1].distance == 10 && ops[2].distance == 0);
     rig_free(s);
-}
-END_TEST
-
-Suite *devices_suite(void)
-{
-    Suite *s = suite_create("devices");
-    TCase *t = tcase_create("gradients");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, matrix_products_go_to_openblas);
-    tcase_add_loop_test(t, the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs);
-    tcase_add_loop_test(t, an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
-                        rig_n_specs);
-    tcase_add_loop_test(t, float_agrees_with_double, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs);
-    tcase_add_loop_test(t, pieces_change_no_bit, 0, rig_n_specs);
-    tcase_add_loop_test(t, an_operation_does_not_see_its_neighbours, 0, rig_n_specs);
-    tcase_add_test(t, a_piece_that_is_not_there_is_zeros);
-    suite_add_tcase(s, t);
-    t = tcase_create("element-wise operations");
-    tcase_add_test(t, the_update_is_its_formula);
-    tcase_add_test(t, a_combination_is_summed_in_order_and_in_double);
-    tcase_add_test(t, every_non_finite_value_is_detected);
-    tcase_add_test(t, the_distance_is_squared_and_takes_zeros);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "models/encodings/encoding.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -40,7 +40,9 @@ static dsgd_codec selection(dsgd_codec_kind kind, size_t count)
     return (dsgd_codec){.kind = kind, .count = count, .number = 1};
 }
 
-START_TEST(the_largest_are_kept_and_of_equal_ones_the_first)
+SUITE(encodings, "encodings");
+
+TEST(the_largest_are_kept_and_of_equal_ones_the_first)
 {
     const double x[] = {1, -3, 2, -2, 3, 0};
     expect(selection(DSGD_CODEC_TOP_K, 1), 6, x, NULL, (double[]){0, -3, 0, 0, 0, 0});
@@ -54,9 +56,8 @@ START_TEST(the_largest_are_kept_and_of_equal_ones_the_first)
     expect((dsgd_codec){.kind = DSGD_CODEC_MASK}, 6, x, (double[]){0, 1, -1, 0, 0, 5},
            (double[]){0, -3, 2, 0, 0, 0});
 }
-END_TEST
 
-START_TEST(a_selection_is_that_of_a_sort) /* _i: how many of 1,003 */
+TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i: how many of 1,003 */
 {
     enum { N = 1003 };
     double x[N];
@@ -72,9 +73,8 @@ START_TEST(a_selection_is_that_of_a_sort) /* _i: how many of 1,003 */
         ck_assert_double_eq(y[i], before < counts[_i] ? x[i] : 0);
     }
 }
-END_TEST
 
-START_TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
+TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
 {
     enum { N = 1000, KEPT = 37 };
     double x[N];
@@ -93,9 +93,8 @@ START_TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
     }
     ck_assert_mem_ne(y[0], y[1], sizeof y[0]);
 }
-END_TEST
 
-START_TEST(rounding_has_its_formulas)
+TEST(rounding_has_its_formulas)
 {
     const double x[] = {4, -1, 0, 3, 7, 7, 7, 0, 0};
     expect((dsgd_codec){.kind = DSGD_CODEC_SIGN, .count = 4, .number = 1}, 9, x, NULL,
@@ -110,9 +109,8 @@ START_TEST(rounding_has_its_formulas)
     expect((dsgd_codec){.kind = DSGD_CODEC_STOCHASTIC, .levels = 5, .count = 3, .number = 1}, 3,
            whole, NULL, whole);
 }
-END_TEST
 
-START_TEST(stochastic_rounding_has_the_right_mean)
+TEST(stochastic_rounding_has_the_right_mean)
 {
     enum { N = 3, DRAWS = 20000 };
     const double x[N] = {0.3, -1, 2};
@@ -132,9 +130,8 @@ START_TEST(stochastic_rounding_has_the_right_mean)
     for (size_t i = 0; i < N; i++) /* five standard deviations of at most half a step */
         ck_assert_double_eq_tol(sum[i], x[i], 5 * 0.5 * 2.3 / 2 / sqrt(DRAWS));
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_reported)
+TEST(what_is_not_finite_is_reported)
 {
     static const dsgd_codec codecs[] = {
         {.kind = DSGD_CODEC_TOP_K, .count = 1},
@@ -153,9 +150,8 @@ START_TEST(what_is_not_finite_is_reported)
                 ck_assert_msg(!encode(codecs[c], 3, x, NULL, y), "codec %zu", c);
             }
 }
-END_TEST
 
-START_TEST(factors_have_their_formulas)
+TEST(factors_have_their_formulas)
 {
     const double a[] = {3, 1, 1, 2}; /* the sheet's matrix, rank 1, with p = (1, 0) */
     const double p[] = {1, 0, 0, 0};
@@ -176,9 +172,8 @@ START_TEST(factors_have_their_formulas)
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_ORTHOGONAL, 2, false}, 9), 9,
            (double[]){0, 2, 0, 1, 1, 0, 0, 0, 0}, NULL, (double[]){0, 1, 0, 1, 0, 0, 0, 0, 0});
 }
-END_TEST
 
-START_TEST(levels_of_the_cpu_have_the_same_bits_in_float)
+TEST(levels_of_the_cpu_have_the_same_bits_in_float)
 {
     enum { N = 1003 };
     static float x[N], y[N], again[N];
@@ -192,7 +187,6 @@ START_TEST(levels_of_the_cpu_have_the_same_bits_in_float)
     ck_assert(finite[0] && finite[1]);
     ck_assert_mem_eq(y, again, sizeof y);
 }
-END_TEST
 
 /* --- encodings -------------------------------------------------------------------------------- */
 
@@ -207,7 +201,7 @@ static dsgd_pick picked(const char *name, const char *option, double value)
     return (dsgd_pick){about, params};
 }
 
-START_TEST(bytes_are_what_the_options_say)
+TEST(bytes_are_what_the_options_say)
 {
     static const struct {
         const char *name, *option;
@@ -234,22 +228,4 @@ START_TEST(bytes_are_what_the_options_say)
                       "case %zu: %g bytes", i, dsgd_encoding_bytes(&pick, 4 * cases[i].elements));
         free((void *)(uintptr_t)pick.params);
     }
-}
-END_TEST
-
-Suite *encodings_suite(void)
-{
-    Suite *s = suite_create("encodings");
-    TCase *t = tcase_create("encodings");
-    tcase_add_test(t, the_largest_are_kept_and_of_equal_ones_the_first);
-    tcase_add_loop_test(t, a_selection_is_that_of_a_sort, 0, 5);
-    tcase_add_test(t, draws_keep_as_many_as_they_should_and_others_at_another_step);
-    tcase_add_test(t, rounding_has_its_formulas);
-    tcase_add_test(t, stochastic_rounding_has_the_right_mean);
-    tcase_add_test(t, what_is_not_finite_is_reported);
-    tcase_add_test(t, factors_have_their_formulas);
-    tcase_add_test(t, levels_of_the_cpu_have_the_same_bits_in_float);
-    tcase_add_test(t, bytes_are_what_the_options_say);
-    suite_add_tcase(s, t);
-    return s;
 }

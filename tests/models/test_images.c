@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const dsgd_data_source *source(const char *name)
@@ -77,7 +77,9 @@ static dsgd_data *load(const folder *f, dsgd_status wanted, dsgd_error *error)
     return data;
 }
 
-START_TEST(idx_files_are_read_plain_or_zipped)
+SUITE(images, "images", .seconds = 60);
+
+TEST(idx_files_are_read_plain_or_zipped)
 {
     folder *const f = folder_new();
     dsgd_error error = {""};
@@ -97,7 +99,6 @@ START_TEST(idx_files_are_read_plain_or_zipped)
     dsgd_data_free(data);
     folder_free(f);
 }
-END_TEST
 
 /** What is done to which file, and what is said about it after its name. */
 typedef struct damage {
@@ -128,7 +129,7 @@ static const damage damages[] = {
 };
 enum { DAMAGES = sizeof damages / sizeof damages[0] };
 
-START_TEST(a_damaged_file_is_named_with_what_is_wrong) /* _i is the damage */
+TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the damage */
 {
     const damage *const d = &damages[_i];
     folder *const f = folder_new();
@@ -146,9 +147,8 @@ START_TEST(a_damaged_file_is_named_with_what_is_wrong) /* _i is the damage */
     free(wanted);
     folder_free(f);
 }
-END_TEST
 
-START_TEST(images_of_one_size_but_another_shape_are_refused)
+TEST(images_of_one_size_but_another_shape_are_refused)
 {
     folder *const f = folder_new();
     uint8_t turned[sizeof good_images];
@@ -164,9 +164,8 @@ START_TEST(images_of_one_size_but_another_shape_are_refused)
     free(wanted);
     folder_free(f);
 }
-END_TEST
 
-START_TEST(a_missing_file_is_named)
+TEST(a_missing_file_is_named)
 {
     folder *const f = folder_new();
     unlink(f->files[TEST_LABELS]);
@@ -178,9 +177,8 @@ START_TEST(a_missing_file_is_named)
     free(wanted);
     folder_free(f);
 }
-END_TEST
 
-START_TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
+TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
 {
     folder *const f = folder_new();
     FILE *const in = fopen(f->files[TEST_IMAGES], "rb");
@@ -201,7 +199,6 @@ START_TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
     }
     folder_free(f);
 }
-END_TEST
 
 static dsgd_data *fashion(void)
 {
@@ -215,7 +212,7 @@ static dsgd_data *fashion(void)
     return data;
 }
 
-START_TEST(fashion_mnist_is_what_its_authors_say)
+TEST(fashion_mnist_is_what_its_authors_say)
 {
     dsgd_data *const data = fashion();
     ck_assert_uint_eq(data->train.n, 60000);
@@ -230,20 +227,4 @@ START_TEST(fashion_mnist_is_what_its_authors_say)
     for (size_t k = 0; k < 10; k++)
         ck_assert_uint_eq(count[k], 6000);
     dsgd_data_free(data);
-}
-END_TEST
-
-Suite *images_suite(void)
-{
-    Suite *s = suite_create("images");
-    TCase *t = tcase_create("images");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, idx_files_are_read_plain_or_zipped);
-    tcase_add_loop_test(t, a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES);
-    tcase_add_test(t, images_of_one_size_but_another_shape_are_refused);
-    tcase_add_test(t, a_missing_file_is_named);
-    tcase_add_test(t, a_zipped_file_with_one_wrong_or_missing_byte_is_refused);
-    tcase_add_test(t, fashion_mnist_is_what_its_authors_say);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -11,9 +11,8 @@
 
 #include "models/devices/multiply.h"
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
-
-Suite *matmul_suite(void);
 
 /* --- levels ----------------------------------------------------------------------------------- */
 
@@ -231,8 +230,10 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
+SUITE(matmul, "products", .seconds = 120);
+
 /** _i: which operands are turned, whether C is added to, whether rows have gaps */
-START_TEST(products_are_sums_of_products)
+TEST_RANGE(products_are_sums_of_products, 0, 16)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  4,  5,  7,  8,  9, 15,
                                    16, 17, 31, 32, 33, 63, 64, 65, 70};
@@ -251,9 +252,8 @@ START_TEST(products_are_sums_of_products)
             }
     free(s);
 }
-END_TEST
 
-START_TEST(long_sums_are_cut_and_go_on) /* _i: as above */
+TEST_RANGE(long_sums_are_cut_and_go_on, 0, 16) /* _i: as above */
 {
     /* 256 rows of B at once; B of whole rows that is wider than a tile is fetched ahead. */
     static const size_t depths[] = {255, 256, 257, 300, 511, 512, 513, 700};
@@ -266,9 +266,8 @@ START_TEST(long_sums_are_cut_and_go_on) /* _i: as above */
             }
     free(s);
 }
-END_TEST
 
-START_TEST(a_row_may_be_read_again_and_again)
+TEST(a_row_may_be_read_again_and_again)
 {
     /* Ones that stand once, as for the sums of columns: strides of 0. */
     sheet *const s = sheet_new();
@@ -280,9 +279,8 @@ START_TEST(a_row_may_be_read_again_and_again)
     }
     free(s);
 }
-END_TEST
 
-START_TEST(an_element_has_the_same_bits_in_any_company)
+TEST(an_element_has_the_same_bits_in_any_company)
 {
     /* Row 2 of a product of 11, and the one row alone; columns likewise. */
     sheet *const s = sheet_new();
@@ -305,9 +303,8 @@ START_TEST(an_element_has_the_same_bits_in_any_company)
             }
     free(s);
 }
-END_TEST
 
-START_TEST(nan_spreads_along_its_row_and_column_only)
+TEST(nan_spreads_along_its_row_and_column_only)
 {
     level found[3];
     const int n_levels = levels(found);
@@ -327,19 +324,4 @@ START_TEST(nan_spreads_along_its_row_and_column_only)
             for (size_t j = 0; j < N; j++)
                 ck_assert(isnan(c[i * N + j]) == (i == 3 || j == 33));
     }
-}
-END_TEST
-
-Suite *matmul_suite(void)
-{
-    Suite *s = suite_create("matmul");
-    TCase *t = tcase_create("products");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, products_are_sums_of_products, 0, 16);
-    tcase_add_loop_test(t, long_sums_are_cut_and_go_on, 0, 16);
-    tcase_add_test(t, a_row_may_be_read_again_and_again);
-    tcase_add_test(t, an_element_has_the_same_bits_in_any_company);
-    tcase_add_test(t, nan_spreads_along_its_row_and_column_only);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -13,9 +13,8 @@
 #include "models/zoo/network.h"
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
-
-Suite *networks_suite(void);
 
 /* --- what PyTorch says ------------------------------------------------------------------------ */
 
@@ -80,16 +79,17 @@ static void compare_with_reference(const rig_spec *spec, bool in_double)
     rig_free(s);
 }
 
-START_TEST(gradients_are_those_of_pytorch) /* _i is the spec */
+SUITE(networks, "reference");
+
+TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
 {
     if (!rig_specs[_i].stored)
         return;
     compare_with_reference(&rig_specs[_i], true);
     compare_with_reference(&rig_specs[_i], false);
 }
-END_TEST
 
-START_TEST(the_naive_losses_are_those_of_pytorch) /* _i is the spec */
+TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     long double *const x = dsgd_xcalloc(s->network.n_params, sizeof *x);
@@ -106,7 +106,6 @@ START_TEST(the_naive_losses_are_those_of_pytorch) /* _i is the spec */
     free(x);
     rig_free(s);
 }
-END_TEST
 
 /* --- optimizers ------------------------------------------------------------------------------- */
 
@@ -176,7 +175,7 @@ static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, 
     free(g);
 }
 
-START_TEST(optimizers_step_like_those_of_pytorch) /* _i is the optimizer */
+TEST_RANGE(optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS) /* _i is the optimizer */
 {
     enum { N = 20 };
     double x[3 * N];
@@ -189,9 +188,8 @@ START_TEST(optimizers_step_like_those_of_pytorch) /* _i is the optimizer */
         }
     }
 }
-END_TEST
 
-START_TEST(the_learning_rate_warms_up_and_drops)
+TEST(the_learning_rate_warms_up_and_drops)
 {
     dsgd_lr_drop drops[] = {{5, 0.1}, {8, 0.5}};
     const dsgd_optimizer o = {.lr = 4, .warmup_steps = 3, .decay = {2, drops}};
@@ -199,9 +197,8 @@ START_TEST(the_learning_rate_warms_up_and_drops)
     for (long step = 0; step < 10; step++)
         ck_assert_double_eq_tol(dsgd_optimizer_lr(&o, step), want[step], 1e-15);
 }
-END_TEST
 
-START_TEST(the_usual_momentum_is_that_of_the_kind)
+TEST(the_usual_momentum_is_that_of_the_kind)
 {
     static const double usual[] = {0, 0, 0.9};
     static const uint32_t states[] = {0, 0, 2};
@@ -216,9 +213,8 @@ START_TEST(the_usual_momentum_is_that_of_the_kind)
         ck_assert_double_eq(dsgd_optimizer_resolved(&o).momentum, 0.5);
     }
 }
-END_TEST
 
-START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
+TEST(a_piece_is_clipped_to_its_share_of_the_bound)
 {
     enum { N = 10, PIECES = 2 };
     const dsgd_optimizer config = {.clip = 2};
@@ -251,9 +247,8 @@ START_TEST(a_piece_is_clipped_to_its_share_of_the_bound)
         }
     device->close(context);
 }
-END_TEST
 
-START_TEST(every_element_that_an_update_writes_is_checked) /* _i is the optimizer */
+TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS) /* _i is the optimizer */
 {
     enum { N = 3 };
     const dsgd_optimizer config = {
@@ -274,11 +269,10 @@ START_TEST(every_element_that_an_update_writes_is_checked) /* _i is the optimize
     ck_assert(finite == (config.kind != DSGD_OPTIMIZER_ADAMW));
     device->close(context);
 }
-END_TEST
 
 /* --- NaN and infinity ------------------------------------------------------------------------- */
 
-START_TEST(non_finite_values_reach_the_output) /* _i is the spec */
+TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
@@ -293,9 +287,8 @@ START_TEST(non_finite_values_reach_the_output) /* _i is the spec */
     free(g);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_maximum_with_nan_is_nan) /* _i is its place in the window */
+TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i is its place in the window */
 {
     float x[] = {1, 2, 3, 4};
     uint8_t label = 0;
@@ -316,9 +309,8 @@ START_TEST(a_maximum_with_nan_is_nan) /* _i is its place in the window */
     ck_assert(isnan(rig_evaluation(&s, weights, NULL).loss));
     s.device->close(s.context);
 }
-END_TEST
 
-START_TEST(of_equal_values_the_first_is_the_maximum)
+TEST(of_equal_values_the_first_is_the_maximum)
 {
     /* Without weights the first convolution writes one number everywhere: its bias moves every
      * window's maximum once. */
@@ -343,7 +335,6 @@ START_TEST(of_equal_values_the_first_is_the_maximum)
     free(g);
     rig_free(s);
 }
-END_TEST
 
 /* --- tensors that several layers read --------------------------------------------------------- */
 
@@ -423,7 +414,7 @@ static long double shared_loss_at(void *argument, const long double *x)
     return naive_loss(&l->s->network, &l->s->data, x, &l->batch, l->s->all, NULL);
 }
 
-START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the network */
+TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i is the network */
 {
     rig *const s = rig_new(rig_spec_named(shared[_i].spec), dsgd_device_cpu(true), 1);
     s->device->close(s->context);
@@ -454,7 +445,6 @@ START_TEST(derivatives_of_a_tensor_that_several_read_are_summed) /* _i is the ne
     free(g);
     rig_free(s);
 }
-END_TEST
 
 /* --- policies --------------------------------------------------------------------------------- */
 
@@ -599,7 +589,9 @@ static long double play_loss(void *argument, const long double *x)
     return loss;
 }
 
-START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the spec */
+CASE("policies", .seconds = 60);
+
+TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
@@ -630,9 +622,8 @@ START_TEST(a_policy_learns_from_the_steps_it_takes) /* _i is the spec */
     }
     rig_free(s);
 }
-END_TEST
 
-START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the spec */
+TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
@@ -669,7 +660,6 @@ START_TEST(a_policy_is_evaluated_by_its_likeliest_actions) /* _i is the spec */
     }
     rig_free(s);
 }
-END_TEST
 
 /* --- which model takes which data ------------------------------------------------------------- */
 
@@ -757,7 +747,18 @@ static bool fits(const char *model, const char *data)
                                                : strcmp(data, "navigation") == 0;
 }
 
-START_TEST(every_model_learns_from_every_source_or_says_why_not) /* _i is the source */
+static int n_sources(void)
+{
+    int n = 0;
+    while (dsgd_data_sources[n] != NULL)
+        n++;
+    return n;
+}
+
+CASE("fit", .seconds = 60);
+
+TEST_RANGE(every_model_learns_from_every_source_or_says_why_not, 0,
+           n_sources()) /* _i is the source */
 {
     dsgd_data *const data = small_data(_i);
     const char *const name = dsgd_data_sources[_i]->name;
@@ -772,7 +773,6 @@ START_TEST(every_model_learns_from_every_source_or_says_why_not) /* _i is the so
     }
     dsgd_data_free(data);
 }
-END_TEST
 
 /** What is said when this model meets that data. */
 static const struct {
@@ -805,7 +805,7 @@ static const struct {
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };
 
-START_TEST(a_refusal_names_what_would_do) /* _i is the refusal */
+TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
 {
     int source = 0;
     while (strcmp(dsgd_data_sources[source]->name, refusals[_i].data) != 0)
@@ -823,7 +823,6 @@ START_TEST(a_refusal_names_what_would_do) /* _i is the refusal */
     free(params);
     dsgd_data_free(data);
 }
-END_TEST
 
 /** Sets a number at one of its limits. */
 static void set_limit(const dsgd_about *about, void *params, const dsgd_option *o, bool largest)
@@ -840,7 +839,7 @@ static void set_limit(const dsgd_about *about, void *params, const dsgd_option *
         (dsgd_numbers){largest ? 80 : 1, ends[largest]};
 }
 
-START_TEST(options_at_their_limits_build_or_are_refused) /* _i is the spec */
+TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =
@@ -865,9 +864,8 @@ START_TEST(options_at_their_limits_build_or_are_refused) /* _i is the spec */
     free(network);
     rig_free(s);
 }
-END_TEST
 
-START_TEST(sizes_that_do_not_fit_are_refused)
+TEST(sizes_that_do_not_fit_are_refused)
 {
     rig *const s = rig_new(rig_spec_named("cnn-7x5"), dsgd_device_cpu(false), 1);
     rig_spec spec = *rig_spec_named("cnn-7x5");
@@ -890,44 +888,4 @@ START_TEST(sizes_that_do_not_fit_are_refused)
     ck_assert_str_eq(error.text, "learn: transformer: 4 heads do not share a width of 6 evenly");
     free(heads);
     rig_free(t);
-}
-END_TEST
-
-static int n_sources(void)
-{
-    int n = 0;
-    while (dsgd_data_sources[n] != NULL)
-        n++;
-    return n;
-}
-
-Suite *networks_suite(void)
-{
-    Suite *s = suite_create("networks");
-    TCase *t = tcase_create("reference");
-    tcase_add_loop_test(t, gradients_are_those_of_pytorch, 0, rig_n_specs);
-    tcase_add_loop_test(t, the_naive_losses_are_those_of_pytorch, 0, rig_n_specs);
-    tcase_add_loop_test(t, optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS);
-    tcase_add_test(t, the_learning_rate_warms_up_and_drops);
-    tcase_add_test(t, the_usual_momentum_is_that_of_the_kind);
-    tcase_add_test(t, a_piece_is_clipped_to_its_share_of_the_bound);
-    tcase_add_loop_test(t, every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS);
-    tcase_add_loop_test(t, non_finite_values_reach_the_output, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_maximum_with_nan_is_nan, 0, 4);
-    tcase_add_test(t, of_equal_values_the_first_is_the_maximum);
-    tcase_add_loop_test(t, derivatives_of_a_tensor_that_several_read_are_summed, 0, 2);
-    suite_add_tcase(s, t);
-    t = tcase_create("policies");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs);
-    suite_add_tcase(s, t);
-    t = tcase_create("fit");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, every_model_learns_from_every_source_or_says_why_not, 0, n_sources());
-    tcase_add_loop_test(t, a_refusal_names_what_would_do, 0, REFUSALS);
-    tcase_add_loop_test(t, options_at_their_limits_build_or_are_refused, 0, rig_n_specs);
-    tcase_add_test(t, sizes_that_do_not_fit_are_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -14,7 +14,7 @@
 #include "models/record/replay.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- runs and replays ------------------------------------------------------------------------- */
@@ -71,13 +71,15 @@ static const char *algorithm_name(int i)
     return dsgd_algorithms[i]->name;
 }
 
-START_TEST(every_algorithm_is_replayed_to_the_byte)
+SUITE(record, "replays", .seconds = 300, .set_up = records_folder_make,
+      .tear_down = records_folder_remove);
+
+TEST_RANGE(every_algorithm_is_replayed_to_the_byte, 0, support_n_algorithms())
 {
     expect_replay(records_case(algorithm_name(_i), 8, "r"));
 }
-END_TEST
 
-START_TEST(every_algorithm_is_replayed_to_the_byte_from_different_models)
+TEST_RANGE(every_algorithm_is_replayed_to_the_byte_from_different_models, 0, support_n_algorithms())
 {
     support_case *const c = records_case(algorithm_name(_i), 4, "r");
     support_spread(c);
@@ -87,9 +89,8 @@ START_TEST(every_algorithm_is_replayed_to_the_byte_from_different_models)
     expect_curve(run, &again);
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
-START_TEST(a_run_in_float_on_images_is_replayed_to_the_byte)
+TEST(a_run_in_float_on_images_is_replayed_to_the_byte)
 {
     support_case *const c = records_case("wagma", 8, "r");
     support_use_mlp(c);
@@ -97,7 +98,6 @@ START_TEST(a_run_in_float_on_images_is_replayed_to_the_byte)
     c->learning.optimizer = (dsgd_optimizer){.lr = 0.02, .weight_decay = 1e-4, .warmup_steps = 7};
     expect_replay(c);
 }
-END_TEST
 
 #define ADAMW(second)                                                                              \
     {                                                                                              \
@@ -142,7 +142,7 @@ static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
     return (dsgd_pick){about, params};
 }
 
-START_TEST(every_model_is_replayed_to_the_byte)
+TEST_ROWS(every_model_is_replayed_to_the_byte, learned)
 {
     const bool images = strcmp(learned[_i].data, "fashion-mnist") == 0;
     if (SUPPORT_SLOW && images)
@@ -161,17 +161,15 @@ START_TEST(every_model_is_replayed_to_the_byte)
     c->config.until.steps = images ? 2 : 7;
     expect_replay(c);
 }
-END_TEST
 
-START_TEST(every_split_is_replayed_to_the_byte)
+TEST_RANGE(every_split_is_replayed_to_the_byte, 0, 3)
 {
     support_case *const c = records_case("d_psgd", 8, "r");
     c->learning.split = picked(dsgd_split_kinds, dsgd_split_kinds[_i]->name);
     expect_replay(c);
 }
-END_TEST
 
-START_TEST(every_model_is_among_those_replayed)
+TEST(every_model_is_among_those_replayed)
 {
     for (size_t i = 0; dsgd_model_kinds[i] != NULL; i++) {
         size_t k = 0;
@@ -181,7 +179,6 @@ START_TEST(every_model_is_among_those_replayed)
         ck_assert_msg(k < sizeof learned / sizeof learned[0], "%s", dsgd_model_kinds[i]->name);
     }
 }
-END_TEST
 
 /**
  * Records of this version, made long ago. Their curves are those of the replay on the day; only a
@@ -197,7 +194,7 @@ static const struct {
     {"4", 2.6622219823568902, 0.06223280563659147}, /* eager_solo */
 };
 
-START_TEST(common_subexpressions_are_those_of_this_version_of_records)
+TEST_ROWS(common_subexpressions_are_those_of_this_version_of_records, golden)
 {
     char *const path = dsgd_xprintf("%s/tests/golden/%s.record", DSGD_SOURCE_DIR, golden[_i].name);
     dsgd_replay_result again = records_replay(path, 1);
@@ -211,9 +208,8 @@ START_TEST(common_subexpressions_are_those_of_this_version_of_records)
     dsgd_replay_result_free(&again);
     free(path);
 }
-END_TEST
 
-START_TEST(a_divergence_is_replayed_where_it_happened)
+TEST(a_divergence_is_replayed_where_it_happened)
 {
     support_case *const c = records_case("d_psgd", 8, "r");
     c->learning.optimizer.lr = 1e30;
@@ -229,7 +225,6 @@ START_TEST(a_divergence_is_replayed_where_it_happened)
     free(where);
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
 /** Ends at an accuracy: the decisions are in the record. */
 static const support_outcome *run_until_accuracy(support_case **c)
@@ -244,7 +239,7 @@ static const support_outcome *run_until_accuracy(support_case **c)
     return run;
 }
 
-START_TEST(a_run_until_an_accuracy_is_replayed_as_it_ended)
+TEST(a_run_until_an_accuracy_is_replayed_as_it_ended)
 {
     support_case *c = NULL;
     const support_outcome *const run = run_until_accuracy(&c);
@@ -254,9 +249,8 @@ START_TEST(a_run_until_an_accuracy_is_replayed_as_it_ended)
     ck_assert_uint_eq(again.different, 0);
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
-START_TEST(recorded_decisions_hold_for_other_values)
+TEST(recorded_decisions_hold_for_other_values)
 {
     support_case *c = NULL;
     const support_outcome *const run = run_until_accuracy(&c);
@@ -270,9 +264,8 @@ START_TEST(recorded_decisions_hold_for_other_values)
     ck_assert_double_eq_tol(again.points[last].at.loss, run->points[last].at.loss, 1e-3);
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
-START_TEST(a_record_says_whose_it_is)
+TEST(a_record_says_whose_it_is)
 {
     support_case *const c = records_case("allreduce", 8, "r");
     c->config.record_about = "{\"run\": 7, \"label\": \"some\", \"manifest\": {\"experiment\": "
@@ -287,7 +280,6 @@ START_TEST(a_record_says_whose_it_is)
     ck_assert_str_eq(again.experiment, "delays");
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
 /** The policy in many environments, whose state is larger than the model. */
 static void use_policy(support_case *c)
@@ -299,7 +291,7 @@ static void use_policy(support_case *c)
     c->learning.batch = 64;
 }
 
-START_TEST(a_replay_releases_what_the_run_released)
+TEST_RANGE(a_replay_releases_what_the_run_released, 0, 2)
 {
     support_case *const c = records_case(NULL, 1, "r");
     support_algorithm(c, &support_alone);
@@ -320,7 +312,6 @@ START_TEST(a_replay_releases_what_the_run_released)
                         1.5 * (double)run->result.numerics.peak_bytes);
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
 static long file_bytes(const char *path)
 {
@@ -329,7 +320,7 @@ static long file_bytes(const char *path)
     return (long)facts.st_size;
 }
 
-START_TEST(initial_states_are_not_recorded)
+TEST(initial_states_are_not_recorded)
 {
     enum { WORKERS = 16, STATE_BYTES = 64 * 8 };
     support_case *const c = records_case("allreduce", WORKERS, "r");
@@ -339,9 +330,8 @@ START_TEST(initial_states_are_not_recorded)
     ck_assert_int_eq(support_simulate(c)->status, DSGD_OK);
     ck_assert_int_lt(file_bytes(c->config.record), WORKERS * STATE_BYTES / 2);
 }
-END_TEST
 
-START_TEST(an_operation_takes_two_bytes_at_most)
+TEST_RANGE(an_operation_takes_two_bytes_at_most, 0, support_n_algorithms())
 {
     support_case *const c = records_case(algorithm_name(_i), 16, "r");
     c->config.until.steps = 100;
@@ -356,7 +346,6 @@ START_TEST(an_operation_takes_two_bytes_at_most)
                   (unsigned long long)again.operations);
     dsgd_replay_result_free(&again);
 }
-END_TEST
 
 /* --- a store by itself ------------------------------------------------------------------------ */
 
@@ -423,7 +412,9 @@ static dsgd_values_stats recorded_store_close(recorded_store *s)
     return stats;
 }
 
-START_TEST(a_common_subexpression_is_recorded_once)
+CASE("stores", .seconds = 120, .set_up = records_folder_make, .tear_down = records_folder_remove);
+
+TEST(a_common_subexpression_is_recorded_once)
 {
     recorded_store *const s = recorded_store_open("r");
     const dsgd_value g = recorded_store_gradient(s, 0);
@@ -458,9 +449,8 @@ START_TEST(a_common_subexpression_is_recorded_once)
     ck_assert_uint_eq(result.operations, 1 + 3 + 3 + 1 + 2);
     dsgd_replay_result_free(&result);
 }
-END_TEST
 
-START_TEST(an_encoding_is_replayed)
+TEST(an_encoding_is_replayed)
 {
     recorded_store *const s = recorded_store_open("r");
     const dsgd_origin where = {0, 0};
@@ -486,9 +476,8 @@ START_TEST(an_encoding_is_replayed)
     ck_assert_uint_eq(result.numerics.encodings, 3);
     dsgd_replay_result_free(&result);
 }
-END_TEST
 
-START_TEST(a_flush_is_replayed)
+TEST(a_flush_is_replayed)
 {
     recorded_store *const s = recorded_store_open("r");
     const dsgd_value g = recorded_store_gradient(s, 0);
@@ -503,9 +492,8 @@ START_TEST(a_flush_is_replayed)
     ck_assert_uint_eq(result.numerics.combinations, 1);
     dsgd_replay_result_free(&result);
 }
-END_TEST
 
-START_TEST(decisions_are_counted_and_compared)
+TEST(decisions_are_counted_and_compared)
 {
     recorded_store *const s = recorded_store_open("r");
     double *const x = dsgd_xcalloc(s->begin[1], sizeof *x);
@@ -524,7 +512,6 @@ START_TEST(decisions_are_counted_and_compared)
         dsgd_replay_result_free(&result);
     }
 }
-END_TEST
 
 static void count_calls(void *argument, double share)
 {
@@ -534,7 +521,7 @@ static void count_calls(void *argument, double share)
     *last = share;
 }
 
-START_TEST(a_long_record_has_several_blocks)
+TEST(a_long_record_has_several_blocks)
 {
     enum { STEPS = 60000 };
     recorded_store *const s = recorded_store_open("r");
@@ -575,9 +562,8 @@ START_TEST(a_long_record_has_several_blocks)
     ck_assert_double_eq(result.points[0].at.loss, loss);
     dsgd_replay_result_free(&result);
 }
-END_TEST
 
-START_TEST(the_checksum_of_data_sees_all_of_it)
+TEST(the_checksum_of_data_sees_all_of_it)
 {
     float x[2] = {1, 2};
     float targets[2] = {3, 4};
@@ -599,45 +585,4 @@ START_TEST(the_checksum_of_data_sees_all_of_it)
     data.test.n = 2;
     data.seed = 1;
     ck_assert_uint_ne(record_data_checksum(&data), whole);
-}
-END_TEST
-
-Suite *record_suite(void)
-{
-    Suite *const suite = suite_create("record");
-    TCase *const replays = tcase_create("replays");
-    tcase_set_timeout(replays, 300);
-    tcase_add_checked_fixture(replays, records_folder_make, records_folder_remove);
-    tcase_add_loop_test(replays, every_algorithm_is_replayed_to_the_byte, 0,
-                        support_n_algorithms());
-    tcase_add_loop_test(replays, every_algorithm_is_replayed_to_the_byte_from_different_models, 0,
-                        support_n_algorithms());
-    tcase_add_test(replays, a_run_in_float_on_images_is_replayed_to_the_byte);
-    tcase_add_loop_test(replays, every_model_is_replayed_to_the_byte, 0,
-                        sizeof learned / sizeof learned[0]);
-    tcase_add_test(replays, every_model_is_among_those_replayed);
-    tcase_add_loop_test(replays, every_split_is_replayed_to_the_byte, 0, 3);
-    tcase_add_loop_test(replays, common_subexpressions_are_those_of_this_version_of_records, 0,
-                        sizeof golden / sizeof golden[0]);
-    tcase_add_test(replays, a_divergence_is_replayed_where_it_happened);
-    tcase_add_test(replays, a_run_until_an_accuracy_is_replayed_as_it_ended);
-    tcase_add_test(replays, recorded_decisions_hold_for_other_values);
-    tcase_add_test(replays, a_record_says_whose_it_is);
-    tcase_add_loop_test(replays, a_replay_releases_what_the_run_released, 0, 2);
-    tcase_add_test(replays, initial_states_are_not_recorded);
-    tcase_add_loop_test(replays, an_operation_takes_two_bytes_at_most, 0, support_n_algorithms());
-    suite_add_tcase(suite, replays);
-
-    TCase *const stores = tcase_create("stores");
-    tcase_set_timeout(stores, 120);
-    tcase_add_checked_fixture(stores, records_folder_make, records_folder_remove);
-    tcase_add_test(stores, a_common_subexpression_is_recorded_once);
-    tcase_add_test(stores, an_encoding_is_replayed);
-    tcase_add_test(stores, a_flush_is_replayed);
-    tcase_add_test(stores, decisions_are_counted_and_compared);
-    tcase_add_test(stores, a_long_record_has_several_blocks);
-    tcase_add_test(stores, the_checksum_of_data_sees_all_of_it);
-    suite_add_tcase(suite, stores);
-
-    return suite;
 }

@@ -11,7 +11,7 @@
 #include "models/record/format.h"
 #include "models/record/replay.h"
 #include "tests/models/records.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- damage ----------------------------------------------------------------------------------- */
@@ -69,7 +69,10 @@ static void expect_refusal(const char *path, const char *sentence)
     ck_assert_msg(strstr(text, sentence) != NULL, "%s", text);
 }
 
-START_TEST(a_flipped_bit_anywhere_is_noticed)
+SUITE(record_damage, "damage", .seconds = 300, .set_up = records_folder_make,
+      .tear_down = records_folder_remove);
+
+TEST_RANGE(a_flipped_bit_anywhere_is_noticed, 0, SUPPORT_SLOW ? 2 : 8)
 {
     const char *const path = small_record();
     size_t n = 0;
@@ -85,9 +88,8 @@ START_TEST(a_flipped_bit_anywhere_is_noticed)
     }
     free(bytes);
 }
-END_TEST
 
-START_TEST(a_record_cut_off_anywhere_is_noticed)
+TEST(a_record_cut_off_anywhere_is_noticed)
 {
     const char *const path = small_record();
     size_t n = 0;
@@ -98,9 +100,8 @@ START_TEST(a_record_cut_off_anywhere_is_noticed)
     expect_refusal(write_all(bytes, n + 1), "goes on for 1 bytes");
     free(bytes);
 }
-END_TEST
 
-START_TEST(the_damaged_block_is_named)
+TEST(the_damaged_block_is_named)
 {
     const char *const path = small_record();
     size_t n = 0;
@@ -112,18 +113,16 @@ START_TEST(the_damaged_block_is_named)
     expect_refusal(write_all(bytes, n), "block 1");
     free(bytes);
 }
-END_TEST
 
-START_TEST(what_is_no_record_is_refused)
+TEST(what_is_no_record_is_refused)
 {
     expect_refusal(write_all((const uint8_t *)"name: x\n", 8), "no record");
     expect_refusal(write_all((const uint8_t *)"", 0), "no record");
     expect_refusal(records_path("nothing"), "No such file");
     expect_refusal(records_path("."), "no record");
 }
-END_TEST
 
-START_TEST(another_version_is_refused)
+TEST(another_version_is_refused)
 {
     size_t n = 0;
     uint8_t *const bytes = read_all(small_record(), &n);
@@ -133,9 +132,8 @@ START_TEST(another_version_is_refused)
     expect_refusal(write_all(bytes, n), "version 0");
     free(bytes);
 }
-END_TEST
 
-START_TEST(a_record_of_the_first_version_is_replayed)
+TEST(a_record_of_the_first_version_is_replayed)
 {
     size_t n = 0;
     uint8_t *const bytes = read_all(small_record(), &n);
@@ -147,7 +145,6 @@ START_TEST(a_record_of_the_first_version_is_replayed)
     dsgd_replay_result_free(&then);
     free(bytes);
 }
-END_TEST
 
 /* --- what is whole, but makes no sense -------------------------------------------------------- */
 
@@ -226,16 +223,15 @@ static const struct {
     {"{", "", "head"},
 };
 
-START_TEST(a_head_of_something_else_is_refused)
+TEST_ROWS(a_head_of_something_else_is_refused, heads)
 {
     parts p = take_apart(small_record());
     alter_head(&p, heads[_i].old, heads[_i].new);
     expect_refusal(put_together(&p), heads[_i].sentence);
     free_parts(&p);
 }
-END_TEST
 
-START_TEST(another_beginning_of_the_model_is_refused)
+TEST(another_beginning_of_the_model_is_refused)
 {
     parts p = take_apart(small_record());
     json_t *const head = json_loads((const char *)p.bytes[0], 0, NULL);
@@ -249,9 +245,8 @@ START_TEST(another_beginning_of_the_model_is_refused)
     expect_refusal(put_together(&p), "does not begin with the numbers of the run");
     free_parts(&p);
 }
-END_TEST
 
-START_TEST(a_record_without_all_its_work_is_refused)
+TEST(a_record_without_all_its_work_is_refused)
 {
     parts p = take_apart(small_record());
     ck_assert_uint_eq(p.n, 3);
@@ -263,7 +258,6 @@ START_TEST(a_record_without_all_its_work_is_refused)
     expect_refusal(put_together(&without), "has 0 operations");
     free_parts(&p);
 }
-END_TEST
 
 /**
  * Operations of a forged block, and why they are refused. The record has four workers, two pieces
@@ -311,7 +305,7 @@ static const struct {
      "an operand is of another piece"},
 };
 
-START_TEST(a_forged_operation_is_refused)
+TEST_ROWS(a_forged_operation_is_refused, forged)
 {
     parts p = take_apart(small_record());
     p.sizes[1] = forged[_i].n;
@@ -319,9 +313,8 @@ START_TEST(a_forged_operation_is_refused)
     expect_refusal(put_together(&p), forged[_i].sentence);
     free_parts(&p);
 }
-END_TEST
 
-START_TEST(a_block_that_unpacks_to_less_is_refused)
+TEST(a_block_that_unpacks_to_less_is_refused)
 {
     size_t n = 0;
     uint8_t *const bytes = read_all(small_record(), &n);
@@ -335,9 +328,8 @@ START_TEST(a_block_that_unpacks_to_less_is_refused)
                    "block 1 of the record, which begins at byte 16, is damaged");
     free(bytes);
 }
-END_TEST
 
-START_TEST(pieces_that_do_not_cover_the_model_are_refused)
+TEST_RANGE(pieces_that_do_not_cover_the_model_are_refused, 0, 4)
 {
     static const double pieces[][3] = {{0, 9, 7}, {0, 4, 8}, {0, 4, 6}, {1, 4, 7}};
     parts p = take_apart(small_record());
@@ -353,7 +345,6 @@ START_TEST(pieces_that_do_not_cover_the_model_are_refused)
     expect_refusal(put_together(&p), "are not those of a model of 7 parameters");
     free_parts(&p);
 }
-END_TEST
 
 /** Either it is computed, or it is refused. */
 static void try_out(const parts *p, size_t *n_good)
@@ -366,7 +357,7 @@ static void try_out(const parts *p, size_t *n_good)
     dsgd_replay_result_free(&result);
 }
 
-START_TEST(nonsense_with_good_checksums_does_no_harm)
+TEST_RANGE(nonsense_with_good_checksums_does_no_harm, 0, 6)
 {
     parts p = take_apart(small_record());
     size_t n_tried = 0;
@@ -385,9 +376,8 @@ START_TEST(nonsense_with_good_checksums_does_no_harm)
     ck_assert_uint_lt(n_good, n_tried);
     free_parts(&p);
 }
-END_TEST
 
-START_TEST(a_missing_or_doubled_byte_does_no_harm)
+TEST(a_missing_or_doubled_byte_does_no_harm)
 {
     parts p = take_apart(small_record());
     const parts whole = p;
@@ -408,30 +398,4 @@ START_TEST(a_missing_or_doubled_byte_does_no_harm)
     }
     p.bytes[1] = whole.bytes[1];
     free_parts(&p);
-}
-END_TEST
-
-Suite *record_damage_suite(void)
-{
-    Suite *const suite = suite_create("record_damage");
-    TCase *const damage = tcase_create("damage");
-    tcase_set_timeout(damage, 300);
-    tcase_add_checked_fixture(damage, records_folder_make, records_folder_remove);
-    tcase_add_loop_test(damage, a_flipped_bit_anywhere_is_noticed, 0, SUPPORT_SLOW ? 2 : 8);
-    tcase_add_test(damage, a_record_cut_off_anywhere_is_noticed);
-    tcase_add_test(damage, the_damaged_block_is_named);
-    tcase_add_test(damage, what_is_no_record_is_refused);
-    tcase_add_test(damage, another_version_is_refused);
-    tcase_add_test(damage, a_record_of_the_first_version_is_replayed);
-    tcase_add_loop_test(damage, a_head_of_something_else_is_refused, 0,
-                        sizeof heads / sizeof heads[0]);
-    tcase_add_test(damage, another_beginning_of_the_model_is_refused);
-    tcase_add_test(damage, a_record_without_all_its_work_is_refused);
-    tcase_add_loop_test(damage, a_forged_operation_is_refused, 0, sizeof forged / sizeof forged[0]);
-    tcase_add_test(damage, a_block_that_unpacks_to_less_is_refused);
-    tcase_add_loop_test(damage, pieces_that_do_not_cover_the_model_are_refused, 0, 4);
-    tcase_add_loop_test(damage, nonsense_with_good_checksums_does_no_harm, 0, 6);
-    tcase_add_test(damage, a_missing_or_doubled_byte_does_no_harm);
-    suite_add_tcase(suite, damage);
-    return suite;
 }

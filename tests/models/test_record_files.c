@@ -13,12 +13,14 @@
 #include "models/record/record.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-START_TEST(nothing_is_in_its_place_before_the_run_ends)
+SUITE(record_files, "writing", .set_up = records_folder_make, .tear_down = records_folder_remove);
+
+TEST(nothing_is_in_its_place_before_the_run_ends)
 {
     float one[1] = {1};
     const dsgd_samples samples = {.n = 1, .x_real = one, .targets = one};
@@ -48,9 +50,8 @@ START_TEST(nothing_is_in_its_place_before_the_run_ends)
         ck_assert_int_ne(access(records_path("r.part"), F_OK), 0);
     }
 }
-END_TEST
 
-START_TEST(a_full_disk_is_a_sentence)
+TEST(a_full_disk_is_a_sentence)
 {
     support_case *const c = records_case("allreduce", 2, "r");
     ck_assert_int_eq(symlink("/dev/full", records_path("r.part")), 0);
@@ -59,9 +60,8 @@ START_TEST(a_full_disk_is_a_sentence)
     ck_assert_msg(strstr(run->error.text, "No space left") != NULL, "%s", run->error.text);
     ck_assert_int_ne(access(c->config.record, F_OK), 0);
 }
-END_TEST
 
-START_TEST(a_run_that_cannot_begin_leaves_no_record)
+TEST(a_run_that_cannot_begin_leaves_no_record)
 {
     support_case *const c = records_case("d_psgd", 4, "r");
     const char *host = "nowhere";
@@ -72,18 +72,16 @@ START_TEST(a_run_that_cannot_begin_leaves_no_record)
     ck_assert_int_ne(access(records_path("r"), F_OK), 0);
     ck_assert_int_ne(access(records_path("r.part"), F_OK), 0);
 }
-END_TEST
 
-START_TEST(a_folder_that_is_not_there_is_a_sentence)
+TEST(a_folder_that_is_not_there_is_a_sentence)
 {
     support_case *const c = records_case("allreduce", 2, "no/r");
     const support_outcome *const run = support_simulate(c);
     ck_assert_int_eq(run->status, DSGD_EIO);
     ck_assert_ptr_nonnull(strstr(run->error.text, "no/r.part"));
 }
-END_TEST
 
-START_TEST(without_learning_there_is_nothing_to_record)
+TEST(without_learning_there_is_nothing_to_record)
 {
     support_case *const c = records_case("allreduce", 2, "r");
     support_no_learning(c);
@@ -91,7 +89,6 @@ START_TEST(without_learning_there_is_nothing_to_record)
     ck_assert_int_eq(run->status, DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(run->error.text, "nothing to record"));
 }
-END_TEST
 
 /* --- options as JSON -------------------------------------------------------------------------- */
 
@@ -112,7 +109,7 @@ static void expect_round_trip(const dsgd_about *about)
     dsgd_memory_free(&memory);
 }
 
-START_TEST(options_of_models_and_data_survive_json)
+TEST(options_of_models_and_data_survive_json)
 {
     for (size_t i = 0; dsgd_model_kinds[i] != NULL; i++)
         expect_round_trip(dsgd_model_kinds[i]);
@@ -121,7 +118,6 @@ START_TEST(options_of_models_and_data_survive_json)
     for (size_t i = 0; dsgd_split_kinds[i] != NULL; i++)
         expect_round_trip(dsgd_split_kinds[i]);
 }
-END_TEST
 
 /* --- the programs ----------------------------------------------------------------------------- */
 
@@ -169,7 +165,9 @@ static const char some_learning[] =
 
 #define RECORDS "r/1.record r/2.record r/3.record r/4.record"
 
-START_TEST(both_programs_write_the_curves_of_the_run)
+CASE("programs", .seconds = 120, .set_up = records_folder_make, .tear_down = records_folder_remove);
+
+TEST(both_programs_write_the_curves_of_the_run)
 {
     write_experiment("e.yaml", some_learning);
     expect_command(DSGD_BINARY " run e.yaml -o on", 0, "results: on");
@@ -189,9 +187,8 @@ START_TEST(both_programs_write_the_curves_of_the_run)
                    "$d/runs.csv > $d.cut; done && cmp plain.cut off.cut",
                    0, "");
 }
-END_TEST
 
-START_TEST(a_run_that_reads_no_value_records_no_decision)
+TEST(a_run_that_reads_no_value_records_no_decision)
 {
     write_experiment("e.yaml", some_learning);
     expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r", 0, "");
@@ -200,9 +197,8 @@ START_TEST(a_run_that_reads_no_value_records_no_decision)
     expect_command(DSGD_BINARY " run e.yaml -o on --only 1 --record r && ls r.part", 2,
                    "No such file");
 }
-END_TEST
 
-START_TEST(the_final_loss_is_that_of_the_run)
+TEST(the_final_loss_is_that_of_the_run)
 {
     write_experiment("e.yaml", some_learning);
     expect_command(DSGD_BINARY " run e.yaml -o on --only 4 --record r", 0, "");
@@ -211,9 +207,8 @@ START_TEST(the_final_loss_is_that_of_the_run)
                    "cut -d, -f7)",
                    0, "");
 }
-END_TEST
 
-START_TEST(a_run_again_makes_the_records_that_are_missing)
+TEST(a_run_again_makes_the_records_that_are_missing)
 {
     write_experiment("e.yaml", some_learning);
     expect_command(DSGD_BINARY " run e.yaml -o on", 0, "");
@@ -230,7 +225,6 @@ START_TEST(a_run_again_makes_the_records_that_are_missing)
     expect_command("find r -newermt 2002-01-01 | grep record | sort | tr '\\n' ' '", 0,
                    "r/2.record r/4.record");
 }
-END_TEST
 
 static const struct {
     const char *line;
@@ -264,15 +258,14 @@ static const struct {
      3, "e.yaml/below"},
 };
 
-START_TEST(bad_usage_is_one_sentence)
+TEST_ROWS(bad_usage_is_one_sentence, refusals)
 {
     write_experiment("e.yaml", some_learning);
     write_experiment("timing.yaml", "");
     expect_command(refusals[_i].line, refusals[_i].status, refusals[_i].sentence);
 }
-END_TEST
 
-START_TEST(the_replay_program_needs_no_simulator)
+TEST(the_replay_program_needs_no_simulator)
 {
     char *output = NULL;
     ck_assert_int_eq(command("ldd " DSGD_REPLAY_BINARY, &output), 0);
@@ -280,32 +273,4 @@ START_TEST(the_replay_program_needs_no_simulator)
     ck_assert_ptr_null(strstr(output, "simgrid"));
     ck_assert_ptr_null(strstr(output, "fyaml"));
     free(output);
-}
-END_TEST
-
-Suite *record_files_suite(void)
-{
-    Suite *const suite = suite_create("record_files");
-    TCase *const writing = tcase_create("writing");
-    tcase_add_checked_fixture(writing, records_folder_make, records_folder_remove);
-    tcase_add_test(writing, nothing_is_in_its_place_before_the_run_ends);
-    tcase_add_test(writing, a_full_disk_is_a_sentence);
-    tcase_add_test(writing, a_run_that_cannot_begin_leaves_no_record);
-    tcase_add_test(writing, a_folder_that_is_not_there_is_a_sentence);
-    tcase_add_test(writing, without_learning_there_is_nothing_to_record);
-    tcase_add_test(writing, options_of_models_and_data_survive_json);
-    suite_add_tcase(suite, writing);
-
-    TCase *const programs = tcase_create("programs");
-    tcase_set_timeout(programs, 120);
-    tcase_add_checked_fixture(programs, records_folder_make, records_folder_remove);
-    tcase_add_test(programs, both_programs_write_the_curves_of_the_run);
-    tcase_add_test(programs, a_run_that_reads_no_value_records_no_decision);
-    tcase_add_test(programs, the_final_loss_is_that_of_the_run);
-    tcase_add_test(programs, a_run_again_makes_the_records_that_are_missing);
-    tcase_add_loop_test(programs, bad_usage_is_one_sentence, 0,
-                        sizeof refusals / sizeof refusals[0]);
-    tcase_add_test(programs, the_replay_program_needs_no_simulator);
-    suite_add_tcase(suite, programs);
-    return suite;
 }

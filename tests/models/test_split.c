@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** A source or split with its defaults, but for one option. */
@@ -61,7 +61,9 @@ static const struct {
     {"text", "context", 64, "dirichlet", "alpha", 0.5, {1, 7, 64, 100}},
 };
 
-START_TEST(every_sample_belongs_to_one_worker)
+SUITE(split, "split", .seconds = 120);
+
+TEST_ROWS(every_sample_belongs_to_one_worker, cases)
 {
     dsgd_data *const data = loaded(cases[_i].data, cases[_i].size, cases[_i].n);
     const uint32_t n = data->train.n;
@@ -87,9 +89,8 @@ START_TEST(every_sample_belongs_to_one_worker)
     }
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(counts_are_those_of_the_labels)
+TEST(counts_are_those_of_the_labels)
 {
     enum { WORKERS = 9 };
     dsgd_data *const data = loaded("sequences", "points", 700);
@@ -111,10 +112,9 @@ START_TEST(counts_are_those_of_the_labels)
     dsgd_split_free(split);
     dsgd_data_free(data);
 }
-END_TEST
 
 /** Of a regression, a worker's targets are near each other; of tokens, its windows. */
-START_TEST(classes_without_labels_are_tenths)
+TEST(classes_without_labels_are_tenths)
 {
     dsgd_data *const points = loaded("hyperplane", "points", 1000);
     dsgd_split *split = made(points, "labels", "per_worker", 1, 10);
@@ -145,14 +145,13 @@ START_TEST(classes_without_labels_are_tenths)
     dsgd_split_free(split);
     dsgd_data_free(text);
 }
-END_TEST
 
 /**
  * Shares of a class ~ Beta(alpha, (K - 1) alpha), of which m samples are drawn: their variance is
  * V (1 - 1/m) + p (1 - p) / m with p = 1/K, V = p (1 - p) / (K alpha + 1). What is left to the last
  * workers bends it by a few per cent.
  */
-START_TEST(shares_of_classes_vary_as_those_of_a_dirichlet_distribution)
+TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 {
     static const double alphas[] = {0.1, 1, 10};
     enum { WORKERS = 400, OWN = 100, K = 10 };
@@ -172,9 +171,8 @@ START_TEST(shares_of_classes_vary_as_those_of_a_dirichlet_distribution)
     dsgd_split_free(split);
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(workers_have_as_few_classes_as_was_asked)
+TEST(workers_have_as_few_classes_as_was_asked)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 6000);
     for (long k = 1; k <= 10; k++) { /* shards are tenths of classes: none lies across two */
@@ -194,9 +192,8 @@ START_TEST(workers_have_as_few_classes_as_was_asked)
     dsgd_split_free(split);
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(one_worker_has_the_order_of_all_samples)
+TEST(one_worker_has_the_order_of_all_samples)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 50);
     dsgd_split *const split = made(data, "dirichlet", NULL, 0, 1);
@@ -208,9 +205,8 @@ START_TEST(one_worker_has_the_order_of_all_samples)
     dsgd_split_free(split);
     dsgd_data_free(data);
 }
-END_TEST
 
-START_TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
+TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
 {
     enum { N = 100, WORKERS = 7, BATCH = 3 };
     dsgd_data *const data = loaded("hyperplane", "points", N);
@@ -234,7 +230,6 @@ START_TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
     dsgd_split_free(split);
     dsgd_data_free(data);
 }
-END_TEST
 
 /** What cannot be divided, and what is said. */
 static const struct {
@@ -252,7 +247,7 @@ static const struct {
     {"hyperplane", "points", 100, "labels", "per_worker", 3, 34, "per_worker: at most 2"},
 };
 
-START_TEST(what_cannot_be_divided_is_refused)
+TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
 {
     dsgd_data *const data = loaded(refusals[_i].data, refusals[_i].size, refusals[_i].n);
     const dsgd_pick pick =
@@ -268,7 +263,6 @@ START_TEST(what_cannot_be_divided_is_refused)
     ck_assert_ptr_null(split);
     dsgd_data_free(data);
 }
-END_TEST
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
@@ -287,15 +281,14 @@ static double loss_of(const char *algorithm, bool differs)
 }
 
 /** All have as many samples: the mean of their gradients stays that of all data. */
-START_TEST(gossip_suffers_from_data_that_differ_and_an_allreduce_does_not)
+TEST(gossip_suffers_from_data_that_differ_and_an_allreduce_does_not)
 {
     const double alike = loss_of("allreduce", false);
     ck_assert_double_eq_tol(loss_of("allreduce", true), alike, 0.25 * alike);
     ck_assert_double_gt(loss_of("d_psgd", true), 2 * loss_of("d_psgd", false));
 }
-END_TEST
 
-START_TEST(a_split_gives_the_same_bits_at_any_number_of_threads)
+TEST(a_split_gives_the_same_bits_at_any_number_of_threads)
 {
     enum { WORKERS = 7 };
     const support_outcome *runs[2];
@@ -306,25 +299,4 @@ START_TEST(a_split_gives_the_same_bits_at_any_number_of_threads)
         runs[k] = support_ok(c);
     }
     ck_assert_mem_eq(runs[0]->x, runs[1]->x, WORKERS * runs[0]->n_params * sizeof(double));
-}
-END_TEST
-
-Suite *split_suite(void)
-{
-    Suite *s = suite_create("split");
-    TCase *t = tcase_create("split");
-    tcase_add_loop_test(t, every_sample_belongs_to_one_worker, 0, sizeof cases / sizeof cases[0]);
-    tcase_add_test(t, counts_are_those_of_the_labels);
-    tcase_add_test(t, classes_without_labels_are_tenths);
-    tcase_add_loop_test(t, shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3);
-    tcase_add_test(t, workers_have_as_few_classes_as_was_asked);
-    tcase_add_test(t, one_worker_has_the_order_of_all_samples);
-    tcase_add_test(t, an_epoch_of_a_worker_is_a_permutation_of_its_samples);
-    tcase_add_loop_test(t, what_cannot_be_divided_is_refused, 0,
-                        sizeof refusals / sizeof refusals[0]);
-    tcase_add_test(t, gossip_suffers_from_data_that_differ_and_an_allreduce_does_not);
-    tcase_add_test(t, a_split_gives_the_same_bits_at_any_number_of_threads);
-    tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    return s;
 }

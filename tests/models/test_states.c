@@ -11,9 +11,8 @@
 #include "base/draw.h"
 #include "models/values/values.h"
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
-
-Suite *states_suite(void);
 
 enum { WORKERS = 4, STEPS = 6, MOST_PIECES = 3 };
 
@@ -160,7 +159,9 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
     return out;
 }
 
-START_TEST(threads_batches_and_memory_change_no_bit) /* _i is the spec */
+SUITE(states, "bits", .seconds = 60);
+
+TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i is the spec */
 {
     const rig_spec *const spec = &rig_specs[_i];
     const uint32_t batch = spec->n_samples > 7 ? 7 : spec->n_samples;
@@ -180,9 +181,8 @@ START_TEST(threads_batches_and_memory_change_no_bit) /* _i is the spec */
     }
     free(one.x);
 }
-END_TEST
 
-START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the spec */
+TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /* _i is the spec */
 {
     const rig_spec *const spec = &rig_specs[_i];
     const uint32_t batch = spec->n_samples > 6 ? 6 : spec->n_samples;
@@ -217,7 +217,6 @@ START_TEST(a_chain_of_states_is_what_the_device_makes_of_them) /* _i is the spec
     free(got);
     store_free(s);
 }
-END_TEST
 
 /* --- states ----------------------------------------------------------------------------------- */
 
@@ -233,7 +232,9 @@ static dsgd_value gradient(const store *s, uint32_t worker, uint64_t step, dsgd_
     return g;
 }
 
-START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the spec */
+CASE("states", .seconds = 60);
+
+TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i is the spec */
 {
     store *const s = store_new(&rig_specs[_i], WORKERS, 4, 1);
     store_open(s);
@@ -264,9 +265,8 @@ START_TEST(gradients_of_coupled_samples_are_never_fused) /* _i is the spec */
     free(sum);
     store_free(s);
 }
-END_TEST
 
-START_TEST(a_state_advances_without_references_to_the_gradient) /* _i is the network */
+TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     const dsgd_value x = model_of(s, 0);
@@ -287,9 +287,8 @@ START_TEST(a_state_advances_without_references_to_the_gradient) /* _i is the net
     release(s, x);
     store_free(s);
 }
-END_TEST
 
-START_TEST(equal_gradients_have_equal_states) /* _i is the network */
+TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 2, 4);
     const dsgd_value x = model_of(s, 0);
@@ -314,9 +313,9 @@ START_TEST(equal_gradients_have_equal_states) /* _i is the network */
     release(s, x);
     store_free(s);
 }
-END_TEST
 
-START_TEST(many_steps_need_the_memory_of_one) /* _i: network, and whether the caller ever flushes */
+TEST_RANGE(many_steps_need_the_memory_of_one, 0,
+           2 * STATEFUL) /* _i: network, and whether the caller ever flushes */
 {
     store *const s = store_opened(stateful[_i / 2], 1, 2);
     dsgd_value x = model_of(s, 0);
@@ -344,9 +343,8 @@ START_TEST(many_steps_need_the_memory_of_one) /* _i: network, and whether the ca
     release(s, state);
     store_free(s);
 }
-END_TEST
 
-START_TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
+TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
 {
     store *const s = store_opened("resnet-9x7", WORKERS, 4);
     double *const mean_x = dsgd_xcalloc(2 * (s->n_params + s->n_state), sizeof *mean_x);
@@ -387,9 +385,8 @@ START_TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     free(mean_x);
     store_free(s);
 }
-END_TEST
 
-START_TEST(what_follows_a_divergence_has_no_state) /* _i is the network */
+TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     for (size_t i = 0; i < s->n_params; i++)
@@ -409,7 +406,6 @@ START_TEST(what_follows_a_divergence_has_no_state) /* _i is the network */
     free(got);
     store_free(s);
 }
-END_TEST
 
 /* --- whole runs ------------------------------------------------------------------------------- */
 
@@ -452,7 +448,8 @@ static support_outcome *run_learning_case(int i, int threads)
     return support_ok(c);
 }
 
-START_TEST(every_model_learns_in_a_simulation_to_the_same_bits) /* _i is the case */
+TEST_RANGE(every_model_learns_in_a_simulation_to_the_same_bits, 0,
+           SUPPORT_SLOW ? 0 : LEARNING_CASES) /* _i is the case */
 {
     const support_outcome *const one = run_learning_case(_i, 1);
     const support_outcome *const more = run_learning_case(_i, 3);
@@ -463,28 +460,4 @@ START_TEST(every_model_learns_in_a_simulation_to_the_same_bits) /* _i is the cas
         ck_assert(isfinite(one->points[i].at.loss));
         ck_assert(one->points[i].at.loss == more->points[i].at.loss);
     }
-}
-END_TEST
-
-Suite *states_suite(void)
-{
-    Suite *s = suite_create("states");
-    TCase *t = tcase_create("bits");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, threads_batches_and_memory_change_no_bit, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs);
-    suite_add_tcase(s, t);
-    t = tcase_create("states");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs);
-    tcase_add_loop_test(t, a_state_advances_without_references_to_the_gradient, 0, STATEFUL);
-    tcase_add_loop_test(t, equal_gradients_have_equal_states, 0, STATEFUL);
-    tcase_add_loop_test(t, many_steps_need_the_memory_of_one, 0, 2 * STATEFUL);
-    tcase_add_test(t, an_evaluation_is_of_the_mean_model_with_the_mean_state);
-    tcase_add_loop_test(t, what_follows_a_divergence_has_no_state, 0, STATEFUL);
-    if (SUPPORT_SLOW == 0)
-        tcase_add_loop_test(t, every_model_learns_in_a_simulation_to_the_same_bits, 0,
-                            LEARNING_CASES);
-    suite_add_tcase(s, t);
-    return s;
 }

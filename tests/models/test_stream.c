@@ -4,10 +4,12 @@
  */
 #include <stdint.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-START_TEST(an_epoch_is_a_permutation)
+SUITE(stream, "stream");
+
+TEST(an_epoch_is_a_permutation)
 {
     enum { N = 600, BATCH = 5, WORKERS = 4, STEPS = N / BATCH / WORKERS };
     const dsgd_stream stream = {9, N, WORKERS, BATCH};
@@ -27,9 +29,8 @@ START_TEST(an_epoch_is_a_permutation)
     }
     ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch is a permutation of its own */
 }
-END_TEST
 
-START_TEST(workers_see_what_one_large_batch_sees)
+TEST(workers_see_what_one_large_batch_sees)
 {
     const dsgd_stream many = {9, 1000, 6, 7};
     const dsgd_stream one = {9, 1000, 1, 42};
@@ -38,10 +39,9 @@ START_TEST(workers_see_what_one_large_batch_sees)
             ck_assert_uint_eq(dsgd_stream_sample(&many, i / 7, t, i % 7),
                               dsgd_stream_sample(&one, 0, t, i));
 }
-END_TEST
 
 /** Also of workers that are steps apart, of several in a row, and over the ends of short epochs. */
-START_TEST(many_mini_batches_are_those_drawn_sample_by_sample)
+TEST(many_mini_batches_are_those_drawn_sample_by_sample)
 {
     const dsgd_stream streams[] = {{9, 1000, 6, 7}, {9, 3, 6, 7}, {1, 60000, 1025, 16}};
     for (size_t k = 0; k < sizeof streams / sizeof streams[0]; k++) {
@@ -61,10 +61,9 @@ START_TEST(many_mini_batches_are_those_drawn_sample_by_sample)
         dsgd_sampler_free(sampler);
     }
 }
-END_TEST
 
 /** Of samples of several lengths, and of whole ones. */
-START_TEST(rows_are_those_of_the_samples)
+TEST(rows_are_those_of_the_samples)
 {
     enum { N = 1000 };
     const dsgd_stream stream = {9, N, 6, 7};
@@ -92,17 +91,4 @@ START_TEST(rows_are_those_of_the_samples)
     ck_assert_double_eq(rows, 700);
     ck_assert_double_eq(longest, 100);
     dsgd_sampler_free(sampler);
-}
-END_TEST
-
-Suite *stream_suite(void)
-{
-    Suite *s = suite_create("stream");
-    TCase *t = tcase_create("stream");
-    tcase_add_test(t, an_epoch_is_a_permutation);
-    tcase_add_test(t, workers_see_what_one_large_batch_sees);
-    tcase_add_test(t, many_mini_batches_are_those_drawn_sample_by_sample);
-    tcase_add_test(t, rows_are_those_of_the_samples);
-    suite_add_tcase(s, t);
-    return s;
 }

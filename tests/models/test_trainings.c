@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
-
-Suite *trainings_suite(void);
-Suite *models_long_suite(void);
 
 enum { BATCH_MOST = 256 };
 
@@ -146,7 +144,9 @@ static void demand_accuracy(const training *t)
 
 /* --- short ------------------------------------------------------------------------------------ */
 
-START_TEST(linear_regression_goes_down_to_the_noise)
+SUITE(trainings, "trainings", .seconds = 120);
+
+TEST(linear_regression_goes_down_to_the_noise)
 {
     const training t = {.model = "hyperplane",
                         .data = "hyperplane",
@@ -161,7 +161,6 @@ START_TEST(linear_regression_goes_down_to_the_noise)
     ck_assert_double_eq_tol(train(&t, data).loss, 0.125, 0.125 * 3 / sqrt(250));
     dsgd_data_free(data);
 }
-END_TEST
 
 /* Four seeds came to at least 0.74, 0.66, 0.80 and 0.976. A guess is right once in ten or eight; an
  * agent that walks at random reaches one goal in eight. */
@@ -205,11 +204,10 @@ static const training beginnings[] = {
 };
 enum { BEGINNINGS = sizeof beginnings / sizeof beginnings[0] };
 
-START_TEST(a_model_begins_to_learn) /* _i is the training */
+TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i is the training */
 {
     demand_accuracy(&beginnings[_i]);
 }
-END_TEST
 
 /**
  * Mean loss on the test set of telling the next character by the one before, or by nothing, as
@@ -244,7 +242,7 @@ static double loss_by_counts(const dsgd_data *data, bool by_last)
 static const training transformer_short = {
     .model = "transformer", .data = "text", .update = ADAMW, .lr = 0.005, .batch = 16, .epochs = 4};
 
-START_TEST(a_transformer_soon_knows_more_than_frequencies)
+TEST(a_transformer_soon_knows_more_than_frequencies)
 {
     dsgd_data *const data = data_of(&transformer_short);
     const double loss = train(&transformer_short, data).loss;
@@ -252,7 +250,6 @@ START_TEST(a_transformer_soon_knows_more_than_frequencies)
                   loss_by_counts(data, false));
     dsgd_data_free(data);
 }
-END_TEST
 
 /* --- long ------------------------------------------------------------------------------------- */
 
@@ -321,13 +318,14 @@ static const training trainings[] = {
 };
 enum { TRAININGS = sizeof trainings / sizeof trainings[0] };
 
-START_TEST(a_training_reaches_the_known_accuracy) /* _i is the training */
+SUITE(models_long, "trainings", .seconds = 600);
+
+TEST_RANGE(a_training_reaches_the_known_accuracy, 0, TRAININGS) /* _i is the training */
 {
     demand_accuracy(&trainings[_i]);
 }
-END_TEST
 
-START_TEST(a_transformer_knows_more_than_pairs)
+TEST(a_transformer_knows_more_than_pairs)
 {
     training t = transformer_short;
     t.epochs = 30;
@@ -336,28 +334,4 @@ START_TEST(a_transformer_knows_more_than_pairs)
     ck_assert_msg(loss < loss_by_counts(data, true) - 0.1, "%g, pairs have %g", loss,
                   loss_by_counts(data, true));
     dsgd_data_free(data);
-}
-END_TEST
-
-Suite *trainings_suite(void)
-{
-    Suite *s = suite_create("trainings");
-    TCase *t = tcase_create("trainings");
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, linear_regression_goes_down_to_the_noise);
-    tcase_add_loop_test(t, a_model_begins_to_learn, 0, BEGINNINGS);
-    tcase_add_test(t, a_transformer_soon_knows_more_than_frequencies);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-Suite *models_long_suite(void)
-{
-    Suite *s = suite_create("models_long");
-    TCase *t = tcase_create("trainings");
-    tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, a_training_reaches_the_known_accuracy, 0, TRAININGS);
-    tcase_add_test(t, a_transformer_knows_more_than_pairs);
-    suite_add_tcase(s, t);
-    return s;
 }

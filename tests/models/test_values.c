@@ -13,8 +13,7 @@
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "models/zoo/network.h"
-
-Suite *values_suite(void);
+#include "tests/support/suite.h"
 
 enum { FEATURES = 12, POINTS = 4096, PARAMS = FEATURES + 1, MOST_PIECES = 20, MOST_WORKERS = 600 };
 
@@ -143,7 +142,9 @@ static double norm(const double *x, size_t n)
 
 /* --- combinations ----------------------------------------------------------------------------- */
 
-START_TEST(no_store_accepts_everything)
+SUITE(values, "operations");
+
+TEST(no_store_accepts_everything)
 {
     dsgd_value v = DSGD_ZERO_VALUE;
     dsgd_value g = DSGD_ZERO_VALUE;
@@ -161,9 +162,8 @@ START_TEST(no_store_accepts_everything)
     ck_assert_uint_eq(dsgd_values_stats_get(NULL).gradients, 0);
     dsgd_values_close(NULL);
 }
-END_TEST
 
-START_TEST(a_combination_is_linear)
+TEST(a_combination_is_linear)
 {
     fixture *const s = fixture_opened(1, 1, 1);
     const dsgd_value x[] = {constant(s, 0, 1), constant(s, 0, 2), constant(s, 0, -5)};
@@ -178,9 +178,8 @@ START_TEST(a_combination_is_linear)
         release(s, x[i]);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(equal_encodings_of_equal_values_are_one)
+TEST(equal_encodings_of_equal_values_are_one)
 {
     fixture *const s = fixture_opened(1, 1, 1);
     const dsgd_codec top = {.kind = DSGD_CODEC_TOP_K, .count = 1, .number = 1};
@@ -211,9 +210,8 @@ START_TEST(equal_encodings_of_equal_values_are_one)
         release(s, all[i]);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(zeros_vanish_and_equal_operands_merge)
+TEST(zeros_vanish_and_equal_operands_merge)
 {
     fixture *const s = fixture_opened(1, 1, 1);
     const dsgd_value a = constant(s, 0, 1);
@@ -242,9 +240,8 @@ START_TEST(zeros_vanish_and_equal_operands_merge)
         release(s, all[i]);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(equal_operations_on_equal_operands_are_one)
+TEST(equal_operations_on_equal_operands_are_one)
 {
     fixture *const s = fixture_opened(2, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -275,9 +272,8 @@ START_TEST(equal_operations_on_equal_operands_are_one)
     }
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(a_step_is_the_formulas_of_the_header)
+TEST(a_step_is_the_formulas_of_the_header)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
@@ -318,9 +314,8 @@ START_TEST(a_step_is_the_formulas_of_the_header)
     release(s, v);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(without_momentum_there_is_no_velocity)
+TEST(without_momentum_there_is_no_velocity)
 {
     fixture *const s = fixture_new(1, 4, 1);
     s->config.problem.update.momentum = 0;
@@ -339,9 +334,8 @@ START_TEST(without_momentum_there_is_no_velocity)
     release(s, y);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(the_model_of_a_gradient_may_be_zeros)
+TEST(the_model_of_a_gradient_may_be_zeros)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value zeros = constant(s, 0, 0);
@@ -358,11 +352,12 @@ START_TEST(the_model_of_a_gradient_may_be_zeros)
     release(s, b);
     fixture_free(s);
 }
-END_TEST
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
-START_TEST(values_without_references_are_never_computed)
+CASE("what is computed");
+
+TEST(values_without_references_are_never_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -383,9 +378,8 @@ START_TEST(values_without_references_are_never_computed)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(operands_without_references_are_computed)
+TEST(operands_without_references_are_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
@@ -406,9 +400,8 @@ START_TEST(operands_without_references_are_computed)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(the_store_begins_by_itself_after_enough_gradients)
+TEST(the_store_begins_by_itself_after_enough_gradients)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -427,7 +420,6 @@ START_TEST(the_store_begins_by_itself_after_enough_gradients)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
 static size_t n_allocs;
 
@@ -441,7 +433,7 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
  * With several threads, buffers that one wrote and another has read rest: of each kind and thread
  * eight at most.
  */
-START_TEST(buffers_are_used_again)
+TEST_RANGE(buffers_are_used_again, 0, 4)
 {
     const uint32_t n_threads = (uint32_t)_i;
     dsgd_device device = *dsgd_device_cpu(true);
@@ -469,7 +461,6 @@ START_TEST(buffers_are_used_again)
     release(s, v);
     fixture_free(s);
 }
-END_TEST
 
 /* --- fusion ----------------------------------------------------------------------------------- */
 
@@ -480,7 +471,7 @@ static const struct {
                    {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
 enum { FUSED_CASES = sizeof fused_cases / sizeof fused_cases[0] };
 
-START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the case */
+TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the case */
 {
     const uint32_t n = fused_cases[_i].n_workers;
     fixture *const s = fixture_opened(n, fused_cases[_i].batch, 3);
@@ -523,7 +514,6 @@ START_TEST(a_fused_mean_is_the_mean_of_gradients) /* _i is the case */
             release(s, g[w][k]);
     fixture_free(s);
 }
-END_TEST
 
 /** Whether the combination of two gradients is one operation over both mini-batches. */
 static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double weight)
@@ -564,7 +554,7 @@ static dsgd_value no_gradient(const fixture *s, dsgd_value x)
 }
 
 /** Of neighbours in order and not, and of other steps: the samples that are drawn together. */
-START_TEST(fused_mini_batches_are_those_of_their_workers)
+TEST(fused_mini_batches_are_those_of_their_workers)
 {
     const dsgd_origin at[] = {{3, 2}, {0, 2}, {1, 2}, {2, 1}, {3, 1}, {3, 4}, {1, 4}};
     enum { N = sizeof at / sizeof at[0] };
@@ -591,18 +581,16 @@ START_TEST(fused_mini_batches_are_those_of_their_workers)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
+TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
 {
     ck_assert(fuses(same_model, 1));
     ck_assert(!fuses(same_model, 0.5));
     ck_assert(!fuses(other_model, 1));
     ck_assert(!fuses(no_gradient, 1));
 }
-END_TEST
 
-START_TEST(gradients_wait_for_a_collective)
+TEST(gradients_wait_for_a_collective)
 {
     fixture *const s = fixture_opened(64, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -622,9 +610,8 @@ START_TEST(gradients_wait_for_a_collective)
     release(s, mean);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(a_mean_of_fused_means_is_the_mean)
+TEST(a_mean_of_fused_means_is_the_mean)
 {
     fixture *const s = fixture_opened(8, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -647,7 +634,6 @@ START_TEST(a_mean_of_fused_means_is_the_mean)
         release(s, rest[i]);
     fixture_free(s);
 }
-END_TEST
 
 /** Some steps of synchronous SGD; the model after them. */
 static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
@@ -674,7 +660,7 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
     fixture_free(s);
 }
 
-START_TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
+TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 {
     double many[PARAMS];
     double one[PARAMS];
@@ -686,7 +672,6 @@ START_TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(many[i], one[i], 1e-13);
 }
-END_TEST
 
 /* --- threads and memory ----------------------------------------------------------------------- */
 
@@ -783,7 +768,9 @@ static void demand_equal(const outcome *a, const outcome *b)
     ck_assert_uint_eq(a->stats.evaluations, b->stats.evaluations);
 }
 
-START_TEST(threads_and_memory_change_neither_bits_nor_work)
+CASE("threads", .seconds = 60);
+
+TEST(threads_and_memory_change_neither_bits_nor_work)
 {
     const outcome one = run_program(1, (size_t)1 << 30);
     ck_assert_uint_eq(one.stats.gradients, 120);
@@ -797,9 +784,8 @@ START_TEST(threads_and_memory_change_neither_bits_nor_work)
         }
     }
 }
-END_TEST
 
-START_TEST(little_memory_is_kept_to)
+TEST(little_memory_is_kept_to)
 {
     size_t peaks[2];
     const size_t memory_bytes[] = {600 * PARAMS * sizeof(double), (size_t)1 << 30};
@@ -833,7 +819,6 @@ START_TEST(little_memory_is_kept_to)
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
     ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));
 }
-END_TEST
 
 /* A device that counts who is in it. */
 static atomic_int inside;
@@ -862,7 +847,7 @@ static void watched_put(void *context, dsgd_buffer to, const double *from, size_
     atomic_fetch_sub(&inside, 1);
 }
 
-START_TEST(a_caller_over_its_memory_waits)
+TEST(a_caller_over_its_memory_waits)
 {
     dsgd_device device = *dsgd_device_cpu(true);
     device.update = slow_update;
@@ -884,9 +869,8 @@ START_TEST(a_caller_over_its_memory_waits)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
+TEST(a_device_without_threads_is_called_by_one_at_a_time)
 {
     dsgd_device device = *dsgd_device_cpu(true);
     device.threaded = false;
@@ -909,12 +893,11 @@ START_TEST(a_device_without_threads_is_called_by_one_at_a_time)
     fixture_free(s);
     ck_assert(!met);
 }
-END_TEST
 
 /* --- divergence ------------------------------------------------------------------------------- */
 
-START_TEST(
-    divergence_is_the_first_in_the_order_of_the_calls) /* _i is the number of threads less one */
+/** _i is the number of threads less one. */
+TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
 {
     fixture *const s = fixture_new(4, 4, 1);
     s->config.n_threads = (uint32_t)_i + 1;
@@ -963,9 +946,8 @@ START_TEST(
     }
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(of_two_divergences_at_once_the_first_counts)
+TEST(of_two_divergences_at_once_the_first_counts)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -984,9 +966,8 @@ START_TEST(of_two_divergences_at_once_the_first_counts)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(a_dropped_divergence_never_happened)
+TEST(a_dropped_divergence_never_happened)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -998,11 +979,12 @@ START_TEST(a_dropped_divergence_never_happened)
     release(s, x);
     fixture_free(s);
 }
-END_TEST
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of pieces less one */
+CASE("evaluation");
+
+TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of pieces less one */
 {
     fixture *const s = fixture_opened(1, 4, (size_t)_i + 1);
     const size_t n_pieces = (size_t)_i + 1;
@@ -1031,9 +1013,8 @@ START_TEST(consensus_is_the_distance_from_the_mean) /* _i is the number of piece
         release(s, mean[k]);
     fixture_free(s);
 }
-END_TEST
 
-START_TEST(an_evaluation_is_of_the_moment_of_its_request)
+TEST(an_evaluation_is_of_the_moment_of_its_request)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
@@ -1059,47 +1040,4 @@ START_TEST(an_evaluation_is_of_the_moment_of_its_request)
     release(s, x);
     release(s, v);
     fixture_free(s);
-}
-END_TEST
-
-Suite *values_suite(void)
-{
-    Suite *s = suite_create("values");
-    TCase *t = tcase_create("operations");
-    tcase_add_test(t, no_store_accepts_everything);
-    tcase_add_test(t, a_combination_is_linear);
-    tcase_add_test(t, equal_encodings_of_equal_values_are_one);
-    tcase_add_test(t, zeros_vanish_and_equal_operands_merge);
-    tcase_add_test(t, equal_operations_on_equal_operands_are_one);
-    tcase_add_test(t, a_step_is_the_formulas_of_the_header);
-    tcase_add_test(t, without_momentum_there_is_no_velocity);
-    tcase_add_test(t, the_model_of_a_gradient_may_be_zeros);
-    suite_add_tcase(s, t);
-    t = tcase_create("what is computed");
-    tcase_add_test(t, values_without_references_are_never_computed);
-    tcase_add_test(t, operands_without_references_are_computed);
-    tcase_add_test(t, the_store_begins_by_itself_after_enough_gradients);
-    tcase_add_loop_test(t, buffers_are_used_again, 0, 4);
-    tcase_add_loop_test(t, a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES);
-    tcase_add_test(t, fused_mini_batches_are_those_of_their_workers);
-    tcase_add_test(t, only_equal_shares_of_gradients_of_one_model_are_fused);
-    tcase_add_test(t, a_mean_of_fused_means_is_the_mean);
-    tcase_add_test(t, gradients_wait_for_a_collective);
-    tcase_add_test(t, synchronous_sgd_is_one_worker_with_the_large_batch);
-    suite_add_tcase(s, t);
-    t = tcase_create("threads");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, threads_and_memory_change_neither_bits_nor_work);
-    tcase_add_test(t, little_memory_is_kept_to);
-    tcase_add_test(t, a_caller_over_its_memory_waits);
-    tcase_add_test(t, a_device_without_threads_is_called_by_one_at_a_time);
-    tcase_add_loop_test(t, divergence_is_the_first_in_the_order_of_the_calls, 0, 4);
-    tcase_add_test(t, of_two_divergences_at_once_the_first_counts);
-    tcase_add_test(t, a_dropped_divergence_never_happened);
-    suite_add_tcase(s, t);
-    t = tcase_create("evaluation");
-    tcase_add_loop_test(t, consensus_is_the_distance_from_the_mean, 0, 3);
-    tcase_add_test(t, an_evaluation_is_of_the_moment_of_its_request);
-    suite_add_tcase(s, t);
-    return s;
 }

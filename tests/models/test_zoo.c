@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
 #include "tests/support/rig.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-START_TEST(every_model_has_a_rig)
+SUITE(zoo, "zoo");
+
+TEST(every_model_has_a_rig)
 {
     for (int i = 0; dsgd_model_kinds[i] != NULL; i++) {
         bool found = false;
@@ -20,9 +22,8 @@ START_TEST(every_model_has_a_rig)
         ck_assert_msg(found, "tests/support/rig.c has no spec of %s", dsgd_model_kinds[i]->name);
     }
 }
-END_TEST
 
-START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the spec */
+TEST_RANGE(a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const rig_spec *const spec = s->spec;
@@ -45,7 +46,6 @@ START_TEST(a_model_that_knows_nothing_has_the_loss_of_guessing) /* _i is the spe
     }
     rig_free(s);
 }
-END_TEST
 
 static dsgd_data shape(uint32_t features, uint32_t classes)
 {
@@ -72,7 +72,7 @@ static dsgd_status build(const char *name, void *params, dsgd_data data, dsgd_ne
     return kind->build(params, &data, network, error);
 }
 
-START_TEST(networks_have_the_published_sizes_in_backward_order)
+TEST(networks_have_the_published_sizes_in_backward_order)
 {
     dsgd_network n;
     double widths[] = {128};
@@ -92,9 +92,8 @@ START_TEST(networks_have_the_published_sizes_in_backward_order)
     ck_assert_uint_eq(n.layers[0].n_params, 100480);
     ck_assert(n.layers[0].relu && !n.layers[1].relu);
 }
-END_TEST
 
-START_TEST(a_model_refuses_what_it_cannot_learn)
+TEST(a_model_refuses_what_it_cannot_learn)
 {
     dsgd_network n;
     dsgd_error error;
@@ -116,9 +115,8 @@ START_TEST(a_model_refuses_what_it_cannot_learn)
     ck_assert_int_eq(build("mlp", &broken, shape(8, 3), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: mlp: 2.5 is no whole number of units");
 }
-END_TEST
 
-START_TEST(initial_weights_are_he_uniform)
+TEST(initial_weights_are_he_uniform)
 {
     dsgd_network n;
     dsgd_numbers none = {0, NULL};
@@ -156,7 +154,6 @@ START_TEST(initial_weights_are_he_uniform)
     free(other);
     free(x);
 }
-END_TEST
 
 /** Initial values of a layer, part by part: count, centre and bound. */
 typedef struct beginning {
@@ -194,7 +191,7 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
     }
 }
 
-START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the spec */
+TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
@@ -222,19 +219,4 @@ START_TEST(every_parameter_begins_within_its_bound_and_alone) /* _i is the spec 
     ck_assert_uint_eq(end, 0);
     free(x);
     rig_free(s);
-}
-END_TEST
-
-Suite *zoo_suite(void)
-{
-    Suite *s = suite_create("zoo");
-    TCase *t = tcase_create("zoo");
-    tcase_add_test(t, every_model_has_a_rig);
-    tcase_add_loop_test(t, a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs);
-    tcase_add_test(t, networks_have_the_published_sizes_in_backward_order);
-    tcase_add_test(t, a_model_refuses_what_it_cannot_learn);
-    tcase_add_test(t, initial_weights_are_he_uniform);
-    tcase_add_loop_test(t, every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs);
-    suite_add_tcase(s, t);
-    return s;
 }

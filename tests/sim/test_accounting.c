@@ -10,10 +10,12 @@
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
 #include "sim/result.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-START_TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
+SUITE(accounting, "accounting", .seconds = 60);
+
+TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
 {
     support_case *c = support_new(NULL, 4);
     support_no_learning(c);
@@ -27,10 +29,9 @@ START_TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
     ck_assert_double_eq_tol(shares.wait, 0.15 / 1.5, 1e-3);
     ck_assert_double_eq_tol(shares.communicate, 0.2 / 1.5, 1e-3);
 }
-END_TEST
 
 /** Worker 0 computes 1 s, waits 0.2 s for the other, and gets its vector in 0.1 s. */
-START_TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
+TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
 {
     support_case *c = support_new("d_psgd", 2);
     support_no_learning(c);
@@ -41,13 +42,12 @@ START_TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
     ck_assert_double_eq_tol(shares.wait, 0.1 / 1.3, 1e-3);
     ck_assert_double_eq_tol(shares.communicate, 0.1 / 1.3, 1e-3);
 }
-END_TEST
 
 /**
  * Two pieces of 0.5 s each, one after another: the first begins a quarter of a second before the
  * gradient ends, which hides as much of it; a second step's begin in the same way.
  */
-START_TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
+TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
 {
     support_case *c = support_new(NULL, 2);
     support_no_learning(c);
@@ -63,13 +63,12 @@ START_TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
     ck_assert_double_eq_tol(run->result.shares.communicate, 0.75 / 1.75, 1e-3);
     ck_assert_double_eq_tol(run->result.shares.wait, 0, 1e-3);
 }
-END_TEST
 
 /**
  * Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those
  * wait who have nobody to wait for.
  */
-START_TEST(what_is_exposed_comes_before_a_barrier)
+TEST_RANGE(what_is_exposed_comes_before_a_barrier, 0, 2)
 {
     support_case *c = support_new(_i == 0 ? "allreduce" : "local_sgd", 4);
     support_no_learning(c);
@@ -83,9 +82,8 @@ START_TEST(what_is_exposed_comes_before_a_barrier)
     ck_assert_double_eq_tol(run->result.exposed_mean_s, _i == 0 ? 1.5e-3 : 0, 1e-5);
     ck_assert_double_eq_tol(run->result.virtual_s, 10 * 1.003, 1e-4);
 }
-END_TEST
 
-START_TEST(a_run_ends_with_the_samples_that_are_wanted)
+TEST(a_run_ends_with_the_samples_that_are_wanted)
 {
     support_case *c = support_new("allreduce", 4);
     support_no_learning(c);
@@ -95,7 +93,6 @@ START_TEST(a_run_ends_with_the_samples_that_are_wanted)
     ck_assert_double_eq(got->result.samples, 4 * 8 * 5);
     ck_assert_double_eq(got->result.steps, 5);
 }
-END_TEST
 
 static void counting_work(dsgd_node *self)
 {
@@ -112,7 +109,7 @@ static void counting_work(dsgd_node *self)
 static const dsgd_algorithm counting = {.about = {.name = "counting"}, .work = counting_work};
 
 /** Who waits at the end of a run is waited for, and no longer: a step, not thousands. */
-START_TEST(a_run_ends_when_no_worker_waits_any_more)
+TEST(a_run_ends_when_no_worker_waits_any_more)
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &counting);
@@ -124,12 +121,11 @@ START_TEST(a_run_ends_when_no_worker_waits_any_more)
         ck_assert_double_le(got->note[i], 13);
     }
 }
-END_TEST
 
 /* --- step times and what is sent -------------------------------------------------------------- */
 
 /** Worker i of 4 takes 1 + i seconds for a step, and all take the longest behind a barrier. */
-START_TEST(step_times_are_counted_from_begin_to_begin)
+TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
 {
     support_case *c = support_new("local_sgd", 4);
     support_no_learning(c);
@@ -153,10 +149,9 @@ START_TEST(step_times_are_counted_from_begin_to_begin)
         ck_assert_double_eq_tol(times->bin[k].share, shares[k], 1e-12);
     }
 }
-END_TEST
 
 /** However many steps: of 20,000 that differ there are some hundred bins, in which none is lost. */
-START_TEST(a_histogram_of_step_times_is_bounded)
+TEST(a_histogram_of_step_times_is_bounded)
 {
     support_case *c = support_new("local_sgd", 4);
     support_no_learning(c);
@@ -178,10 +173,9 @@ START_TEST(a_histogram_of_step_times_is_bounded)
     ck_assert_double_eq_tol(sum, 1, 1e-9);
     ck_assert_double_eq_tol(mean_s, r->step_mean_s, 1e-3 * r->step_mean_s); /* but for the last */
 }
-END_TEST
 
 /** A ring of P sends 2 (P - 1) / P of the vector at each worker. */
-START_TEST(a_ring_sends_what_its_closed_form_says)
+TEST_RANGE(a_ring_sends_what_its_closed_form_says, 0, 3)
 {
     static const int workers[] = {2, 5, 16};
     const double p = workers[_i];
@@ -195,10 +189,9 @@ START_TEST(a_ring_sends_what_its_closed_form_says)
     ck_assert_double_eq_tol(r->sent_max_bytes, r->sent_mean_bytes, 1);
     ck_assert_double_eq_tol(r->bytes, p * r->sent_mean_bytes, 1);
 }
-END_TEST
 
 /** Short vectors, and long ones of a power of two and of another number of workers. */
-START_TEST(the_collective_is_chosen_by_bytes_and_workers)
+TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 4)
 {
     static const struct {
         int workers;
@@ -214,10 +207,9 @@ START_TEST(the_collective_is_chosen_by_bytes_and_workers)
     c->config.until.steps = 1;
     ck_assert_int_eq(support_ok(c)->result.collective, cases[_i].how);
 }
-END_TEST
 
 /** The busiest NIC is the server's, the first of the platform's or the last. */
-START_TEST(the_busiest_link_may_be_that_of_any_host)
+TEST(the_busiest_link_may_be_that_of_any_host)
 {
     static const char *first[] = {"1", "2", "3", "4", "0"};
     double link_s[2] = {0, 0};
@@ -233,7 +225,6 @@ START_TEST(the_busiest_link_may_be_that_of_any_host)
     ck_assert_double_gt(link_s[0], 0);
     ck_assert_double_eq_tol(link_s[1], link_s[0], 1e-9 * link_s[0]);
 }
-END_TEST
 
 static void expect_load(const support_load *load, const char *name, double load_bytes, double speed)
 {
@@ -243,7 +234,7 @@ static void expect_load(const support_load *load, const char *name, double load_
 }
 
 /** Islands of two: a ring goes from the even ones to their neighbours, and then over the switch. */
-START_TEST(loads_are_those_of_each_nic_and_island_link)
+TEST(loads_are_those_of_each_nic_and_island_link)
 {
     support_case *c = support_new("allreduce", 4);
     support_no_learning(c);
@@ -272,10 +263,9 @@ START_TEST(loads_are_those_of_each_nic_and_island_link)
     c->config.loads = false;
     ck_assert_uint_eq(support_ok(c)->result.n_loads, 0);
 }
-END_TEST
 
 /** Each link is told once, whatever the network calls it: on a switch, and in a torus of SimGrid's. */
-START_TEST(loads_are_told_once)
+TEST_RANGE(loads_are_told_once, 0, 2)
 {
     static const double extents[] = {2, 2};
     support_case *c = support_new("allreduce", 4);
@@ -302,10 +292,9 @@ START_TEST(loads_are_told_once)
     if (_i == 0)
         ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* out of a NIC and into one */
 }
-END_TEST
 
 /** A worker pushes its vector and fetches another: half of all bytes are the server's. */
-START_TEST(what_servers_send_is_no_worker_s)
+TEST(what_servers_send_is_no_worker_s)
 {
     support_case *c = support_new("a_psgd", 4);
     support_no_learning(c);
@@ -315,7 +304,6 @@ START_TEST(what_servers_send_is_no_worker_s)
     ck_assert_double_lt(4 * r->sent_mean_bytes, 0.6 * r->bytes);
     ck_assert_double_gt(4 * r->sent_mean_bytes, 0.4 * r->bytes);
 }
-END_TEST
 
 /* --- ages ------------------------------------------------------------------------------------- */
 
@@ -405,7 +393,7 @@ static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
 /** Weights are powers of two, and fractions whose sums are rounded. */
 static const double some_bytes[] = {2, 3, 10, 1.7};
 
-START_TEST(ages_counted_together_have_the_bits_of_ages_counted_alone)
+TEST_RANGE(ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4)
 {
     rig *const r = new_rig(some_bytes[_i]);
     dsgd_reduction *reduction = NULL;
@@ -429,10 +417,9 @@ START_TEST(ages_counted_together_have_the_bits_of_ages_counted_alone)
     ck_assert_mem_eq(together->ages.share, alone->ages.share,
                      alone->ages.n * sizeof *alone->ages.share);
 }
-END_TEST
 
 /** Ages beyond the histogram are in its last bin; the largest one is told as it is. */
-START_TEST(the_last_bin_has_all_older_ages)
+TEST(the_last_bin_has_all_older_ages)
 {
     rig *const r = new_rig(2);
     dsgd_run_result *const result = &r->alone.result;
@@ -448,10 +435,9 @@ START_TEST(the_last_bin_has_all_older_ages)
     ck_assert_double_eq(result->gradient_ages.share[DSGD_MOST_AGES - 1], 0.375);
     ck_assert_double_eq(result->gradient_staleness_max, 10.0 * DSGD_MOST_AGES);
 }
-END_TEST
 
 /** So that it takes a time that does not grow with their number, but for one use in thousands. */
-START_TEST(ages_are_seldom_counted_alone)
+TEST_RANGE(ages_are_seldom_counted_alone, 0, 4)
 {
     rig *const r = new_rig(some_bytes[_i]);
     r->engine.result = &r->together.result;
@@ -465,31 +451,4 @@ START_TEST(ages_are_seldom_counted_alone)
             r->engine.staleness.sum += weight * (1000 * 5 + 24);
         }
     ck_assert_int_le(n_alone, 20); /* one per power of two */
-}
-END_TEST
-
-Suite *accounting_suite(void)
-{
-    Suite *s = suite_create("accounting");
-    TCase *t = tcase_create("accounting");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, shares_of_time_are_those_of_computing_waiting_and_communicating);
-    tcase_add_test(t, shares_of_time_of_messages_begin_when_both_sides_are_there);
-    tcase_add_test(t, what_a_computation_hides_of_an_exchange_is_no_communication);
-    tcase_add_loop_test(t, what_is_exposed_comes_before_a_barrier, 0, 2);
-    tcase_add_test(t, a_run_ends_with_the_samples_that_are_wanted);
-    tcase_add_test(t, a_run_ends_when_no_worker_waits_any_more);
-    tcase_add_loop_test(t, step_times_are_counted_from_begin_to_begin, 0, 2);
-    tcase_add_test(t, a_histogram_of_step_times_is_bounded);
-    tcase_add_loop_test(t, a_ring_sends_what_its_closed_form_says, 0, 3);
-    tcase_add_loop_test(t, the_collective_is_chosen_by_bytes_and_workers, 0, 4);
-    tcase_add_test(t, the_busiest_link_may_be_that_of_any_host);
-    tcase_add_test(t, loads_are_those_of_each_nic_and_island_link);
-    tcase_add_loop_test(t, loads_are_told_once, 0, 2);
-    tcase_add_test(t, what_servers_send_is_no_worker_s);
-    tcase_add_loop_test(t, ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4);
-    tcase_add_test(t, the_last_bin_has_all_older_ages);
-    tcase_add_loop_test(t, ages_are_seldom_counted_alone, 0, 4);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/draw.h"
-#include "tests/suites.h"
 #include "tests/support/alike.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** SimGrid does not tell apart events of one nanosecond, message by message. */
@@ -104,7 +104,10 @@ static support_case *new_experiment(int experiment, char *where, size_t room)
 
 enum { PARTS = 6, N_EXPERIMENTS = SUPPORT_SLOW ? 18 : 72 };
 
-START_TEST(pairs_and_servers_take_what_their_messages_would) /* _i: which of the experiments */
+SUITE(alone, "alone", .seconds = 300);
+
+TEST_RANGE(pairs_and_servers_take_what_their_messages_would, 0,
+           PARTS) /* _i: which of the experiments */
 {
     double messages = 0;
     for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
@@ -117,7 +120,6 @@ START_TEST(pairs_and_servers_take_what_their_messages_would) /* _i: which of the
     }
     ck_assert_double_gt(messages, 0);
 }
-END_TEST
 
 /* --- where it is so --------------------------------------------------------------------------- */
 
@@ -138,17 +140,16 @@ static const dsgd_algorithm to_all = {
     .about = {.name = "to_all"}, .work = to_all_work, .one_at_a_time = true};
 
 /** What a file declares and does not keep would make times wrong. */
-START_TEST(who_says_that_it_sends_one_at_a_time_sends_no_two)
+TEST(who_says_that_it_sends_one_at_a_time_sends_no_two)
 {
     support_case *const c = support_new(NULL, 4);
     support_algorithm(c, &to_all);
     c->config.network = DSGD_NETWORK_FLOWS;
     support_expect_abort(c, "two messages at once, but the algorithm says that no worker");
 }
-END_TEST
 
 /** A user's platform, NICs of several workers, more channels: there every message is simulated. */
-START_TEST(messages_that_can_meet_are_simulated)
+TEST_RANGE(messages_that_can_meet_are_simulated, 0, 4)
 {
     support_case *const c = support_new(NULL, 4);
     support_algorithm(c, &to_all);
@@ -168,17 +169,4 @@ START_TEST(messages_that_can_meet_are_simulated)
         c->config.exchange.every_message = true;
     }
     support_ok(c);
-}
-END_TEST
-
-Suite *alone_suite(void)
-{
-    Suite *s = suite_create("alone");
-    TCase *t = tcase_create("alone");
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, pairs_and_servers_take_what_their_messages_would, 0, PARTS);
-    tcase_add_test(t, who_says_that_it_sends_one_at_a_time_sends_no_two);
-    tcase_add_loop_test(t, messages_that_can_meet_are_simulated, 0, 4);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/timeline.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** Plain SGD; in steps 1 and 3 gives its gradient up after 0.25 s, once and twice. */
@@ -31,7 +31,9 @@ static void giving_up_work(dsgd_node *self)
 static const dsgd_algorithm giving_up = {
     .about = {.name = "giving_up"}, .work = giving_up_work, .cancels = true};
 
-START_TEST(what_is_cancelled_is_lost_and_done_again) /* _i: pieces */
+SUITE(cancel, "cancel", .seconds = 60);
+
+TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &giving_up);
@@ -52,10 +54,9 @@ START_TEST(what_is_cancelled_is_lost_and_done_again) /* _i: pieces */
     ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
     ck_assert_double_eq_tol(want->result.virtual_s, 6, 1e-12);
 }
-END_TEST
 
 /** An environment that was walked in a gradient that was cancelled is where it was. */
-START_TEST(a_model_state_is_as_before)
+TEST(a_model_state_is_as_before)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &giving_up);
@@ -75,10 +76,9 @@ START_TEST(a_model_state_is_as_before)
     ck_assert_uint_eq(got->n_params, want->n_params);
     ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
 }
-END_TEST
 
 /** The time of a step that begins anew is drawn anew, and without cancelling as ever. */
-START_TEST(its_time_is_drawn_anew)
+TEST(its_time_is_drawn_anew)
 {
     support_case *c = support_new(NULL, 2);
     support_no_learning(c);
@@ -89,7 +89,6 @@ START_TEST(its_time_is_drawn_anew)
     /* Worker 0: 1 s; 1.5 s given up after 0.25 s; the third draw is 1 s. Worker 1: the other way. */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.5 + 0.25 + 1.5, 1e-12);
 }
-END_TEST
 
 /* --- in time ---------------------------------------------------------------------------------- */
 
@@ -116,7 +115,7 @@ static void interrupted_work(dsgd_node *self)
 static const dsgd_algorithm interrupted = {
     .about = {.name = "interrupted"}, .work = interrupted_work, .cancels = true};
 
-START_TEST(a_letter_interrupts_a_computation_when_it_arrives)
+TEST(a_letter_interrupts_a_computation_when_it_arrives)
 {
     support_case *c = support_new(NULL, 2);
     support_no_learning(c);
@@ -130,7 +129,6 @@ START_TEST(a_letter_interrupts_a_computation_when_it_arrives)
     /* Until the end worker 0 computes from there on: 1.4 s and the rest; worker 1 all the time. */
     ck_assert_double_eq_tol(got->result.shares.compute, (3 + 3 - 1.000001) / 6, 1e-9);
 }
-END_TEST
 
 static void undeclared_work(dsgd_node *self)
 {
@@ -147,7 +145,7 @@ static const dsgd_algorithm undeclared = {.about = {.name = "undeclared"}, .work
 static const dsgd_algorithm followed = {
     .about = {.name = "followed"}, .work = undeclared_work, .cancels = true};
 
-START_TEST(misuse_is_told)
+TEST(misuse_is_told)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &undeclared);
@@ -156,7 +154,6 @@ START_TEST(misuse_is_told)
     c->config.params = c;
     support_expect_abort(c, "worker 0 cancels in step 0 a gradient that an update follows");
 }
-END_TEST
 
 /* --- seen from outside ------------------------------------------------------------------------ */
 
@@ -170,7 +167,7 @@ static void hear(void *nothing, const dsgd_span *span)
     note[2] += dsgd_is_cancelled(span) ? span->end_s - span->since_s : 0;
 }
 
-START_TEST(a_timeline_tells_which_gradients_were_cancelled)
+TEST(a_timeline_tells_which_gradients_were_cancelled)
 {
     support_case *c = support_new(NULL, 2);
     const bool chosen[2] = {true, true};
@@ -182,20 +179,4 @@ START_TEST(a_timeline_tells_which_gradients_were_cancelled)
     ck_assert_double_eq(got->note[0], 5);
     ck_assert_double_eq(got->note[1], 3);
     ck_assert_double_eq_tol(got->note[2], 0.75, 1e-9);
-}
-END_TEST
-
-Suite *cancel_suite(void)
-{
-    Suite *s = suite_create("cancel");
-    TCase *t = tcase_create("cancel");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, what_is_cancelled_is_lost_and_done_again, 1, 4);
-    tcase_add_test(t, a_model_state_is_as_before);
-    tcase_add_test(t, its_time_is_drawn_anew);
-    tcase_add_test(t, a_letter_interrupts_a_computation_when_it_arrives);
-    tcase_add_test(t, misuse_is_told);
-    tcase_add_test(t, a_timeline_tells_which_gradients_were_cancelled);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "sim/exchange/closed.h"
-#include "tests/suites.h"
 #include "tests/support/alike.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /**
@@ -165,8 +165,11 @@ static void be_frequent(support_case *c)
         support_option(c, "spare", 0);
 }
 
+SUITE(closed, "closed", .seconds = 300);
+
 /** Each algorithm takes another part of the combinations; together the slow ones are few. */
-START_TEST(what_is_computed_is_what_the_messages_would_have_taken) /* _i: algorithm */
+TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0,
+           support_n_algorithms()) /* _i: algorithm */
 {
     const dsgd_algorithm *const algorithm =
         support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
@@ -180,7 +183,6 @@ START_TEST(what_is_computed_is_what_the_messages_would_have_taken) /* _i: algori
         expect_same_run(c, where);
     }
 }
-END_TEST
 
 /* --- partial collectives and groups ------------------------------------------------------------ */
 
@@ -228,7 +230,9 @@ static support_case *partial_combination(int i, char *where, size_t room)
     return c;
 }
 
-START_TEST(partial_collectives_are_computed_alike) /* _i: first combination */
+CASE("groups", .seconds = 300);
+
+TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combination */
 {
     double missed = 0;
     double stale = 0;
@@ -243,10 +247,9 @@ START_TEST(partial_collectives_are_computed_alike) /* _i: first combination */
     ck_assert_double_gt(missed, 0);
     ck_assert_double_gt(stale, 0);
 }
-END_TEST
 
 /** Without only_collectives each activation is a message, and slows others by nanoseconds. */
-START_TEST(activations_are_alarms_that_come_when_messages_do)
+TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
 {
     support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
     static dsgd_algorithm any;
@@ -261,13 +264,12 @@ START_TEST(activations_are_alarms_that_come_when_messages_do)
     const support_outcome *const messages = support_simulate(c);
     support_expect_alike(c, alarms, messages, 1e-6, any.about.name);
 }
-END_TEST
 
 /**
  * Pairs of which some are faster: their activations of the next piece have come when another pair
  * ends one. What its members publish at that instant is in the next piece, on either network.
  */
-START_TEST(what_is_published_when_a_piece_ends_is_in_the_next)
+TEST(what_is_published_when_a_piece_ends_is_in_the_next)
 {
     static dsgd_algorithm any;
     support_case *const c = support_new("wagma", 8);
@@ -295,7 +297,6 @@ START_TEST(what_is_published_when_a_piece_ends_is_in_the_next)
     }
     ck_assert_double_gt(age, 0);
 }
-END_TEST
 
 /** Its first collective is of all; workers make their partial one up to three steps later. */
 static void late_listeners_work(dsgd_node *self)
@@ -317,7 +318,7 @@ static void late_listeners_work(dsgd_node *self)
 static const dsgd_algorithm late_listeners = {
     .about = {.name = "late_listeners"}, .work = late_listeners_work, .only_collectives = true};
 
-START_TEST(who_begins_to_listen_later_receives_the_activations_before)
+TEST(who_begins_to_listen_later_receives_the_activations_before)
 {
     static dsgd_algorithm any;
     support_case *const c = support_new(NULL, 8);
@@ -330,12 +331,13 @@ START_TEST(who_begins_to_listen_later_receives_the_activations_before)
     support_expect_alike(c, alarms, support_simulate(c), 1e-6, "late listeners");
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
 }
-END_TEST
 
 /* --- what an algorithm does meanwhile --------------------------------------------------------- */
 
+CASE("closed", .seconds = 300);
+
 /** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left at the end. */
-START_TEST(many_computations_hide_what_is_computed_as_they_hide_messages) /* _i: steps_each */
+TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) /* _i: steps_each */
 {
     support_case *c = support_new("dasgd", 9);
     support_no_learning(c);
@@ -353,10 +355,9 @@ START_TEST(many_computations_hide_what_is_computed_as_they_hide_messages) /* _i:
     }
     expect_same_run(c, "dasgd");
 }
-END_TEST
 
 /** The run ends while messages are on their way, in the middle of some. */
-START_TEST(what_is_under_way_at_the_end_counts_alike) /* _i: the instant */
+TEST_RANGE(what_is_under_way_at_the_end_counts_alike, 0, 12) /* _i: the instant */
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
     for (size_t i = 0; i < 2; i++) {
@@ -371,9 +372,10 @@ START_TEST(what_is_under_way_at_the_end_counts_alike) /* _i: the instant */
         expect_same_run(c, algorithms[i]);
     }
 }
-END_TEST
 
-START_TEST(groups_under_way_at_the_end_count_alike) /* _i: the instant */
+CASE("groups", .seconds = 300);
+
+TEST_RANGE(groups_under_way_at_the_end_count_alike, 0, 12) /* _i: the instant */
 {
     support_case *c = support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16);
     support_no_learning(c);
@@ -386,9 +388,10 @@ START_TEST(groups_under_way_at_the_end_count_alike) /* _i: the instant */
     c->config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i};
     expect_same_run(c, "groups");
 }
-END_TEST
 
-START_TEST(fused_allreduces_are_computed_alike)
+CASE("closed", .seconds = 300);
+
+TEST_RANGE(fused_allreduces_are_computed_alike, 0, N_LATENESS)
 {
     support_case *c = support_new("allreduce", 12);
     groups(c);
@@ -399,7 +402,6 @@ START_TEST(fused_allreduces_are_computed_alike)
     c->config.exchange.cycle_s = 0.03;
     expect_same_run(c, "allreduce");
 }
-END_TEST
 
 static void first_rounds_alone_work(dsgd_node *self)
 {
@@ -419,7 +421,7 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
                                                   .only_allreduces = true};
 
 /** A run in which one member is missing stands still when the messages that can come have come. */
-START_TEST(a_run_whose_member_is_missing_ends_alike) /* _i: nothing ends it; time does */
+TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
 {
     support_case *c = support_new(NULL, 8);
     support_algorithm(c, &first_rounds_alone);
@@ -430,7 +432,6 @@ START_TEST(a_run_whose_member_is_missing_ends_alike) /* _i: nothing ends it; tim
     expect_same_run(c, "one missing");
     ck_assert_int_eq(support_simulate(c)->result.outcome, DSGD_RUN_FAILED);
 }
-END_TEST
 
 /* --- where it is so --------------------------------------------------------------------------- */
 
@@ -454,7 +455,7 @@ static bool is_closed(const support_case *c)
     return support_ok(c)->note[0] != 0;
 }
 
-START_TEST(schedules_are_closed_where_messages_cannot_meet)
+TEST(schedules_are_closed_where_messages_cannot_meet)
 {
     support_case *c = support_new(NULL, 12);
     support_algorithm(c, &asking);
@@ -470,9 +471,8 @@ START_TEST(schedules_are_closed_where_messages_cannot_meet)
     support_algorithm(c, &asking_others);
     ck_assert(!is_closed(c));
 }
-END_TEST
 
-START_TEST(schedules_are_simulated_where_links_are_shared)
+TEST(schedules_are_simulated_where_links_are_shared)
 {
     support_case *c = support_new(NULL, 12);
     support_algorithm(c, &asking);
@@ -498,10 +498,9 @@ START_TEST(schedules_are_simulated_where_links_are_shared)
     c->platform.size = (dsgd_numbers){2, shape};
     ck_assert(!is_closed(c));
 }
-END_TEST
 
 /** Hypercubes of all at a NIC alone: others leave it in turn, or meet there at any time. */
-START_TEST(schedules_are_closed_where_rows_share_a_nic)
+TEST(schedules_are_closed_where_rows_share_a_nic)
 {
     support_case *c = support_new(NULL, 16);
     support_algorithm(c, &asking);
@@ -526,7 +525,6 @@ START_TEST(schedules_are_closed_where_rows_share_a_nic)
     c->platform.island_hosts = 3;
     ck_assert(!is_closed(c));
 }
-END_TEST
 
 /** What a file declares and does not keep would make times wrong. */
 static void lying_work(dsgd_node *self)
@@ -549,7 +547,7 @@ static const dsgd_algorithm lying[] = {
     {.about = {.name = "lying"}, .work = lying_work, .only_collectives = true}};
 
 /** At once or not: the network's own promise of one message at a time is made in blocking alone. */
-START_TEST(who_says_what_it_exchanges_by_can_make_no_other_exchange)
+TEST_RANGE(who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6)
 {
     static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",
                                      "lying exchanges otherwise than by allreduces of all workers",
@@ -558,32 +556,4 @@ START_TEST(who_says_what_it_exchanges_by_can_make_no_other_exchange)
     support_algorithm(c, &lying[_i / 2]);
     c->config.exchange.blocking = _i % 2 == 0;
     support_expect_abort(c, by[_i / 2]);
-}
-END_TEST
-
-Suite *closed_suite(void)
-{
-    Suite *s = suite_create("closed");
-    TCase *t = tcase_create("closed");
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, what_is_computed_is_what_the_messages_would_have_taken, 0,
-                        support_n_algorithms());
-    tcase_add_loop_test(t, many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2);
-    tcase_add_loop_test(t, what_is_under_way_at_the_end_counts_alike, 0, 12);
-    tcase_add_loop_test(t, fused_allreduces_are_computed_alike, 0, N_LATENESS);
-    tcase_add_loop_test(t, a_run_whose_member_is_missing_ends_alike, 0, 2);
-    tcase_add_test(t, schedules_are_closed_where_messages_cannot_meet);
-    tcase_add_test(t, schedules_are_simulated_where_links_are_shared);
-    tcase_add_test(t, schedules_are_closed_where_rows_share_a_nic);
-    tcase_add_loop_test(t, who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6);
-    suite_add_tcase(s, t);
-    TCase *groups = tcase_create("groups");
-    tcase_set_timeout(groups, 300);
-    tcase_add_loop_test(groups, partial_collectives_are_computed_alike, 0, 7);
-    tcase_add_loop_test(groups, activations_are_alarms_that_come_when_messages_do, 0, 4);
-    tcase_add_test(groups, what_is_published_when_a_piece_ends_is_in_the_next);
-    tcase_add_test(groups, who_begins_to_listen_later_receives_the_activations_before);
-    tcase_add_loop_test(groups, groups_under_way_at_the_end_count_alike, 0, 12);
-    suite_add_tcase(s, groups);
-    return s;
 }

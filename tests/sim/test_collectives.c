@@ -3,19 +3,20 @@
  * Collectives on the idle switch take their closed forms.
  */
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-START_TEST(recursive_doubling_takes_its_closed_form)
+SUITE(collectives, "closed forms", .seconds = 60);
+
+TEST(recursive_doubling_takes_its_closed_form)
 {
     const double phase_s =
         overhead_s + latency_s + bytes / bandwidth + reduction_s_per_byte * bytes;
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RECURSIVE_DOUBLING, WORKERS),
                  BITS * phase_s);
 }
-END_TEST
 
-START_TEST(rabenseifner_takes_its_closed_form)
+TEST(rabenseifner_takes_its_closed_form)
 {
     const double share = (WORKERS - 1.0) / WORKERS;
     const double expected_s = 2 * BITS * (overhead_s + latency_s) +
@@ -23,19 +24,17 @@ START_TEST(rabenseifner_takes_its_closed_form)
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RABENSEIFNER, WORKERS),
                  expected_s);
 }
-END_TEST
 
-START_TEST(ring_takes_its_closed_form)
+TEST(ring_takes_its_closed_form)
 {
     const double step_s = overhead_s + latency_s + bytes / WORKERS / bandwidth;
     const double expected_s =
         2 * (WORKERS - 1) * step_s + (WORKERS - 1.0) / WORKERS * bytes * reduction_s_per_byte;
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RING, WORKERS), expected_s);
 }
-END_TEST
 
 /** _i: bytes by which two vectors exceed the cache. */
-START_TEST(vectors_that_fit_the_cache_are_added_faster)
+TEST_RANGE(vectors_that_fit_the_cache_are_added_faster, 0, 2)
 {
     static const double cached_s_per_byte = 0.1e-9;
     support_case *c = costly(NULL, WORKERS);
@@ -47,11 +46,10 @@ START_TEST(vectors_that_fit_the_cache_are_added_faster)
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
                  BITS * (overhead_s + latency_s + bytes / bandwidth + added_s));
 }
-END_TEST
 
 static const int odd_workers[] = {3, 5, 6, 7, 12};
 
-START_TEST(a_fold_costs_one_reduction_and_one_copy_more)
+TEST_RANGE(a_fold_costs_one_reduction_and_one_copy_more, 0, 5)
 {
     const int p = odd_workers[_i];
     const double copy_s = overhead_s + latency_s + bytes / bandwidth;
@@ -60,7 +58,6 @@ START_TEST(a_fold_costs_one_reduction_and_one_copy_more)
         communication_s(&support_averaging, DSGD_COLLECTIVE_RECURSIVE_DOUBLING, p);
     expect_close(measured_s, dsgd_log2(p) * phase_s + phase_s + copy_s);
 }
-END_TEST
 
 /** Seconds of a phase's overhead and latency, and of all bytes of a vector on the wire and added. */
 static double without_a_fold_s(int p)
@@ -72,16 +69,15 @@ static double without_a_fold_s(int p)
 
 static const int any_workers[] = {2, 3, 5, 6, 7, 12, 15, 16, 17, 33};
 
-START_TEST(bruck_takes_its_closed_form_at_any_number_of_workers)
+TEST_RANGE(bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10)
 {
     const int p = any_workers[_i];
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_BRUCK, p),
                  without_a_fold_s(p));
 }
-END_TEST
 
 /** The closed forms: 8 instead of 10 phases, and 1/16 - 1/17 of the bytes. */
-START_TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
+TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
 {
     const double at_16_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 16);
     const double at_17_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 17);
@@ -89,9 +85,8 @@ START_TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
     expect_close(at_17_s, without_a_fold_s(17));
     ck_assert_double_lt(at_17_s / at_16_s, 1.05);
 }
-END_TEST
 
-START_TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
+TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
 {
     support_case *c = support_new(NULL, WORKERS);
     support_no_learning(c);
@@ -102,7 +97,6 @@ START_TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vec
     c->workload.bytes = 1e6;
     ck_assert_uint_eq(support_ok(c)->result.messages, WORKERS * 2 * BITS);
 }
-END_TEST
 
 /** Every worker contributes two numbers, its rank and step. */
 static void table_work(dsgd_node *self)
@@ -118,7 +112,7 @@ static void table_work(dsgd_node *self)
 
 static const dsgd_algorithm table = {.about = {.name = "table"}, .work = table_work};
 
-START_TEST(a_table_travels_as_one_allreduce)
+TEST(a_table_travels_as_one_allreduce)
 {
     support_case *c = support_new(NULL, WORKERS);
     support_no_learning(c);
@@ -133,23 +127,4 @@ START_TEST(a_table_travels_as_one_allreduce)
     expect_close(got->result.virtual_s / 3, BITS * phase_s);
     for (int w = 0; w < WORKERS; w++)
         ck_assert_double_eq(got->note[w], 3 * WORKERS);
-}
-END_TEST
-
-Suite *collectives_suite(void)
-{
-    Suite *s = suite_create("collectives");
-    TCase *t = tcase_create("closed forms");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, recursive_doubling_takes_its_closed_form);
-    tcase_add_test(t, rabenseifner_takes_its_closed_form);
-    tcase_add_test(t, ring_takes_its_closed_form);
-    tcase_add_loop_test(t, vectors_that_fit_the_cache_are_added_faster, 0, 2);
-    tcase_add_loop_test(t, a_fold_costs_one_reduction_and_one_copy_more, 0, 5);
-    tcase_add_loop_test(t, bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10);
-    tcase_add_test(t, by_default_one_worker_more_than_a_power_of_two_costs_little_more);
-    tcase_add_test(t, auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors);
-    tcase_add_test(t, a_table_travels_as_one_allreduce);
-    suite_add_tcase(s, t);
-    return s;
 }

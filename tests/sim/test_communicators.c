@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
 #include "tests/support/alike.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- splits ------------------------------------------------------------------------------------- */
@@ -62,8 +62,10 @@ static void split_work(dsgd_node *self)
 static const dsgd_algorithm splitting = {
     .about = {.name = "splitting"}, .work = split_work, .only_collectives = true};
 
+SUITE(communicators, "communicators", .seconds = 120);
+
 /** Many rounds, so that old splits are released. */
-START_TEST(a_split_has_the_members_of_each_colour_in_order)
+TEST(a_split_has_the_members_of_each_colour_in_order)
 {
     support_case *c = support_new(NULL, 13);
     support_algorithm(c, &splitting);
@@ -77,7 +79,6 @@ START_TEST(a_split_has_the_members_of_each_colour_in_order)
                 ck_assert_double_ge(got->note[i], size == 13 ? 50 : 10);
         }
 }
-END_TEST
 
 /* --- one collective per step -------------------------------------------------------------------- */
 
@@ -169,7 +170,7 @@ enum {
 };
 
 /** _i: setting, verb. Many groups at once take what one takes that is all workers of its run. */
-START_TEST(a_group_of_some_takes_what_a_run_of_as_many_takes)
+TEST_RANGE(a_group_of_some_takes_what_a_run_of_as_many_takes, 0, N_COLLECTIVES *N_VERBS)
 {
     for (int i = 0; i < N_SIZES; i++) {
         size = sizes[i];
@@ -190,7 +191,6 @@ START_TEST(a_group_of_some_takes_what_a_run_of_as_many_takes)
         ck_assert_double_eq_tol(got->result.bytes, groups_n * alone->result.bytes, 1);
     }
 }
-END_TEST
 
 /* --- closed forms ------------------------------------------------------------------------------- */
 
@@ -208,7 +208,7 @@ static void expect_form(double measured_s, double m, double sent, double added)
                                  bytes * (sent / bandwidth + added * reduction_s_per_byte));
 }
 
-START_TEST(parts_of_an_allreduce_take_their_closed_forms)
+TEST(parts_of_an_allreduce_take_their_closed_forms)
 {
     static const dsgd_collective in_shares[] = {DSGD_COLLECTIVE_AUTO, DSGD_COLLECTIVE_RABENSEIFNER,
                                                 DSGD_COLLECTIVE_BRUCK};
@@ -226,7 +226,6 @@ START_TEST(parts_of_an_allreduce_take_their_closed_forms)
     expect_form(step_of(reduces, DSGD_COLLECTIVE_RECURSIVE_DOUBLING), 3, 3, 3);
     expect_form(step_of(broadcasts, DSGD_COLLECTIVE_RECURSIVE_DOUBLING), 3, 3, 0);
 }
-END_TEST
 
 static const struct {
     collective_verb *verb;
@@ -246,7 +245,7 @@ static void of_a_fragment(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm
 }
 
 /** _i: verb. Counted over as many whole groups as 16 workers have. */
-START_TEST(traffic_is_what_is_sent)
+TEST_ROWS(traffic_is_what_is_sent, declared)
 {
     static const double piece_bytes[] = {1e6 / 7, 1e6 / 7, 1e6 / 7, 1e6 / 7,
                                          1e6 / 7, 1e6 / 7, 1e6 / 7};
@@ -272,7 +271,6 @@ START_TEST(traffic_is_what_is_sent)
         ck_assert_double_eq_tol(got->result.bytes, each.bytes * times, 1);
     }
 }
-END_TEST
 
 /* --- computed or as messages -------------------------------------------------------------------- */
 
@@ -310,7 +308,7 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 }
 
 /** _i: platform, verb. */
-START_TEST(what_is_computed_is_what_the_messages_would_have_taken)
+TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0, 3 * N_VERBS)
 {
     const int every = SUPPORT_SLOW ? 17 : 6; /* cases; others for another verb */
     for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
@@ -332,7 +330,6 @@ START_TEST(what_is_computed_is_what_the_messages_would_have_taken)
         support_expect_alike(c, computed, support_ok(c), 0, where);
     }
 }
-END_TEST
 
 /* --- values ------------------------------------------------------------------------------------- */
 
@@ -391,7 +388,7 @@ static const support_outcome *untouched(support_case *c)
 }
 
 /** One step: means by groups, by four ways to say it, the same handles at all members. */
-START_TEST(members_get_the_mean_of_theirs_and_one_value)
+TEST(members_get_the_mean_of_theirs_and_one_value)
 {
     static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
                                              reduces_and_broadcasts};
@@ -420,14 +417,13 @@ START_TEST(members_get_the_mean_of_theirs_and_one_value)
             }
         }
 }
-END_TEST
 
 static void reduces_only(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     dsgd_reduce_sum(self, x, 1, comm);
 }
 
-START_TEST(a_reduce_changes_the_root_alone)
+TEST(a_reduce_changes_the_root_alone)
 {
     support_case *c = support_new(NULL, 6);
     support_algorithm(c, &mixing);
@@ -445,7 +441,6 @@ START_TEST(a_reduce_changes_the_root_alone)
             ck_assert_double_eq_tol(after->x[w * n + i], want, 1e-13);
         }
 }
-END_TEST
 
 /* --- order --------------------------------------------------------------------------------------- */
 
@@ -501,7 +496,7 @@ static const struct {
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 
 /** _i: fault, and whether all messages are simulated. */
-START_TEST(a_violated_order_is_reported_as_a_hang)
+TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 {
     size = faults[_i / 2].size;
     way = ROWS;
@@ -512,7 +507,6 @@ START_TEST(a_violated_order_is_reported_as_a_hang)
     ck_assert_msg(strstr(got->result.why.text, faults[_i / 2].says) != NULL, "%s",
                   got->result.why.text);
 }
-END_TEST
 
 static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
@@ -557,7 +551,7 @@ static const struct {
     {changes_shares_otherwise, "that the members of the communicator have computed in different"},
 };
 
-START_TEST(misused_communicators_stop_the_program_with_a_sentence)
+TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
 {
     size = 2;
     way = ROWS;
@@ -567,25 +561,4 @@ START_TEST(misused_communicators_stop_the_program_with_a_sentence)
     tested = misuses[_i].verb;
     of_all = everyone = false;
     support_expect_abort(c, misuses[_i].says);
-}
-END_TEST
-
-Suite *communicators_suite(void)
-{
-    Suite *s = suite_create("communicators");
-    TCase *t = tcase_create("communicators");
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, a_split_has_the_members_of_each_colour_in_order);
-    tcase_add_loop_test(t, a_group_of_some_takes_what_a_run_of_as_many_takes, 0,
-                        N_COLLECTIVES * N_VERBS);
-    tcase_add_test(t, parts_of_an_allreduce_take_their_closed_forms);
-    tcase_add_loop_test(t, traffic_is_what_is_sent, 0, sizeof declared / sizeof declared[0]);
-    tcase_add_loop_test(t, what_is_computed_is_what_the_messages_would_have_taken, 0, 3 * N_VERBS);
-    tcase_add_test(t, members_get_the_mean_of_theirs_and_one_value);
-    tcase_add_test(t, a_reduce_changes_the_root_alone);
-    tcase_add_loop_test(t, a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS);
-    tcase_add_loop_test(t, misused_communicators_stop_the_program_with_a_sentence, 0,
-                        sizeof misuses / sizeof misuses[0]);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,20 +7,21 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
+
+SUITE(exchange, "exchange", .seconds = 60);
 
 /**
  * Two overheads, but one pass over memory: three vectors are read and one is written, where adding
  * one to another reads two.
  */
-START_TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
+TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
 {
     const double step_s = support_ok(costly("d_psgd", 8))->result.virtual_s / 10;
     const double pass_s = 4.0 / 3 * reduction_s_per_byte * bytes;
     expect_close(step_s - 1, wire_s + bytes / bandwidth + 2 * overhead_s + pass_s);
 }
-END_TEST
 
 /** All send half of what they have to worker 0: push-sum weights are no longer 1. */
 static void collecting_work(dsgd_node *self)
@@ -48,7 +49,7 @@ static void collecting_work(dsgd_node *self)
 static const dsgd_algorithm collecting = {.about = {.name = "collecting"}, .work = collecting_work};
 
 /** In the instant in which half of the second messages are there, too, and of all pieces. */
-START_TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
+TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
 {
     for (int half_steps = 1; half_steps <= 20; half_steps++) {
         support_case *c = support_new(NULL, 5);
@@ -60,9 +61,8 @@ START_TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
         ck_assert_double_eq_tol(support_ok(c)->weight, 5, 1e-12);
     }
 }
-END_TEST
 
-START_TEST(exchanges_are_as_many_as_pieces_tensors_or_buckets)
+TEST_RANGE(exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3)
 {
     static dsgd_tensors tensors[] = {{1000, 3}, {5000, 2}};
     static const dsgd_exchange_config ways[] = {
@@ -83,7 +83,6 @@ START_TEST(exchanges_are_as_many_as_pieces_tensors_or_buckets)
         ck_assert_double_eq_tol(got->result.link_s, 10 * 4 * 13000 / bandwidth, 1e-12);
     }
 }
-END_TEST
 
 static void exchanging_beside_work(dsgd_node *self)
 {
@@ -106,7 +105,7 @@ static const dsgd_algorithm exchanging_beside = {.about = {.name = "exchanging_b
  * Three pieces of 0.7 s, one after another. A worker that stops after 1 s, in the middle of the
  * second, still sends what it has begun, and nothing more.
  */
-START_TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
+TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
 {
     support_case *c = support_new(NULL, 2);
     support_no_learning(c);
@@ -122,10 +121,9 @@ START_TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
     ck_assert_uint_eq(got->result.messages, 4);
     ck_assert_double_eq_tol(got->result.bytes, 4 * 7e9, 1);
 }
-END_TEST
 
 /** Four pieces of 0.1 s by an overhead alone: side by side they take as long as one. */
-START_TEST(nonblocking_exchanges_run_concurrently)
+TEST(nonblocking_exchanges_run_concurrently)
 {
     support_case *c = costly("local_sgd", 2);
     support_option(c, "period", 1);
@@ -136,9 +134,8 @@ START_TEST(nonblocking_exchanges_run_concurrently)
     c->config.exchange.blocking = false;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 1.1, 0.02);
 }
-END_TEST
 
-START_TEST(overlap_hides_all_but_the_last_piece)
+TEST(overlap_hides_all_but_the_last_piece)
 {
     support_case *c = support_new(NULL, 4);
     support_no_learning(c);
@@ -153,7 +150,6 @@ START_TEST(overlap_hides_all_but_the_last_piece)
     c->config.exchange.overlap = false;
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + 4 * piece_s);
 }
-END_TEST
 
 /* --- fusion ----------------------------------------------------------------------------------- */
 
@@ -183,7 +179,7 @@ static support_case *fused(const char *algorithm, int workers, double fusion_byt
     return c;
 }
 
-START_TEST(without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same)
+TEST(without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same)
 {
     for (int p = 2; p <= 16; p *= 2) {
         const double step_s = support_ok(fused("allreduce", p, 1, 1e-6))->result.virtual_s / 10;
@@ -194,10 +190,9 @@ START_TEST(without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same)
                                 expected_s - negotiation_s(p, 4), 1e-9);
     }
 }
-END_TEST
 
 /** 2.5 MB take two pieces, 4 MB all. */
-START_TEST(tensors_are_fused_in_order_up_to_the_size)
+TEST(tensors_are_fused_in_order_up_to_the_size)
 {
     const struct {
         double fusion_bytes;
@@ -213,10 +208,9 @@ START_TEST(tensors_are_fused_in_order_up_to_the_size)
         ck_assert_uint_eq(got->result.messages, 10 * (uint64_t)(2 * 3 + 4 * 2 * cases[i].sums));
     }
 }
-END_TEST
 
 /** Cycles begin at multiples of 0.3 s as long as they end before the next. */
-START_TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
+TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 {
     const double exchange_s = negotiation_s(4, 4) + doubling_s(4, 4e6);
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
@@ -232,10 +226,9 @@ START_TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
     const double long_s = 5 * 0.1 + 2 * 0.1;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.2 + long_s + 1.2 + long_s, 0.01);
 }
-END_TEST
 
 /** Ready at 0.625, 0.75, 0.875 and 1 s: three go at 0.9 s, one at 1.2 s. */
-START_TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
+TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
 {
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
     c->config.exchange.overlap = true;
@@ -244,13 +237,12 @@ START_TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
     expect_close(got->result.virtual_s, 1.2 + negotiation_s(4, 1) + doubling_s(4, 1e6));
     ck_assert_uint_eq(got->result.messages, 2 * (2 * 3 + 4 * 2));
 }
-END_TEST
 
 static const char *const fusing[] = {"allreduce", "local_sgd",    "slowmo",          "diloco",
                                      "dasgd",     "drop_compute", "streaming_diloco"};
 static const int fusing_workers[] = {1, 2, 3, 7};
 
-START_TEST(fused_or_not_the_same_is_learned)
+TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
 {
     for (size_t i = 0; i < sizeof fusing_workers / sizeof fusing_workers[0]; i++) {
         support_case *c = support_new(fusing[_i], fusing_workers[i]);
@@ -267,10 +259,9 @@ START_TEST(fused_or_not_the_same_is_learned)
                              (size_t)fusing_workers[i] * apart->n_params * sizeof apart->x[0]);
     }
 }
-END_TEST
 
 /** What is refused is all that exchanges otherwise. */
-START_TEST(fusion_is_refused_where_it_cannot_be)
+TEST_RANGE(fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
     c->config.exchange.fusion_bytes = 1e6;
@@ -284,7 +275,6 @@ START_TEST(fusion_is_refused_where_it_cannot_be)
     c->config.exchange.blocking = false;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
 }
-END_TEST
 
 /* --- linear combinations behind a gradient ---------------------------------------------------- */
 
@@ -306,7 +296,7 @@ static void copying_work(dsgd_node *self)
 
 static const dsgd_algorithm copying = {.about = {.name = "copying"}, .work = copying_work};
 
-START_TEST(linear_combinations_keep_the_overlap)
+TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
 {
     support_case *c = support_new("allreduce", _i);
     c->workload.bytes = 400e6;
@@ -321,7 +311,6 @@ START_TEST(linear_combinations_keep_the_overlap)
     const size_t n = (size_t)_i * plain->n_params;
     ck_assert_double_le(support_distance(copied->x, plain->x, n), 1e-12);
 }
-END_TEST
 
 static bool waits; /* set before the simulation forks */
 
@@ -353,7 +342,7 @@ static void chain_work(dsgd_node *self)
 
 static const dsgd_algorithm chain = {.about = {.name = "chain"}, .work = chain_work};
 
-START_TEST(combinations_that_wait_compute_what_they_say)
+TEST(combinations_that_wait_compute_what_they_say)
 {
     support_case *c = support_new(NULL, 3);
     support_algorithm(c, &chain);
@@ -368,7 +357,6 @@ START_TEST(combinations_that_wait_compute_what_they_say)
         ck_assert_double_eq(deferred->x[i], one_by_one->x[i]);
     ck_assert_double_lt(deferred->result.virtual_s, one_by_one->result.virtual_s - 0.1);
 }
-END_TEST
 
 /** Worker 1 adds half of a difference to a vector that a copy has still to set. */
 static void set_then_add_work(dsgd_node *self)
@@ -397,7 +385,7 @@ static void answer_always(dsgd_node *self)
 static const dsgd_algorithm set_then_add = {
     .about = {.name = "set-then-add"}, .work = set_then_add_work, .assist = answer_always};
 
-START_TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
+TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
 {
     support_case *c = support_new(NULL, 2);
     support_spread(c);
@@ -409,29 +397,4 @@ START_TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
     const support_outcome *deferred = support_ok(c);
     for (size_t i = 0; i < 2 * deferred->n_params; i++)
         ck_assert_double_eq(deferred->x[i], one_by_one->x[i]);
-}
-END_TEST
-
-Suite *exchange_suite(void)
-{
-    Suite *s = suite_create("exchange");
-    TCase *t = tcase_create("exchange");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, neighbours_share_a_link_and_are_averaged_in_one_pass);
-    tcase_add_test(t, weights_at_workers_and_on_their_way_are_as_many_as_workers);
-    tcase_add_loop_test(t, exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3);
-    tcase_add_test(t, a_worker_that_stops_ends_the_piece_that_it_has_begun);
-    tcase_add_test(t, nonblocking_exchanges_run_concurrently);
-    tcase_add_test(t, overlap_hides_all_but_the_last_piece);
-    tcase_add_test(t, without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same);
-    tcase_add_test(t, tensors_are_fused_in_order_up_to_the_size);
-    tcase_add_test(t, an_exchange_begins_with_the_next_cycle_after_the_last_worker);
-    tcase_add_test(t, a_cycle_takes_what_is_ready_during_the_backward_pass);
-    tcase_add_loop_test(t, fused_or_not_the_same_is_learned, 0, sizeof fusing / sizeof fusing[0]);
-    tcase_add_loop_test(t, fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms());
-    tcase_add_loop_test(t, linear_combinations_keep_the_overlap, 1, 5);
-    tcase_add_test(t, combinations_that_wait_compute_what_they_say);
-    tcase_add_test(t, a_pairs_difference_is_added_to_what_a_copy_sets);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { MEMBERS = 4, PIECES = 7, FRAGMENTS = 3 };
@@ -215,8 +215,10 @@ static support_case *case_of(int verb)
     return c;
 }
 
+SUITE(fragments, "fragments", .seconds = 60);
+
 /** _i: verb, and whether the model has just begun to change. */
-START_TEST(every_verb_does_to_all_parts_what_it_does_to_the_whole)
+TEST_RANGE(every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);
     steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* the answerer's model may not change */
@@ -235,7 +237,6 @@ START_TEST(every_verb_does_to_all_parts_what_it_does_to_the_whole)
         }
     }
 }
-END_TEST
 
 /* --- pieces and times ---------------------------------------------------------------------------- */
 
@@ -256,7 +257,7 @@ static const dsgd_algorithm reducing_one_fragment = {.about = {.name = "reducing
                                                      .work = reduce_one_fragment_work};
 
 /** Pieces 1 and 5 of 7, of 1/7 MB each; the first of them beside the backward pass. */
-START_TEST(a_fragment_costs_its_pieces_alone)
+TEST(a_fragment_costs_its_pieces_alone)
 {
     support_case *c = costly(NULL, WORKERS);
     support_algorithm(c, &reducing_one_fragment);
@@ -276,7 +277,6 @@ START_TEST(a_fragment_costs_its_pieces_alone)
             expect_close(got->result.virtual_s / 10, 1); /* hidden: the seventh comes later */
     }
 }
-END_TEST
 
 static void gossip_twice_work(dsgd_node *self)
 {
@@ -302,7 +302,7 @@ static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
  * Four pieces that travel for 0.05 s, and one is ready every 0.125 s of the backward pass. Piece by
  * piece both exchanges of all but the last are hidden, else the second of all.
  */
-START_TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
+TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 {
     support_case *c = support_new(NULL, MEMBERS);
     support_algorithm(c, &gossiping_twice);
@@ -316,7 +316,6 @@ START_TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
     way = WHOLE;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * (1.05 + 0.2), 1e-3);
 }
-END_TEST
 
 /* --- what is refused ----------------------------------------------------------------------------- */
 
@@ -367,7 +366,7 @@ static const struct {
     {gossips_another, "both ends of an edge exchange the same pieces in one order"},
 };
 
-START_TEST(misused_views_stop_the_program_with_a_sentence)
+TEST_ROWS(misused_views_stop_the_program_with_a_sentence, misuses)
 {
     support_case *c = case_of(0);
     tested = misuses[_i].verb;
@@ -375,7 +374,6 @@ START_TEST(misused_views_stop_the_program_with_a_sentence)
     steps_before = false;
     support_expect_abort(c, misuses[_i].says);
 }
-END_TEST
 
 static long five_pieces(const void *params, int n_workers)
 {
@@ -386,7 +384,7 @@ static long five_pieces(const void *params, int n_workers)
 static const dsgd_algorithm demanding = {
     .about = {.name = "demanding"}, .work = parts_work, .least_pieces = five_pieces};
 
-START_TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
+TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
 {
     support_case *c = case_of(0);
     support_algorithm(c, &demanding);
@@ -400,20 +398,4 @@ START_TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
     c->config.exchange.pieces = 1;
     c->config.workers = 1;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
-}
-END_TEST
-
-Suite *fragments_suite(void)
-{
-    Suite *s = suite_create("fragments");
-    TCase *t = tcase_create("fragments");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERBS);
-    tcase_add_test(t, a_fragment_costs_its_pieces_alone);
-    tcase_add_test(t, two_exchanges_in_a_row_overlap_piece_by_piece);
-    tcase_add_loop_test(t, misused_views_stop_the_program_with_a_sentence, 0,
-                        sizeof misuses / sizeof misuses[0]);
-    tcase_add_test(t, fewer_pieces_than_an_algorithm_needs_are_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

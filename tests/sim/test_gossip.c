@@ -10,7 +10,7 @@
 
 #include "base/draw.h"
 #include "tests/sim/gossiping.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- decay ------------------------------------------------------------------------------------ */
@@ -73,7 +73,9 @@ static void expect_decay(const char *algorithm, const graph *g, bool doubly)
     ck_assert_double_ge(measured, sigma * 0.98);
 }
 
-START_TEST(consensus_decays_by_the_second_singular_value)
+SUITE(gossip, "theory", .seconds = 240);
+
+TEST_RANGE(consensus_decays_by_the_second_singular_value, 0, SUPPORT_SLOW ? 1 : 10)
 {
     static const graph decaying[] = {
         {"ring", .workers = 7},
@@ -90,14 +92,12 @@ START_TEST(consensus_decays_by_the_second_singular_value)
     expect_decay("d_psgd", &decaying[_i], true);
     expect_decay("sgp", &decaying[_i], false);
 }
-END_TEST
 
-START_TEST(a_users_graph_decays_by_its_metropolis_weights)
+TEST(a_users_graph_decays_by_its_metropolis_weights)
 {
     const graph own = {"edges", .workers = 6};
     expect_decay("d_psgd", &own, true);
 }
-END_TEST
 
 /** Distance of the models from their mean just before WAGMA synchronises for the first time. */
 static double before_synchronisation(bool rotate, int workers)
@@ -110,13 +110,12 @@ static double before_synchronisation(bool rotate, int workers)
     return got->points[got->result.n_points - 1].at.consensus;
 }
 
-START_TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
+TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
 {
     for (int workers = 8; workers <= (SUPPORT_SLOW ? 8 : 64); workers *= 2)
         ck_assert_double_lt(before_synchronisation(true, workers),
                             0.9 * before_synchronisation(false, workers));
 }
-END_TEST
 
 /* --- propagation ------------------------------------------------------------------------------ */
 
@@ -157,7 +156,7 @@ static long steps_to_reach_all(support_case *c)
     return steps;
 }
 
-START_TEST(changes_propagate_as_fast_as_theory_says)
+TEST_RANGE(changes_propagate_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14)
 {
     static const struct {
         const char *algorithm;
@@ -188,9 +187,8 @@ START_TEST(changes_propagate_as_fast_as_theory_says)
     ck_assert_int_ge(steps, spread[_i].from);
     ck_assert_int_le(steps, spread[_i].to);
 }
-END_TEST
 
-START_TEST(a_complete_graph_gives_everyone_the_same_bits)
+TEST(a_complete_graph_gives_everyone_the_same_bits)
 {
     const graph complete = {"complete", .workers = 7};
     support_case *c = gossiping("d_psgd", &complete);
@@ -199,7 +197,6 @@ START_TEST(a_complete_graph_gives_everyone_the_same_bits)
     for (size_t w = 1; w < 7; w++)
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, got->n_params * sizeof *got->x);
 }
-END_TEST
 
 /* --- how far a delay travels within a step ---------------------------------------------------- */
 
@@ -252,7 +249,8 @@ static double neighbours_only_s(int workers, long steps)
     return mean_s;
 }
 
-START_TEST(with_many_exchanges_per_step_neighbours_wait_like_everyone) /* _i: overlapped */
+TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
+           SUPPORT_SLOW ? 0 : 2) /* _i: overlapped */
 {
     static const long pieces[] = {1, 2, 4, 8, 16, 32};
     const double synchronous_s = step_s((travel){"allreduce", 1, true, true});
@@ -279,17 +277,15 @@ START_TEST(with_many_exchanges_per_step_neighbours_wait_like_everyone) /* _i: ov
     const double at_once_s = step_s((travel){"d_psgd", 16, overlap, false});
     ck_assert_double_eq_tol(at_once_s, neighbours_s, 0.02);
 }
-END_TEST
 
 /** More actors than the table of mailboxes has room for at first ask for their mailboxes at once. */
-START_TEST(any_number_of_workers_gossips)
+TEST(any_number_of_workers_gossips)
 {
     support_case *c = support_new("d_psgd", 1100);
     support_no_learning(c);
     c->config.until.steps = 2;
     ck_assert_double_eq_tol(support_ok(c)->result.steps, 2, 1e-9);
 }
-END_TEST
 
 /* --- lists made by hand ----------------------------------------------------------------------- */
 
@@ -320,7 +316,7 @@ static void by_hand_work(dsgd_node *self)
 
 static const dsgd_algorithm by_hand = {.about = {.name = "by_hand"}, .work = by_hand_work};
 
-START_TEST(a_list_made_by_hand_keeps_what_it_promises)
+TEST(a_list_made_by_hand_keeps_what_it_promises)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &by_hand);
@@ -337,24 +333,4 @@ START_TEST(a_list_made_by_hand_keeps_what_it_promises)
     given = 1;
     promises = 0;
     support_ok(c);
-}
-END_TEST
-
-Suite *gossip_suite(void)
-{
-    Suite *s = suite_create("gossip");
-    TCase *t = tcase_create("theory");
-    tcase_set_timeout(t, 240);
-    tcase_add_loop_test(t, consensus_decays_by_the_second_singular_value, 0, SUPPORT_SLOW ? 1 : 10);
-    tcase_add_test(t, a_users_graph_decays_by_its_metropolis_weights);
-    tcase_add_test(t, groups_that_rotate_keep_models_closer_than_fixed_ones);
-    tcase_add_loop_test(t, changes_propagate_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14);
-    tcase_add_test(t, a_complete_graph_gives_everyone_the_same_bits);
-    if (!SUPPORT_SLOW) {
-        tcase_add_loop_test(t, with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, 2);
-    }
-    tcase_add_test(t, any_number_of_workers_gossips);
-    tcase_add_test(t, a_list_made_by_hand_keeps_what_it_promises);
-    suite_add_tcase(s, t);
-    return s;
 }

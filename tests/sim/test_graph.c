@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/sim/gossiping.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const graph graphs[] = {
@@ -73,7 +73,9 @@ static bool spreads(const support_case *c, long rounds)
     return true;
 }
 
-START_TEST(mixing_matrices_are_stochastic_and_connect) /* _i: the graph */
+SUITE(graph, "graph", .seconds = 240);
+
+TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS) /* _i: the graph */
 {
     double w[MOST][MOST];
     support_case *c = gossiping("d_psgd", &graphs[_i]);
@@ -87,10 +89,9 @@ START_TEST(mixing_matrices_are_stochastic_and_connect) /* _i: the graph */
     }
     ck_assert(spreads(c, 8L * p));
 }
-END_TEST
 
 /** The senders of a rank are the ranks that have it among their receivers. */
-START_TEST(senders_and_receivers_agree)
+TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
 {
     const graph *const g = &graphs[_i];
     support_case *c = gossiping("d_psgd", g);
@@ -116,9 +117,8 @@ START_TEST(senders_and_receivers_agree)
         }
     }
 }
-END_TEST
 
-START_TEST(bipartite_and_matching_rounds_are_pairs)
+TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
 {
     static const graph pairs[] = {{"exponential", "schedule", 3, .workers = 12},
                                   {"matching", .workers = 12}};
@@ -133,7 +133,6 @@ START_TEST(bipartite_and_matching_rounds_are_pairs)
         }
     }
 }
-END_TEST
 
 typedef struct refusal {
     graph graph;
@@ -150,26 +149,11 @@ static const refusal refusals[] = {
     {{"edges", .workers = 8}, "none leads from 0 to 6"},
 };
 
-START_TEST(graphs_that_do_not_fit_are_refused)
+TEST_ROWS(graphs_that_do_not_fit_are_refused, refusals)
 {
     support_case *c = gossiping("d_psgd", &refusals[_i].graph);
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
     ck_assert_msg(strstr(error.text, refusals[_i].says) != NULL, "`%s` says not `%s`", error.text,
                   refusals[_i].says);
-}
-END_TEST
-
-Suite *graph_suite(void)
-{
-    Suite *s = suite_create("graph");
-    TCase *t = tcase_create("graph");
-    tcase_set_timeout(t, 240);
-    tcase_add_loop_test(t, mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS);
-    tcase_add_loop_test(t, senders_and_receivers_agree, 0, N_GRAPHS);
-    tcase_add_loop_test(t, bipartite_and_matching_rounds_are_pairs, 0, 2);
-    tcase_add_loop_test(t, graphs_that_do_not_fit_are_refused, 0,
-                        sizeof refusals / sizeof refusals[0]);
-    suite_add_tcase(s, t);
-    return s;
 }

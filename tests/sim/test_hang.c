@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { WORKERS = 8, STEPS = 20 };
@@ -330,7 +330,9 @@ static support_case *bounded(const char *algorithm, int workers, int bound)
     return c;
 }
 
-START_TEST(who_waits_for_ever_makes_the_run_fail) /* _i: fault, bound */
+SUITE(hang, "hang", .seconds = 120);
+
+TEST_RANGE(who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault, bound */
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
     support_algorithm(c, faults[_i / N_BOUNDS].algorithm);
@@ -345,7 +347,6 @@ START_TEST(who_waits_for_ever_makes_the_run_fail) /* _i: fault, bound */
     ck_assert_msg(strstr(got->result.why.text, says) != NULL, "no `%s` in: %s", says,
                   got->result.why.text);
 }
-END_TEST
 
 /** Worker 2 leaves in step 3. */
 static void leaving_work(dsgd_node *self)
@@ -361,7 +362,7 @@ static void leaving_work(dsgd_node *self)
 
 static const dsgd_algorithm leaving = {.about = {.name = "leaving"}, .work = leaving_work};
 
-START_TEST(a_work_that_returns_by_itself_makes_the_run_fail)
+TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
 {
     support_case *c = bounded(NULL, 4, _i);
     support_algorithm(c, &leaving);
@@ -371,10 +372,9 @@ START_TEST(a_work_that_returns_by_itself_makes_the_run_fail)
                                  "work() of worker 2 had returned in step 3 before "
                                  "dsgd_next_step() was false"));
 }
-END_TEST
 
 /** Those that ask the worker that stopped hang, however fast the others reach the bound. */
-START_TEST(who_waits_for_a_worker_that_stopped_hangs)
+TEST(who_waits_for_a_worker_that_stopped_hangs)
 {
     support_case *c = support_new("ad_psgd", 4);
     dsgd_stop stop = {.worker = 0, .after_s = 3};
@@ -385,10 +385,9 @@ START_TEST(who_waits_for_a_worker_that_stopped_hangs)
         strstr(got->result.why.text, "waits in dsgd_pair_average for worker 0 since"));
     ck_assert_ptr_nonnull(strstr(got->result.why.text, "; worker 0 had stopped"));
 }
-END_TEST
 
 /** A stop that comes after the run's end is none. */
-START_TEST(a_stop_after_the_end_stops_nobody)
+TEST(a_stop_after_the_end_stops_nobody)
 {
     support_case *c = support_new("allreduce", 4);
     dsgd_stop stop = {.worker = 0, .after_s = 2.1};
@@ -397,10 +396,10 @@ START_TEST(a_stop_after_the_end_stops_nobody)
     c->config.until = (dsgd_until){.seconds = 2.05};
     support_ok(c);
 }
-END_TEST
 
 /** An exchange that it began at the instant of its stop is carried out, in each network. */
-START_TEST(a_worker_that_stops_does_its_part_in_what_it_has_begun) /* _i: network, every_message */
+TEST_RANGE(a_worker_that_stops_does_its_part_in_what_it_has_begun, 0,
+           4) /* _i: network, every_message */
 {
     support_case *c = support_new("dasgd", 4);
     dsgd_stop stop = {.worker = 0, .after_s = 1.5}; /* begins an average at 2 s, as its step ends */
@@ -413,7 +412,6 @@ START_TEST(a_worker_that_stops_does_its_part_in_what_it_has_begun) /* _i: networ
     c->config.exchange.every_message = _i / 2 == 1;
     support_ok(c);
 }
-END_TEST
 
 /* --- late is not hung ------------------------------------------------------------------------- */
 
@@ -423,17 +421,16 @@ static const char *const late[][3] = {
 enum { N_LATE = sizeof late / sizeof late[0] };
 
 /** A message may take many times as long as the run. */
-START_TEST(nobody_hangs_while_a_message_is_on_its_way)
+TEST(nobody_hangs_while_a_message_is_on_its_way)
 {
     support_case *c = support_new("allreduce", 4);
     c->workload.bytes = 4e12;
     c->config.until = (dsgd_until){.seconds = 1.05};
     support_ok(c);
 }
-END_TEST
 
 /** Nor many of them, one after the other, through the NIC of a server: 1.6e9 s here. */
-START_TEST(nobody_hangs_on_a_slow_network)
+TEST(nobody_hangs_on_a_slow_network)
 {
     support_case *c = support_new("easgd", 49);
     support_no_learning(c);
@@ -444,9 +441,8 @@ START_TEST(nobody_hangs_on_a_slow_network)
         support_ok(c);
     }
 }
-END_TEST
 
-START_TEST(nobody_hangs_for_being_late) /* _i: algorithm */
+TEST_RANGE(nobody_hangs_for_being_late, 0, support_n_algorithms()) /* _i: algorithm */
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
         support_case *c = bounded(dsgd_algorithms[_i]->name, WORKERS, i % N_BOUNDS);
@@ -460,7 +456,6 @@ START_TEST(nobody_hangs_for_being_late) /* _i: algorithm */
         support_ok(c);
     }
 }
-END_TEST
 
 /**
  * Worker r makes r + 1 times as many steps per round as worker 0, so that fast workers are far
@@ -481,7 +476,7 @@ static void rounds_work(dsgd_node *self)
 
 static const dsgd_algorithm rounds = {.about = {.name = "rounds"}, .work = rounds_work};
 
-START_TEST(rounds_may_have_other_steps_at_each_worker)
+TEST(rounds_may_have_other_steps_at_each_worker)
 {
     for (double seconds = 2.5; seconds < 80; seconds += 5) {
         support_case *c = support_new(NULL, WORKERS);
@@ -490,10 +485,9 @@ START_TEST(rounds_may_have_other_steps_at_each_worker)
         support_ok(c);
     }
 }
-END_TEST
 
 /** What a run counts does not depend on whether it is continued at its end. */
-START_TEST(nothing_counts_after_the_end)
+TEST(nothing_counts_after_the_end)
 {
     for (int i = 0; i < support_n_algorithms(); i++) {
         support_case *c = support_new(dsgd_algorithms[i]->name, WORKERS);
@@ -507,7 +501,6 @@ START_TEST(nothing_counts_after_the_end)
         ck_assert_double_le(got->result.bytes / 10e9 / WORKERS / 2, 11.05);
     }
 }
-END_TEST
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -570,31 +563,10 @@ static const struct {
 
 enum { N_MISUSES = sizeof misuses / sizeof misuses[0] };
 
-START_TEST(misused_requests_and_collectives_are_bugs)
+TEST_RANGE(misused_requests_and_collectives_are_bugs, 0, N_MISUSES)
 {
     support_case *c = support_new(NULL, WORKERS);
     support_algorithm(c, &breaking);
     broken = misuses[_i].fault;
     support_expect_abort(c, misuses[_i].says);
-}
-END_TEST
-
-Suite *hang_suite(void)
-{
-    Suite *s = suite_create("hang");
-    TCase *t = tcase_create("hang");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS * N_BOUNDS);
-    tcase_add_loop_test(t, a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS);
-    tcase_add_test(t, who_waits_for_a_worker_that_stopped_hangs);
-    tcase_add_test(t, a_stop_after_the_end_stops_nobody);
-    tcase_add_loop_test(t, a_worker_that_stops_does_its_part_in_what_it_has_begun, 0, 4);
-    tcase_add_test(t, nobody_hangs_while_a_message_is_on_its_way);
-    tcase_add_test(t, nobody_hangs_on_a_slow_network);
-    tcase_add_loop_test(t, nobody_hangs_for_being_late, 0, support_n_algorithms());
-    tcase_add_test(t, rounds_may_have_other_steps_at_each_worker);
-    tcase_add_test(t, nothing_counts_after_the_end);
-    tcase_add_loop_test(t, misused_requests_and_collectives_are_bugs, 0, N_MISUSES);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const double number_s = 8 / 10e9; /* on the wire */
@@ -61,7 +61,9 @@ static const dsgd_algorithm adding = {.about = {.name = "adding"},
                                       .serve = adding_serve,
                                       .n_servers = one_server};
 
-START_TEST(a_letter_and_its_answer_take_their_closed_form)
+SUITE(letters, "letters", .seconds = 60);
+
+TEST(a_letter_and_its_answer_take_their_closed_form)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &adding);
@@ -70,7 +72,6 @@ START_TEST(a_letter_and_its_answer_take_their_closed_form)
     ck_assert_uint_eq(got->result.messages, 20);
     ck_assert_double_eq(got->result.bytes, 20 * (1e6 + 8));
 }
-END_TEST
 
 static void noticing_serve(dsgd_node *self)
 {
@@ -99,7 +100,7 @@ static const dsgd_algorithm noticing = {.about = {.name = "noticing"},
                                         .n_servers = one_server};
 
 /** Where a vector takes hours, too. */
-START_TEST(a_letter_without_a_vector_reduces_nothing)
+TEST(a_letter_without_a_vector_reduces_nothing)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &noticing);
@@ -107,10 +108,9 @@ START_TEST(a_letter_without_a_vector_reduces_nothing)
     const double one_way_s = latency_s + number_s + overhead_s;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * one_way_s);
 }
-END_TEST
 
 /** A receiver treats one piece after another; the answer leaves when all are there. */
-START_TEST(a_letter_is_seen_whole)
+TEST(a_letter_is_seen_whole)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &adding);
@@ -120,7 +120,6 @@ START_TEST(a_letter_is_seen_whole)
         latency_s + overhead_s + (wire_s - latency_s) / 4 + (treated_s - overhead_s) / 4;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * (4 * piece_s + number_s));
 }
-END_TEST
 
 static int two_servers(const void *params, int n_workers)
 {
@@ -152,7 +151,7 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .whole_servers = true};
 
 /** A far away server, 100 s each way, keeps nobody waiting; and nothing is cut into parts. */
-START_TEST(letters_between_servers_hold_up_no_worker)
+TEST(letters_between_servers_hold_up_no_worker)
 {
     static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
     support_case *c = costly(NULL, 1);
@@ -164,10 +163,9 @@ START_TEST(letters_between_servers_hold_up_no_worker)
     ck_assert_uint_eq(got->result.n_pieces, 1);
     ck_assert_uint_eq(got->result.messages, 31);
 }
-END_TEST
 
 /** With whole vectors it is the parameter server that answers piece by piece. */
-START_TEST(a_server_of_letters_does_what_dsgd_serve_does) /* _i: workers */
+TEST_RANGE(a_server_of_letters_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
 {
     support_case *c = support_new(NULL, _i);
     support_case *served = support_new("a_psgd", _i);
@@ -181,7 +179,6 @@ START_TEST(a_server_of_letters_does_what_dsgd_serve_does) /* _i: workers */
     ck_assert_double_eq(got->result.gradient_staleness_mean, want->result.gradient_staleness_mean);
     ck_assert_double_eq(got->result.gradient_staleness_max, want->result.gradient_staleness_max);
 }
-END_TEST
 
 /** Workers send gradients; the server's optimizer takes a step with each. */
 static void optimizing_serve(dsgd_node *self)
@@ -212,7 +209,7 @@ static const dsgd_algorithm optimizing = {.about = {.name = "optimizing"},
                                           .n_servers = one_server};
 
 /** Momentum, Adam's count of steps and a learning rate that falls are the server's. */
-START_TEST(a_server_has_an_optimizer_of_its_own) /* _i: which, pieces */
+TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
 {
     support_case *c = support_new(NULL, 1);
     c->config.exchange.pieces = 1 + _i / 2;
@@ -228,7 +225,6 @@ START_TEST(a_server_has_an_optimizer_of_its_own) /* _i: which, pieces */
     ck_assert(support_distance(got->x, want->x, got->n_params) < support_rounding());
     ck_assert_double_eq_tol(got->note[0], 0.005, 1e-15);
 }
-END_TEST
 
 /** Worker 0 sends every other piece, worker 1 notes what has changed in its model. */
 static void fragment_work(dsgd_node *self)
@@ -252,7 +248,7 @@ static void fragment_work(dsgd_node *self)
 
 static const dsgd_algorithm fragment = {.about = {.name = "fragment"}, .work = fragment_work};
 
-START_TEST(a_letter_may_have_a_fragment)
+TEST(a_letter_may_have_a_fragment)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &fragment);
@@ -269,7 +265,6 @@ START_TEST(a_letter_may_have_a_fragment)
     ck_assert_uint_eq(same + zeros, n);
     ck_assert(same > n / 3 && zeros > n / 3);
 }
-END_TEST
 
 /* --- some of the neighbours ------------------------------------------------------------------- */
 
@@ -324,7 +319,7 @@ static support_case *with_one_late(void)
 }
 
 /** Late letters belong to their own steps: they neither shift later ones nor hold them up. */
-START_TEST(the_first_two_of_three_neighbours_are_enough)
+TEST(the_first_two_of_three_neighbours_are_enough)
 {
     wanted = 2;
     patience_s = INFINITY;
@@ -335,9 +330,8 @@ START_TEST(the_first_two_of_three_neighbours_are_enough)
     ck_assert_double_gt(got->note[3], 10);
     ck_assert_double_gt(got->result.lag_max, 3);
 }
-END_TEST
 
-START_TEST(a_deadline_ends_the_wait_for_the_third)
+TEST(a_deadline_ends_the_wait_for_the_third)
 {
     wanted = 3;
     patience_s = 0.2;
@@ -351,7 +345,6 @@ START_TEST(a_deadline_ends_the_wait_for_the_third)
     ck_assert_double_eq_tol(got->note[2], 3 * 1.3, 3 * 4e-4);
     ck_assert_double_eq(got->note[3], 0);
 }
-END_TEST
 
 /* --- waiting for any -------------------------------------------------------------------------- */
 
@@ -386,7 +379,7 @@ static void any_work(dsgd_node *self)
 
 static const dsgd_algorithm any = {.about = {.name = "any"}, .work = any_work};
 
-START_TEST(a_worker_wakes_when_the_first_of_several_things_happens)
+TEST(a_worker_wakes_when_the_first_of_several_things_happens)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &any);
@@ -401,7 +394,6 @@ START_TEST(a_worker_wakes_when_the_first_of_several_things_happens)
     ck_assert_double_eq(note[7], DSGD_ON_REQUEST);
     ck_assert_double_eq_tol(note[8], 1.5, 1e-3);
 }
-END_TEST
 
 /* --- what comes too late ---------------------------------------------------------------------- */
 
@@ -434,7 +426,7 @@ static const dsgd_algorithm dropping = {.about = {.name = "dropping"},
                                         .serve = dropping_serve,
                                         .n_servers = one_server};
 
-START_TEST(the_samples_of_what_is_dropped_do_not_count) /* _i: whether they wait */
+TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
 {
     support_case *c = support_new(NULL, 1);
     support_algorithm(c, &dropping);
@@ -445,7 +437,6 @@ START_TEST(the_samples_of_what_is_dropped_do_not_count) /* _i: whether they wait
     ck_assert_double_eq(got->result.samples, 5 * 128);
     ck_assert_uint_eq(got->result.dropped, 5);
 }
-END_TEST
 
 /* --- their order ------------------------------------------------------------------------------- */
 
@@ -510,7 +501,7 @@ static void in_order_serve(dsgd_node *self)
 }
 
 /** Of one pair, as MPI's messages do not overtake each other. Those of several pieces take longer. */
-START_TEST(letters_of_one_pair_come_in_the_order_of_sending) /* _i: way, pieces, channels */
+TEST_RANGE(letters_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, pieces, channels */
 {
     static const dsgd_algorithm ordered[] = {
         {.about = {.name = "ordered"}, .work = in_order_work},
@@ -530,7 +521,6 @@ START_TEST(letters_of_one_pair_come_in_the_order_of_sending) /* _i: way, pieces,
     ck_assert_double_eq(got->note[1], 0);
     ck_assert_double_eq(got->note[2], 0);
 }
-END_TEST
 
 /* --- what is wrong ---------------------------------------------------------------------------- */
 
@@ -542,33 +532,10 @@ static void astray_work(dsgd_node *self)
 
 static const dsgd_algorithm astray = {.about = {.name = "astray"}, .work = astray_work};
 
-START_TEST(a_letter_to_nobody_is_refused)
+TEST(a_letter_to_nobody_is_refused)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &astray);
     support_expect_abort(c, "rank 0 sends a letter to 3 in step 0, but others are 0 to 1 (workers, "
                             "then 0 servers)");
-}
-END_TEST
-
-Suite *letters_suite(void)
-{
-    Suite *s = suite_create("letters");
-    TCase *t = tcase_create("letters");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, a_letter_and_its_answer_take_their_closed_form);
-    tcase_add_test(t, a_letter_without_a_vector_reduces_nothing);
-    tcase_add_test(t, a_letter_is_seen_whole);
-    tcase_add_test(t, letters_between_servers_hold_up_no_worker);
-    tcase_add_loop_test(t, a_server_of_letters_does_what_dsgd_serve_does, 1, 6);
-    tcase_add_loop_test(t, a_server_has_an_optimizer_of_its_own, 0, 4);
-    tcase_add_test(t, a_letter_may_have_a_fragment);
-    tcase_add_test(t, the_first_two_of_three_neighbours_are_enough);
-    tcase_add_test(t, a_deadline_ends_the_wait_for_the_third);
-    tcase_add_test(t, a_worker_wakes_when_the_first_of_several_things_happens);
-    tcase_add_loop_test(t, the_samples_of_what_is_dropped_do_not_count, 0, 2);
-    tcase_add_loop_test(t, letters_of_one_pair_come_in_the_order_of_sending, 0, 12);
-    tcase_add_test(t, a_letter_to_nobody_is_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { WORKERS = 32, CALLS = 64, SIZES = 5 };
@@ -89,16 +89,17 @@ static double mean_ms(const support_outcome *outcome)
     return 1e3 * sum / WORKERS;
 }
 
-START_TEST(synchronous_latency_is_within_a_tenth_of_the_published)
+SUITE(microbenchmark, "published rows", .seconds = 60);
+
+TEST_RANGE(synchronous_latency_is_within_a_tenth_of_the_published, 0, SIZES)
 {
     const double got_ms = mean_ms(benchmark(&synchronous, published[_i].bytes, 1e-3));
     printf("micro-benchmark, %6.0f B: synchronous %.3f ms (published %.2f)\n", published[_i].bytes,
            got_ms, published[_i].synchronous_ms);
     ck_assert_double_le(fabs(got_ms / published[_i].synchronous_ms - 1), 0.10);
 }
-END_TEST
 
-START_TEST(majority_waits_for_its_initiator)
+TEST_RANGE(majority_waits_for_its_initiator, 0, SIZES)
 {
     const support_outcome *got = benchmark(&majority, published[_i].bytes, 1e-3);
     const double active = got->result.partial_active_mean;
@@ -113,9 +114,8 @@ START_TEST(majority_waits_for_its_initiator)
     ck_assert_double_le(fabs(mean_ms(got) / expected_ms - 1), 0.02);
     ck_assert_double_eq_tol(active, 16.5, 0.02 * 16.5);
 }
-END_TEST
 
-START_TEST(solo_waits_for_nobody)
+TEST_RANGE(solo_waits_for_nobody, 0, SIZES)
 {
     const support_outcome *got = benchmark(&solo, published[_i].bytes, 1e-3);
     const double first_ms = 1e3 * got->note[0];
@@ -130,17 +130,4 @@ START_TEST(solo_waits_for_nobody)
            published[_i].solo_ms);
     ck_assert_double_le(fabs(mean_ms(got) / expected_ms - 1), 0.02);
     ck_assert_double_eq_tol(got->result.partial_active_mean, 1, 0.02);
-}
-END_TEST
-
-Suite *microbenchmark_suite(void)
-{
-    Suite *s = suite_create("microbenchmark");
-    TCase *t = tcase_create("published rows");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, synchronous_latency_is_within_a_tenth_of_the_published, 0, SIZES);
-    tcase_add_loop_test(t, majority_waits_for_its_initiator, 0, SIZES);
-    tcase_add_loop_test(t, solo_waits_for_nobody, 0, SIZES);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -11,7 +11,7 @@
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
 #include "sim/network/machine.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- every algorithm -------------------------------------------------------------------------- */
@@ -47,7 +47,10 @@ static double difference(support_case *c)
 
 enum { N_WAYS = 4 };
 
-START_TEST(every_algorithm_takes_the_time_of_flows_on_a_switch) /* _i: algorithm, way */
+SUITE(nics, "nics", .seconds = 120);
+
+TEST_RANGE(every_algorithm_takes_the_time_of_flows_on_a_switch, 0,
+           N_WAYS *support_n_algorithms()) /* _i: algorithm, way */
 {
     const bool blocking = _i % 2 == 0;
     const bool busy = _i % N_WAYS / 2 == 1; /* messages take as long as computation */
@@ -60,9 +63,9 @@ START_TEST(every_algorithm_takes_the_time_of_flows_on_a_switch) /* _i: algorithm
     const bool by_arrival = strcmp(c->config.algorithm->about.name, "dsgd_aau") == 0;
     ck_assert_double_le(fabs(off), !busy ? 0.002 : by_arrival ? 0.1 : 0.015);
 }
-END_TEST
 
-START_TEST(several_servers_take_the_time_of_flows) /* _i: algorithm, busy or not */
+TEST_RANGE(several_servers_take_the_time_of_flows, 0,
+           2 * support_n_algorithms()) /* _i: algorithm, busy or not */
 {
     support_case *c = uneven(_i / 2, _i % 2 == 0 ? 1 : 0.05);
     if (dsgd_option_find(c->config.algorithm->about.options, "servers") == NULL)
@@ -70,10 +73,9 @@ START_TEST(several_servers_take_the_time_of_flows) /* _i: algorithm, busy or not
     support_option(c, "servers", 3);
     ck_assert_double_le(fabs(difference(c)), 0.002);
 }
-END_TEST
 
 /** As Piz Daint's groups, but of four hosts; a way out takes what they send, a flow each. */
-START_TEST(every_algorithm_takes_nearly_the_time_of_flows_between_groups)
+TEST_RANGE(every_algorithm_takes_nearly_the_time_of_flows_between_groups, 0, support_n_algorithms())
 {
     support_case *c = uneven(_i, 1);
     c->platform.topology = DSGD_TOPOLOGY_GROUPS;
@@ -86,7 +88,6 @@ START_TEST(every_algorithm_takes_nearly_the_time_of_flows_between_groups)
     printf("nics between groups, %s: %+.4f %%\n", c->config.algorithm->about.name, 100 * off);
     ck_assert_double_le(fabs(off), 0.01);
 }
-END_TEST
 
 /* --- links ------------------------------------------------------------------------------------ */
 
@@ -139,7 +140,8 @@ static dsgd_platform shape(int topology)
     return p;
 }
 
-START_TEST(a_message_alone_takes_the_time_of_a_flow) /* _i: topology, receiver */
+TEST_RANGE(a_message_alone_takes_the_time_of_a_flow, 0,
+           3 * DSGD_TOPOLOGY_XML) /* _i: topology, receiver */
 {
     static const int receivers[] = {1, 5, 31};
     dsgd_platform p = shape(_i / 3);
@@ -156,9 +158,8 @@ START_TEST(a_message_alone_takes_the_time_of_a_flow) /* _i: topology, receiver *
     expect_as_flows(&p, to, 0);
     expect_as_flows(&p, to, 1e6);
 }
-END_TEST
 
-START_TEST(many_to_one_share_its_link_as_flows_do)
+TEST(many_to_one_share_its_link_as_flows_do)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_SWITCH);
     int to[HOSTS];
@@ -172,10 +173,9 @@ START_TEST(many_to_one_share_its_link_as_flows_do)
     p.island_latency_s = 5e-7;
     expect_as_flows(&p, to, 1e6);
 }
-END_TEST
 
 /** What one host receives from others that send one after another, and share it. */
-START_TEST(islands_and_shared_nics_are_those_of_flows)
+TEST(islands_and_shared_nics_are_those_of_flows)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_SWITCH);
     p.island_hosts = 8;
@@ -190,9 +190,8 @@ START_TEST(islands_and_shared_nics_are_those_of_flows)
         to[i] = i ^ 1;
     expect_as_flows(&p, to, 1e6);
 }
-END_TEST
 
-START_TEST(xml_is_refused)
+TEST(xml_is_refused)
 {
     support_case *c = support_new("allreduce", 4);
     c->config.network = DSGD_NETWORK_NICS;
@@ -202,7 +201,6 @@ START_TEST(xml_is_refused)
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_msg(strstr(got->error.text, "cluster.xml is XML") != NULL, "%s", got->error.text);
 }
-END_TEST
 
 /* --- actors ----------------------------------------------------------------------------------- */
 
@@ -224,7 +222,7 @@ static void waiting_work(dsgd_node *self)
 static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = waiting_work};
 
 /** Who gives up a semaphore at the instant at which others wake takes none of them with it. */
-START_TEST(actors_whose_time_comes_at_one_instant_all_go_on)
+TEST(actors_whose_time_comes_at_one_instant_all_go_on)
 {
     support_case *c = support_new(NULL, 6);
     support_algorithm(c, &waiting);
@@ -237,11 +235,10 @@ START_TEST(actors_whose_time_comes_at_one_instant_all_go_on)
     for (int i = 0; i < 6; i++)
         ck_assert_double_eq_tol(got->note[i], 0.6, 1e-12);
 }
-END_TEST
 
 /* --- events and stacks ------------------------------------------------------------------------ */
 
-START_TEST(a_heap_gives_the_least_first_and_equals_by_number)
+TEST(a_heap_gives_the_least_first_and_equals_by_number)
 {
     enum { N = 5000 };
     dsgd_heap heap = {0};
@@ -259,10 +256,9 @@ START_TEST(a_heap_gives_the_least_first_and_equals_by_number)
     ck_assert_uint_eq(heap.n, 0);
     free(heap.entry);
 }
-END_TEST
 
 /** As many times as are remembered, and ten times as many, which forget each other. */
-START_TEST(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added)
+TEST_RANGE(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added, 0, 2)
 {
     enum { N = 20000 };
     dsgd_agenda agenda = {0};
@@ -288,7 +284,6 @@ START_TEST(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added)
     ck_assert(dsgd_agenda_is_empty(&agenda));
     dsgd_agenda_close(&agenda);
 }
-END_TEST
 
 static int n_happened;
 static double happened_s;
@@ -300,7 +295,7 @@ static void happen(dsgd_event *event)
     happened_s = dsgd_events_now_s();
 }
 
-START_TEST(an_event_happens_when_it_was_planned_last)
+TEST(an_event_happens_when_it_was_planned_last)
 {
     dsgd_event moved = {.happen = happen};
     dsgd_event cancelled = {.happen = happen};
@@ -314,7 +309,6 @@ START_TEST(an_event_happens_when_it_was_planned_last)
     ck_assert(!dsgd_events_next());
     dsgd_events_close();
 }
-END_TEST
 
 enum { N_COROUTINES = 100000 };
 
@@ -332,7 +326,7 @@ static void call_back(void *argument)
 }
 
 /** 100,000 stacks of 128 KiB are 12 GiB. */
-START_TEST(a_stack_is_used_again)
+TEST(a_stack_is_used_again)
 {
     char one = 1;
     char *first = NULL;
@@ -346,10 +340,9 @@ START_TEST(a_stack_is_used_again)
     ck_assert_int_eq(n_called, 2 * N_COROUTINES);
     dsgd_coroutines_close();
 }
-END_TEST
 
 /** More actors than a process may have mappings. */
-START_TEST(tens_of_thousands_of_workers_make_steps)
+TEST(tens_of_thousands_of_workers_make_steps)
 {
     support_case *c = support_new("d_psgd", SUPPORT_SLOW ? 1000 : 24000);
     c->config.network = DSGD_NETWORK_NICS;
@@ -358,29 +351,4 @@ START_TEST(tens_of_thousands_of_workers_make_steps)
     const support_outcome *const got = support_ok(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
     ck_assert_double_eq(got->result.steps, 2);
-}
-END_TEST
-
-Suite *nics_suite(void)
-{
-    Suite *s = suite_create("nics");
-    TCase *t = tcase_create("nics");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, every_algorithm_takes_the_time_of_flows_on_a_switch, 0,
-                        N_WAYS * support_n_algorithms());
-    tcase_add_loop_test(t, several_servers_take_the_time_of_flows, 0, 2 * support_n_algorithms());
-    tcase_add_loop_test(t, every_algorithm_takes_nearly_the_time_of_flows_between_groups, 0,
-                        support_n_algorithms());
-    tcase_add_loop_test(t, a_message_alone_takes_the_time_of_a_flow, 0, 3 * DSGD_TOPOLOGY_XML);
-    tcase_add_test(t, many_to_one_share_its_link_as_flows_do);
-    tcase_add_test(t, islands_and_shared_nics_are_those_of_flows);
-    tcase_add_test(t, xml_is_refused);
-    tcase_add_test(t, actors_whose_time_comes_at_one_instant_all_go_on);
-    tcase_add_test(t, a_heap_gives_the_least_first_and_equals_by_number);
-    tcase_add_loop_test(t, an_agenda_gives_the_next_time_first_and_equals_as_they_were_added, 0, 2);
-    tcase_add_test(t, an_event_happens_when_it_was_planned_last);
-    tcase_add_test(t, a_stack_is_used_again);
-    tcase_add_test(t, tens_of_thousands_of_workers_make_steps);
-    suite_add_tcase(s, t);
-    return s;
 }

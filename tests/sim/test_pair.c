@@ -7,7 +7,7 @@
 
 #include "tests/sim/costs.h"
 #include "tests/sim/gossiping.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { GOSSIP_PROCESS = 1, SHARED_COPY };
@@ -38,7 +38,9 @@ static void ask_assist(dsgd_node *self)
 static const dsgd_algorithm asking = {
     .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
 
-START_TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
+SUITE(pair, "pair", .seconds = 240);
+
+TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
 {
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &asking);
@@ -47,7 +49,6 @@ START_TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
     c->config.params = c; /* fetches */
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
 }
-END_TEST
 
 /** Pair averaging that stops early enough for the last exchange to end. */
 static void pairs_work(dsgd_node *self)
@@ -73,7 +74,7 @@ static void pairs_assist(dsgd_node *self)
 static const dsgd_algorithm pairs = {
     .about = {.name = "pairs"}, .work = pairs_work, .assist = pairs_assist};
 
-START_TEST(pair_averaging_keeps_the_mean_under_message_delay)
+TEST(pair_averaging_keeps_the_mean_under_message_delay)
 {
     support_case *c = support_new(NULL, 16);
     support_algorithm(c, &pairs);
@@ -82,9 +83,8 @@ START_TEST(pair_averaging_keeps_the_mean_under_message_delay)
     support_imbalance_number(c, "ramp", "seconds", 0.013);
     support_expect_kept_mean(c);
 }
-END_TEST
 
-START_TEST(averaging_in_pairs_converges_to_one_model)
+TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
 {
     static const struct {
         double variant;
@@ -104,7 +104,6 @@ START_TEST(averaging_in_pairs_converges_to_one_model)
         support_pick(c, "graph", ways[_i].graph);
     ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* of numbers between 0 and 1 */
 }
-END_TEST
 
 /**
  * Whom an odd rank asks in turn, of 20: the longest distance is 1 + 2^floor(log2 19). (After four
@@ -125,7 +124,7 @@ static void average_pairs(double *x, size_t n, int distance)
 }
 
 /** Without gradients, one averaging per step. */
-START_TEST(exponential_neighbours_have_all_distances_in_turn)
+TEST(exponential_neighbours_have_all_distances_in_turn)
 {
     support_case *c = support_new("ad_psgd", ASKING);
     support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
@@ -140,7 +139,6 @@ START_TEST(exponential_neighbours_have_all_distances_in_turn)
         average_pairs(want->x, want->n_params, distances[round]);
     ck_assert_double_le(support_distance(got->x, want->x, ASKING * want->n_params), 1e-12);
 }
-END_TEST
 
 /** What a round of 64 workers leaves of the distance to the mean. */
 static double left_by_a_round(support_case *c)
@@ -152,14 +150,13 @@ static double left_by_a_round(support_case *c)
  * 3/4 with any passive worker, measured; on a ring at most what its slowest mode leaves, 1 - (2 - 2
  * cos(2 pi / 64)) / 4 = 0.998.
  */
-START_TEST(pairs_agree_as_fast_as_their_graph_lets_them)
+TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {
     support_case *c = support_new("ad_psgd", 64);
     ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* any passive worker */
     support_pick(c, "graph", "ring");
     ck_assert_double_eq_tol(left_by_a_round(c), 0.99, 0.008);
 }
-END_TEST
 
 /* --- loops beside the computation ------------------------------------------------------------- */
 
@@ -169,7 +166,7 @@ static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6);
 static const double own_share = 0.3e-9 * 1e6 / (2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6));
 
 /** Two workers: one averaging after another, as many as fit into ten steps, which none prolongs. */
-START_TEST(a_released_loop_averages_without_a_rest)
+TEST_RANGE(a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3)
 {
     support_case *c = costly("ad_psgd", 2);
     support_option(c, "variant", _i);
@@ -183,13 +180,12 @@ START_TEST(a_released_loop_averages_without_a_rest)
     support_option(c, "averagings", 3);
     ck_assert_double_eq_tol((double)support_ok(c)->result.messages / 2, 10 * 3, 3);
 }
-END_TEST
 
 /**
  * An averaging of 3.3 s beside steps of 1 s. SGP's process applies one gradient between two of
  * them, but the passive worker's at once; WAGMA's worker does not wait.
  */
-START_TEST(a_loop_holds_up_the_gradients_of_its_process)
+TEST_RANGE(a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
 {
     const double times = 3.3 / averaging_s;
     support_case *c = costly("ad_psgd", 2);
@@ -203,10 +199,9 @@ START_TEST(a_loop_holds_up_the_gradients_of_its_process)
     const double steps = _i == GOSSIP_PROCESS ? 330 + 330 / 3.3 : 2 * 330 / (1 + own_share * 3.3);
     ck_assert_double_eq_tol(got->result.steps * 2, steps, 3);
 }
-END_TEST
 
 /** A message of no latency takes 0.1 ns, but a turn a microsecond. */
-START_TEST(a_loop_passes_time_where_messages_cost_none)
+TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
 {
     support_case *c = support_new("ad_psgd", 2);
     support_option(c, "variant", _i);
@@ -219,7 +214,6 @@ START_TEST(a_loop_passes_time_where_messages_cost_none)
     expect_close(got->result.virtual_s, 3e-3);
     ck_assert_double_eq_tol((double)got->result.messages / 2, 3000, 3);
 }
-END_TEST
 
 /** Worker 0 awaits worker 3, who comes after two steps, and then worker 1, who came at once. */
 static void scheduled_work(dsgd_node *self)
@@ -244,7 +238,7 @@ static void scheduled_assist(dsgd_node *self)
 static const dsgd_algorithm scheduled = {
     .about = {.name = "scheduled"}, .work = scheduled_work, .assist = scheduled_assist};
 
-START_TEST(who_is_not_awaited_waits_for_its_turn)
+TEST(who_is_not_awaited_waits_for_its_turn)
 {
     support_case *c = support_new(NULL, 4);
     support_algorithm(c, &scheduled);
@@ -256,23 +250,4 @@ START_TEST(who_is_not_awaited_waits_for_its_turn)
     ck_assert_double_eq_tol(got->note[4 * 2 + 3], 2, 0.01);
     ck_assert_double_eq_tol(got->note[1], 2, 0.01);
     ck_assert_double_gt(got->note[1], got->note[4 * 2 + 3]);
-}
-END_TEST
-
-Suite *pair_suite(void)
-{
-    Suite *s = suite_create("pair");
-    TCase *t = tcase_create("pair");
-    tcase_set_timeout(t, 240);
-    tcase_add_test(t, an_averaging_is_a_vector_each_way_and_a_fetch_one_way);
-    tcase_add_test(t, pair_averaging_keeps_the_mean_under_message_delay);
-    tcase_add_loop_test(t, averaging_in_pairs_converges_to_one_model, 0, 10);
-    tcase_add_test(t, pairs_agree_as_fast_as_their_graph_lets_them);
-    tcase_add_loop_test(t, a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3);
-    tcase_add_loop_test(t, a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3);
-    tcase_add_loop_test(t, a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3);
-    tcase_add_test(t, who_is_not_awaited_waits_for_its_turn);
-    tcase_add_test(t, exponential_neighbours_have_all_distances_in_turn);
-    suite_add_tcase(s, t);
-    return s;
 }

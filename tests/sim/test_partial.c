@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /* --- closed forms ----------------------------------------------------------------------------- */
@@ -85,8 +85,11 @@ static double group_s(int workers, dsgd_collective all, int partial)
     return support_ok(c)->result.virtual_s / 10 - 1;
 }
 
+SUITE(partial, "partial", .seconds = 120);
+
 /** Groups of 2 to 16 among 2 to 64 workers; a member of a group of one sends nothing. */
-START_TEST(a_group_sums_by_the_collective_that_is_chosen)
+TEST_RANGE(a_group_sums_by_the_collective_that_is_chosen, DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+           DSGD_COLLECTIVE_RING + 1)
 {
     const dsgd_collective how = (dsgd_collective)_i;
     for (int workers = 2; workers <= 64; workers *= 2) {
@@ -98,9 +101,8 @@ START_TEST(a_group_sums_by_the_collective_that_is_chosen)
         }
     }
 }
-END_TEST
 
-START_TEST(by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doubling)
+TEST(by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doubling)
 {
     group_size = 8;
     expect_close(group_s(16, DSGD_COLLECTIVE_AUTO, DSGD_PARTIAL_AS_COLLECTIVE),
@@ -113,17 +115,15 @@ START_TEST(by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_b
     ck_assert_uint_ge(support_ok(c)->result.messages, 16 * 3);
     ck_assert_uint_le(support_ok(c)->result.messages, 16 * 3 + 16 * activations);
 }
-END_TEST
 
-START_TEST(rotating_groups_sum_by_a_ring_too)
+TEST(rotating_groups_sum_by_a_ring_too)
 {
     expect_close(communication_s(&group_algorithm, DSGD_COLLECTIVE_RING, WORKERS),
                  allreduce_s(DSGD_COLLECTIVE_RING, 4));
 }
-END_TEST
 
 /** The sum is one linear combination in the order of ranks, whatever the messages. */
-START_TEST(what_is_learned_does_not_depend_on_the_collective)
+TEST(what_is_learned_does_not_depend_on_the_collective)
 {
     support_case *c = support_new("wagma", 16);
     support_option(c, "group", 8);
@@ -136,13 +136,12 @@ START_TEST(what_is_learned_does_not_depend_on_the_collective)
         ck_assert_mem_eq(doubling->x, other->x, 16 * other->n_params * sizeof other->x[0]);
     }
 }
-END_TEST
 
 /**
  * Alone, a worker waits for nobody, but calls cost it their time: hidden behind the backward pass,
  * but for the last piece's.
  */
-START_TEST(a_partial_call_costs_its_caller_per_piece)
+TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
 {
     support_case *c = costly("eager_solo", 1);
     support_option(c, "limiter", 4); /* two of ten steps are an allreduce */
@@ -153,7 +152,6 @@ START_TEST(a_partial_call_costs_its_caller_per_piece)
     const double calls = _i == 1 ? 1 : 4;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
 }
-END_TEST
 
 /* --- versions --------------------------------------------------------------------------------- */
 
@@ -175,7 +173,7 @@ static void note_work(dsgd_node *self)
 
 static const dsgd_algorithm noting = {.about = {.name = "noting"}, .work = note_work};
 
-START_TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
+TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
 {
     const double notified_s = latency_s + 4 / bandwidth + overhead_s;
     support_case *c = costly(NULL, 2);
@@ -189,10 +187,9 @@ START_TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     ck_assert_double_eq(got->result.partial_active_mean, 1);
     ck_assert_uint_eq(got->result.partial_skipped, 0);
 }
-END_TEST
 
 /** Worker 0 begins the first version, worker 1 the second, for which worker 0 waits. */
-START_TEST(in_turn_everyone_begins_a_version)
+TEST(in_turn_everyone_begins_a_version)
 {
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &noting);
@@ -205,13 +202,12 @@ START_TEST(in_turn_everyone_begins_a_version)
     ck_assert_double_eq_tol(got->note[2], 4, 1e-3);
     ck_assert_double_eq_tol(got->note[3], 4, 1e-3);
 }
-END_TEST
 
 /**
  * Four versions of worker 0, of which only the last is left when worker 1 arrives for the first
  * time.
  */
-START_TEST(versions_that_were_never_used_are_counted)
+TEST(versions_that_were_never_used_are_counted)
 {
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &noting);
@@ -220,13 +216,12 @@ START_TEST(versions_that_were_never_used_are_counted)
     const support_outcome *got = support_ok(c);
     ck_assert_uint_eq(got->result.partial_skipped, 3);
 }
-END_TEST
 
 /**
  * One step in which worker 1 is late for its first piece only: the wire is slower than the backward
  * pass.
  */
-START_TEST(wagma_decides_per_piece_who_was_late)
+TEST(wagma_decides_per_piece_who_was_late)
 {
     support_case *c = support_new("wagma", 2);
     support_option(c, "group", 2);
@@ -256,7 +251,6 @@ START_TEST(wagma_decides_per_piece_who_was_late)
         ck_assert_double_eq_tol(mixed->x[n + i], at_1, 1e-12);
     }
 }
-END_TEST
 
 /* --- eager-SGD loses no gradient -------------------------------------------------------------- */
 
@@ -304,7 +298,7 @@ static const dsgd_algorithm audits[] = {
     {.about = {.name = "audit-majority"}, .work = audit_random},
 };
 
-START_TEST(eager_contributions_and_what_remains_are_all_gradients)
+TEST_RANGE(eager_contributions_and_what_remains_are_all_gradients, 0, 2)
 {
     support_case *c = support_new(NULL, 8);
     support_algorithm(c, &audits[_i]);
@@ -320,7 +314,6 @@ START_TEST(eager_contributions_and_what_remains_are_all_gradients)
     for (size_t i = 0; i < got->n_params; i++)
         ck_assert_double_le(fabs(mean[i]), 1e-12 * largest);
 }
-END_TEST
 
 /* --- propagation ------------------------------------------------------------------------------ */
 
@@ -366,43 +359,18 @@ static int reached(support_case *c, double steps)
     return n;
 }
 
-START_TEST(a_change_reaches_all_ranks_in_two_iterations)
+TEST(a_change_reaches_all_ranks_in_two_iterations)
 {
     support_case *c = support_new(NULL, 16);
     support_algorithm(c, &propagate);
     ck_assert_int_eq(reached(c, 1), 4);
     ck_assert_int_eq(reached(c, 2), 16);
 }
-END_TEST
 
 /** With the powers below and above. */
-START_TEST(eager_sums_want_a_power_of_two_of_workers)
+TEST(eager_sums_want_a_power_of_two_of_workers)
 {
     const support_outcome *const got = support_simulate(support_new("eager_solo", 13));
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(got->error.text, "8 or 16 would do, got 13"));
-}
-END_TEST
-
-Suite *partial_suite(void)
-{
-    Suite *s = suite_create("partial");
-    TCase *t = tcase_create("partial");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, a_group_sums_by_the_collective_that_is_chosen,
-                        DSGD_COLLECTIVE_RECURSIVE_DOUBLING, DSGD_COLLECTIVE_RING + 1);
-    tcase_add_test(t,
-                   by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doubling);
-    tcase_add_test(t, rotating_groups_sum_by_a_ring_too);
-    tcase_add_test(t, what_is_learned_does_not_depend_on_the_collective);
-    tcase_add_loop_test(t, a_partial_call_costs_its_caller_per_piece, 0, 2);
-    tcase_add_test(t, a_late_worker_takes_part_when_it_is_notified_of_the_version);
-    tcase_add_test(t, in_turn_everyone_begins_a_version);
-    tcase_add_test(t, versions_that_were_never_used_are_counted);
-    tcase_add_test(t, wagma_decides_per_piece_who_was_late);
-    tcase_add_loop_test(t, eager_contributions_and_what_remains_are_all_gradients, 0, 2);
-    tcase_add_test(t, a_change_reaches_all_ranks_in_two_iterations);
-    tcase_add_test(t, eager_sums_want_a_power_of_two_of_workers);
-    suite_add_tcase(s, t);
-    return s;
 }

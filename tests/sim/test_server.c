@@ -6,14 +6,16 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
+
+SUITE(server, "server", .seconds = 60);
 
 /**
  * A push, and the answer that acknowledges it. In pieces the answers travel beside the later
  * pushes: only the last one's comes on top.
  */
-START_TEST(a_push_and_its_answer_take_their_closed_form)
+TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 {
     const double pieces = _i;
     support_case *c = costly("a_psgd", 1);
@@ -24,26 +26,24 @@ START_TEST(a_push_and_its_answer_take_their_closed_form)
         latency_s + overhead_s + (wire_s - latency_s) / pieces + (treated_s - overhead_s) / pieces;
     expect_close(step_s - 1, (pieces + 1) * piece_s);
 }
-END_TEST
 
 /**
  * Two workers push at once: the server receives and adds one after the other, and answers the first
  * while it receives the second.
  */
-START_TEST(pushes_and_answers_take_turns_at_a_server)
+TEST(pushes_and_answers_take_turns_at_a_server)
 {
     support_case *c = costly("a_psgd", 2);
     c->config.steps_each = 1;
     expect_close(support_ok(c)->result.virtual_s - 1, 3 * (wire_s + treated_s));
 }
-END_TEST
 
 /**
  * Workers that come together visit the servers one after another, in one order. Server s is busy
  * from the first worker's part on, which comes s parts later, so that what counts is the parts of
  * all at one server; and at the end the last worker treats the answers of all.
  */
-START_TEST(several_servers_are_busy_at_once) /* _i: servers, workers */
+TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers */
 {
     const int servers = 1 + _i / 9;
     const int workers = 1 + _i % 9;
@@ -56,7 +56,6 @@ START_TEST(several_servers_are_busy_at_once) /* _i: servers, workers */
     expect_close(support_ok(c)->result.virtual_s - 1,
                  (workers + 1) * (wire_part_s + treated_part_s) + (servers - 1) * treated_part_s);
 }
-END_TEST
 
 /** Fetches over a local step under way, and pushes gradients where it has parameters. */
 static void hasty_work(dsgd_node *self)
@@ -88,7 +87,7 @@ static int one_server(const void *params, int n_workers)
 static const dsgd_algorithm hasty = {
     .about = {.name = "hasty"}, .work = hasty_work, .serve = hasty_serve, .n_servers = one_server};
 
-START_TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
+TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &hasty);
@@ -100,18 +99,4 @@ START_TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
     c->config.params = c; /* pushes */
     expect_close(support_ok(c)->result.virtual_s / 3 - 1,
                  2 * (wire_s + treated_s + latency_s + overhead_s));
-}
-END_TEST
-
-Suite *server_suite(void)
-{
-    Suite *s = suite_create("server");
-    TCase *t = tcase_create("server");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, a_push_and_its_answer_take_their_closed_form, 1, 9);
-    tcase_add_test(t, pushes_and_answers_take_turns_at_a_server);
-    tcase_add_loop_test(t, several_servers_are_busy_at_once, 0, 4 * 9);
-    tcase_add_test(t, a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step);
-    suite_add_tcase(s, t);
-    return s;
 }

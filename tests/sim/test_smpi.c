@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { FLOATS = 25557032 }; /* ResNet-50 */
@@ -214,46 +214,22 @@ static void compare(network which, int how, int workers)
     expect_within(what, ours_s, theirs_s);
 }
 
-START_TEST(allreduces_of_64_take_as_long_as_in_smpi)
+SUITE(smpi, "smpi", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_RANGE(allreduces_of_64_take_as_long_as_in_smpi, 0, N_NETWORKS *N_COLLECTIVES)
 {
     compare((network)(_i / N_COLLECTIVES), _i % N_COLLECTIVES, 64);
 }
-END_TEST
 
-START_TEST(short_allreduces_of_1024_take_as_long_as_in_smpi)
+TEST_RANGE(short_allreduces_of_1024_take_as_long_as_in_smpi, 0, SUPPORT_SLOW ? 0 : N_NETWORKS * 2)
 {
     compare((network)(_i / 2), _i % 2, 1024);
 }
-END_TEST
+
+SUITE(smpi_long, "smpi_long", .seconds = 600, .set_up = make_folder, .tear_down = remove_folder);
 
 /** Two million messages each. */
-START_TEST(rings_of_1024_take_as_long_as_in_smpi)
+TEST_RANGE(rings_of_1024_take_as_long_as_in_smpi, 0, N_NETWORKS)
 {
     compare((network)_i, RING, 1024);
-}
-END_TEST
-
-Suite *smpi_suite(void)
-{
-    Suite *s = suite_create("smpi");
-    TCase *t = tcase_create("smpi");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, allreduces_of_64_take_as_long_as_in_smpi, 0, N_NETWORKS * N_COLLECTIVES);
-    /* Under the sanitizer actors are threads. */
-    if (!SUPPORT_SLOW)
-        tcase_add_loop_test(t, short_allreduces_of_1024_take_as_long_as_in_smpi, 0, N_NETWORKS * 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-Suite *smpi_long_suite(void)
-{
-    Suite *s = suite_create("smpi_long");
-    TCase *t = tcase_create("smpi_long");
-    tcase_set_timeout(t, 600);
-    tcase_add_checked_fixture(t, make_folder, remove_folder);
-    tcase_add_loop_test(t, rings_of_1024_take_as_long_as_in_smpi, 0, N_NETWORKS);
-    suite_add_tcase(s, t);
-    return s;
 }

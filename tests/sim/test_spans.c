@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "sim/timeline.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { KINDS = DSGD_SPAN_USED + 1 };
@@ -45,8 +45,10 @@ static void expect(const double *note, dsgd_span_kind kind, double count, double
     ck_assert_double_eq_tol(note[SECONDS + kind], seconds, 1e-3);
 }
 
+SUITE(spans, "spans", .seconds = 60);
+
 /** Worker i computes 1 + 0.1 i seconds; then two phases of 0.1 s; ten steps of 1.5 s. */
-START_TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
+TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
 {
     support_case *c = support_new("allreduce", 4);
     c->workload.bytes = 1e9;
@@ -67,7 +69,6 @@ START_TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
     ck_assert_double_ge(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.5);
     ck_assert_double_le(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.65 + 1e-9);
 }
-END_TEST
 
 /** The root's: zeros that nobody has made, or its model, as new as everybody's or a step older. */
 static enum { ZEROS, NEW, OLD } sent;
@@ -93,7 +94,7 @@ static const dsgd_algorithm broadcasting = {.about = {.name = "broadcasting"},
                                             .work = broadcasting_work};
 
 /** What is older than its user's steps is marked when it is used: by three who get it, ten times. */
-START_TEST(stale_values_are_marked_and_those_of_nobody_are_not)
+TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
 {
     sent = (int)_i;
     support_case *c = support_new(NULL, 4);
@@ -104,10 +105,9 @@ START_TEST(stale_values_are_marked_and_those_of_nobody_are_not)
     if (sent == OLD) /* versions 0 to 9 of its owner's steps */
         ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_USED], 3 * 45);
 }
-END_TEST
 
 /** Two workers push in turn, as each step of theirs takes 1 and 1.1 s: all but the first miss one. */
-START_TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
+TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
 {
     support_case *c = support_new("a_psgd", 2);
     c->config.until.steps = 5;
@@ -116,7 +116,6 @@ START_TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
     expect(note, DSGD_SPAN_USED, 2 * 5 - 1, 0);
     ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* the only one */
 }
-END_TEST
 
 static int one_server(const void *params, int n_workers)
 {
@@ -152,7 +151,7 @@ static const dsgd_algorithm asking = {.about = {.name = "asking"},
                                       .n_servers = one_server};
 
 /** A letter is waited for, by workers, whether they compute or not; the own gradient is not. */
-START_TEST(waits_are_for_letters_and_not_for_gradients)
+TEST_RANGE(waits_are_for_letters_and_not_for_gradients, 0, 2)
 {
     beside = _i == 1;
     support_case *c = support_new(NULL, 2);
@@ -164,18 +163,4 @@ START_TEST(waits_are_for_letters_and_not_for_gradients)
     ck_assert_double_eq(note[COUNT + DSGD_SPAN_WAIT], 2 * 10);
     ck_assert_double_ge(note[SECONDS + DSGD_SPAN_WAIT], 2 * 10 * 0.1);
     ck_assert_double_le(note[SECONDS + DSGD_SPAN_WAIT], 2 * 10 * 0.2);
-}
-END_TEST
-
-Suite *spans_suite(void)
-{
-    Suite *s = suite_create("spans");
-    TCase *t = tcase_create("spans");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, spans_of_allreduces_are_those_of_computing_waiting_and_communicating);
-    tcase_add_test(t, what_a_server_adds_is_marked_where_it_misses_a_push);
-    tcase_add_loop_test(t, stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1);
-    tcase_add_loop_test(t, waits_are_for_letters_and_not_for_gradients, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -3,7 +3,7 @@
  * Which communicators a worker has: of two colourings, and of the last rounds of one.
  */
 #include "sim/exchange/communicators.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static void halves(const dsgd_colouring *at, int *colour)
@@ -55,7 +55,9 @@ static void two_colourings_work(dsgd_node *self)
 static const dsgd_algorithm two_colourings = {.about = {.name = "two_colourings"},
                                               .work = two_colourings_work};
 
-START_TEST(two_colourings_of_one_round_are_two_splits)
+SUITE(splits, "splits", .seconds = 60);
+
+TEST(two_colourings_of_one_round_are_two_splits)
 {
     support_case *c = support_new(NULL, 8);
     support_algorithm(c, &two_colourings);
@@ -66,7 +68,6 @@ START_TEST(two_colourings_of_one_round_are_two_splits)
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq(got->note[i], 5);
 }
-END_TEST
 
 /** The ids of the last rounds, asked for again from the newest to the oldest, and the other way. */
 static void last_rounds_work(dsgd_node *self)
@@ -89,7 +90,7 @@ static void last_rounds_work(dsgd_node *self)
 static const dsgd_algorithm last_rounds = {.about = {.name = "last_rounds"},
                                            .work = last_rounds_work};
 
-START_TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
+TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
 {
     support_case *c = support_new(NULL, 1); /* nobody else keeps them */
     support_algorithm(c, &last_rounds);
@@ -100,7 +101,6 @@ START_TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
     ck_assert_double_eq(got->note[0], 5 * PROMISED);
     ck_assert_double_eq(got->note[1], 5 * PROMISED);
 }
-END_TEST
 
 /** All but the first two have no colour, each in its own way. */
 static void strangers(const dsgd_colouring *at, int *colour)
@@ -130,7 +130,7 @@ static void strangers_work(dsgd_node *self)
 static const dsgd_algorithm strangers_all = {.about = {.name = "strangers_all"},
                                              .work = strangers_work};
 
-START_TEST(who_has_no_colour_shares_a_communicator_of_nobody)
+TEST(who_has_no_colour_shares_a_communicator_of_nobody)
 {
     support_case *c = support_new(NULL, 8);
     support_algorithm(c, &strangers_all);
@@ -141,17 +141,4 @@ START_TEST(who_has_no_colour_shares_a_communicator_of_nobody)
     const support_outcome *const got = support_ok(c);
     for (int i = 2; i < 8; i++)
         ck_assert_double_eq(got->note[i], 3);
-}
-END_TEST
-
-Suite *splits_suite(void)
-{
-    Suite *s = suite_create("splits");
-    TCase *t = tcase_create("splits");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, two_colourings_of_one_round_are_two_splits);
-    tcase_add_test(t, a_worker_keeps_the_last_eight_rounds_of_a_colouring);
-    tcase_add_test(t, who_has_no_colour_shares_a_communicator_of_nobody);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/sim/costs.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const double staging_s_per_byte = 2e-9;
@@ -26,14 +26,15 @@ static double step_s(const char *algorithm, double staging, int memory)
 static const char *const exchanging[] = {"allreduce", "eager_solo", "wagma",
                                          "d_psgd",    "sgp",        "a_psgd"};
 
-START_TEST(an_exchange_of_one_piece_takes_a_copy_each_way_more)
+SUITE(staging, "staging", .seconds = 60);
+
+TEST_ROWS(an_exchange_of_one_piece_takes_a_copy_each_way_more, exchanging)
 {
     const char *const name = exchanging[_i];
     const double without_s = step_s(name, 0, DSGD_MEMORY_DEVICE);
     expect_close(step_s(name, staging_s_per_byte, DSGD_MEMORY_DEVICE) - without_s, 2 * copy_s);
     ck_assert_double_eq(step_s(name, staging_s_per_byte, DSGD_MEMORY_HOST), without_s);
 }
-END_TEST
 
 /** Both ends copy out before and back after; the end that answered does so while it sends. */
 static void ask_work(dsgd_node *self)
@@ -52,7 +53,7 @@ static void ask_assist(dsgd_node *self)
 static const dsgd_algorithm asking = {
     .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
 
-START_TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
+TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
 {
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &asking);
@@ -62,7 +63,6 @@ START_TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
     c->config.params = c; /* shared vectors */
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
 }
-END_TEST
 
 static void ask_each_other_work(dsgd_node *self)
 {
@@ -77,7 +77,7 @@ static const dsgd_algorithm asking_each_other = {
  * Each copies out what it asks with and, at the other's question, what it answers; what it was asked
  * with goes back before what it was answered.
  */
-START_TEST(answers_and_questions_share_an_engine_in_each_direction)
+TEST(answers_and_questions_share_an_engine_in_each_direction)
 {
     support_case *c = costly(NULL, 2);
     support_algorithm(c, &asking_each_other);
@@ -86,9 +86,8 @@ START_TEST(answers_and_questions_share_an_engine_in_each_direction)
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, wire_s + treated_s + 4 * copy_s);
 }
-END_TEST
 
-START_TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
+TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 {
     support_case *c = costly("ad_psgd", 2);
     support_option(c, "variant", 2); /* shared_copy */
@@ -97,13 +96,12 @@ START_TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
                  reduction_s_per_byte * bytes + 2 * copy_s);
 }
-END_TEST
 
 /**
  * Four pieces that are ready together: their copies follow each other in each direction, beside the
  * exchanges and the copies of the other direction.
  */
-START_TEST(copies_of_pieces_overlap_with_exchanges)
+TEST(copies_of_pieces_overlap_with_exchanges)
 {
     support_case *c = costly("allreduce", 2);
     c->config.exchange = (dsgd_exchange_config){
@@ -114,10 +112,9 @@ START_TEST(copies_of_pieces_overlap_with_exchanges)
     c->platform.staging_s_per_byte = 0.1e-9; /* less than an exchange */
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * 0.1e-9 * bytes / 4 + exchange_s);
 }
-END_TEST
 
 /** Copies run beside the computation too: the exchange of the last piece alone is left. */
-START_TEST(copies_begin_when_a_piece_is_ready)
+TEST(copies_begin_when_a_piece_is_ready)
 {
     support_case *c = costly("allreduce", 2);
     c->config.exchange.pieces = 4;
@@ -126,10 +123,9 @@ START_TEST(copies_begin_when_a_piece_is_ready)
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
 }
-END_TEST
 
 /** From the first step on, which begins in the first of a second: two copies and an exchange each. */
-START_TEST(copies_are_communication)
+TEST(copies_are_communication)
 {
     support_case *c = costly("allreduce", 2);
     c->workload.step_s = 0.01;
@@ -141,11 +137,10 @@ START_TEST(copies_are_communication)
     expect_close(got->result.shares.communicate * got->result.virtual_s,
                  10 * (2 * copy_s + exchange_s));
 }
-END_TEST
 
 /* --- when pieces become ready ------------------------------------------------------------------ */
 
-START_TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
+TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
 {
     static dsgd_tensors tensors[] = {{1000, 1, 3}, {500, 2, 1}};
     static const double overhead = 0.3;
@@ -162,9 +157,8 @@ START_TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
     tensors[0].uses = 0;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 1 + overhead, 1e-4);
 }
-END_TEST
 
-START_TEST(work_of_pieces_is_that_of_the_tensors_in_them)
+TEST(work_of_pieces_is_that_of_the_tensors_in_them)
 {
     static dsgd_tensors tensors[] = {{10, 1, 4}, {20, 2, 1}, {40, 1, 0.5}};
     const dsgd_workload w = {.tensors = {3, tensors}};
@@ -182,24 +176,4 @@ START_TEST(work_of_pieces_is_that_of_the_tensors_in_them)
     work = dsgd_workload_work(&w, 2, halves);
     ck_assert_double_eq(work[1], 180);
     free(work);
-}
-END_TEST
-
-Suite *staging_suite(void)
-{
-    Suite *s = suite_create("staging");
-    TCase *t = tcase_create("staging");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, an_exchange_of_one_piece_takes_a_copy_each_way_more, 0,
-                        sizeof exchanging / sizeof exchanging[0]);
-    tcase_add_test(t, pairs_copy_at_both_ends_but_not_what_is_in_host_memory);
-    tcase_add_test(t, answers_and_questions_share_an_engine_in_each_direction);
-    tcase_add_test(t, a_worker_that_averages_with_its_shared_copy_copies_and_adds);
-    tcase_add_test(t, copies_of_pieces_overlap_with_exchanges);
-    tcase_add_test(t, copies_begin_when_a_piece_is_ready);
-    tcase_add_test(t, copies_are_communication);
-    tcase_add_test(t, a_tensor_takes_its_multiplications_share_of_the_backward_pass);
-    tcase_add_test(t, work_of_pieces_is_that_of_the_tensors_in_them);
-    suite_add_tcase(s, t);
-    return s;
 }

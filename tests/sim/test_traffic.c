@@ -7,7 +7,7 @@
 
 #include "models/encodings/encoding.h"
 #include "sim/exchange/plan.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static dsgd_pick encoding; /* set before the formulas are asked */
@@ -59,8 +59,10 @@ static void pick_encoding(int i)
     dsgd_options_default(about->options, encoding.params);
 }
 
+SUITE(traffic, "traffic", .seconds = 60);
+
 /** A vector in three pieces sends what three vectors of one piece send, and one alone nothing. */
-START_TEST(traffic_is_the_sum_over_pieces)
+TEST_RANGE(traffic_is_the_sum_over_pieces, 0, FORMULAS)
 {
     for (int e = 0; dsgd_encoding_kinds[e] != NULL; e++)
         for (int p = 1; p <= 16; p += 1 + p / 5) {
@@ -78,9 +80,8 @@ START_TEST(traffic_is_the_sum_over_pieces)
             ck_assert((all.messages > 0) == !alone && (all.bytes > 0) == !alone);
         }
 }
-END_TEST
 
-START_TEST(vectors_are_messages_and_bytes)
+TEST(vectors_are_messages_and_bytes)
 {
     const dsgd_scale scale = {.n_workers = 5, .n_pieces = 3, .piece_bytes = piece_bytes};
     const dsgd_traffic plain = vectors(&scale);
@@ -96,10 +97,9 @@ START_TEST(vectors_are_messages_and_bytes)
         ck_assert_double_eq_tol(t.bytes, bytes, 1e-6);
     }
 }
-END_TEST
 
 /** What cannot be added where it is goes from everybody to everybody: P - 1 encoded vectors. */
-START_TEST(encoded_pieces_are_gathered_while_they_are_small)
+TEST(encoded_pieces_are_gathered_while_they_are_small)
 {
     int n_gathered = 0;
     for (int e = 0; dsgd_encoding_kinds[e] != NULL; e++)
@@ -117,20 +117,18 @@ START_TEST(encoded_pieces_are_gathered_while_they_are_small)
         }
     ck_assert_int_gt(n_gathered, 0);
 }
-END_TEST
 
 /** Of 16 in groups of 4: two rounds of whole pieces of 400 bytes, and 15 activations for all. */
-START_TEST(a_version_is_a_small_allreduce_and_its_activations)
+TEST(a_version_is_a_small_allreduce_and_its_activations)
 {
     const dsgd_scale scale = {.n_workers = 16, .n_pieces = 1, .piece_bytes = piece_bytes + 1};
     const dsgd_traffic t = dsgd_partial_traffic(&scale, 2);
     ck_assert_double_eq_tol(t.messages, 2 + 15 / 16., 1e-12);
     ck_assert_double_eq_tol(t.bytes, 2 * 400 + 15 / 16. * DSGD_ACTIVATION_BYTES, 1e-9);
 }
-END_TEST
 
 /** Short vectors go up or down a binomial tree of 8; of a long one, shares of an eighth do so too. */
-START_TEST(a_tree_has_an_edge_less_than_members)
+TEST(a_tree_has_an_edge_less_than_members)
 {
     for (int k = 0; k < 2; k++) {
         const dsgd_scale scale = {.n_workers = 8, .n_pieces = 1, .piece_bytes = piece_bytes + 1};
@@ -144,7 +142,6 @@ START_TEST(a_tree_has_an_edge_less_than_members)
         ck_assert_double_eq_tol(of_long.bytes, (7 / 8. + 12 / 64.) * 4e6, 1e-3);
     }
 }
-END_TEST
 
 static dsgd_traffic traffic_of(const char *name, const char *option, double value)
 {
@@ -156,27 +153,11 @@ static dsgd_traffic traffic_of(const char *name, const char *option, double valu
 }
 
 /** A server that refuses gradients by their age sends as time wants; one that refuses none as rounds do. */
-START_TEST(ringmaster_s_traffic_is_known_without_a_bound_of_age)
+TEST(ringmaster_s_traffic_is_known_without_a_bound_of_age)
 {
     const dsgd_traffic t = traffic_of("ringmaster", "delay", -2);
     ck_assert_double_eq_tol(t.messages, 6, 1e-12);
     ck_assert_double_eq_tol(t.bytes, 2 * 4080400, 1e-6);
     ck_assert(isnan(traffic_of("ringmaster", "delay", -1).bytes));
     ck_assert(isnan(traffic_of("ringmaster", "delay", 3).messages));
-}
-END_TEST
-
-Suite *traffic_suite(void)
-{
-    Suite *s = suite_create("traffic");
-    TCase *t = tcase_create("traffic");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, traffic_is_the_sum_over_pieces, 0, FORMULAS);
-    tcase_add_test(t, vectors_are_messages_and_bytes);
-    tcase_add_test(t, encoded_pieces_are_gathered_while_they_are_small);
-    tcase_add_test(t, a_version_is_a_small_allreduce_and_its_activations);
-    tcase_add_test(t, a_tree_has_an_edge_less_than_members);
-    tcase_add_test(t, ringmaster_s_traffic_is_known_without_a_bound_of_age);
-    suite_add_tcase(s, t);
-    return s;
 }

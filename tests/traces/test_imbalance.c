@@ -19,7 +19,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/fit.h"
 
@@ -116,7 +116,9 @@ static const moments closed_forms[] = {
     {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
 };
 
-START_TEST(a_distribution_has_the_moments_that_it_is_given)
+SUITE(imbalance, "imbalance", .seconds = 120);
+
+TEST_ROWS(a_distribution_has_the_moments_that_it_is_given, closed_forms)
 {
     const moments *const m = &closed_forms[_i];
     list l = list_open(m->yaml, WORKERS);
@@ -131,9 +133,8 @@ START_TEST(a_distribution_has_the_moments_that_it_is_given)
     free(s);
     list_close(&l);
 }
-END_TEST
 
-START_TEST(a_family_s_inverse_undoes_its_distribution_function)
+TEST_RANGE(a_family_s_inverse_undoes_its_distribution_function, 0, 3)
 {
     static const double deviations[] = {0.01, 0.1, 0.3, 0.7, 1, 1.5, 3, 5};
     const dsgd_family *const family = dsgd_families[_i];
@@ -150,9 +151,8 @@ START_TEST(a_family_s_inverse_undoes_its_distribution_function)
         }
     }
 }
-END_TEST
 
-START_TEST(a_family_s_density_is_the_slope_of_its_distribution_function)
+TEST_RANGE(a_family_s_density_is_the_slope_of_its_distribution_function, 0, 3)
 {
     const dsgd_family *const family = dsgd_families[_i];
     const dsgd_natural of = family->natural(2, 0.9);
@@ -164,9 +164,8 @@ START_TEST(a_family_s_density_is_the_slope_of_its_distribution_function)
     if (family->positive)
         ck_assert(isinf(family->log_density(-1, of)));
 }
-END_TEST
 
-START_TEST(nothing_is_drawn_outside_of_min_and_max)
+TEST(nothing_is_drawn_outside_of_min_and_max)
 {
     list l = list_open("{kind: lognormal, mean: 1, deviation: 2, shift: 0.5, min: 0.9, max: 1.7}",
                        WORKERS);
@@ -181,7 +180,6 @@ START_TEST(nothing_is_drawn_outside_of_min_and_max)
     free(s);
     list_close(&l);
 }
-END_TEST
 
 /* --- purity ----------------------------------------------------------------------------------- */
 
@@ -196,7 +194,7 @@ static const char *const pure[] = {
     "[{kind: gamma, mean: 1, deviation: 0.2}, {kind: gamma, mean: 1, deviation: 0.2}]",
 };
 
-START_TEST(seconds_do_not_depend_on_caller_or_order)
+TEST_ROWS(seconds_do_not_depend_on_caller_or_order, pure)
 {
     enum { P = 7, T = 60 };
     list l = list_open(pure[_i], P);
@@ -213,9 +211,8 @@ START_TEST(seconds_do_not_depend_on_caller_or_order)
     list_close(&again);
     list_close(&l);
 }
-END_TEST
 
-START_TEST(two_entries_draw_independently)
+TEST(two_entries_draw_independently)
 {
     list one = list_open("{kind: normal, mean: 0, deviation: 1, shift: 9}", WORKERS);
     list two = list_open("[{kind: normal, mean: 0, deviation: 1, shift: 9}, "
@@ -231,11 +228,10 @@ START_TEST(two_entries_draw_independently)
     list_close(&one);
     list_close(&two);
 }
-END_TEST
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-START_TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
+TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
 {
     enum { P = 40000 };
     list l = list_open("{kind: persistent, deviation: 0.04, outliers: 0.05}", P);
@@ -260,11 +256,10 @@ START_TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
     ck_assert_double_eq_tol(gsl_stats_sd(healthy, 1, (size_t)n), 0.04, 5 * 0.04 / sqrt(2.0 * n));
     list_close(&l);
 }
-END_TEST
 
 static const double durations[][2] = {{2, 2}, {3, 40}, {25, 6}, {30, 300}};
 
-START_TEST(fail_slow_is_the_markov_chain_of_its_mean_durations)
+TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
 {
     const double slow = durations[_i][0];
     const double healthy = durations[_i][1];
@@ -309,7 +304,6 @@ START_TEST(fail_slow_is_the_markov_chain_of_its_mean_durations)
     list_close(&l);
     free(yaml);
 }
-END_TEST
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
@@ -322,7 +316,7 @@ static const struct {
     {954, 12.8e-6, 7.9e-6, 0.615}, {200, 1e-3, 2e-3, 10},
 };
 
-START_TEST(noise_has_the_moments_of_a_compound_poisson_sum)
+TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
 {
     const double n = noises[_i].rate * noises[_i].base_s; /* detours */
     const double m = noises[_i].mean;
@@ -349,9 +343,8 @@ START_TEST(noise_has_the_moments_of_a_compound_poisson_sum)
     free(yaml);
     list_close(&l);
 }
-END_TEST
 
-START_TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
+TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
 {
     /* The same noise just below and just above the limit: what is drawn in one has the quantiles of
      * what is drawn one by one. */
@@ -376,15 +369,13 @@ START_TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
     free(drawn);
     list_close(&l);
 }
-END_TEST
 
-START_TEST(a_step_without_time_meets_no_noise)
+TEST(a_step_without_time_meets_no_noise)
 {
     list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", 4);
     ck_assert_double_eq(ask(&l, 0, 4, 1, 1), 0);
     list_close(&l);
 }
-END_TEST
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
@@ -406,7 +397,7 @@ static const char *const refused[][2] = {
     {"{kind: noise, rate: 0, mean: 1ms, deviation: 1ms}", "rate"},
 };
 
-START_TEST(bad_parameters_are_refused_with_a_sentence)
+TEST_ROWS(bad_parameters_are_refused_with_a_sentence, refused)
 {
     list l;
     dsgd_error error = {""};
@@ -414,11 +405,10 @@ START_TEST(bad_parameters_are_refused_with_a_sentence)
     ck_assert_msg(strstr(error.text, refused[_i][1]) != NULL, "%s", error.text);
     list_close(&l);
 }
-END_TEST
 
 /* --- what is shipped -------------------------------------------------------------------------- */
 
-START_TEST(statistics_of_a_uniform_distribution_are_those_of_order_statistics)
+TEST_RANGE(statistics_of_a_uniform_distribution_are_those_of_order_statistics, 0, 3)
 {
     static const int workers[] = {2, 5, 64};
     const int p = workers[_i];
@@ -437,7 +427,6 @@ START_TEST(statistics_of_a_uniform_distribution_are_those_of_order_statistics)
     ck_assert_double_eq_tol(s.median_s, 1.5, of_order);
     list_close(&l);
 }
-END_TEST
 
 enum { N_SIZES = 4 };
 
@@ -490,7 +479,7 @@ static const struct {
     {"[{kind: constant, factor: 0.584}, delay-wagma]", {0, 1.52, 1.54, 1.55}, 0, 0, 0.01, 0},
 };
 
-START_TEST(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference)
+TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, references)
 {
     for (int i = 0; i < N_SIZES; i++) {
         list l = list_open(references[_i].yaml, sizes[i]);
@@ -510,7 +499,6 @@ START_TEST(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference)
         list_close(&l);
     }
 }
-END_TEST
 
 /* Published figures in seconds, or a substitute; 0: not published. A value of 1 in the data set is
  * the mean. */
@@ -536,7 +524,7 @@ static const struct {
     {"dropcompute-inject", 1.5, 0.58, 1.006, 6.7, 0.01},
 };
 
-START_TEST(a_data_set_has_the_published_figures)
+TEST_ROWS(a_data_set_has_the_published_figures, published)
 {
     const bool scaled = strcmp(published[_i].name, "habitat") != 0;
     const bool relative = strcmp(published[_i].name, "dropcompute-inject") != 0;
@@ -554,7 +542,6 @@ START_TEST(a_data_set_has_the_published_figures)
     ck_assert_double_eq_tol(s.max_s / published[_i].max, 1, 0.03);
     list_close(&l);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -564,14 +551,13 @@ static const struct {
                  {"osnoise-azure-hpc", 0.0072}, {"osnoise-azure", 0.033},
                  {"osnoise-gcp", 0.0040}};
 
-START_TEST(noise_of_the_operating_system_takes_its_measured_share)
+TEST_ROWS(noise_of_the_operating_system_takes_its_measured_share, os_noises)
 {
     list l = list_open(os_noises[_i].name, 64);
     const dsgd_step_statistics s = dsgd_imbalance_statistics(l.imbalance, 0.6, 64, 256);
     ck_assert_double_eq_tol((s.mean_s / 0.6 - 1) / os_noises[_i].share, 1, 0.005);
     list_close(&l);
 }
-END_TEST
 
 /** Names of the shipped data sets; the texts live as long as the test. */
 static size_t data_sets(char *names[64])
@@ -591,7 +577,7 @@ static size_t data_sets(char *names[64])
     return count;
 }
 
-START_TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
+TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
 {
     char *names[64];
     const size_t n = data_sets(names);
@@ -613,9 +599,8 @@ START_TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
         free(names[i]);
     }
 }
-END_TEST
 
-START_TEST(a_name_in_a_list_is_replaced_by_its_entries)
+TEST(a_name_in_a_list_is_replaced_by_its_entries)
 {
     list named = list_open("[delay-eager-cifar10, {kind: slow, worker: 1}, bytedance-st]", 8);
     list written = list_open("[{kind: constant, seconds: 50ms}, "
@@ -629,9 +614,8 @@ START_TEST(a_name_in_a_list_is_replaced_by_its_entries)
     list_close(&named);
     list_close(&written);
 }
-END_TEST
 
-START_TEST(a_data_set_can_be_a_file_of_one_s_own)
+TEST_RANGE(a_data_set_can_be_a_file_of_one_s_own, 0, 5)
 {
     static const struct {
         const char *content, *sentence; /* NULL: fine */
@@ -661,9 +645,8 @@ START_TEST(a_data_set_can_be_a_file_of_one_s_own)
     unlink(path);
     free(path);
 }
-END_TEST
 
-START_TEST(an_unknown_name_suggests_the_nearest_data_set_or_kind)
+TEST_RANGE(an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4)
 {
     static const char *const names[][2] = {{"bytedance-sf", "did you mean `bytedance-se`?"},
                                            {"lognornal", "did you mean `lognormal`?"},
@@ -675,7 +658,6 @@ START_TEST(an_unknown_name_suggests_the_nearest_data_set_or_kind)
     ck_assert_msg(strstr(error.text, names[_i][1]) != NULL, "%s", error.text);
     list_close(&l);
 }
-END_TEST
 
 /* --- workloads -------------------------------------------------------------------------------- */
 
@@ -700,7 +682,7 @@ static const struct {
     {"hyperplane-p100", 256 / 0.375, 1, 8193},
 };
 
-START_TEST(a_workload_has_the_throughput_and_the_parameters_that_it_cites)
+TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throughputs)
 {
     dsgd_config *config = NULL;
     dsgd_workload w;
@@ -717,7 +699,6 @@ START_TEST(a_workload_has_the_throughput_and_the_parameters_that_it_cites)
     free(bytes);
     dsgd_config_close(config);
 }
-END_TEST
 
 static const struct {
     const char *workload;
@@ -737,7 +718,7 @@ static const struct {
     {"{like: circle.yaml}", "circle.yaml", 0, 0, 0},
 };
 
-START_TEST(a_workload_like_another_has_what_it_does_not_say_itself)
+TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
 {
     char folder[] = "/tmp/dsgd-test-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -773,7 +754,6 @@ START_TEST(a_workload_like_another_has_what_it_does_not_say_itself)
     free(path);
     free(circle);
 }
-END_TEST
 
 /* --- fits ------------------------------------------------------------------------------------- */
 
@@ -809,7 +789,7 @@ static void draw_sorted(const list *l, int worker, double *x, int n)
     gsl_sort(x, 1, (size_t)n);
 }
 
-START_TEST(a_fit_finds_the_parameters_again)
+TEST_ROWS(a_fit_finds_the_parameters_again, known)
 {
     enum { SAMPLES = 30, VALUES = 1500 };
     list l = list_open(known[_i].yaml, 64);
@@ -844,7 +824,6 @@ START_TEST(a_fit_finds_the_parameters_again)
         ck_assert_int_ge(first, SAMPLES * 2 / 3);
     list_close(&l);
 }
-END_TEST
 
 static double log_likelihood(const dsgd_fit *fit, double mean, double deviation, double shift,
                              const double *x, int n)
@@ -856,7 +835,7 @@ static double log_likelihood(const dsgd_fit *fit, double mean, double deviation,
     return sum;
 }
 
-START_TEST(no_other_parameters_are_more_likely)
+TEST_ROWS(no_other_parameters_are_more_likely, known)
 {
     enum { VALUES = 400 };
     list l = list_open(known[_i].yaml, 64);
@@ -881,9 +860,8 @@ START_TEST(no_other_parameters_are_more_likely)
     }
     list_close(&l);
 }
-END_TEST
 
-START_TEST(the_shape_of_a_gamma_solves_its_likelihood_equation)
+TEST_RANGE(the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3)
 {
     enum { VALUES = 300 };
     static const char *const shapes[] = {"{kind: gamma, mean: 1, deviation: 1.5}",
@@ -903,9 +881,8 @@ START_TEST(the_shape_of_a_gamma_solves_its_likelihood_equation)
     ck_assert_double_eq_tol(log(shape) - gsl_sf_psi(shape), log(f->mean_s) - logarithms, 1e-9);
     list_close(&l);
 }
-END_TEST
 
-START_TEST(a_fitted_quantile_is_where_its_share_lies_below)
+TEST(a_fitted_quantile_is_where_its_share_lies_below)
 {
     const dsgd_fit fit = {
         .family = &dsgd_family_gamma, .mean_s = 2, .deviation_s = 1, .shift_s = 3};
@@ -914,9 +891,8 @@ START_TEST(a_fitted_quantile_is_where_its_share_lies_below)
         ck_assert_double_eq_tol(dsgd_family_gamma.cumulative(dsgd_fit_quantile(&fit, p) - 3, of), p,
                                 1e-10);
 }
-END_TEST
 
-START_TEST(persistent_and_transient_deviations_are_distinguished)
+TEST(persistent_and_transient_deviations_are_distinguished)
 {
     enum { P = 200, T = 50 };
     list l = list_open("[{kind: normal, mean: 1, deviation: 0.1, scale: true}, "
@@ -945,9 +921,8 @@ START_TEST(persistent_and_transient_deviations_are_distinguished)
     ck_assert_double_ge(level.p_value, 0.999);
     list_close(&l);
 }
-END_TEST
 
-START_TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
+TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
 {
     /* Means 2, 6 and 11 of 7 in all; sums of squares 100 between and 12 within; (7 - 17 / 7) / 2
      * values per worker. */
@@ -958,9 +933,8 @@ START_TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
     ck_assert_double_eq_tol(c.passing_s, sqrt(3), 1e-12);
     ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2), 1e-12); /* of F with 2 and 4 */
 }
-END_TEST
 
-START_TEST(workers_that_are_alike_keep_nothing)
+TEST(workers_that_are_alike_keep_nothing)
 {
     enum { P = 20, T = 30, SAMPLES = 100 };
     int significant = 0;
@@ -982,50 +956,5 @@ START_TEST(workers_that_are_alike_keep_nothing)
     ck_assert_double_eq(dsgd_fit_components(alone, worker, 3).p_value, 1);
     ck_assert_double_eq(dsgd_fit_components(alone, alone, 3).p_value, 1);
 }
-END_TEST
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-Suite *imbalance_suite(void)
-{
-    Suite *s = suite_create("imbalance");
-    TCase *t = tcase_create("imbalance");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, a_distribution_has_the_moments_that_it_is_given, 0, COUNT(closed_forms));
-    tcase_add_loop_test(t, a_family_s_inverse_undoes_its_distribution_function, 0, 3);
-    tcase_add_loop_test(t, a_family_s_density_is_the_slope_of_its_distribution_function, 0, 3);
-    tcase_add_test(t, nothing_is_drawn_outside_of_min_and_max);
-    tcase_add_loop_test(t, seconds_do_not_depend_on_caller_or_order, 0, COUNT(pure));
-    tcase_add_test(t, two_entries_draw_independently);
-    tcase_add_test(t, a_persistent_factor_is_a_worker_s_own_and_stays);
-    tcase_add_loop_test(t, fail_slow_is_the_markov_chain_of_its_mean_durations, 0,
-                        COUNT(durations));
-    tcase_add_loop_test(t, noise_has_the_moments_of_a_compound_poisson_sum, 0, COUNT(noises));
-    tcase_add_test(t, noise_in_one_draw_has_the_quantiles_of_the_sum);
-    tcase_add_test(t, a_step_without_time_meets_no_noise);
-    tcase_add_loop_test(t, bad_parameters_are_refused_with_a_sentence, 0, COUNT(refused));
-    tcase_add_loop_test(t, statistics_of_a_uniform_distribution_are_those_of_order_statistics, 0,
-                        3);
-    tcase_add_loop_test(t, the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, 0,
-                        COUNT(references));
-    tcase_add_loop_test(t, a_data_set_has_the_published_figures, 0, COUNT(published));
-    tcase_add_loop_test(t, noise_of_the_operating_system_takes_its_measured_share, 0,
-                        COUNT(os_noises));
-    tcase_add_test(t, every_data_set_has_an_origin_a_name_of_its_own_and_entries);
-    tcase_add_test(t, a_name_in_a_list_is_replaced_by_its_entries);
-    tcase_add_loop_test(t, a_data_set_can_be_a_file_of_one_s_own, 0, 5);
-    tcase_add_loop_test(t, an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4);
-    tcase_add_loop_test(t, a_workload_has_the_throughput_and_the_parameters_that_it_cites, 0,
-                        COUNT(throughputs));
-    tcase_add_loop_test(t, a_workload_like_another_has_what_it_does_not_say_itself, 0,
-                        COUNT(alike));
-    tcase_add_loop_test(t, a_fit_finds_the_parameters_again, 0, COUNT(known));
-    tcase_add_loop_test(t, no_other_parameters_are_more_likely, 0, COUNT(known));
-    tcase_add_loop_test(t, the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3);
-    tcase_add_test(t, a_fitted_quantile_is_where_its_share_lies_below);
-    tcase_add_test(t, persistent_and_transient_deviations_are_distinguished);
-    tcase_add_test(t, an_analysis_of_variance_is_the_one_of_the_textbook);
-    tcase_add_test(t, workers_that_are_alike_keep_nothing);
-    suite_add_tcase(s, t);
-    return s;
-}

@@ -15,7 +15,7 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
 #include "sim/network/machine.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/closed_form.h"
 
@@ -119,16 +119,17 @@ static void expect_shift(const dsgd_platform *p, int n, int by, double bytes_per
                   1 / s, bytes_per_s / gb);
 }
 
-START_TEST(a_switch_is_as_fast_as_its_nics)
+SUITE(platforms, "platforms", .seconds = 60);
+
+TEST(a_switch_is_as_fast_as_its_nics)
 {
     const dsgd_platform p = shape(DSGD_TOPOLOGY_SWITCH);
     expect_path(&p, 0, 1, us, 10 * gb);
     expect_path(&p, 3, 60, us, 10 * gb);
     expect_shift(&p, 64, 32, 10 * gb);
 }
-END_TEST
 
-START_TEST(groups_are_narrow_between_them)
+TEST(groups_are_narrow_between_them)
 {
     const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
     expect_path(&p, 0, 7, us, 10 * gb);
@@ -137,9 +138,8 @@ START_TEST(groups_are_narrow_between_them)
     expect_shift(&p, 16, 8, 2.5 * gb); /* eight leave a group of 20 GB/s */
     expect_shift(&p, 8, 4, 10 * gb);
 }
-END_TEST
 
-START_TEST(an_island_has_its_own_network)
+TEST_RANGE(an_island_has_its_own_network, 0, 2)
 {
     static const int topologies[] = {DSGD_TOPOLOGY_SWITCH, DSGD_TOPOLOGY_GROUPS};
     const dsgd_platform rails = islands(topologies[_i], 4);
@@ -154,25 +154,22 @@ START_TEST(an_island_has_its_own_network)
     const dsgd_platform pairs = islands(topologies[_i], 2);
     expect_shift(&pairs, 8, 4, 5 * gb);
 }
-END_TEST
 
-START_TEST(islands_lie_in_groups)
+TEST(islands_lie_in_groups)
 {
     const dsgd_platform p = islands(DSGD_TOPOLOGY_GROUPS, 4);
     expect_path(&p, 7, 8, 3 * us, 6 * gb);
     expect_shift(&p, 16, 8, 2.5 * gb);
 }
-END_TEST
 
-START_TEST(the_last_island_may_be_cut_off)
+TEST(the_last_island_may_be_cut_off)
 {
     const dsgd_platform p = islands(DSGD_TOPOLOGY_SWITCH, 1);
     expect_path(&p, 4, 5, 0.2 * us, 100 * gb);
     expect_path(&p, 3, 5, us, 10 * gb);
 }
-END_TEST
 
-START_TEST(a_fat_tree_is_full_or_tapered)
+TEST(a_fat_tree_is_full_or_tapered)
 {
     const dsgd_platform full = fat_tree(one_by_four);
     expect_path(&full, 0, 3, us, 10 * gb);
@@ -184,10 +181,9 @@ START_TEST(a_fat_tree_is_full_or_tapered)
     expect_shift(&tapered, 16, 8, 5 * gb);
     expect_shift(&tapered, 16, 1, 10 * gb); /* one of each switch's four crosses */
 }
-END_TEST
 
 /** Each pair of groups has one gateway router at either end, and cables there widen one link. */
-START_TEST(a_dragonfly_has_one_gateway_between_groups)
+TEST(a_dragonfly_has_one_gateway_between_groups)
 {
     dsgd_platform p = dragonfly();
     expect_path(&p, 0, 1, us, 10 * gb); /* one router */
@@ -197,9 +193,8 @@ START_TEST(a_dragonfly_has_one_gateway_between_groups)
         0; /* or the flows of longer paths would get less of the link that they share */
     expect_shift(&p, 16, 8, 5 * gb); /* eight flows over four cables */
 }
-END_TEST
 
-START_TEST(a_torus_is_routed_dimension_by_dimension)
+TEST(a_torus_is_routed_dimension_by_dimension)
 {
     const dsgd_platform p = torus();
     expect_path(&p, 0, 1, us, 10 * gb);
@@ -208,7 +203,6 @@ START_TEST(a_torus_is_routed_dimension_by_dimension)
     expect_path(&p, 0, 18, 6 * us, 10 * gb);
     expect_shift(&p, 32, 8, 5 * gb); /* two hops in the long dimension */
 }
-END_TEST
 
 /* --- hosts that differ ------------------------------------------------------------------------ */
 
@@ -233,7 +227,7 @@ static dsgd_platform nth_shape(int i)
 
 enum { SHAPES = 6 };
 
-START_TEST(hosts_differ_on_every_generated_shape)
+TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
 {
     dsgd_platform even = nth_shape(_i);
     dsgd_platform odd = even;
@@ -252,21 +246,19 @@ START_TEST(hosts_differ_on_every_generated_shape)
     if (even.island_hosts > 0)
         expect_path(&odd, 1, 2, 0.2 * us, 100 * gb); /* the island's network is nobody's own */
 }
-END_TEST
 
-START_TEST(a_shared_nic_is_what_its_worst_host_says)
+TEST(a_shared_nic_is_what_its_worst_host_says)
 {
     dsgd_platform p = islands(DSGD_TOPOLOGY_SWITCH, 1);
     p.hosts = (dsgd_records){3, entries};
     expect_path(&p, 0, 4, 6 * us, 1 * gb);
 }
-END_TEST
 
 /**
  * Worker 3 computes at a quarter, and everybody waits for it; worker 0 being slow makes nobody else
  * fast.
  */
-START_TEST(a_slow_host_computes_longer)
+TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 {
     support_case *c = support_new(NULL, 4);
     support_no_learning(c);
@@ -282,7 +274,6 @@ START_TEST(a_slow_host_computes_longer)
     const dsgd_time_shares shares = support_ok(c)->result.shares;
     ck_assert_double_eq_tol(shares.compute, (1 + 3 * 0.5) / 4, 0.01);
 }
-END_TEST
 
 /* --- closed forms of all shapes --------------------------------------------------------------- */
 
@@ -290,7 +281,7 @@ END_TEST
  * Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis
  * (traces/closed_form.c).
  */
-START_TEST(messages_take_what_the_numbers_promise)
+TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     p.hosts = (dsgd_records){3, entries};
@@ -310,13 +301,12 @@ START_TEST(messages_take_what_the_numbers_promise)
         }
     }
 }
-END_TEST
 
 /**
  * Everybody sends at once. Without latencies, or flows of longer paths would get less of the links
  * that they share.
  */
-START_TEST(traffic_takes_what_the_numbers_promise)
+TEST_RANGE(traffic_takes_what_the_numbers_promise, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     p.host_latency_s = p.group_latency_s = p.island_latency_s = 0;
@@ -330,7 +320,6 @@ START_TEST(traffic_takes_what_the_numbers_promise)
                       promised_s);
     }
 }
-END_TEST
 
 /* --- where messages can meet ------------------------------------------------------------------ */
 
@@ -343,7 +332,7 @@ static bool meet_at_nics(const dsgd_platform *p, int n_hosts, int stride, int at
     return dsgd_platform_meets_at_nics(p, &use);
 }
 
-START_TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
+TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
 {
     const dsgd_platform flat = shape(DSGD_TOPOLOGY_SWITCH);
     ck_assert(meet_at_nics(&flat, 64, 1, 0));
@@ -362,10 +351,9 @@ START_TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
     const dsgd_platform ring = torus();
     ck_assert(!meet_at_nics(&ring, 2, 1, 0));
 }
-END_TEST
 
 /** Groups of eight NICs of 10 GB/s, with 20 GB/s between groups and 6 GB/s for a message. */
-START_TEST(a_way_out_binds_when_more_can_want_to_pass)
+TEST(a_way_out_binds_when_more_can_want_to_pass)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
     ck_assert(meet_at_nics(&p, 8, 1, 0)); /* nobody to send to */
@@ -388,7 +376,6 @@ START_TEST(a_way_out_binds_when_more_can_want_to_pass)
     free(demands);
     ck_assert(meet_at_nics(&p, 16, 1, 0));
 }
-END_TEST
 
 /* --- placement -------------------------------------------------------------------------------- */
 
@@ -411,17 +398,16 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
 
 static const double within_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
 
-START_TEST(workers_go_where_the_placement_says)
+TEST(workers_go_where_the_placement_says)
 {
     static const char *far[] = {"8", "n7"};
     static const char *near[] = {"n30", "31", "0"};
     ck_assert(placed_message_s((dsgd_lines){2, far}, 2, 1) > within_s);
     ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < within_s);
 }
-END_TEST
 
 /** The hosts of a random order are those drawn, gateways of groups not among them. */
-START_TEST(a_random_order_is_drawn_from_the_seed)
+TEST(a_random_order_is_drawn_from_the_seed)
 {
     static const char *word[] = {"random"};
     int n_far = 0;
@@ -437,7 +423,6 @@ START_TEST(a_random_order_is_drawn_from_the_seed)
     }
     ck_assert(n_far > 3 && n_far < 17);
 }
-END_TEST
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -501,7 +486,7 @@ static dsgd_status open_lines(const char *first, const char *second, dsgd_error 
     return status;
 }
 
-START_TEST(platforms_of_a_file_are_read_or_refused)
+TEST_ROWS(platforms_of_a_file_are_read_or_refused, files)
 {
     char *const line = dsgd_xprintf("platform: %s", files[_i].platform);
     dsgd_error error = {""};
@@ -511,7 +496,6 @@ START_TEST(platforms_of_a_file_are_read_or_refused)
     if (files[_i].sentence != NULL)
         ck_assert_msg(strstr(error.text, files[_i].sentence) != NULL, "%s", error.text);
 }
-END_TEST
 
 static const struct {
     const char *placement; /* %s: a file */
@@ -538,7 +522,7 @@ static const struct {
     {"%s", "3\n2 1\n", ":2: `2 1`, but one word"},
 };
 
-START_TEST(placements_of_a_file_are_read_or_refused)
+TEST_ROWS(placements_of_a_file_are_read_or_refused, placements)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";
     const int file = mkstemp(path);
@@ -555,10 +539,9 @@ START_TEST(placements_of_a_file_are_read_or_refused)
     if (placements[_i].sentence != NULL)
         ck_assert_msg(strstr(error.text, placements[_i].sentence) != NULL, "%s", error.text);
 }
-END_TEST
 
 /** Names of a file of the user's own count too. */
-START_TEST(hosts_of_an_xml_file_have_names)
+TEST(hosts_of_an_xml_file_have_names)
 {
     static const char xml[] =
         "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -590,10 +573,9 @@ START_TEST(hosts_of_an_xml_file_have_names)
     free(platform);
     remove(path);
 }
-END_TEST
 
 /** What SimGrid finds missing at a message alone, and then ends the process. */
-START_TEST(an_xml_file_that_no_message_crosses_is_refused)
+TEST(an_xml_file_that_no_message_crosses_is_refused)
 {
     static const struct {
         const char *routing;
@@ -634,10 +616,9 @@ START_TEST(an_xml_file_that_no_message_crosses_is_refused)
         remove(path);
     }
 }
-END_TEST
 
 /** SimGrid lists all hosts to count them: 16,384 times took minutes, once takes a third of a second. */
-START_TEST(a_large_xml_file_is_read_in_little_time)
+TEST(a_large_xml_file_is_read_in_little_time)
 {
     static const char xml[] =
         "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -657,7 +638,6 @@ START_TEST(a_large_xml_file_is_read_in_little_time)
     free(platform);
     remove(path);
 }
-END_TEST
 
 /* --- what is shipped -------------------------------------------------------------------------- */
 
@@ -686,7 +666,7 @@ static double shipped_message_s(const dsgd_platform *p, int to_whom, double byte
     return volley_s(p, FAR + 1, to, bytes);
 }
 
-START_TEST(a_shipped_platform_has_the_figures_that_it_cites)
+TEST_ROWS(a_shipped_platform_has_the_figures_that_it_cites, shipped)
 {
     dsgd_config *config = NULL;
     dsgd_platform p;
@@ -703,10 +683,9 @@ START_TEST(a_shipped_platform_has_the_figures_that_it_cites)
                             shipped[_i].far_bytes_per_s / gb, 1e-3);
     dsgd_config_close(config);
 }
-END_TEST
 
 /** A figure without a remark beside or above it is nobody's. */
-START_TEST(every_shipped_figure_has_its_reason)
+TEST_ROWS(every_shipped_figure_has_its_reason, shipped)
 {
     char *const path =
         dsgd_xprintf("%s/traces/platforms/%s.yaml", DSGD_SOURCE_DIR, shipped[_i].name);
@@ -732,7 +711,6 @@ START_TEST(every_shipped_figure_has_its_reason)
     fclose(stream);
     free(path);
 }
-END_TEST
 
 /* --- limits that are left out ----------------------------------------------------------------- */
 
@@ -796,7 +774,7 @@ static double limited_s(const dsgd_platform *p, const char *algorithm, bool bloc
 /** The way out of eight NICs of 10 GB/s binds always; unless messages of 6 GB/s go alone; never. */
 static const double ways_out[] = {20e9, 48e9, 80e9};
 
-START_TEST(limits_that_cannot_bind_are_left_out_and_change_no_time)
+TEST_ROWS(limits_that_cannot_bind_are_left_out_and_change_no_time, ways_out)
 {
     static const char *const algorithms[] = {"allreduce", "wagma", "eager_solo", "local_sgd",
                                              "d_psgd",    "osgp",  "ad_psgd",    "a_psgd"};
@@ -822,7 +800,6 @@ START_TEST(limits_that_cannot_bind_are_left_out_and_change_no_time)
         }
     remove(path);
 }
-END_TEST
 
 /* --- links alone ------------------------------------------------------------------------------ */
 
@@ -853,7 +830,7 @@ static void expect_bound(const dsgd_platform *p, int workers)
     ck_assert_double_le(r.link_s, r.virtual_s);
 }
 
-START_TEST(links_alone_take_no_longer_than_a_run_on_shipped_platforms)
+TEST_ROWS(links_alone_take_no_longer_than_a_run_on_shipped_platforms, shipped)
 {
     dsgd_config *config = NULL;
     dsgd_platform p;
@@ -864,19 +841,17 @@ START_TEST(links_alone_take_no_longer_than_a_run_on_shipped_platforms)
     expect_bound(&p, 16);
     dsgd_config_close(config);
 }
-END_TEST
 
-START_TEST(links_alone_take_no_longer_than_a_run_on_any_shape)
+TEST_RANGE(links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     expect_bound(&p, 8);
     p.hosts = (dsgd_records){3, entries};
     expect_bound(&p, 8);
 }
-END_TEST
 
 /** A ring sends 2 (P-1)/P vectors; all of it within an island, or a quarter between islands. */
-START_TEST(links_alone_are_those_that_carry_the_bytes)
+TEST_RANGE(links_alone_are_those_that_carry_the_bytes, 0, 3)
 {
     const dsgd_platform even = nth_shape(_i == 0 ? 0 : 2);
     const int workers = _i == 1 ? 4 : 8;
@@ -890,48 +865,4 @@ START_TEST(links_alone_are_those_that_carry_the_bytes)
     /* Of an island of four, one worker sends to the next island. */
     const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;
     ck_assert_double_eq_tol(support_ok(c)->result.link_s, 20 * each / bytes_per_s, 1e-9);
-}
-END_TEST
-
-Suite *platforms_suite(void)
-{
-    Suite *s = suite_create("platforms");
-    TCase *t = tcase_create("platforms");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, a_switch_is_as_fast_as_its_nics);
-    tcase_add_test(t, groups_are_narrow_between_them);
-    tcase_add_loop_test(t, an_island_has_its_own_network, 0, 2);
-    tcase_add_test(t, islands_lie_in_groups);
-    tcase_add_test(t, the_last_island_may_be_cut_off);
-    tcase_add_test(t, a_fat_tree_is_full_or_tapered);
-    tcase_add_test(t, a_dragonfly_has_one_gateway_between_groups);
-    tcase_add_test(t, a_torus_is_routed_dimension_by_dimension);
-    tcase_add_loop_test(t, hosts_differ_on_every_generated_shape, 0, SHAPES);
-    tcase_add_test(t, a_shared_nic_is_what_its_worst_host_says);
-    tcase_add_loop_test(t, a_slow_host_computes_longer, 0, SHAPES);
-    tcase_add_loop_test(t, messages_take_what_the_numbers_promise, 0, SHAPES);
-    tcase_add_loop_test(t, traffic_takes_what_the_numbers_promise, 0, SHAPES);
-    tcase_add_test(t, messages_meet_at_nics_alone_where_nothing_else_can_bind);
-    tcase_add_test(t, a_way_out_binds_when_more_can_want_to_pass);
-    tcase_add_test(t, workers_go_where_the_placement_says);
-    tcase_add_test(t, a_random_order_is_drawn_from_the_seed);
-    tcase_add_loop_test(t, placements_of_a_file_are_read_or_refused, 0,
-                        sizeof placements / sizeof placements[0]);
-    tcase_add_test(t, hosts_of_an_xml_file_have_names);
-    tcase_add_test(t, an_xml_file_that_no_message_crosses_is_refused);
-    tcase_add_test(t, a_large_xml_file_is_read_in_little_time);
-    tcase_add_loop_test(t, platforms_of_a_file_are_read_or_refused, 0,
-                        sizeof files / sizeof files[0]);
-    tcase_add_loop_test(t, a_shipped_platform_has_the_figures_that_it_cites, 0,
-                        sizeof shipped / sizeof shipped[0]);
-    tcase_add_loop_test(t, every_shipped_figure_has_its_reason, 0,
-                        sizeof shipped / sizeof shipped[0]);
-    tcase_add_loop_test(t, limits_that_cannot_bind_are_left_out_and_change_no_time, 0,
-                        sizeof ways_out / sizeof ways_out[0]);
-    tcase_add_loop_test(t, links_alone_take_no_longer_than_a_run_on_shipped_platforms, 0,
-                        sizeof shipped / sizeof shipped[0]);
-    tcase_add_loop_test(t, links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES);
-    tcase_add_loop_test(t, links_alone_are_those_that_carry_the_bytes, 0, 3);
-    suite_add_tcase(s, t);
-    return s;
 }

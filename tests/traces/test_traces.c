@@ -12,7 +12,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
-#include "tests/suites.h"
+#include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /** One entry with its defaults, and some numbers set. */
@@ -35,7 +35,9 @@ static void *defaults(const char *kind)
     return params;
 }
 
-START_TEST(delay_hits_exactly_its_number_of_workers)
+SUITE(traces, "traces", .seconds = 60);
+
+TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
 {
     static const int late[] = {0, 1, 2, 7, 12};
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
@@ -61,10 +63,9 @@ START_TEST(delay_hits_exactly_its_number_of_workers)
     dsgd_imbalance_close(imbalance);
     free(params);
 }
-END_TEST
 
 /** The number of late workers is binomial: its mean and variance within five standard errors. */
-START_TEST(delay_chosen_independently_hits_about_its_number_of_workers)
+TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 {
     enum { P = 16, STEPS = 4000 };
     void *const params = defaults("delay");
@@ -91,9 +92,8 @@ START_TEST(delay_chosen_independently_hits_about_its_number_of_workers)
     dsgd_imbalance_close(imbalance);
     free(params);
 }
-END_TEST
 
-START_TEST(delay_of_more_workers_than_there_are_is_refused)
+TEST(delay_of_more_workers_than_there_are_is_refused)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
     void *const params = defaults("delay");
@@ -107,9 +107,8 @@ START_TEST(delay_of_more_workers_than_there_are_is_refused)
     ck_assert_ptr_ne(strstr(error.text, "8"), NULL);
     free(params);
 }
-END_TEST
 
-START_TEST(a_rotating_ramp_moves_on_by_one_worker_in_each_step)
+TEST(a_rotating_ramp_moves_on_by_one_worker_in_each_step)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "ramp");
     void *const params = defaults("ramp");
@@ -124,9 +123,8 @@ START_TEST(a_rotating_ramp_moves_on_by_one_worker_in_each_step)
     dsgd_imbalance_close(imbalance);
     free(params);
 }
-END_TEST
 
-START_TEST(a_ramp_begins_again_after_its_levels)
+TEST(a_ramp_begins_again_after_its_levels)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "ramp");
     void *const params = defaults("ramp");
@@ -140,9 +138,8 @@ START_TEST(a_ramp_begins_again_after_its_levels)
     dsgd_imbalance_close(imbalance);
     free(params);
 }
-END_TEST
 
-START_TEST(one_slow_worker_takes_a_multiple_of_its_time)
+TEST(one_slow_worker_takes_a_multiple_of_its_time)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "slow");
     void *const params = defaults("slow");
@@ -156,9 +153,8 @@ START_TEST(one_slow_worker_takes_a_multiple_of_its_time)
     dsgd_imbalance_close(imbalance);
     free(params);
 }
-END_TEST
 
-START_TEST(time_from_the_data_follows_the_rows_of_the_samples)
+TEST(time_from_the_data_follows_the_rows_of_the_samples)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "data");
     void *const params = defaults("data");
@@ -179,9 +175,8 @@ START_TEST(time_from_the_data_follows_the_rows_of_the_samples)
     dsgd_imbalance_close(imbalance);
     free(constant);
 }
-END_TEST
 
-START_TEST(a_constant_multiplies_then_adds)
+TEST(a_constant_multiplies_then_adds)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "constant");
     void *const params = defaults("constant");
@@ -193,7 +188,6 @@ START_TEST(a_constant_multiplies_then_adds)
     dsgd_imbalance_close(imbalance);
     free(params);
 }
-END_TEST
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
@@ -214,7 +208,7 @@ static const struct {
     {false, 0, 360, 1, {360}},          {false, 0, 180, 2, {180, 180}},
 };
 
-START_TEST(a_bucket_takes_whole_tensors_until_it_is_full)
+TEST_ROWS(a_bucket_takes_whole_tensors_until_it_is_full, cuts)
 {
     const dsgd_workload w = {.bytes = cuts[_i].tensors ? 0 : 360,
                              .tensors = {cuts[_i].tensors ? 3 : 0, tensors}};
@@ -226,7 +220,6 @@ START_TEST(a_bucket_takes_whole_tensors_until_it_is_full)
         ck_assert_double_eq(bytes[k], cuts[_i].bytes[k]);
     free(bytes);
 }
-END_TEST
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -261,7 +254,7 @@ static dsgd_status from_yaml(const char *yaml, int workers, dsgd_config **config
     return status;
 }
 
-START_TEST(quantiles_are_straight_between_their_points)
+TEST(quantiles_are_straight_between_their_points)
 {
     dsgd_config *config = NULL;
     dsgd_imbalance *imbalance = NULL;
@@ -282,7 +275,6 @@ START_TEST(quantiles_are_straight_between_their_points)
     dsgd_imbalance_close(imbalance);
     dsgd_config_close(config);
 }
-END_TEST
 
 /** An option's text, and the value that it is read as. */
 static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
@@ -316,7 +308,7 @@ static const struct {
     {"edges: /nonexistent.txt", "", "nonexistent"},
 };
 
-START_TEST(pairs_are_read_from_lists_and_files)
+TEST_ROWS(pairs_are_read_from_lists_and_files, pair_entries)
 {
     static const dsgd_option table[] = {{.name = "edges", .kind = DSGD_PAIRS, .max = 7},
                                         {.name = NULL}};
@@ -343,9 +335,8 @@ START_TEST(pairs_are_read_from_lists_and_files)
     free(file);
     free(text);
 }
-END_TEST
 
-START_TEST(an_option_takes_a_word_or_a_number)
+TEST(an_option_takes_a_word_or_a_number)
 {
     static const char *const words[] = {"none", "auto", NULL};
     static const dsgd_option table[] = {
@@ -370,7 +361,6 @@ START_TEST(an_option_takes_a_word_or_a_number)
     ck_assert_int_eq(read_yaml("limit: -1", table, &limit, &config, &error), DSGD_EUSAGE);
     dsgd_config_close(config);
 }
-END_TEST
 
 static const char *const bad_entries[][2] = {
     {"list: {kind: quantiles, table: {0: 1, 90: 2}}", "100"},
@@ -389,7 +379,7 @@ static const char *const bad_entries[][2] = {
     {"list: {kind: delya, seconds: 1}", "delay"},
 };
 
-START_TEST(bad_entries_are_refused_with_a_sentence)
+TEST_ROWS(bad_entries_are_refused_with_a_sentence, bad_entries)
 {
     dsgd_config *config = NULL;
     dsgd_imbalance *imbalance = NULL;
@@ -398,7 +388,6 @@ START_TEST(bad_entries_are_refused_with_a_sentence)
     ck_assert_msg(strstr(error.text, bad_entries[_i][1]) != NULL, "%s", error.text);
     dsgd_config_close(config);
 }
-END_TEST
 
 static const struct {
     const char *content, *sentence; /* NULL: fine */
@@ -415,7 +404,7 @@ static const struct {
     {"worker,step,seconds\n0,0,-1\n", "-1"},
 };
 
-START_TEST(a_replayed_file_gives_its_seconds_or_says_what_is_wrong)
+TEST_ROWS(a_replayed_file_gives_its_seconds_or_says_what_is_wrong, replays)
 {
     char *const path = temporary(replays[_i].content);
     char *const yaml = dsgd_xprintf("list: {kind: replay, file: %s}", path);
@@ -440,11 +429,10 @@ START_TEST(a_replayed_file_gives_its_seconds_or_says_what_is_wrong)
     free(path);
     free(yaml);
 }
-END_TEST
 
 /* --- what is shipped -------------------------------------------------------------------------- */
 
-START_TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
+TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
 {
     dsgd_config *config = NULL;
     dsgd_workload w;
@@ -476,9 +464,8 @@ START_TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alik
     dsgd_imbalance_close(imbalance);
     dsgd_config_close(config);
 }
-END_TEST
 
-START_TEST(resnet50_has_161_tensors_in_the_published_order)
+TEST(resnet50_has_161_tensors_in_the_published_order)
 {
     static const size_t after[] = {2, 11, 29, 61, 101};
     static const double share[] = {0.08, 0.25, 0.58, 0.80, 0.96};
@@ -497,7 +484,6 @@ START_TEST(resnet50_has_161_tensors_in_the_published_order)
     free(bytes);
     dsgd_config_close(config);
 }
-END_TEST
 
 /**
  * Seconds from 1 worker to another for a number of bytes: a pair that averages on an idle platform.
@@ -521,7 +507,7 @@ static double exchange_s(double bytes, int workers)
     return s;
 }
 
-START_TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
+TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
 {
     /* Two workers in groups of one: between groups. Four in groups of two: one phase within, one
      * between. */
@@ -533,35 +519,4 @@ START_TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
     const double between_large_s = exchange_s(large, 2);
     ck_assert_double_eq_tol(large / between_large_s, 6.3e9, 0.01 * 6.3e9);
     ck_assert_double_eq_tol(large / (exchange_s(large, 4) - between_large_s), 9.4e9, 0.01 * 9.4e9);
-}
-END_TEST
-
-Suite *traces_suite(void)
-{
-    Suite *s = suite_create("traces");
-    TCase *t = tcase_create("traces");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, delay_hits_exactly_its_number_of_workers, 0, 5);
-    tcase_add_test(t, delay_chosen_independently_hits_about_its_number_of_workers);
-    tcase_add_test(t, delay_of_more_workers_than_there_are_is_refused);
-    tcase_add_test(t, a_rotating_ramp_moves_on_by_one_worker_in_each_step);
-    tcase_add_test(t, a_ramp_begins_again_after_its_levels);
-    tcase_add_test(t, one_slow_worker_takes_a_multiple_of_its_time);
-    tcase_add_test(t, time_from_the_data_follows_the_rows_of_the_samples);
-    tcase_add_test(t, a_constant_multiplies_then_adds);
-    tcase_add_loop_test(t, a_bucket_takes_whole_tensors_until_it_is_full, 0,
-                        sizeof cuts / sizeof cuts[0]);
-    tcase_add_loop_test(t, pairs_are_read_from_lists_and_files, 0,
-                        sizeof pair_entries / sizeof pair_entries[0]);
-    tcase_add_test(t, an_option_takes_a_word_or_a_number);
-    tcase_add_test(t, quantiles_are_straight_between_their_points);
-    tcase_add_loop_test(t, bad_entries_are_refused_with_a_sentence, 0,
-                        sizeof bad_entries / sizeof bad_entries[0]);
-    tcase_add_loop_test(t, a_replayed_file_gives_its_seconds_or_says_what_is_wrong, 0,
-                        sizeof replays / sizeof replays[0]);
-    tcase_add_test(t, habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike);
-    tcase_add_test(t, resnet50_has_161_tensors_in_the_published_order);
-    tcase_add_test(t, piz_daint_has_its_measured_latencies_and_bandwidths);
-    suite_add_tcase(s, t);
-    return s;
 }
