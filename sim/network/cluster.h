@@ -53,7 +53,7 @@ typedef struct dsgd_load {
 } dsgd_load;
 
 /**
- * Opens a cluster of @p n_hosts hosts, or of those of the XML at @p path, and takes hosts, first
+ * Opens a cluster of @p n_hosts hosts, or of the XML's at @p path, and takes hosts, first
  * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
  * their names, n2 before n10. Once per process.
  *
@@ -181,7 +181,7 @@ typedef struct dsgd_await {
 } dsgd_await;
 
 /**
- * An actor as steps between its waits, none of which waits itself: nics spares it a stack, and a
+ * An actor as steps between its waits; no step waits itself: nics spares it a stack, and a
  * switch to that, until it awaits a call.
  */
 typedef struct dsgd_steps {

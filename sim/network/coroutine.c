@@ -2,7 +2,7 @@
  * @file coroutine.c
  * Switches and stacks.
  *
- * Stacks are parts of large mappings, of which the kernel backs the pages that were written: mostly
+ * Stacks are parts of large mappings; the kernel backs the pages that were written: mostly
  * one page of a stack, of 128 KiB. A guard page below a stack cuts its mapping, and a process has
  * 65,530 mappings (vm.max_map_count): the first stacks have one, so that an overflow shows where
  * runs are small.

@@ -30,7 +30,7 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
     heap->entry[i] = new;
 }
 
-/** The least of the children of node @p i, of which there is one at least. */
+/** The least child of node @p i, which has one or more. */
 static size_t least_child(const dsgd_heap *heap, size_t i)
 {
     const size_t first = i * CHILDREN + 1;

@@ -2,8 +2,8 @@
  * @file links.c
  * Links as queues of processor sharing. Their work is counted per unit of weight: each message
  * leaves when the work has reached a value that is known when it comes, so that only the first of
- * them needs an event, and a message costs O(log n) for n at a link. A message that is alone on all
- * its links needs one event in all: no link is told that it has left.
+ * them needs an event, and a message costs O(log n) for n at a link. A message that shares none
+ * of its links needs one event in all: no link is told that it has left.
  */
 #include "sim/network/links.h"
 
@@ -12,13 +12,14 @@
 
 #include "base/status.h"
 #include "sim/network/network.h"
+#include "sim/network/paths.h"
 #include "traces/closed_form.h"
 
 typedef struct dsgd_link {
     dsgd_event departure; /* first: of the first of several messages */
     double bytes_per_s;
-    dsgd_flight *alone; /* one message, which leaves at alone_until_s */
-    double alone_until_s; /* in the past: the link is idle, or has several */
+    dsgd_flight *only; /* one message, which leaves at free_at_s */
+    double free_at_s; /* in the past: the link is idle, or has several */
     dsgd_heap several; /* of dsgd_flight, by the work at which they leave */
     double work; /* bytes / weight served of each, at changed_s */
     double changed_s;
@@ -27,8 +28,8 @@ typedef struct dsgd_link {
 
 /** A host that takes part. */
 typedef struct host {
-    int place, nic, island, group; /* indices among all of the platform */
-    double latency_s; /* its share of a message's */
+    int place; /* index among all of the platform */
+    dsgd_path_end end;
     double link_bytes_per_s; /* of one of its links, where SimGrid makes them */
 } host;
 
@@ -36,7 +37,7 @@ static const dsgd_platform *platform;
 static bool one_at_a_time; /* by promise */
 static bool simgrid_makes_links; /* which then have the latencies of its routes */
 static host *hosts; /* of the run */
-static dsgd_link *nics, *islands; /* [2 * n]: out, in; of islands those of each place */
+static dsgd_link *nics, *islands; /* [2 * n]: out, in; `islands`: of each place, into its island */
 static int n_nics, n_islands;
 
 /* --- messages on a link ----------------------------------------------------------------------- */
@@ -95,7 +96,7 @@ static void join(dsgd_link *link, dsgd_flight *flight, double bytes)
 
 static bool has_one(const dsgd_link *link)
 {
-    return dsgd_events_now_s() < link->alone_until_s;
+    return dsgd_events_now_s() < link->free_at_s;
 }
 
 static bool is_idle(const dsgd_link *link)
@@ -103,60 +104,50 @@ static bool is_idle(const dsgd_link *link)
     return link->several.n == 0 && !has_one(link);
 }
 
-/** What is left of a message that was alone joins the links that it has yet to leave. */
+/** What is left of a message that shared no link joins the links that it has yet to leave. */
 static void share(dsgd_flight *flight)
 {
     dsgd_event_cancel(&flight->arrival);
     for (int i = 0; i < 2; i++) {
         dsgd_link *const link = flight->link[i];
-        if (!has_one(link) || link->alone != flight)
+        if (!has_one(link) || link->only != flight)
             continue;
-        const double left_s = link->alone_until_s - dsgd_events_now_s();
-        link->alone_until_s = 0;
+        const double left_s = link->free_at_s - dsgd_events_now_s();
+        link->free_at_s = 0;
         join(link, flight, left_s * link->bytes_per_s);
     }
 }
 
-static void fly_alone(dsgd_flight *flight)
+static void fly_uncontended(dsgd_flight *flight)
 {
     double until_s = flight->earliest_s;
     for (int i = 0; i < 2; i++) {
         dsgd_link *const link = flight->link[i];
-        link->alone = flight;
-        link->alone_until_s = dsgd_events_now_s() + flight->bytes / link->bytes_per_s;
-        until_s = fmax(until_s, link->alone_until_s);
+        link->only = flight;
+        link->free_at_s = dsgd_events_now_s() + flight->bytes / link->bytes_per_s;
+        until_s = fmax(until_s, link->free_at_s);
     }
     dsgd_event_plan(&flight->arrival, until_s + flight->latency_s);
 }
 
 /* --- paths ------------------------------------------------------------------------------------ */
 
-static bool in_one_island(const host *a, const host *b)
-{
-    return islands != NULL && a->island == b->island;
-}
-
-/** Latency, and in *bytes_per_s the limit of one flow. */
+/** Latency, and in *bytes_per_s the limit of one flow, between hosts of different islands. */
 static double path_s(const host *from, const host *to, double *bytes_per_s)
 {
-    *bytes_per_s = INFINITY;
-    if (in_one_island(from, to))
-        return platform->island_latency_s;
     if (simgrid_makes_links) {
         *bytes_per_s = fmin(from->link_bytes_per_s, to->link_bytes_per_s);
         return dsgd_closed_form_latency_s(platform, from->place, to->place);
     }
-    const double latency_s = from->latency_s + to->latency_s;
-    if (from->group == to->group)
-        return latency_s;
-    *bytes_per_s = platform->group_flow_bytes_per_s;
-    return latency_s + platform->group_latency_s;
+    if (from->end.group != to->end.group)
+        *bytes_per_s = platform->group_flow_bytes_per_s;
+    return dsgd_path_latency_s(platform, &from->end, &to->end);
 }
 
 static bool carries_more(const dsgd_link *link)
 {
     if (has_one(link))
-        return link->alone->bytes > DSGD_NOTHING_BYTES;
+        return link->only->bytes > DSGD_NOTHING_BYTES;
     for (size_t i = 0; i < link->several.n; i++)
         if (((const dsgd_flight *)link->several.entry[i].what)->bytes > DSGD_NOTHING_BYTES)
             return true;
@@ -178,26 +169,26 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
 {
     const host *const a = &hosts[from];
     const host *const b = &hosts[to];
-    const bool inside = in_one_island(a, b);
-    double bytes_per_s = 0;
+    const bool inside = dsgd_path_in_island(platform, &a->end, &b->end);
+    double bytes_per_s = INFINITY;
     flight->n_shared = 0;
-    flight->latency_s = path_s(a, b, &bytes_per_s);
+    flight->latency_s = inside ? platform->island_latency_s : path_s(a, b, &bytes_per_s);
     flight->bytes = bytes;
     flight->earliest_s = dsgd_events_now_s() + bytes / bytes_per_s;
-    flight->link[0] = inside ? &islands[2 * a->place] : &nics[2 * a->nic];
-    flight->link[1] = inside ? &islands[2 * b->place + 1] : &nics[2 * b->nic + 1];
+    flight->link[0] = inside ? &islands[2 * a->place] : &nics[2 * a->end.nic];
+    flight->link[1] = inside ? &islands[2 * b->place + 1] : &nics[2 * b->end.nic + 1];
     if (bytes <= 0) {
         dsgd_event_plan(&flight->arrival, flight->earliest_s + flight->latency_s);
         return;
     }
     if (is_idle(flight->link[0]) && is_idle(flight->link[1])) {
-        fly_alone(flight);
+        fly_uncontended(flight);
         return;
     }
     check_promise(flight, from, to);
     for (int i = 0; i < 2; i++) {
         if (has_one(flight->link[i]))
-            share(flight->link[i]->alone);
+            share(flight->link[i]->only);
         join(flight->link[i], flight, bytes);
     }
 }
@@ -209,22 +200,6 @@ static void set_bandwidth(dsgd_link *links, int i, double bytes_per_s)
     for (int direction = 0; direction < 2; direction++)
         links[2 * i + direction] =
             (dsgd_link){.departure = {.happen = depart}, .bytes_per_s = bytes_per_s};
-}
-
-static host host_at(int place, int per_nic)
-{
-    const dsgd_host_quality own = dsgd_platform_host(platform, place);
-    const int nic = place / per_nic;
-    const dsgd_host_quality shared =
-        dsgd_platform_shared(platform, nic * per_nic, (nic + 1) * per_nic - 1);
-    return (host){.place = place,
-                  .nic = nic,
-                  .island = islands == NULL ? 0 : place / (int)platform->island_hosts,
-                  .group = platform->topology == DSGD_TOPOLOGY_GROUPS
-                               ? place / (int)platform->group_hosts
-                               : 0,
-                  .latency_s = platform->host_latency_s / 2 + shared.latency_s,
-                  .link_bytes_per_s = own.bandwidth * platform->host_bandwidth_bytes_per_s};
 }
 
 void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places,
@@ -243,8 +218,11 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
     islands = n_islands == 0 ? NULL : dsgd_xcalloc(2 * (size_t)n_islands, sizeof *islands);
     hosts = dsgd_xcalloc((size_t)n, sizeof *hosts);
     for (int i = 0; i < n; i++) {
-        hosts[i] = host_at(places[i], per_nic);
-        set_bandwidth(nics, hosts[i].nic, dsgd_platform_nic_bytes_per_s(platform, hosts[i].nic));
+        const int nic = places[i] / per_nic;
+        const double bandwidth = dsgd_platform_host(platform, places[i]).bandwidth;
+        hosts[i] = (host){places[i], dsgd_path_end_at(platform, places[i], 1),
+                          bandwidth * platform->host_bandwidth_bytes_per_s};
+        set_bandwidth(nics, nic, dsgd_platform_nic_bytes_per_s(platform, nic));
         if (islands != NULL)
             set_bandwidth(islands, places[i], platform->island_bytes_per_s);
     }

@@ -41,52 +41,66 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
 
 /* --- a user's file ---------------------------------------------------------------------------- */
 
-/** Every host sends a byte to others, for what SimGrid finds missing then: routes, gateways, ... */
-typedef struct greeting {
-    int n_hosts, under_way;
-    dsgd_semaphore *semaphore;
-} greeting;
+/** Messages that are under way until the last of their actors has ended. */
+typedef struct trial_run {
+    const dsgd_machine *machine;
+    const int *to; /* of a measurement: whom each host sends to */
+    double bytes, arrived_s;
+    int n_actors; /* that have not ended */
+    dsgd_semaphore *ended;
+} trial_run;
 
-typedef struct greeter {
-    greeting *all;
-    int host;
-} greeter;
+/** An actor on host `from`. */
+typedef struct sender {
+    trial_run *all;
+    int from, to;
+} sender;
 
-/** Up to so many hosts each sends to each, else to those at distances that are powers of two. */
-enum { MOST_PAIRED_HOSTS = 32 };
-
-static void greet(void *argument)
+static dsgd_mailbox *mailbox_between(int from, int to)
 {
-    const greeter *const g = argument;
-    const int n = g->all->n_hosts;
-    for (int k = 1; k < n; k += n <= MOST_PAIRED_HOSTS ? 1 : k) {
-        const int to = (g->host + k) % n, from = (g->host + n - k) % n;
-        dsgd_sendrecv(dsgd_mailbox_of(g->host, to, DSGD_PORT_MEASUREMENT, 0), 1,
-                      dsgd_mailbox_of(from, g->host, DSGD_PORT_MEASUREMENT, 0));
-    }
-    if (--g->all->under_way == 0)
-        dsgd_semaphore_post(g->all->semaphore);
+    return dsgd_mailbox_of(from, to, DSGD_PORT_MEASUREMENT, 0);
 }
 
-static void wait_for_greetings(void *argument)
+static void end_actor(trial_run *all)
 {
-    dsgd_semaphore_wait(((greeting *)argument)->semaphore);
+    if (--all->n_actors == 0)
+        dsgd_semaphore_post(all->ended);
+}
+
+static void wait_for_actors(void *argument)
+{
+    dsgd_semaphore_wait(((trial_run *)argument)->ended);
+}
+
+/** Up to so many hosts each sends to each, else to hosts at distances that are powers of two. */
+enum { MOST_PAIRED_HOSTS = 32 };
+
+/** Sends a byte to others, for what SimGrid finds missing then: routes, gateways, ... */
+static void greet(void *argument)
+{
+    const sender *const s = argument;
+    const int n = s->all->machine->n_hosts;
+    for (int k = 1; k < n; k += n <= MOST_PAIRED_HOSTS ? 1 : k)
+        dsgd_sendrecv(mailbox_between(s->from, (s->from + k) % n), 1,
+                      mailbox_between((s->from + n - k) % n, s->from));
+    end_actor(s->all);
 }
 
 static dsgd_status try_messages(const dsgd_machine *machine, dsgd_error *error)
 {
-    greeting all = {machine->n_hosts, machine->n_hosts, dsgd_semaphore_new()};
-    greeter *const greeters = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *greeters);
-    for (int i = 0; i < machine->n_hosts; i++) {
-        greeters[i] = (greeter){&all, i};
-        dsgd_actor_start(i, "greeter", greet, &greeters[i]);
+    const int n = machine->n_hosts;
+    trial_run all = {.machine = machine, .n_actors = n, .ended = dsgd_semaphore_new()};
+    sender *const senders = dsgd_xcalloc((size_t)n, sizeof *senders);
+    for (int i = 0; i < n; i++) {
+        senders[i] = (sender){&all, i, -1};
+        dsgd_actor_start(i, "greeter", greet, &senders[i]);
     }
-    dsgd_cluster_run(wait_for_greetings, &all);
-    free(greeters);
-    return all.under_way == 0
+    dsgd_cluster_run(wait_for_actors, &all);
+    free(senders);
+    return all.n_actors == 0
                ? DSGD_OK
                : dsgd_fail(error, DSGD_EUSAGE, "%s: %d of %d hosts never get a byte from others",
-                           machine->platform->file, all.under_way, machine->n_hosts);
+                           machine->platform->file, all.n_actors, n);
 }
 
 /** What a child process tries, and where it says why SimGrid ended it. */
@@ -198,7 +212,7 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     dsgd_status status = find_places(machine, &places, &n_hosts, error);
     /* Then nics, which is faster, takes the times of flows. */
     opened.one_at_a_time = status == DSGD_OK && machine->one_at_a_time &&
-                           dsgd_paths_are_apart(platform, machine->n_hosts, places);
+                           dsgd_paths_are_contention_free(platform, machine->n_hosts, places);
     if (opened.one_at_a_time)
         opened.network = DSGD_NETWORK_NICS;
     if (status == DSGD_OK)
@@ -211,62 +225,42 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 
 /* --- how long messages take ------------------------------------------------------------------- */
 
-/** All messages of a measurement. */
-typedef struct volley {
-    const dsgd_machine *machine;
-    const int *to;
-    double bytes, arrived_s;
-    int under_way;
-    dsgd_semaphore *semaphore;
-} volley;
-
-typedef struct shot {
-    volley *all;
-    int from, to;
-} shot;
-
-static void send_shot(void *argument)
+static void send_one(void *argument)
 {
-    const shot *const s = argument;
-    dsgd_sendrecv(dsgd_mailbox_of(s->from, s->to, DSGD_PORT_MEASUREMENT, 0), s->all->bytes, NULL);
+    const sender *const s = argument;
+    dsgd_sendrecv(mailbox_between(s->from, s->to), s->all->bytes, NULL);
 }
 
-static void receive_shot(void *argument)
+static void receive_one(void *argument)
 {
-    const shot *const s = argument;
-    dsgd_sendrecv(NULL, 0, dsgd_mailbox_of(s->from, s->to, DSGD_PORT_MEASUREMENT, 0));
+    const sender *const s = argument;
+    dsgd_sendrecv(NULL, 0, mailbox_between(s->from, s->to));
     s->all->arrived_s = dsgd_now_s();
-    if (--s->all->under_way == 0)
-        dsgd_semaphore_post(s->all->semaphore);
+    end_actor(s->all);
 }
 
-static void wait_for_all(void *argument)
-{
-    dsgd_semaphore_wait(((volley *)argument)->semaphore);
-}
-
-static double time_here(volley *all)
+static double time_here(trial_run *all)
 {
     const int n_hosts = all->machine->n_hosts;
-    shot *const shots = dsgd_xcalloc((size_t)n_hosts, sizeof *shots);
-    all->semaphore = dsgd_semaphore_new();
+    sender *const senders = dsgd_xcalloc((size_t)n_hosts, sizeof *senders);
+    all->ended = dsgd_semaphore_new();
     for (int i = 0; i < n_hosts; i++) {
         if (all->to[i] < 0)
             continue;
-        shots[i] = (shot){all, i, all->to[i]};
-        all->under_way++;
-        dsgd_actor_start(i, "sender", send_shot, &shots[i]);
-        dsgd_actor_start(all->to[i], "receiver", receive_shot, &shots[i]);
+        senders[i] = (sender){all, i, all->to[i]};
+        all->n_actors++; /* the receiver: a message that has arrived was sent */
+        dsgd_actor_start(i, "sender", send_one, &senders[i]);
+        dsgd_actor_start(all->to[i], "receiver", receive_one, &senders[i]);
     }
-    if (all->under_way > 0)
-        dsgd_cluster_run(wait_for_all, all);
-    free(shots);
+    if (all->n_actors > 0)
+        dsgd_cluster_run(wait_for_actors, all);
+    free(senders);
     return all->arrived_s;
 }
 
 static dsgd_status measure(const void *argument, void *seconds, dsgd_error *error)
 {
-    volley all = *(const volley *)argument;
+    trial_run all = *(const trial_run *)argument;
     dsgd_machine machine = *all.machine;
     machine.one_at_a_time = false;
     machine.actors_per_host = 2; /* sender, receiver */
@@ -279,7 +273,7 @@ static dsgd_status measure(const void *argument, void *seconds, dsgd_error *erro
 dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
                               double *seconds, dsgd_error *error)
 {
-    const volley all = {.machine = machine, .to = to, .bytes = bytes};
+    const trial_run all = {.machine = machine, .to = to, .bytes = bytes};
     return dsgd_in_child(measure, &all, seconds, sizeof *seconds,
                          "a measurement got no process, or its process died", error);
 }

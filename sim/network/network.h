@@ -14,7 +14,7 @@
  */
 enum { DSGD_NOTHING_BYTES = 8 };
 
-/** Functions without a comment are those of cluster.h with that name. */
+/** A function without a comment is what stands behind cluster.h's of that name. */
 typedef struct dsgd_network {
     /** Library and model, in one line. */
     const char *(*version)(void);

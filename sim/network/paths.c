@@ -1,26 +1,12 @@
 /**
  * @file paths.c
- * What messages take that share no link with another.
+ * Where hosts are connected, and where messages share no links.
  */
 #include "sim/network/paths.h"
 
 #include <stdlib.h>
 
 #include "sim/network/cluster.h"
-
-/** @p sharing hosts of the run use its NIC. */
-static dsgd_path_end end_at(const dsgd_platform *platform, int place, int sharing)
-{
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    const int first = place / per_nic * per_nic;
-    const dsgd_host_quality q = dsgd_platform_shared(platform, first, first + per_nic - 1);
-    return (dsgd_path_end){
-        .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
-        .group =
-            platform->topology == DSGD_TOPOLOGY_GROUPS ? place / (int)platform->group_hosts : 0,
-        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s / sharing,
-        .latency_s = platform->host_latency_s / 2 + q.latency_s};
-}
 
 /** Hosts per NIC, where rows of 2^k share one; 0: elsewhere. */
 static int hosts_in_rows(const dsgd_platform *platform, const int *places, int n_hosts)
@@ -45,7 +31,7 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
     return hosts_in_rows(platform, places, n_hosts);
 }
 
-bool dsgd_paths_are_apart(const dsgd_platform *platform, int n_hosts, const int *places)
+bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, const int *places)
 {
     return hosts_per_nic(platform, places, n_hosts) == 1;
 }
@@ -63,7 +49,7 @@ dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
         paths->platform = platform;
         paths->per_nic = per_nic;
         for (int i = 0; i < n_hosts; i++)
-            paths->end[i] = end_at(platform, places[i], per_nic);
+            paths->end[i] = dsgd_path_end_at(platform, places[i], per_nic);
     }
     free(places);
     return paths;

@@ -1,7 +1,7 @@
 /**
  * @file paths.h
- * What messages take that share no link with another: the same as dsgd_cluster_path(), by
- * arithmetic on the platform, for millions of them.
+ * Where a switch or groups connect hosts, and how long messages take there that share no link with
+ * another: the same as in nics.c, by arithmetic on the platform, for millions of messages.
  */
 #ifndef DSGD_SIM_NETWORK_PATHS_H
 #define DSGD_SIM_NETWORK_PATHS_H
@@ -10,9 +10,37 @@
 
 /** Where a host is connected. */
 typedef struct dsgd_path_end {
-    int island, group; /* by number; 0 where there are none */
-    double bytes_per_s, latency_s; /* of its NIC, and of that its even share */
+    int nic, island, group; /* by number; 0 where there are no islands or groups */
+    double bytes_per_s, latency_s; /* of its NIC, and this host's even share of the bandwidth */
 } dsgd_path_end;
+
+/** @p sharing hosts of the run use the NIC of the host at this place. */
+static inline dsgd_path_end dsgd_path_end_at(const dsgd_platform *platform, int place, int sharing)
+{
+    const int nic = place / dsgd_platform_nic_hosts(platform);
+    const dsgd_host_quality q = dsgd_platform_nic(platform, nic);
+    return (dsgd_path_end){
+        .nic = nic,
+        .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
+        .group =
+            platform->topology == DSGD_TOPOLOGY_GROUPS ? place / (int)platform->group_hosts : 0,
+        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s / sharing,
+        .latency_s = platform->host_latency_s / 2 + q.latency_s};
+}
+
+static inline bool dsgd_path_in_island(const dsgd_platform *platform, const dsgd_path_end *a,
+                                       const dsgd_path_end *b)
+{
+    return platform->island_hosts > 0 && a->island == b->island;
+}
+
+/** Between hosts of different islands. */
+static inline double dsgd_path_latency_s(const dsgd_platform *platform, const dsgd_path_end *a,
+                                         const dsgd_path_end *b)
+{
+    const double latency_s = a->latency_s + b->latency_s;
+    return a->group == b->group ? latency_s : latency_s + platform->group_latency_s;
+}
 
 typedef struct dsgd_paths {
     const dsgd_platform *platform;
@@ -21,35 +49,31 @@ typedef struct dsgd_paths {
 } dsgd_paths;
 
 /**
- * Whether messages between hosts at these places share no link, if each sends one and receives one
- * at a time: by dsgd_platform_meets_at_nics(). False where the platform is none of switch and groups.
+ * Whether messages between hosts at these places share no link, if each host sends one and receives
+ * one at a time: by dsgd_platform_meets_at_nics(). False for other topologies than switch and groups.
  */
-bool dsgd_paths_are_apart(const dsgd_platform *platform, int n_hosts, const int *places);
+bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, const int *places);
 
 /**
- * Of the cluster's first hosts. NULL: they are not apart. But where every 2^k hosts in a row at a
- * switch, from the first on, share a NIC with no other, per_nic is 2^k, and times are those of
- * messages of which all hosts at a NIC begin one at the same instant. Release it by free().
+ * Paths between the cluster's hosts, by free(); NULL: messages can share links. If each NIC is
+ * shared by 2^k consecutive hosts of a switch, per_nic is 2^k; a message's time then assumes that all
+ * 2^k hosts start one at the same instant.
  */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 
-/** Seconds of a message between two different hosts of those. */
+/** Seconds of a message between two different hosts. */
 static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, double bytes)
 {
     const dsgd_platform *const platform = paths->platform;
     const dsgd_path_end *const a = &paths->end[from];
     const dsgd_path_end *const b = &paths->end[to];
     const double sent = (double)(long)bytes; /* SimGrid sends whole bytes */
-    if (platform->island_hosts > 0 && a->island == b->island)
+    if (dsgd_path_in_island(platform, a, b))
         return platform->island_latency_s + sent / platform->island_bytes_per_s;
-    double latency_s = a->latency_s + b->latency_s;
     double bytes_per_s = a->bytes_per_s < b->bytes_per_s ? a->bytes_per_s : b->bytes_per_s;
-    if (a->group != b->group) {
-        latency_s += platform->group_latency_s;
-        if (platform->group_flow_bytes_per_s < bytes_per_s)
-            bytes_per_s = platform->group_flow_bytes_per_s;
-    }
-    return latency_s + sent / bytes_per_s;
+    if (a->group != b->group && platform->group_flow_bytes_per_s < bytes_per_s)
+        bytes_per_s = platform->group_flow_bytes_per_s;
+    return dsgd_path_latency_s(platform, a, b) + sent / bytes_per_s;
 }
 
 #endif

@@ -242,7 +242,7 @@ static int by_address(const void *a, const void *b)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
 
-/** The links from one host to another, of which @p route is filled. */
+/** Fills @p route with the links from one host to another. */
 static void find_route(int from, int to, xbt_dynar_t route)
 {
     xbt_dynar_reset(route);
