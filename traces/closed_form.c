@@ -41,9 +41,8 @@ enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
 static void pass_nic(path *p, const dsgd_platform *platform, int host, int direction)
 {
-    const int n = dsgd_platform_nic_hosts(platform);
-    const int nic = host / n;
-    const dsgd_host_quality q = dsgd_platform_shared(platform, nic * n, nic * n + n - 1);
+    const int nic = host / dsgd_platform_nic_hosts(platform);
+    const dsgd_host_quality q = dsgd_platform_nic(platform, nic);
     pass(p, (long)nic * N_KINDS + direction, q.bandwidth * platform->host_bandwidth_bytes_per_s,
          platform->host_latency_s / 2 + q.latency_s);
 }

@@ -10,7 +10,7 @@
 #include "traces/platform.h"
 
 /**
- * Joules of @p n_gpus GPUs in @p virtual_s seconds, of which each computes the share @p compute_share:
+ * Joules of @p n_gpus GPUs in @p virtual_s seconds; each computes the share @p compute_share of them:
  * busy_power while it computes, idle_power while it waits or communicates. NAN: the platform does
  * not say. Without processors, servers, network and cooling.
  */

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/draw.h"
-
 #define DSGD_IMBALANCE_LIST(X)                                                                     \
     X(constant)                                                                                    \
     X(slow)                                                                                        \
@@ -49,12 +47,6 @@ struct dsgd_imbalance {
     size_t n;
     entry entries[];
 };
-
-double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index)
-{
-    return dsgd_draw_uniform(
-        (dsgd_draw){at.seed, at.purpose, (uint32_t)at.worker, (uint32_t)at.step, index});
-}
 
 static dsgd_status open_entry(entry *e, int n_workers, dsgd_error *error)
 {

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/draw.h"
 #include "base/option.h"
 #include "base/status.h"
 
@@ -56,8 +57,26 @@ typedef struct dsgd_imbalance_kind {
 
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
-/** A uniform draw in (0, 1) of the entry, worker and step; @p index distinguishes its draws. */
-double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index);
+/** A draw of the entry and step, for @p worker; @p index distinguishes its draws. */
+static inline dsgd_draw dsgd_imbalance_draw(dsgd_step_at at, uint32_t worker, uint32_t index)
+{
+    return (dsgd_draw){at.seed, at.purpose, worker, (uint32_t)at.step, index};
+}
+
+/** A uniform draw in (0, 1) of the entry, worker and step. */
+static inline double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index)
+{
+    return dsgd_draw_uniform(dsgd_imbalance_draw(at, (uint32_t)at.worker, index));
+}
+
+/** An option `scale` of kinds that draw a number, and what it does. */
+#define DSGD_OPTION_SCALE(type)                                                                    \
+    DSGD_OPTION_BOOL(type, scale, false,                                                           \
+                     "the drawn number multiplies the time so far instead of being added")
+static inline double dsgd_imbalance_scaled(bool scale, double so_far_s, double value)
+{
+    return scale ? so_far_s * value : so_far_s + value;
+}
 
 /** A loaded list. */
 typedef struct dsgd_imbalance dsgd_imbalance;

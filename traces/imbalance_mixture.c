@@ -1,12 +1,11 @@
 /**
  * @file imbalance_mixture.c
- * A mixture of truncated normals, some of which come in bursts: steps in which they may befall
+ * A mixture of truncated normals. Some come in bursts: steps in which they may befall
  * every worker, and none in between.
  */
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 
-#include "base/draw.h"
+#include "traces/family.h"
 #include "traces/imbalance.h"
 
 typedef struct component {
@@ -51,9 +50,10 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
 /** Seconds of a component, by the inverse distribution function of the normal between its ends. */
 static double truncated_normal(const component *c, double u)
 {
-    const double low = gsl_cdf_ugaussian_P((c->min - c->mean) / c->deviation);
-    const double high = gsl_cdf_ugaussian_P((c->max - c->mean) / c->deviation);
-    return c->mean + c->deviation * gsl_cdf_ugaussian_Pinv(low + u * (high - low));
+    const dsgd_natural natural = {c->mean, c->deviation};
+    const double low = dsgd_family_normal.cumulative(c->min, natural);
+    const double high = dsgd_family_normal.cumulative(c->max, natural);
+    return dsgd_family_normal.inverse(low + u * (high - low), natural);
 }
 
 /** Probability of a component in a step whose burst draw is @p burst. */
@@ -68,12 +68,9 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
 {
     const dsgd_records *const records = &((const mixture_params *)params)->components;
     const component *const c = records->v;
-    dsgd_draw draw = {.seed = at.seed, .purpose = at.purpose, .step = (uint32_t)at.step};
-    const double burst = dsgd_draw_uniform(draw); /* of the step: the same for all workers */
-    draw.worker = (uint32_t)at.worker;
-    draw.index = 1;
-    double u = dsgd_draw_uniform(draw);
-    draw.index = 2;
+    /* Of the step: the same for all workers. */
+    const double burst = dsgd_draw_uniform(dsgd_imbalance_draw(at, 0, 0));
+    double u = dsgd_imbalance_uniform(at, 1);
     double always = 0;
     double bursting = 0;
     for (size_t i = 0; i < records->n; i++) {
@@ -89,8 +86,8 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
             break;
         u -= share;
     }
-    const double value = truncated_normal(&c[chosen], dsgd_draw_uniform(draw));
-    return ((const mixture_params *)params)->scale ? so_far_s * value : so_far_s + value;
+    const double value = truncated_normal(&c[chosen], dsgd_imbalance_uniform(at, 2));
+    return dsgd_imbalance_scaled(((const mixture_params *)params)->scale, so_far_s, value);
 }
 
 static const dsgd_option component_options[] = {
@@ -111,8 +108,7 @@ static const dsgd_option component_options[] = {
 static const dsgd_option mixture_options[] = {
     DSGD_OPTION_RECORDS(mixture_params, components, component, component_options,
                         "truncated normals and their shares", .required = true),
-    DSGD_OPTION_BOOL(mixture_params, scale, false,
-                     "the drawn number multiplies the time so far instead of being added"),
+    DSGD_OPTION_SCALE(mixture_params),
     DSGD_OPTION_END,
 };
 

@@ -63,7 +63,7 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
         sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */
     }
     const double value = sum / (double)p->draws;
-    return p->scale ? so_far_s * value : so_far_s + value;
+    return dsgd_imbalance_scaled(p->scale, so_far_s, value);
 }
 
 static const dsgd_option parametric_options[] = {
@@ -77,8 +77,7 @@ static const dsgd_option parametric_options[] = {
     DSGD_OPTION_DOUBLE(parametric_params, max, 1e9, -1e9, 1e9, "s", "nor above it"),
     DSGD_OPTION_LONG(parametric_params, draws, 1, 1, 4096, NULL,
                      "draws whose mean counts, as in a step of that many micro-batches"),
-    DSGD_OPTION_BOOL(parametric_params, scale, false,
-                     "the drawn number multiplies the time so far instead of being added"),
+    DSGD_OPTION_SCALE(parametric_params),
     DSGD_OPTION_END,
 };
 

@@ -5,17 +5,7 @@
  */
 #include <math.h>
 
-#include "base/draw.h"
 #include "traces/imbalance.h"
-
-static dsgd_draw draw_at(dsgd_step_at at, uint32_t worker, uint32_t index)
-{
-    return (dsgd_draw){.seed = at.seed,
-                       .purpose = at.purpose,
-                       .worker = worker,
-                       .step = (uint32_t)at.step,
-                       .index = index};
-}
 
 /* --- constant --------------------------------------------------------------------------------- */
 
@@ -97,8 +87,8 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
 /** The first `workers` places of a random permutation of all: exactly that many per step. */
 static bool chosen_together(const delay_params *p, dsgd_step_at at)
 {
-    const uint32_t place =
-        dsgd_draw_permuted(draw_at(at, 0, 0), (uint32_t)at.n_workers, (uint32_t)at.worker);
+    const uint32_t place = dsgd_draw_permuted(dsgd_imbalance_draw(at, 0, 0), (uint32_t)at.n_workers,
+                                              (uint32_t)at.worker);
     return place < (uint64_t)p->workers;
 }
 
@@ -106,7 +96,7 @@ static bool chosen_together(const delay_params *p, dsgd_step_at at)
 static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 {
     const double other = 1 - 1.0 / at.n_workers;
-    return dsgd_draw_uniform(draw_at(at, 1 + (uint32_t)at.worker, 1)) >=
+    return dsgd_draw_uniform(dsgd_imbalance_draw(at, 1 + (uint32_t)at.worker, 1)) >=
            pow(other, (double)p->workers);
 }
 
@@ -116,7 +106,7 @@ static double delay_seconds(const void *params, dsgd_step_at at, double so_far_s
     const bool late =
         (p->chosen == CHOSEN_INDEPENDENT ? chosen_independently : chosen_together)(p, at) &&
         (p->probability >= 1 ||
-         dsgd_draw_uniform(draw_at(at, 1 + (uint32_t)at.worker, 0)) < p->probability);
+         dsgd_draw_uniform(dsgd_imbalance_draw(at, 1 + (uint32_t)at.worker, 0)) < p->probability);
     return late ? so_far_s + p->seconds : so_far_s;
 }
 
@@ -208,14 +198,13 @@ static double quantiles_seconds(const void *params, dsgd_step_at at, double so_f
         i++;
     const double share = (percent - t->x[i - 1]) / (t->x[i] - t->x[i - 1]);
     const double value = t->y[i - 1] + share * (t->y[i] - t->y[i - 1]);
-    return p->scale ? so_far_s * value : so_far_s + value;
+    return dsgd_imbalance_scaled(p->scale, so_far_s, value);
 }
 
 static const dsgd_option quantiles_options[] = {
     DSGD_OPTION_TABLE(quantiles_params, table, 0, 1e9, "s",
                       "percent: seconds, from 0 to 100, straight in between", .required = true),
-    DSGD_OPTION_BOOL(quantiles_params, scale, false,
-                     "the drawn number multiplies the time so far instead of being added"),
+    DSGD_OPTION_SCALE(quantiles_params),
     DSGD_OPTION_END,
 };
 

@@ -146,15 +146,20 @@ static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, ds
     return DSGD_OK;
 }
 
-/** So many numbers, or none where @p optional. */
-static dsgd_status check_count(const dsgd_platform *platform, const char *name,
-                               const dsgd_numbers *numbers, size_t n, bool optional,
-                               dsgd_error *error)
+/** One of the lists that a tree, dragonfly or torus is made of. */
+typedef struct extents {
+    const char *name;
+    const dsgd_numbers *numbers;
+    size_t n; /* that its shape takes; or none where `optional` */
+    bool optional;
+} extents;
+
+static dsgd_status check_count(const dsgd_platform *platform, const extents *e, dsgd_error *error)
 {
-    if (numbers->n == n || (optional && numbers->n == 0))
+    if (e->numbers->n == e->n || (e->optional && e->numbers->n == 0))
         return DSGD_OK;
     return dsgd_fail(error, DSGD_EUSAGE, "platform: topology %s takes %zu numbers of %s, not %zu",
-                     topologies[platform->topology], n, name, numbers->n);
+                     topologies[platform->topology], e->n, e->name, e->numbers->n);
 }
 
 static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *error)
@@ -168,17 +173,14 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
                                                            : 0;
     const size_t n_up = shape == DSGD_TOPOLOGY_FAT_TREE ? levels : 0;
     const size_t n_cables = shape == DSGD_TOPOLOGY_DRAGONFLY ? 3 : n_up;
-    dsgd_status status = check_count(platform, "size", &platform->size, n_size, false, error);
-    if (status == DSGD_OK)
-        status = check_count(platform, "up", &platform->up, n_up, false, error);
-    if (status == DSGD_OK)
-        status = check_count(platform, "cables", &platform->cables, n_cables, true, error);
-    if (status == DSGD_OK)
-        status = check_whole("size", &platform->size, error);
-    if (status == DSGD_OK)
-        status = check_whole("up", &platform->up, error);
-    if (status == DSGD_OK)
-        status = check_whole("cables", &platform->cables, error);
+    const extents all[] = {{"size", &platform->size, n_size, false},
+                           {"up", &platform->up, n_up, false},
+                           {"cables", &platform->cables, n_cables, true}};
+    dsgd_status status = DSGD_OK;
+    for (int i = 0; i < 3 && status == DSGD_OK; i++)
+        status = check_count(platform, &all[i], error);
+    for (int i = 0; i < 3 && status == DSGD_OK; i++)
+        status = check_whole(all[i].name, all[i].numbers, error);
     if (status == DSGD_OK && shape == DSGD_TOPOLOGY_DRAGONFLY &&
         platform->size.v[0] > platform->size.v[2])
         return dsgd_fail(error, DSGD_EUSAGE,
@@ -324,14 +326,19 @@ int dsgd_platform_nic_hosts(const dsgd_platform *platform)
     return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
 }
 
-dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last)
+/** Of a link that a host shares with another. */
+static void share(dsgd_host_quality *q, dsgd_host_quality other)
 {
-    dsgd_host_quality q = dsgd_platform_host(platform, first);
-    for (int host = first + 1; host <= last; host++) {
-        const dsgd_host_quality other = dsgd_platform_host(platform, host);
-        q.bandwidth = fmin(q.bandwidth, other.bandwidth);
-        q.latency_s = fmax(q.latency_s, other.latency_s);
-    }
+    q->bandwidth = fmin(q->bandwidth, other.bandwidth);
+    q->latency_s = fmax(q->latency_s, other.latency_s);
+}
+
+dsgd_host_quality dsgd_platform_nic(const dsgd_platform *platform, int nic)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    dsgd_host_quality q = dsgd_platform_host(platform, nic * per_nic);
+    for (int i = 1; i < per_nic; i++)
+        share(&q, dsgd_platform_host(platform, nic * per_nic + i));
     return q;
 }
 
@@ -350,10 +357,8 @@ double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
         n_links = 2 * (double)platform->size.n;
     else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
         n_links = platform->up.v[0] * (platform->cables.n == 0 ? 1 : platform->cables.v[0]);
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    const int first = nic * per_nic;
     return n_links * platform->host_bandwidth_bytes_per_s *
-           dsgd_platform_shared(platform, first, first + per_nic - 1).bandwidth;
+           dsgd_platform_nic(platform, nic).bandwidth;
 }
 
 bool dsgd_platform_has_links_to_change(const dsgd_platform *platform)
@@ -377,11 +382,8 @@ bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_ho
         return false;
     }
     *quality = dsgd_platform_host(platform, a);
-    if (platform->topology == DSGD_TOPOLOGY_TORUS) {
-        const dsgd_host_quality other = dsgd_platform_host(platform, b);
-        quality->bandwidth = fmin(quality->bandwidth, other.bandwidth);
-        quality->latency_s = fmax(quality->latency_s, other.latency_s);
-    }
+    if (platform->topology == DSGD_TOPOLOGY_TORUS)
+        share(quality, dsgd_platform_host(platform, b));
     return true;
 }
 
@@ -490,12 +492,15 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
 
 /* --- XML -------------------------------------------------------------------------------------- */
 
-static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s)
+static const char *const duplex = "SPLITDUPLEX";
+
+static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s,
+                       const char *sharing)
 {
     fprintf(xml,
             "  <link id=\"%s%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
-            "sharing_policy=\"SPLITDUPLEX\"/>\n",
-            name, i, bytes_per_s, latency_s);
+            "sharing_policy=\"%s\"/>\n",
+            name, i, bytes_per_s, latency_s, sharing);
 }
 
 /** Paths within an island: the links of two hosts, which share the latency. */
@@ -539,20 +544,18 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
         fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
         if (island > 0)
             write_link(xml, "island", host, platform->island_bytes_per_s,
-                       platform->island_latency_s / 2);
+                       platform->island_latency_s / 2, duplex);
         if (host % per_nic == 0) {
-            const dsgd_host_quality q = dsgd_platform_shared(platform, host, host + per_nic - 1);
+            const dsgd_host_quality q = dsgd_platform_nic(platform, host / per_nic);
             write_link(xml, "nic", host / per_nic,
                        q.bandwidth * platform->host_bandwidth_bytes_per_s,
-                       platform->host_latency_s / 2 + q.latency_s);
+                       platform->host_latency_s / 2 + q.latency_s, duplex);
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
         if (grouped)
-            fprintf(xml,
-                    "  <link id=\"flow%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
-                    "sharing_policy=\"FATPIPE\"/>\n",
-                    host, platform->group_flow_bytes_per_s, platform->group_latency_s);
+            write_link(xml, "flow", host, platform->group_flow_bytes_per_s,
+                       platform->group_latency_s, "FATPIPE");
     }
     if (grouped)
         fprintf(xml, "  <router id=\"r%d\"/>\n", group);
@@ -561,14 +564,6 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     if (grouped)
         write_gateway(xml, platform, group, first, last);
     fputs("</zone>\n", xml);
-}
-
-/** A link from one group's router to the other's, each way. */
-static void write_link_between(FILE *xml, const dsgd_platform *platform, int a, int b)
-{
-    char name[32];
-    snprintf(name, sizeof name, "between%d_", a);
-    write_link(xml, name, b, platform->group_bytes_per_s, 0);
 }
 
 /**
@@ -591,11 +586,13 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
         binds[g] = demands == NULL || dsgd_platform_way_out_binds(platform, demands[g]);
     }
     for (int a = 0; a < n_groups; a++) {
+        char between[32]; /* a group's router and another's, each way */
+        snprintf(between, sizeof between, "between%d_", a);
         if (binds[a])
-            write_link(xml, "out", a, platform->group_bytes_per_s, 0);
-        for (int b = a + 1; b < n_groups; b++)
-            if (!binds[a] && !binds[b])
-                write_link_between(xml, platform, a, b);
+            write_link(xml, "out", a, platform->group_bytes_per_s, 0, duplex);
+        for (int b = a + 1; b < n_groups && !binds[a]; b++)
+            if (!binds[b])
+                write_link(xml, between, b, platform->group_bytes_per_s, 0, duplex);
     }
     for (int a = 0; a < n_groups; a++)
         for (int b = a + 1; b < n_groups; b++) {

@@ -101,8 +101,8 @@ double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform);
 /** Bytes per second of all links of a NIC, in each direction. NAN: known to SimGrid only (XML). */
 double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic);
 
-/** Of a link that hosts first .. last share: the least bandwidth and the largest latency. */
-dsgd_host_quality dsgd_platform_shared(const dsgd_platform *platform, int first, int last);
+/** Of a NIC, which hosts may share: their least bandwidth and largest latency. */
+dsgd_host_quality dsgd_platform_nic(const dsgd_platform *platform, int nic);
 
 /** Hosts to a NIC: 1 where there are no islands. */
 int dsgd_platform_nic_hosts(const dsgd_platform *platform);

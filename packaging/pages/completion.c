@@ -39,7 +39,7 @@ static const dsgd_argument common[] = {
 
 typedef void put_option(FILE *stream, const dsgd_command *command, const dsgd_argument *option);
 
-/** Every option of a command but those that it refuses, and those of every command. */
+/** The options of a command that it does not refuse, and every command's. */
 static void visit_options(FILE *stream, const dsgd_command *command, put_option *put)
 {
     const dsgd_syntax syntax = dsgd_syntax_of(command);
