@@ -1,7 +1,7 @@
 /**
  * @file choco.c
- * CHOCO-SGD: decentralised SGD that sends encoded differences of models, of which all neighbours
- * keep public copies.
+ * CHOCO-SGD: decentralised SGD that sends encoded differences of models; all neighbours keep public
+ * copies of each model.
  *
  * A. Koloskova, S. U. Stich, M. Jaggi, "Decentralized stochastic optimization and gossip algorithms
  * with compressed communication", ICML 2019, Algorithm 2 in the order of the paper. Public copies

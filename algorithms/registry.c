@@ -1,6 +1,6 @@
 /**
  * @file registry.c
- * The built-in algorithms, one line of the list each, and room for those of plug-ins.
+ * The built-in algorithms, one line of the list each, and room for plug-ins'.
  */
 #include "sim/registry.h"
 

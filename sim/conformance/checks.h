@@ -21,7 +21,7 @@ typedef struct dsgd_tester {
 /** Options of the algorithm. */
 typedef struct dsgd_setting {
     void *params;
-    char text[200]; /* those that differ from their defaults */
+    char text[200]; /* options that differ from their defaults */
     bool choice; /* differs by a word, yes and no, or a pick */
     bool encoding; /* differs by what is sent of a vector */
 } dsgd_setting;
@@ -101,7 +101,7 @@ void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, c
 void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial);
 
 /** For dsgd_run_config.prepare: all begin with models of their own; with one, nowhere 0. */
-void dsgd_begin_apart(struct dsgd_engine *engine, void *outcome);
+void dsgd_begin_different(struct dsgd_engine *engine, void *outcome);
 void dsgd_begin_alike(struct dsgd_engine *engine, void *outcome);
 
 /** Runs it in a child process. YES, REFUSED, or NO with what went wrong in t->why. */

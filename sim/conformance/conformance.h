@@ -21,7 +21,7 @@ typedef enum dsgd_verdict {
 typedef struct dsgd_check {
     dsgd_verdict verdict;
     const char *subject; /* "traffic", "law KEEPS_MEAN", ... */
-    const char *options; /* those that differ from their defaults: "period=4, order=cta"; or "" */
+    const char *options; /* that differ from their defaults: "period=4, order=cta"; or "" */
     const char *workers; /* where it passed: "2, 3, 4"; else "" */
     const char *why; /* of one that did not pass, a sentence with algorithm, options, P and step */
 } dsgd_check;

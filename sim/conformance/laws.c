@@ -1,6 +1,6 @@
 /**
  * @file laws.c
- * Declared laws, and consensus: the models of a run against those of another, or against what must
+ * Declared laws, and consensus: the models of a run against another's, or against what must
  * not change. A law that does not hold is tried again with 1, 2, ... steps, to name the first.
  */
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-static void alone_work(dsgd_node *self)
+static void plain_sgd_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
@@ -19,7 +19,7 @@ static void alone_work(dsgd_node *self)
     }
 }
 
-static void together_work(dsgd_node *self)
+static void allreduce_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
@@ -30,8 +30,8 @@ static void together_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm alone = {.about = {.name = "plain SGD"}, .work = alone_work};
-static const dsgd_algorithm together = {.about = {.name = "allreduce"}, .work = together_work};
+static const dsgd_algorithm plain_sgd = {.about = {.name = "plain SGD"}, .work = plain_sgd_work};
+static const dsgd_algorithm allreduce = {.about = {.name = "allreduce"}, .work = allreduce_work};
 
 /** What is off by more than rounding. */
 typedef struct difference {
@@ -94,12 +94,12 @@ static dsgd_answer is_like(dsgd_tester *t, const dsgd_setting *setting, int work
 
 dsgd_answer dsgd_is_plain_sgd(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
-    return is_like(t, setting, workers, &alone);
+    return is_like(t, setting, workers, &plain_sgd);
 }
 
 dsgd_answer dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
-    return is_like(t, setting, workers, &together);
+    return is_like(t, setting, workers, &allreduce);
 }
 
 /* --- conservation ----------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ dsgd_answer dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int wor
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     trial->learning.optimizer.lr = 0;
-    trial->config.prepare = dsgd_begin_apart;
+    trial->config.prepare = dsgd_begin_different;
     dsgd_trial_disturb(t, trial);
     difference d;
     const dsgd_answer answer = find_first(t, trial, compare_means, NULL, 15, &d);

@@ -144,7 +144,7 @@ static void begin(dsgd_engine *engine, dsgd_trial_outcome *outcome, bool alike)
     mean_of_all(engine, outcome->before);
 }
 
-void dsgd_begin_apart(dsgd_engine *engine, void *outcome)
+void dsgd_begin_different(dsgd_engine *engine, void *outcome)
 {
     begin(engine, outcome, false);
 }
