@@ -15,7 +15,6 @@
 #include "command/analysis/comparison.h"
 #include "command/analysis/crossing.h"
 #include "command/analysis/mixed_collectives.h"
-#include "command/analysis/summary.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
@@ -40,8 +39,8 @@ static bool has_ratio(size_t m)
 
 static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
 {
-    for (size_t k = 0; k < c->groups.n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_seed_groups_column(&c->groups, k));
+    for (size_t k = 0; k < c->frame.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_frame_key(&c->frame, k));
         fputc(',', stream);
     }
     fputs("label,n_diverged", stream);
@@ -58,26 +57,26 @@ static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
     fputc('\n', stream);
 }
 
-static void write_group(FILE *stream, const dsgd_comparison *c, const dsgd_seed_group *g,
+static void write_point(FILE *stream, const dsgd_comparison *c, const dsgd_frame_point *p,
                         bool ratio)
 {
-    for (size_t k = 0; k < c->groups.n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_seed_groups_key(&c->groups, g, k));
+    for (size_t k = 0; k < c->frame.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_frame_value(&c->frame, p, k));
         fputc(',', stream);
     }
-    char *const label = dsgd_comparison_label(c, g);
+    char *const label = dsgd_frame_label(&c->frame, p);
     dsgd_csv_text(stream, label);
     free(label);
-    fprintf(stream, ",%zu", dsgd_comparison_diverged(c, g));
+    fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
-        const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
-        const double numbers[] = {s->mean, s->ci, s->diff, s->diff_ci};
+        const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
+        const double numbers[] = {s->of.mean, s->of.ci, s->difference.mean, s->difference.ci};
         if (!dsgd_comparison_has(c, m))
             continue;
-        fprintf(stream, ",%zu", s->n);
+        fprintf(stream, ",%zu", s->of.n);
         dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
         if (dsgd_measure_is_to_target(m))
-            dsgd_csv_numbers(stream, (double[]){(double)g->n_rows, s->median}, 2);
+            dsgd_csv_numbers(stream, (double[]){(double)p->n_rows, s->median}, 2);
         if (ratio && has_ratio(m))
             dsgd_csv_numbers(stream, (double[]){s->ratio.ratio, s->ratio.low, s->ratio.high}, 3);
     }
@@ -92,8 +91,8 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
     if (stream == NULL)
         return DSGD_EIO;
     write_header(stream, c, ratio);
-    for (size_t i = 0; i < c->groups.n; i++)
-        write_group(stream, c, &c->groups.v[i], ratio);
+    for (size_t i = 0; i < c->frame.n_points; i++)
+        write_point(stream, c, &c->frame.points[i], ratio);
     return dsgd_whole_close(&file, error);
 }
 
@@ -118,31 +117,31 @@ static double rounding_of(double x)
     return 1e-9 * fabs(x);
 }
 
-/** "12.34 ± 0.56", or less where there is less. */
-static char *with_interval(double x, double ci, bool per_cent, bool sign)
+/** "12.34 ± 0.56" of a multiple, or less where there is less. */
+static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool sign)
 {
-    if (isnan(x))
+    if (isnan(x.mean))
         return dsgd_xstrdup("");
-    char *const number = readable(x, per_cent, sign);
-    if (isnan(ci))
+    char *const number = readable(multiple * x.mean, per_cent, sign);
+    if (isnan(x.ci))
         return number;
-    char *const half = readable(ci > rounding_of(x) ? ci : 0, per_cent, false);
+    char *const half = readable(x.ci > rounding_of(x.mean) ? multiple * x.ci : 0, per_cent, false);
     char *const both = dsgd_xprintf("%s ± %s", number, half);
     free(number);
     free(half);
     return both;
 }
 
-static char *difference_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m)
+static char *difference_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
-    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
-    if (g->baseline == g)
+    const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
+    if (p->baseline == p)
         return dsgd_xstrdup("baseline");
-    char *const text = with_interval(s->diff, s->diff_ci, m == DSGD_ACCURACY, true);
+    char *const text = with_interval(s->difference, 1, m == DSGD_ACCURACY, true);
     char pairs[48] = "";
-    if (s->pairs > 0 && s->pairs < s->n)
-        snprintf(pairs, sizeof pairs, " (%zu pairs)", s->pairs);
-    const bool marked = fabs(s->diff) > s->diff_ci + rounding_of(s->mean);
+    if (s->difference.n > 0 && s->difference.n < s->of.n)
+        snprintf(pairs, sizeof pairs, " (%zu pairs)", s->difference.n);
+    const bool marked = fabs(s->difference.mean) > s->difference.ci + rounding_of(s->of.mean);
     char *const cell = dsgd_xprintf("%s%s%s", text, marked ? " *" : "", pairs);
     free(text);
     return cell;
@@ -153,74 +152,63 @@ static size_t leading_measure(const dsgd_comparison *c)
 {
     static const size_t order[] = {DSGD_ACCURACY, DSGD_LOSS};
     for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
-        for (size_t i = 0; i < c->groups.n; i++)
-            if (dsgd_comparison_of(c, &c->groups.v[i], order[k])->n > 0)
+        for (size_t i = 0; i < c->frame.n_points; i++)
+            if (dsgd_comparison_of(c, &c->frame.points[i], order[k])->of.n > 0)
                 return order[k];
     return DSGD_THROUGHPUT;
 }
 
-static char *mean_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m)
+static char *mean_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
-    return with_interval(dsgd_comparison_of(c, g, m)->mean, dsgd_comparison_of(c, g, m)->ci,
-                         m == DSGD_ACCURACY, false);
+    return with_interval(dsgd_comparison_of(c, p, m)->of, 1, m == DSGD_ACCURACY, false);
 }
 
 /**
  * Of what is taken until the target: the mean where all seeds reached it; else how many did, and the
  * median if it is known.
  */
-static char *to_target(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m,
+static char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
                        double multiple)
 {
-    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
-    if (s->n < dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n)
+    const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
+    if (s->of.n < dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n)
         return dsgd_xstrdup(""); /* reached, but for what is not known */
-    if (s->n == g->n_rows)
-        return with_interval(multiple * s->mean, multiple * s->ci, false, false);
-    if (s->n == 0)
+    if (s->of.n == p->n_rows)
+        return with_interval(s->of, multiple, false, false);
+    if (s->of.n == 0)
         return dsgd_xstrdup("never");
     char *const number =
         isnan(s->median) ? dsgd_xstrdup("") : readable(multiple * s->median, false, false);
-    char *const cell = dsgd_xprintf("%zu of %zu seeds%s%s", s->n, g->n_rows,
+    char *const cell = dsgd_xprintf("%zu of %zu seeds%s%s", s->of.n, p->n_rows,
                                     isnan(s->median) ? "" : ", median ", number);
     free(number);
     return cell;
 }
 
-static void put_keys(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+static void put_keys(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
     dsgd_columns_row(t);
-    for (size_t k = 0; k < c->groups.n_keys; k++) {
-        if (k > 0 && !c->groups.varies[k])
+    for (size_t k = 0; k < c->frame.n_keys; k++) {
+        if (k > 0 && !dsgd_frame_varies(&c->frame, k))
             continue;
-        const char *const column = dsgd_seed_groups_column(&c->groups, k);
-        dsgd_columns_take(t, column,
-                          dsgd_swept_value(column, dsgd_seed_groups_key(&c->groups, g, k)));
+        const char *const column = dsgd_frame_key(&c->frame, k);
+        dsgd_columns_take(t, column, dsgd_swept_value(column, dsgd_frame_value(&c->frame, p, k)));
     }
 }
 
-/** The means of columns that were asked for, over the seeds that did not diverge. */
-static void put_measures(const dsgd_comparison *c, const dsgd_seed_group *g,
+/** The means of columns that were asked for. */
+static void put_measures(const dsgd_comparison *c, const dsgd_frame_point *p,
                          const dsgd_texts *measures, dsgd_columns *t)
 {
-    double *const x = dsgd_xcalloc(g->n_rows, sizeof *x);
     for (size_t k = 0; k < measures->n; k++) {
-        const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
-        double mean = NAN, ci = NAN;
-        size_t n = 0;
-        for (size_t i = 0; i < g->n_rows; i++) {
-            x[n] = dsgd_csv_value(&c->csv, g->rows[i], column);
-            n += !isnan(x[n]) &&
-                 strcmp(dsgd_csv_field(&c->csv, g->rows[i], c->groups.status), "diverged") != 0;
-        }
-        dsgd_mean(x, n, &mean, &ci);
+        double *const x = dsgd_frame_numbers(&c->frame, measures->v[k]);
         char *const head = dsgd_xstrdup(measures->v[k]);
         for (char *s = head; (s = strchr(s, '_')) != NULL;)
             *s = ' '; /* where a table may break it */
-        dsgd_columns_take(t, head, with_interval(mean, ci, false, false));
+        dsgd_columns_take(t, head, with_interval(dsgd_frame_mean(p, x), 1, false, false));
         free(head);
+        free(x);
     }
-    free(x);
 }
 
 static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *measures,
@@ -240,31 +228,32 @@ static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *me
     return DSGD_OK;
 }
 
-static void put_group(const dsgd_comparison *c, const dsgd_seed_group *g, size_t m, dsgd_columns *t)
+static void put_point(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
+                      dsgd_columns *t)
 {
     static const char throughput[] = "throughput (samples/s)";
-    put_keys(c, g, t);
-    dsgd_columns_put(t, "n", "%zu", dsgd_comparison_of(c, g, m)->n);
-    dsgd_columns_put(t, "diverged", "%zu", dsgd_comparison_diverged(c, g));
+    put_keys(c, p, t);
+    dsgd_columns_put(t, "n", "%zu", dsgd_comparison_of(c, p, m)->of.n);
+    dsgd_columns_put(t, "diverged", "%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     dsgd_columns_take(t,
                       m == DSGD_ACCURACY ? "accuracy (%)"
                       : m == DSGD_LOSS   ? "loss"
                                          : throughput,
-                      mean_of(c, g, m));
-    dsgd_columns_take(t, "difference", difference_of(c, g, m));
+                      mean_of(c, p, m));
+    dsgd_columns_take(t, "difference", difference_of(c, p, m));
     if (m != DSGD_THROUGHPUT)
-        dsgd_columns_take(t, throughput, mean_of(c, g, DSGD_THROUGHPUT));
+        dsgd_columns_take(t, throughput, mean_of(c, p, DSGD_THROUGHPUT));
     if (dsgd_comparison_has(c, DSGD_TO_TARGET)) {
         char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-        dsgd_columns_take(t, head, to_target(c, g, DSGD_TO_TARGET, 1));
+        dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
         free(head);
     }
 }
 
 static void print_foot(const dsgd_comparison *c)
 {
-    if (c->groups.n_left_out > 0)
-        printf("%zu runs that are neither ok nor diverged are left out.\n", c->groups.n_left_out);
+    if (c->frame.n_left_out > 0)
+        printf("%zu runs that are neither ok nor diverged are left out.\n", c->frame.n_left_out);
     dsgd_warn_of_mixed_collectives(stdout, &c->csv);
 }
 
@@ -272,16 +261,16 @@ static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measure
 {
     const size_t m = leading_measure(c);
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->groups.n; i++) {
-        put_group(c, &c->groups.v[i], m, &t);
-        put_measures(c, &c->groups.v[i], measures, &t);
+    for (size_t i = 0; i < c->frame.n_points; i++) {
+        put_point(c, &c->frame.points[i], m, &t);
+        put_measures(c, &c->frame.points[i], measures, &t);
     }
     dsgd_columns_hide(&t, "diverged", "0");
     dsgd_columns_print(&t);
     printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
            "Difference: to %s %s, over common seeds.\n"
            "*: the interval of this difference, taken alone, excludes 0.\n",
-           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
+           dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);
     print_foot(c);
 }
 
@@ -309,19 +298,19 @@ static char *settling_of(const dsgd_ratio *r)
                                            : dsgd_xprintf("%zu", r->n_settling);
 }
 
-static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
-    const dsgd_ratio *const r = &dsgd_comparison_of(c, g, DSGD_THROUGHPUT)->ratio;
-    put_keys(c, g, t);
+    const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
+    put_keys(c, p, t);
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
     if (!dsgd_comparison_has(c, DSGD_TO_TARGET)) {
         dsgd_columns_take(t, "seeds needed", settling_of(r));
         return;
     }
-    const dsgd_ratio *const sooner = &dsgd_comparison_of(c, g, DSGD_TO_TARGET)->ratio;
+    const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
     char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-    dsgd_columns_take(t, head, to_target(c, g, DSGD_TO_TARGET, 1));
+    dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
     dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     dsgd_columns_take(t, "seeds needed", settling_of(sooner));
     free(head);
@@ -330,11 +319,11 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_
 static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
 {
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->groups.n; i++) {
-        if (c->groups.v[i].baseline == &c->groups.v[i])
+    for (size_t i = 0; i < c->frame.n_points; i++) {
+        if (c->frame.points[i].baseline == &c->frame.points[i])
             continue;
-        put_ratios(c, &c->groups.v[i], &t);
-        put_measures(c, &c->groups.v[i], measures, &t);
+        put_ratios(c, &c->frame.points[i], &t);
+        put_measures(c, &c->frame.points[i], measures, &t);
     }
     const size_t n_columns = t.n_columns;
     dsgd_columns_hide(&t, "seeds needed", "");
@@ -342,29 +331,27 @@ static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
     dsgd_columns_print(&t);
     printf("\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %%\n"
            "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
-           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline,
+           dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline,
            open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
     print_foot(c);
 }
 
 /* --- expenses --- */
 
-static void put_expenses(const dsgd_comparison *c, const dsgd_seed_group *g, dsgd_columns *t)
+static void put_expenses(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
     const bool until = c->target.column != NULL;
-    put_keys(c, g, t);
+    put_keys(c, p, t);
     for (size_t k = 0; k < DSGD_N_EXPENSES; k++) {
         const dsgd_expense *const e = &dsgd_expenses[k];
-        const double multiple = e->multiple;
         const size_t m = until ? e->to_target : e->measure;
         if (!dsgd_comparison_has(c, m))
             continue;
         char *const head = dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e));
-        const dsgd_summary *const all = dsgd_comparison_of(c, g, m);
         dsgd_columns_take(
             t, head,
-            until ? to_target(c, g, m, multiple)
-                  : with_interval(multiple * all->mean, multiple * all->ci, false, false));
+            until ? to_target(c, p, m, e->multiple)
+                  : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
         free(head);
     }
 }
@@ -375,8 +362,8 @@ static void print_expenses(const dsgd_comparison *c)
     dsgd_columns t = {.wraps = true};
     if (!dsgd_comparison_has(c, DSGD_SENT_TO_TARGET) && !dsgd_comparison_has(c, DSGD_COST))
         return;
-    for (size_t i = 0; i < c->groups.n; i++)
-        put_expenses(c, &c->groups.v[i], &t);
+    for (size_t i = 0; i < c->frame.n_points; i++)
+        put_expenses(c, &c->frame.points[i], &t);
     if (c->target.column == NULL)
         printf("\nBy the end of a run:\n");
     else
@@ -408,8 +395,8 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
     const dsgd_comparison_config config = {.by = NULL};
     dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
     bool seeds = false;
-    for (size_t i = 0; i < c.groups.n; i++)
-        seeds = seeds || c.groups.v[i].n_rows > 1;
+    for (size_t i = 0; i < c.frame.n_points; i++)
+        seeds = seeds || c.frame.points[i].n_rows > 1;
     if (status == DSGD_OK && seeds)
         status = write_csv(&c, folder, false, error);
     dsgd_comparison_close(&c);

@@ -1,12 +1,12 @@
 /**
  * @file comparison.h
- * What groups of runs (seed_groups.h) are worth over their baselines.
+ * What the points of a frame are worth over their baselines.
  */
 #ifndef DSGD_COMMAND_ANALYSIS_COMPARISON_H
 #define DSGD_COMMAND_ANALYSIS_COMPARISON_H
 
 #include "base/csv.h"
-#include "command/analysis/seed_groups.h"
+#include "command/analysis/frame.h"
 #include "command/analysis/target.h"
 
 /** A column that is averaged; optional ones are not in every version of runs.csv. */
@@ -45,11 +45,17 @@ enum {
 bool dsgd_measure_is_to_target(size_t m);
 
 /**
- * Such a measure of a row of runs.csv: the part of the run's total, such as its energy, that it has
- * taken when it reaches the target; NAN: never, or not known.
+ * How far each run is when it reaches the target, [n_rows]: NAN where it never does, or what it
+ * learned does not count. @p error NULL: where the table has no numbers, too. To be freed.
  */
-dsgd_status dsgd_measure_to_target(const dsgd_csv *runs, size_t row, size_t m, dsgd_reached reached,
-                                   double *value, dsgd_error *error);
+dsgd_reached *dsgd_frame_reached(const dsgd_frame *frame, const dsgd_target *target,
+                                 const dsgd_run_table *curves, dsgd_error *error);
+
+/**
+ * A measure by row, like dsgd_frame_numbers(); to a target: the part of the run's total, such as its
+ * energy, that it has taken when it reaches it.
+ */
+double *dsgd_measure_numbers(const dsgd_frame *frame, size_t m, const dsgd_reached *reached);
 
 /** What a run takes besides time, for tables: in a multiple of the measure's unit. */
 typedef struct dsgd_expense {
@@ -62,23 +68,21 @@ enum { DSGD_N_EXPENSES = 3 };
 
 extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
 
-/** A measure of a group; no number is NAN. */
+/** A measure of a point; no number is NAN. */
 typedef struct dsgd_summary {
-    size_t n, pairs;
-    double mean, ci, diff, diff_ci;
+    dsgd_interval of, difference; /* to the baseline, over pairs of a seed */
     double median; /* of what it takes to a target, whatever seeds that never reach it would take */
     /* How many times as fast, or for how much less, as the baseline: of throughput, and to a target. */
     dsgd_ratio ratio;
 } dsgd_summary;
 
 typedef struct dsgd_comparison {
-    dsgd_csv csv, curves; /* curves: with a target alone */
+    dsgd_csv csv;
+    dsgd_run_table curves; /* with a target alone */
     dsgd_target target;
-    size_t run; /* column */
-    size_t columns[DSGD_N_MEASURES]; /* n_columns of the file: it does not have this one */
-    double *values; /* [n_rows][DSGD_N_MEASURES] */
-    dsgd_seed_groups groups;
-    dsgd_summary *summaries; /* [groups.n][DSGD_N_MEASURES] */
+    dsgd_frame frame;
+    double *numbers[DSGD_N_MEASURES]; /* [n_rows] each; NULL: the file does not have this one */
+    dsgd_summary *summaries; /* [frame.n_points][DSGD_N_MEASURES] */
 } dsgd_comparison;
 
 /** What is compared with what; NULL: the defaults. */
@@ -97,17 +101,8 @@ const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expe
 /** Whether the file has a measure. */
 bool dsgd_comparison_has(const dsgd_comparison *c, size_t m);
 
-/** A measure of a group. */
-const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_seed_group *g,
+/** A measure of a point. */
+const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,
                                        size_t m);
-
-/** How many runs of a group diverged. */
-size_t dsgd_comparison_diverged(const dsgd_comparison *c, const dsgd_seed_group *g);
-
-/**
- * The algorithm and what distinguishes the group: "wagma; group 4" (gnuplot ends a text at a comma).
- * To be freed.
- */
-char *dsgd_comparison_label(const dsgd_comparison *c, const dsgd_seed_group *g);
 
 #endif

@@ -1,10 +1,11 @@
 /**
  * @file crossing.c
- * Ladders of groups that differ in one swept number, and where they pass a level.
+ * Points of a series along one swept number, and where its speed-up passes a level there.
  */
 #include "command/analysis/crossing.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,174 +13,249 @@
 #include "base/option.h"
 #include "command/runs/swept.h"
 
-/** The groups that differ from the first in one key alone, by its value. */
-typedef struct rungs {
+/** The points that differ from the first in one key alone, by its value, and their speed-ups. */
+typedef struct line {
     const dsgd_comparison *c;
     size_t key;
-    const dsgd_seed_group **groups; /* [n] */
-    double *x; /* [n] */
+    const dsgd_frame_point **points; /* [n] */
+    double *x; /* [n], rising */
     size_t n;
-} rungs;
+    double
+        *logs; /* [n_seeds][n]: of throughput over the baseline's, of seeds that all points have */
+    size_t n_seeds;
+} line;
 
-static bool value_of(const rungs *r, const dsgd_seed_group *g, double *x)
+/** Where the mean over seeds passes a level. */
+typedef struct crossing {
+    bool rises;
+    size_t n; /* seeds that pass there by themselves */
+    double at; /* their mean where all seeds pass, else where the mean does */
+    double low, high; /* 95 % interval; NAN where not all pass, or for one seed */
+} crossing;
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static bool value_of(const line *l, const dsgd_frame_point *p, double *x)
 {
-    return dsgd_parse_number(dsgd_seed_groups_key(&r->c->groups, g, r->key), NULL, x);
+    return dsgd_parse_number(dsgd_frame_value(&l->c->frame, p, l->key), NULL, x);
 }
 
-static bool differs_in_key_alone(const rungs *r, const dsgd_seed_group *a, const dsgd_seed_group *b)
+static bool differs_in_key_alone(const line *l, const dsgd_frame_point *a,
+                                 const dsgd_frame_point *b)
 {
-    for (size_t k = 0; k < r->c->groups.n_keys; k++)
-        if (k != r->key && strcmp(dsgd_seed_groups_key(&r->c->groups, a, k),
-                                  dsgd_seed_groups_key(&r->c->groups, b, k)) != 0)
+    for (size_t k = 0; k < l->c->frame.n_keys; k++)
+        if (k != l->key &&
+            strcmp(dsgd_frame_value(&l->c->frame, a, k), dsgd_frame_value(&l->c->frame, b, k)) != 0)
             return false;
     return true;
 }
 
-/** Collects the ladder of a group; false: another group begins it, or there is no other rung. */
-static bool find_rungs(rungs *r, const dsgd_seed_group *first)
+/** Collects the line of a point; false: another point begins it, or there is no other. */
+static bool find_line(line *l, const dsgd_frame_point *first)
 {
     double x = 0;
-    r->n = 0;
-    if (first->baseline == NULL || first->baseline == first || !value_of(r, first, &x))
+    l->n = 0;
+    if (first->baseline == NULL || first->baseline == first || !value_of(l, first, &x))
         return false;
-    for (size_t i = 0; i < r->c->groups.n; i++) {
-        const dsgd_seed_group *const g = &r->c->groups.v[i];
-        if (g->baseline == NULL || !value_of(r, g, &x) || !differs_in_key_alone(r, first, g))
+    for (size_t i = 0; i < l->c->frame.n_points; i++) {
+        const dsgd_frame_point *const p = &l->c->frame.points[i];
+        if (p->baseline == NULL || !value_of(l, p, &x) || !differs_in_key_alone(l, first, p))
             continue;
-        if (g < first)
+        if (p < first)
             return false;
-        size_t at = r->n++;
-        for (; at > 0 && r->x[at - 1] > x; at--) {
-            r->x[at] = r->x[at - 1];
-            r->groups[at] = r->groups[at - 1];
+        size_t at = l->n++;
+        for (; at > 0 && l->x[at - 1] > x; at--) {
+            l->x[at] = l->x[at - 1];
+            l->points[at] = l->points[at - 1];
         }
-        r->x[at] = x;
-        r->groups[at] = g;
+        l->x[at] = x;
+        l->points[at] = p;
     }
-    return r->n > 1;
+    return l->n > 1;
 }
 
-static double log_of(const dsgd_comparison *c, const dsgd_seed_group *g, size_t row)
+/** The logarithm of the speed-up of the seed of @p row; NAN: there is none. */
+static double log_of(const line *l, const dsgd_frame_point *p, size_t row)
 {
-    const size_t *const own = dsgd_seed_groups_seed(&c->groups, g, row);
-    const size_t *const base =
-        own == NULL ? NULL : dsgd_seed_groups_seed(&c->groups, g->baseline, row);
-    if (base == NULL)
-        return NAN;
-    return log(c->values[*own * DSGD_N_MEASURES + DSGD_THROUGHPUT] /
-               c->values[*base * DSGD_N_MEASURES + DSGD_THROUGHPUT]);
+    const double *const x = l->c->numbers[DSGD_THROUGHPUT];
+    const size_t own = dsgd_frame_seed(&l->c->frame, p, row);
+    const size_t base = dsgd_frame_seed(&l->c->frame, p->baseline, row);
+    return own == SIZE_MAX || base == SIZE_MAX ? NAN : log(x[own] / x[base]);
 }
 
-/** The logarithms of the seeds that have one on every rung; the caller frees them. */
-static double *logs_of(const rungs *r, size_t *n_seeds)
+static void read_logs(line *l)
 {
-    const dsgd_seed_group *const first = r->groups[0];
-    double *const by_seed = dsgd_xcalloc(2 * r->n * first->n_rows, sizeof *by_seed);
-    *n_seeds = 0;
+    const dsgd_frame_point *const first = l->points[0];
+    l->logs = dsgd_xcalloc(l->n * first->n_rows, sizeof *l->logs);
+    l->n_seeds = 0;
     for (size_t s = 0; s < first->n_rows; s++) {
+        double *const logs = l->logs + l->n_seeds * l->n;
         bool whole = true;
-        for (size_t i = 0; i < r->n; i++) {
-            by_seed[*n_seeds * r->n + i] = log_of(r->c, r->groups[i], first->rows[s]);
-            whole = whole && !isnan(by_seed[*n_seeds * r->n + i]);
+        for (size_t i = 0; i < l->n; i++) {
+            logs[i] = log_of(l, l->points[i], first->rows[s]);
+            whole = whole && !isnan(logs[i]);
         }
-        *n_seeds += whole;
+        l->n_seeds += whole;
     }
-    double *const logs = dsgd_xcalloc(r->n * *n_seeds + 1, sizeof *logs);
-    for (size_t i = 0; i < r->n; i++)
-        for (size_t s = 0; s < *n_seeds; s++)
-            logs[i * *n_seeds + s] = by_seed[s * r->n + i];
-    free(by_seed);
-    return logs;
 }
 
-/** What the rungs have in common, as " (workers 256, host_bandwidth 5GB/s)"; the caller frees it. */
-static char *place_of(const rungs *r)
+/* --- crossings -------------------------------------------------------------------------------- */
+
+/** On the scale of interpolation: log x where x spans a factor of ten. */
+static double scaled(const line *l, size_t i)
 {
-    char *text = dsgd_xstrdup("");
-    for (size_t k = 1; k < r->c->groups.n_keys; k++) {
-        const char *const value = dsgd_seed_groups_key(&r->c->groups, r->groups[0], k);
-        if (k == r->key || !r->c->groups.varies[k] || *value == '\0')
-            continue;
-        const char *const column = dsgd_seed_groups_column(&r->c->groups, k);
-        char *const name = dsgd_swept_name(column);
-        char *const shown = dsgd_swept_value(column, value);
-        dsgd_append(&text, "%s%s %s", *text == '\0' ? " (" : ", ", name, shown);
-        free(name);
-        free(shown);
+    const bool log_scale = l->x[0] > 0 && l->x[l->n - 1] >= 10 * l->x[0];
+    return log_scale ? log(l->x[i]) : l->x[i];
+}
+
+static double unscaled(const line *l, double place)
+{
+    return scaled(l, 0) == l->x[0] ? place : exp(place);
+}
+
+static double mean_at(const line *l, size_t i)
+{
+    double sum = 0;
+    for (size_t s = 0; s < l->n_seeds; s++)
+        sum += l->logs[s * l->n + i];
+    return sum / (double)l->n_seeds;
+}
+
+/** Where a straight line between two points passes 0, on the scale; NAN: nowhere, or in the other direction. */
+static double passes(const line *l, size_t i, double before, double after, bool rises)
+{
+    if (rises ? !(before < 0 && after >= 0) : !(before >= 0 && after < 0))
+        return NAN;
+    return scaled(l, i) + (scaled(l, i + 1) - scaled(l, i)) * before / (before - after);
+}
+
+/** Where a seed passes in that direction, nearest to a place; NAN: nowhere. */
+static double seed_passes(const line *l, const double *logs, double level, bool rises, double near)
+{
+    double nearest = NAN;
+    for (size_t i = 0; i + 1 < l->n; i++) {
+        const double at = passes(l, i, logs[i] - level, logs[i + 1] - level, rises);
+        if (!isnan(at) && !(fabs(nearest - near) <= fabs(at - near)))
+            nearest = at;
     }
-    if (*text != '\0')
-        dsgd_append(&text, ")");
-    return text;
+    return nearest;
+}
+
+static crossing crossing_at(const line *l, double level, bool rises, double at)
+{
+    crossing c = {.rises = rises, .at = unscaled(l, at), .low = NAN, .high = NAN};
+    double *const places = dsgd_xcalloc(l->n_seeds, sizeof *places);
+    for (size_t s = 0; s < l->n_seeds; s++) {
+        const double place = seed_passes(l, l->logs + s * l->n, level, rises, at);
+        if (!isnan(place))
+            places[c.n++] = place;
+    }
+    if (c.n == l->n_seeds) {
+        const dsgd_interval mean = dsgd_mean(places, c.n);
+        c.at = unscaled(l, mean.mean);
+        c.low = unscaled(l, mean.mean - mean.ci);
+        c.high = unscaled(l, mean.mean + mean.ci);
+    }
+    free(places);
+    return c;
+}
+
+/** The crossings of log(level), at most n - 1; gives their number. */
+static size_t find_crossings(const line *l, double level, crossing *crossings)
+{
+    size_t n = 0;
+    for (size_t i = 0; l->n_seeds > 0 && i + 1 < l->n; i++) {
+        const double before = mean_at(l, i) - log(level);
+        const double after = mean_at(l, i + 1) - log(level);
+        for (int rises = 0; rises < 2; rises++) {
+            const double at = passes(l, i, before, after, rises);
+            if (!isnan(at))
+                crossings[n++] = crossing_at(l, log(level), rises, at);
+        }
+    }
+    return n;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/** What the points have in common, as " (workers 256, host_bandwidth 5GB/s)"; the caller frees it. */
+static char *place_of(const line *l)
+{
+    char *place = dsgd_xstrdup("");
+    for (size_t k = 1; k < l->c->frame.n_keys; k++) {
+        char *const text = dsgd_frame_text(&l->c->frame, l->points[0], k);
+        if (k != l->key && dsgd_frame_varies(&l->c->frame, k) && *text != '\0')
+            dsgd_append(&place, "%s%s", *place == '\0' ? " (" : ", ", text);
+        free(text);
+    }
+    if (*place != '\0')
+        dsgd_append(&place, ")");
+    return place;
 }
 
 /** A value of the key for readers; the caller frees it. */
-static char *shown(const rungs *r, double x)
+static char *shown(const line *l, double x)
 {
     char *const number = dsgd_xprintf("%.6g", x);
-    char *const text = dsgd_swept_value(dsgd_seed_groups_column(&r->c->groups, r->key), number);
+    char *const text = dsgd_swept_value(dsgd_frame_key(&l->c->frame, l->key), number);
     free(number);
     return text;
 }
 
-static void print_crossing(const rungs *r, const dsgd_crossing *crossing, size_t n_seeds)
+static void print_crossing(const line *l, const crossing *c)
 {
-    char *const at = shown(r, crossing->at);
-    char *const low = shown(r, crossing->low);
-    char *const high = shown(r, crossing->high);
-    printf("%s at %s", crossing->rises ? "from below" : "from above", at);
-    if (!isnan(crossing->low))
+    char *const at = shown(l, c->at), *const low = shown(l, c->low),
+                *const high = shown(l, c->high);
+    printf("%s at %s", c->rises ? "from below" : "from above", at);
+    if (!isnan(c->low))
         printf(" (%s to %s)", low, high);
-    else if (n_seeds == 1)
+    else if (l->n_seeds == 1)
         printf(" (one seed)");
     else
-        printf(" (the mean; so do %zu of %zu seeds)", crossing->n, n_seeds);
+        printf(" (the mean; so do %zu of %zu seeds)", c->n, l->n_seeds);
     free(at);
     free(low);
     free(high);
 }
 
-/** A row per crossing; of a ladder that never passes one without a place. */
-static void write_row(FILE *stream, const rungs *r, double level, const dsgd_crossing *crossing,
-                      const char *direction, size_t n_seeds)
+/** A row per crossing; of a line that never passes one without a place. */
+static void write_row(FILE *stream, const line *l, double level, const crossing *c,
+                      const char *direction)
 {
-    for (size_t k = 0; k < r->c->groups.n_keys; k++) {
-        dsgd_csv_text(stream,
-                      k == r->key ? "" : dsgd_seed_groups_key(&r->c->groups, r->groups[0], k));
+    const dsgd_frame *const f = &l->c->frame;
+    for (size_t k = 0; k < f->n_keys; k++) {
+        dsgd_csv_text(stream, k == l->key ? "" : dsgd_frame_value(f, l->points[0], k));
         fputc(',', stream);
     }
-    dsgd_csv_text(stream, dsgd_seed_groups_column(&r->c->groups, r->key));
+    dsgd_csv_text(stream, dsgd_frame_key(f, l->key));
     dsgd_csv_numbers(stream, &level, 1);
-    fprintf(stream, ",%s,%zu,%zu", direction, crossing->n, n_seeds);
-    dsgd_csv_numbers(stream, (double[]){crossing->at, crossing->low, crossing->high}, 3);
+    fprintf(stream, ",%s,%zu,%zu", direction, c->n, l->n_seeds);
+    dsgd_csv_numbers(stream, (double[]){c->at, c->low, c->high}, 3);
     fputc('\n', stream);
 }
 
-static void report_ladder(FILE *stream, const rungs *r, double level)
+static void report_line(FILE *stream, line *l, double level)
 {
-    size_t n_seeds = 0;
-    double *const logs = logs_of(r, &n_seeds);
-    const dsgd_ladder ladder = {r->n, n_seeds, r->x, logs};
-    dsgd_crossing *const crossings = dsgd_xcalloc(r->n, sizeof *crossings);
-    const size_t n = n_seeds == 0 ? 0 : dsgd_crossings_of(&ladder, level, crossings);
-    char *const name = dsgd_swept_name(dsgd_seed_groups_column(&r->c->groups, r->key));
-    char *const place = place_of(r);
-    char *const from = shown(r, r->x[0]);
-    char *const to = shown(r, r->x[r->n - 1]);
-    printf("%s%s, %s %s to %s: ", dsgd_seed_groups_key(&r->c->groups, r->groups[0], 0), place, name,
-           from, to);
+    const dsgd_frame *const f = &l->c->frame;
+    read_logs(l);
+    crossing *const crossings = dsgd_xcalloc(l->n, sizeof *crossings);
+    const size_t n = find_crossings(l, level, crossings);
+    char *const name = dsgd_swept_name(dsgd_frame_key(f, l->key)), *const place = place_of(l);
+    char *const from = shown(l, l->x[0]), *const to = shown(l, l->x[l->n - 1]);
+    printf("%s%s, %s %s to %s: ", dsgd_frame_value(f, l->points[0], 0), place, name, from, to);
     for (size_t i = 0; i < n; i++) {
         printf("%s", i == 0 ? "passes " : ", then ");
-        print_crossing(r, &crossings[i], n_seeds);
-        write_row(stream, r, level, &crossings[i], crossings[i].rises ? "rises" : "falls", n_seeds);
+        print_crossing(l, &crossings[i]);
+        write_row(stream, l, level, &crossings[i], crossings[i].rises ? "rises" : "falls");
     }
     if (n == 0) {
-        const dsgd_crossing none = {.at = NAN, .low = NAN, .high = NAN};
-        const bool above =
-            n_seeds > 0 &&
-            dsgd_comparison_of(r->c, r->groups[0], DSGD_THROUGHPUT)->ratio.ratio >= level;
-        const char *const direction = n_seeds == 0 ? "unknown" : above ? "above" : "below";
-        printf("%s %s", n_seeds == 0 ? "no common seeds," : "stays", direction);
-        write_row(stream, r, level, &none, direction, n_seeds);
+        const crossing none = {.at = NAN, .low = NAN, .high = NAN};
+        const double ratio = dsgd_comparison_of(l->c, l->points[0], DSGD_THROUGHPUT)->ratio.ratio;
+        const char *const direction = l->n_seeds == 0  ? "unknown"
+                                      : ratio >= level ? "above"
+                                                       : "below";
+        printf("%s %s", l->n_seeds == 0 ? "no common seeds," : "stays", direction);
+        write_row(stream, l, level, &none, direction);
     }
     putchar('\n');
     free(from);
@@ -187,7 +263,7 @@ static void report_ladder(FILE *stream, const rungs *r, double level)
     free(place);
     free(name);
     free(crossings);
-    free(logs);
+    free(l->logs);
 }
 
 dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const char *folder,
@@ -197,26 +273,26 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
     FILE *const stream = dsgd_whole_open(&file, error, "%s/crossings.csv", folder);
     if (stream == NULL)
         return DSGD_EIO;
-    for (size_t k = 0; k < c->groups.n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_seed_groups_column(&c->groups, k));
+    for (size_t k = 0; k < c->frame.n_keys; k++) {
+        dsgd_csv_text(stream, dsgd_frame_key(&c->frame, k));
         fputc(',', stream);
     }
     fputs("along,level,direction,n,seeds,at,low,high\n", stream);
     printf("\nWhere throughput passes %g times that of %s %s:\n", level,
-           dsgd_seed_groups_column(&c->groups, c->groups.by), c->groups.baseline);
-    rungs r = {.c = c,
-               .groups = dsgd_xcalloc(c->groups.n, sizeof *r.groups),
-               .x = dsgd_xcalloc(c->groups.n, sizeof *r.x)};
-    size_t n = 0;
-    for (r.key = 1; r.key < c->groups.n_keys; r.key++)
-        for (size_t i = 0; c->groups.varies[r.key] && i < c->groups.n; i++)
-            if (find_rungs(&r, &c->groups.v[i])) {
-                report_ladder(stream, &r, level);
-                n++;
+           dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);
+    line l = {.c = c,
+              .points = dsgd_xcalloc(c->frame.n_points, sizeof *l.points),
+              .x = dsgd_xcalloc(c->frame.n_points, sizeof *l.x)};
+    bool any = false;
+    for (l.key = 1; l.key < c->frame.n_keys; l.key++)
+        for (size_t i = 0; dsgd_frame_varies(&c->frame, l.key) && i < c->frame.n_points; i++)
+            if (find_line(&l, &c->frame.points[i])) {
+                report_line(stream, &l, level);
+                any = true;
             }
-    if (n == 0)
+    if (!any)
         printf("nowhere: no number is swept that algorithms and the baseline have in common\n");
-    free(r.groups);
-    free(r.x);
+    free(l.points);
+    free(l.x);
     return dsgd_whole_close(&file, error);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "command/analysis/figure_steps.h"
-#include "command/analysis/summary.h"
+#include "command/analysis/frame.h"
 
 /** Columns of curves.csv; then megabytes per worker so far. */
 static const char *const curves[] = {"virtual_s", "steps",     "loss",
@@ -135,15 +135,14 @@ static void put_evaluation(FILE *out, data *d, size_t k, double *low, double *hi
 {
     fprintf(out, "%zu", k);
     for (size_t c = 0; c < N_CURVES; c++) {
-        double mean = NAN, ci = NAN;
         for (size_t i = 0; i < d->n_group; i++)
             d->x[i] = evaluation(d, i, c);
-        dsgd_mean(d->x, d->n_group, &mean, &ci);
-        dsgd_gnuplot_number(out, mean);
-        dsgd_gnuplot_number(out, d->n_group == 1 ? 0 : ci);
-        if (k > 0 && isfinite(mean)) {
-            low[c] = fmin(low[c], mean);
-            high[c] = fmax(high[c], mean);
+        const dsgd_interval mean = dsgd_mean(d->x, d->n_group);
+        dsgd_gnuplot_number(out, mean.mean);
+        dsgd_gnuplot_number(out, d->n_group == 1 ? 0 : mean.ci);
+        if (k > 0 && isfinite(mean.mean)) {
+            low[c] = fmin(low[c], mean.mean);
+            high[c] = fmax(high[c], mean.mean);
         }
     }
     fputc('\n', out);

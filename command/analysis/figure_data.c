@@ -17,9 +17,8 @@
 #include "command/analysis/figure_cells.h"
 #include "command/analysis/figure_curves.h"
 #include "command/analysis/figure_target.h"
+#include "command/analysis/frame.h"
 #include "command/analysis/gnuplot.h"
-#include "command/analysis/seed_groups.h"
-#include "command/analysis/summary.h"
 #include "command/experiment/shipped.h"
 #include "command/runs/results.h"
 #include "command/runs/swept.h"
@@ -27,7 +26,8 @@
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
-    dsgd_seed_groups seeds; /* of the same rows */
+    dsgd_frame seeds; /* of the same rows */
+    double *throughput;
     dsgd_csv published;
     json_t *manifest; /* NULL: none */
     size_t *measures, n_measures; /* columns that are averaged */
@@ -122,12 +122,10 @@ static char *note_of(const data *d)
 /** A number of a row: a column of runs.csv, or computed from some. */
 typedef double measure(const data *d, size_t row, size_t column);
 
-/** What a run that diverged gives is no result. */
 static double plain(const data *d, size_t row, size_t column)
 {
-    return strcmp(dsgd_figure_field(&d->runs, row, d->runs.status), "ok") == 0
-               ? dsgd_csv_value(&d->runs.csv, row, column)
-               : NAN;
+    return dsgd_frame_counts(&d->seeds, row, column) ? dsgd_csv_value(&d->runs.csv, row, column)
+                                                     : NAN;
 }
 
 static double named(const data *d, size_t row, const char *name)
@@ -159,12 +157,11 @@ typedef struct extent {
 /** Mean of d->x[n], and its interval: 0 where one run has none. Returns both summed. */
 static double put_mean(FILE *out, const data *d, size_t n)
 {
-    double mean = NAN, ci = NAN;
-    dsgd_mean(d->x, n, &mean, &ci);
-    ci = n == 1 ? 0 : ci;
-    dsgd_gnuplot_number(out, mean);
-    dsgd_gnuplot_number(out, ci);
-    return mean + ci;
+    dsgd_interval mean = dsgd_mean(d->x, n);
+    mean.ci = n == 1 ? 0 : mean.ci;
+    dsgd_gnuplot_number(out, mean.mean);
+    dsgd_gnuplot_number(out, mean.ci);
+    return mean.mean + mean.ci;
 }
 
 static void put_measure(FILE *out, const data *d, dsgd_figure_group at, measure *of, size_t column,
@@ -189,8 +186,9 @@ static void put_speedup(FILE *out, const data *d, dsgd_figure_group at, extent *
 {
     dsgd_ratio r = {.n = 0};
     if (d->n_group > 0)
-        r = dsgd_seed_groups_ratio(&d->seeds, &d->seeds.v[d->seeds.group_of[d->group[0]]],
-                                   dsgd_csv_column(&d->runs.csv, "throughput_samples_per_s"));
+        r = dsgd_frame_ratio(&d->seeds, &d->seeds.points[d->seeds.point_of[d->group[0]]],
+                             d->seeds.points[d->seeds.point_of[d->group[0]]].baseline,
+                             d->throughput);
     const double ci = r.n == 1 ? 0 : r.n == 0 ? NAN : (r.high - r.low) / 2;
     double *const top = &reached->top[at.panel * d->runs.places.n + at.place];
     dsgd_gnuplot_number(out, r.n == 0 ? NAN : r.ratio);
@@ -401,7 +399,8 @@ static void read_published(data *d)
 
 static void close_data(data *d)
 {
-    dsgd_seed_groups_close(&d->seeds);
+    dsgd_frame_close(&d->seeds);
+    free(d->throughput);
     dsgd_figure_runs_close(&d->runs);
     dsgd_csv_close(&d->published);
     json_decref(d->manifest);
@@ -418,7 +417,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     dsgd_whole_file file;
     dsgd_status status = dsgd_figure_runs_open(folder, choice, &d.runs, error);
     if (status == DSGD_OK)
-        status = dsgd_seed_groups_open(&d.runs.csv, NULL, NULL, &d.seeds, error);
+        status = dsgd_frame_open(&d.runs.csv, &(dsgd_framing){.by = NULL}, &d.seeds, error);
     FILE *const out =
         status != DSGD_OK ? NULL : dsgd_whole_open(&file, error, "%s/data.gp", output);
     if (out != NULL) {
@@ -428,7 +427,8 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
         d.group = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.group);
         d.x = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.x);
         read_published(&d);
-        d.to_target = dsgd_figure_to_target(&d.runs.csv, folder, choice->target);
+        d.to_target = dsgd_figure_to_target(&d.seeds, folder, choice->target);
+        d.throughput = dsgd_frame_numbers(&d.seeds, "throughput_samples_per_s");
         find_measures(&d);
         put_all(out, &d, choice);
         status = dsgd_whole_close(&file, error);

@@ -4,7 +4,7 @@
  */
 #include "command/analysis/figure_target.h"
 
-#include <math.h>
+#include <stdlib.h>
 
 #include "command/analysis/comparison.h"
 
@@ -16,36 +16,25 @@ const char *dsgd_figure_target_name(size_t k)
     return dsgd_measures[measures[k]].name;
 }
 
-static double *to_target(const dsgd_csv *runs, const dsgd_csv *curves, const dsgd_target *target)
-{
-    const size_t run = dsgd_csv_column(runs, "run");
-    dsgd_error why;
-    double *const x = dsgd_xcalloc(runs->n_rows * DSGD_N_TO_TARGET + 1, sizeof *x);
-    for (size_t row = 0; row < runs->n_rows; row++) {
-        dsgd_reached reached = {NAN, NAN};
-        if (dsgd_target_reach(target, curves, dsgd_csv_field(runs, row, run), &reached, &why) !=
-            DSGD_OK)
-            reached = (dsgd_reached){NAN, NAN};
-        for (size_t k = 0; k < DSGD_N_TO_TARGET; k++) {
-            double *const taken = &x[row * DSGD_N_TO_TARGET + k];
-            if (dsgd_measure_to_target(runs, row, measures[k], reached, taken, &why) != DSGD_OK)
-                *taken = NAN;
-        }
-    }
-    return x;
-}
-
-double *dsgd_figure_to_target(const dsgd_csv *runs, const char *folder, const char *text)
+double *dsgd_figure_to_target(const dsgd_frame *runs, const char *folder, const char *text)
 {
     dsgd_target target;
-    dsgd_csv curves;
-    dsgd_error why;
+    dsgd_run_table curves;
     double *x = NULL;
-    if (text == NULL || dsgd_target_parse(text, &target, &why) != DSGD_OK)
+    if (text == NULL || dsgd_target_parse(text, &target, NULL) != DSGD_OK)
         return NULL;
-    if (dsgd_csv_read(&curves, NULL, "%s/curves.csv", folder) == DSGD_OK && curves.n_rows > 0 &&
-        dsgd_target_check(&target, &curves, &why) == DSGD_OK)
-        x = to_target(runs, &curves, &target);
-    dsgd_csv_close(&curves);
+    dsgd_run_table_open(&curves, runs->csv, folder, "curves.csv", NULL);
+    if (dsgd_target_check(&target, &curves.csv, NULL) == DSGD_OK) {
+        dsgd_reached *const reached = dsgd_frame_reached(runs, &target, &curves, NULL);
+        x = dsgd_xcalloc(runs->csv->n_rows * DSGD_N_TO_TARGET + 1, sizeof *x);
+        for (size_t k = 0; k < DSGD_N_TO_TARGET; k++) {
+            double *const numbers = dsgd_measure_numbers(runs, measures[k], reached);
+            for (size_t row = 0; row < runs->csv->n_rows; row++)
+                x[row * DSGD_N_TO_TARGET + k] = numbers[row];
+            free(numbers);
+        }
+        free(reached);
+    }
+    dsgd_run_table_close(&curves);
     return x;
 }

@@ -7,75 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/option.h"
+#include "command/analysis/frame.h"
 #include "command/console/table.h"
-#include "command/runs/swept.h"
 
-/** A row of runs.csv: what it has in common with those that it is compared with, and its sums. */
-typedef struct summed {
-    char *cell;
-    const char *algorithm, *collective;
-    size_t row;
-} summed;
-
-static int by_cell(const void *a, const void *b)
+/** By which collective a run sums; "": it does not, or the table is of an earlier version. */
+static const char *collective_of(const dsgd_csv *runs, size_t row)
 {
-    const summed *const s = a;
-    const summed *const t = b;
-    const int order = strcmp(s->cell, t->cell);
-    return order != 0 ? order : (s->row > t->row) - (s->row < t->row);
+    static const char *const columns[] = {"partial_collective", "collective"};
+    const char *collective = "";
+    for (size_t k = 0; k < 2 && *collective == '\0'; k++) {
+        const size_t column = dsgd_csv_column(runs, columns[k]);
+        if (column == runs->n_columns)
+            return "";
+        collective = dsgd_csv_field(runs, row, column);
+    }
+    return collective;
 }
 
-/** Whether runs that differ in a column are compared by algorithm all the same. */
-static bool is_free(const char *column, bool swept)
+static char *sentence_on(const dsgd_csv *runs, size_t first, size_t other)
 {
-    static const char *const fixed[] = {"workers", "platform", "workload", NULL};
-    return swept ? dsgd_is_of_algorithms(column) : dsgd_find_word(fixed, column) < 0;
-}
-
-static summed summed_of(const dsgd_csv *runs, size_t row)
-{
-    const size_t wall = dsgd_csv_column(runs, "wall_s"); /* swept columns follow it */
-    summed s = {.cell = dsgd_xstrdup(""), .row = row};
-    for (size_t k = 0; k < runs->n_columns; k++)
-        if (!is_free(runs->fields[k], k > wall))
-            dsgd_append(&s.cell, "%s\n", dsgd_csv_field(runs, row, k));
-    s.algorithm = dsgd_csv_field(runs, row, dsgd_csv_column(runs, "algorithm"));
-    s.collective = dsgd_csv_field(runs, row, dsgd_csv_column(runs, "partial_collective"));
-    if (*s.collective == '\0')
-        s.collective = dsgd_csv_field(runs, row, dsgd_csv_column(runs, "collective"));
-    return s;
+    const size_t algorithm = dsgd_csv_column(runs, "algorithm");
+    return dsgd_xprintf(
+        "%s sums by %s, %s by %s, so that a difference between them may be one of collectives; "
+        "exchange: {collective, partial_collective} sets them",
+        dsgd_csv_field(runs, first, algorithm), collective_of(runs, first),
+        dsgd_csv_field(runs, other, algorithm), collective_of(runs, other));
 }
 
 char *dsgd_mixed_collectives(const dsgd_csv *runs)
 {
+    const dsgd_framing framing = {.planned = true};
+    dsgd_frame f;
     char *sentence = NULL;
-    if (dsgd_csv_column(runs, "partial_collective") == runs->n_columns ||
-        dsgd_csv_column(runs, "collective") == runs->n_columns)
-        return NULL; /* of an earlier version */
-    summed *const rows = dsgd_xcalloc(runs->n_rows + 1, sizeof *rows);
-    for (size_t i = 0; i < runs->n_rows; i++)
-        rows[i] = summed_of(runs, i);
-    qsort(rows, runs->n_rows, sizeof *rows, by_cell);
-    const summed *first = NULL; /* of the cell, that sums at all */
-    const summed *other = NULL;
-    for (size_t i = 0; i < runs->n_rows && other == NULL; i++) {
-        if (*rows[i].collective == '\0')
-            continue;
-        if (first == NULL || strcmp(first->cell, rows[i].cell) != 0)
-            first = &rows[i];
-        else if (strcmp(first->collective, rows[i].collective) != 0 &&
-                 strcmp(first->algorithm, rows[i].algorithm) != 0) /* else it is what is swept */
-            other = &rows[i];
+    if (dsgd_frame_open(runs, &framing, &f, NULL) == DSGD_OK) {
+        size_t *const first = dsgd_xcalloc(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
+        for (size_t row = 0; row < runs->n_rows && sentence == NULL; row++) {
+            const dsgd_frame_point *const p = &f.points[f.point_of[row]];
+            size_t *const at = &first[p->at[DSGD_PLACE]];
+            const char *const collective = collective_of(runs, row);
+            if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
+                continue;
+            if (*at == 0)
+                *at = row + 1;
+            else if (strcmp(collective, collective_of(runs, *at - 1)) != 0 &&
+                     strcmp(dsgd_csv_field(runs, *at - 1, f.keys[0]),
+                            dsgd_csv_field(runs, row, f.keys[0])) != 0) /* else it is swept */
+                sentence = sentence_on(runs, *at - 1, row);
+        }
+        free(first);
     }
-    if (other != NULL)
-        sentence = dsgd_xprintf(
-            "%s sums by %s, %s by %s, so that a difference between them may be one of collectives; "
-            "exchange: {collective, partial_collective} sets them",
-            first->algorithm, first->collective, other->algorithm, other->collective);
-    for (size_t i = 0; i < runs->n_rows; i++)
-        free(rows[i].cell);
-    free(rows);
+    dsgd_frame_close(&f);
     return sentence;
 }
 

@@ -5,6 +5,7 @@
 #include "command/analysis/target.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -65,27 +66,25 @@ double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsg
            (now.at - before.at) * (target->value - before.value) / (now.value - before.value);
 }
 
-dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
+dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               dsgd_reached *reached, dsgd_error *error)
 {
     enum { TIME, STEPS, N };
-    const size_t of_run = dsgd_csv_column(curves, "run");
-    const size_t value = dsgd_csv_column(curves, target->column);
-    const size_t axes[N] = {dsgd_csv_column(curves, "virtual_s"), dsgd_csv_column(curves, "steps")};
+    const dsgd_csv *const csv = &curves->csv;
+    const size_t value = dsgd_csv_column(csv, target->column);
+    const size_t axes[N] = {dsgd_csv_column(csv, "virtual_s"), dsgd_csv_column(csv, "steps")};
     dsgd_curve_point before[N] = {{NAN, NAN}, {NAN, NAN}};
     double place[N] = {NAN, NAN};
-    for (size_t row = 0; isnan(place[TIME]) && row < curves->n_rows; row++) {
-        if (strcmp(dsgd_csv_field(curves, row, of_run), run) != 0)
-            continue;
+    for (size_t at = curves->first[row]; isnan(place[TIME]) && at != SIZE_MAX;
+         at = curves->next[at])
         for (size_t k = 0; k < N; k++) {
             dsgd_curve_point now = {NAN, NAN};
-            if (dsgd_csv_read_number(curves, row, value, &now.value, error) != DSGD_OK ||
-                dsgd_csv_read_number(curves, row, axes[k], &now.at, error) != DSGD_OK)
+            if (dsgd_csv_read_number(csv, at, value, &now.value, error) != DSGD_OK ||
+                dsgd_csv_read_number(csv, at, axes[k], &now.at, error) != DSGD_OK)
                 return DSGD_EUSAGE;
             place[k] = dsgd_target_place(target, before[k], now);
             before[k] = now;
         }
-    }
     *reached = (dsgd_reached){place[TIME], place[STEPS]};
     return DSGD_OK;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/csv.h"
+#include "command/analysis/run_table.h"
 
 typedef struct dsgd_target {
     const char *text, *column; /* such as accuracy=0.8; of curves.csv; NULL: nothing */
@@ -38,8 +38,8 @@ typedef struct dsgd_reached {
     double virtual_s, steps;
 } dsgd_reached;
 
-/** dsgd_target_place() of a run, in a table that has been checked. */
-dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_csv *curves, const char *run,
+/** dsgd_target_place() of the run in row @p row of runs.csv, in a table that has been checked. */
+dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               dsgd_reached *reached, dsgd_error *error);
 
 #endif

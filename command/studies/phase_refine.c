@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/analysis/ratio.h"
+#include "command/analysis/frame.h"
 #include "command/runs/results.h"
 #include "command/studies/phase.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "command/analysis/summary.h"
+#include "command/analysis/frame.h"
 #include "command/console/table.h"
 #include "command/experiment/config.h"
 #include "command/runs/results.h"
@@ -230,9 +230,8 @@ static order order_of(const analysis *a, size_t v, size_t place, size_t first, s
     for (size_t s = 0; s < a->n_seeds; s++)
         if (!isnan(x[s]) && !isnan(y[s]))
             logs[n++] = log(x[s] / y[s]);
-    double mean = 0;
-    double ci = 0;
-    dsgd_mean(logs, n, &mean, &ci);
+    const dsgd_interval of_seeds = dsgd_mean(logs, n);
+    const double mean = of_seeds.mean, ci = of_seeds.ci;
     free(logs);
     if (n == 0)
         return UNKNOWN;

@@ -5,6 +5,7 @@
 #include "command/studies/task.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "base/file.h"
 #include "base/program.h"
 #include "command/analysis/comparison.h"
-#include "command/analysis/summary.h"
+#include "command/analysis/frame.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
@@ -182,39 +183,36 @@ typedef struct outcome {
 static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_t row,
                             double *value, dsgd_error *error)
 {
-    const size_t m = find_measure(measure);
+    const size_t m = find_measure(measure), column = dsgd_csv_column(&c->csv, measure);
     *value = NAN;
-    if (strcmp(dsgd_csv_field(&c->csv, row, c->groups.status), "ok") != 0)
-        return DSGD_OK;
-    if (m == DSGD_N_MEASURES)
-        return dsgd_csv_read_number(&c->csv, row, dsgd_csv_column(&c->csv, measure), value, error);
-    *value = c->values[row * DSGD_N_MEASURES + m];
+    if (m < DSGD_N_MEASURES)
+        *value = dsgd_comparison_has(c, m) ? c->numbers[m][row] : NAN;
+    else if (dsgd_frame_counts(&c->frame, row, column))
+        return dsgd_csv_read_number(&c->csv, row, column, value, error);
     return DSGD_OK;
 }
 
 /** Over the seeds, all of which have to have the measure. */
-static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_seed_group *g,
+static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_frame_point *g,
                          outcome *o, dsgd_error *error)
 {
     static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
     double *const x = dsgd_xcalloc(3 * g->n_rows, sizeof *x);
     double *const y = x + g->n_rows, *const logs = y + g->n_rows;
     dsgd_status status = DSGD_OK;
-    double interval = 0;
     for (size_t i = 0; status == DSGD_OK && i < g->n_rows; i++) {
         status = value_of(c, want->measure, g->rows[i], &x[i], error);
-        const size_t *const other =
-            want->against == NULL || g->baseline == NULL
-                ? NULL
-                : dsgd_seed_groups_seed(&c->groups, g->baseline, g->rows[i]);
+        const size_t other = want->against == NULL || g->baseline == NULL
+                                 ? SIZE_MAX
+                                 : dsgd_frame_seed(&c->frame, g->baseline, g->rows[i]);
         y[i] = NAN;
-        if (status == DSGD_OK && other != NULL)
-            status = value_of(c, want->measure, *other, &y[i], error);
+        if (status == DSGD_OK && other != SIZE_MAX)
+            status = value_of(c, want->measure, other, &y[i], error);
         logs[i] = log(x[i] / y[i]);
     }
     *o = (outcome){.ratio = dsgd_ratio_of(logs, g->n_rows).ratio};
-    dsgd_mean(x, g->n_rows, &o->of, &interval);
-    dsgd_mean(y, g->n_rows, &o->against, &interval);
+    o->of = dsgd_mean(x, g->n_rows).mean;
+    o->against = dsgd_mean(y, g->n_rows).mean;
     const double reached = want->against == NULL ? o->of : o->ratio;
     o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
              (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
@@ -240,10 +238,10 @@ static char *number(double x)
 }
 
 /** The sentence on a goal: what was measured, and what is asked. */
-static void print_outcome(const dsgd_comparison *c, const dsgd_seed_group *g, const goal *want,
+static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, const goal *want,
                           const outcome *o)
 {
-    char *const words = words_of(want), *const label = dsgd_comparison_label(c, g);
+    char *const words = words_of(want), *const label = dsgd_frame_label(&c->frame, g);
     char *const of = number(o->of), *const against = number(o->against);
     char *text = dsgd_xprintf("%s of %s: %s", words, label, of);
     if (want->against != NULL && isnan(o->ratio))
@@ -271,7 +269,7 @@ static dsgd_status judge_goal(const char *folder, const task *t, size_t i, bool 
 {
     const goal *const want = goal_at(t, i);
     const dsgd_comparison_config how = {.baseline = want->against, .target = want->target};
-    const dsgd_seed_group *shown = NULL;
+    const dsgd_frame_point *shown = NULL;
     outcome of_shown = {.met = true};
     dsgd_comparison c;
     dsgd_status status = dsgd_comparison_open(folder, &how, &c, error);
@@ -279,10 +277,10 @@ static dsgd_status judge_goal(const char *folder, const task *t, size_t i, bool 
         dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
         status = goal_fails(t, i, "measure", error,
                             "measure is no column of runs.csv and no measure of `dsgd compare`");
-    for (size_t k = 0; status == DSGD_OK && of_shown.met && k < c.groups.n; k++) {
-        const dsgd_seed_group *const g = &c.groups.v[k];
+    for (size_t k = 0; status == DSGD_OK && of_shown.met && k < c.frame.n_points; k++) {
+        const dsgd_frame_point *const g = &c.frame.points[k];
         outcome o;
-        if (strcmp(dsgd_seed_groups_key(&c.groups, g, 0), want->of) != 0)
+        if (strcmp(dsgd_frame_value(&c.frame, g, 0), want->of) != 0)
             continue;
         if (judge(&c, want, g, &o, NULL) != DSGD_OK)
             status = goal_fails(t, i, "measure", error, "measure is a column of texts");

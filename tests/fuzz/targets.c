@@ -403,10 +403,11 @@ void fuzz_compare(const uint8_t *bytes, size_t n)
     dsgd_error error = {""};
     const dsgd_status status = dsgd_comparison_open(folder(), &config, &comparison, &error);
     expect_sentence(status, &error);
-    for (size_t i = 0; status == DSGD_OK && i < comparison.groups.n; i++) {
-        const dsgd_seed_group *const group = &comparison.groups.v[i];
-        free(dsgd_comparison_label(&comparison, group));
-        DSGD_ASSERT(dsgd_comparison_diverged(&comparison, group) <= group->n_rows, "more rows");
+    for (size_t i = 0; status == DSGD_OK && i < comparison.frame.n_points; i++) {
+        const dsgd_frame_point *const point = &comparison.frame.points[i];
+        free(dsgd_frame_label(&comparison.frame, point));
+        DSGD_ASSERT(dsgd_frame_count(&comparison.frame, point, "diverged") <= point->n_rows,
+                    "more rows");
     }
     dsgd_comparison_close(&comparison);
     free(target);

@@ -47,7 +47,7 @@ ROOMS = [
      "reproduce report phase compare plot"),
     ("analysis", "command/*/target.c command/*/crossing.c", "report compare tune plot"),
     ("analysis", "command/*/comparison.c command/*/compare.c", "report compare tune fuzz"),
-    ("analysis", "command/*/seed_groups.c command/*/ratio.c command/analysis/*.c",
+    ("analysis", "command/analysis/*.c",
      "report reproduce compare tune sensitivity plot"),
     ("studies", "command/*/phase*.c", "phase"),
     ("studies", "command/*/sensitivity*.c", "sensitivity"),

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/analysis/summary.h"
 #include "command/runs/swept.h"
 
 const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column)
@@ -34,15 +33,10 @@ const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
 static dsgd_interval interval_of(const dsgd_report *report, const dsgd_cell *group,
                                  const char *column, double factor)
 {
-    const size_t k = dsgd_csv_column(&report->runs, column);
-    double *const x = dsgd_xcalloc(group->of->n_rows, sizeof *x);
-    dsgd_interval of = {NAN, NAN, 0};
-    for (size_t i = 0; i < group->of->n_rows; i++) {
-        const double value = dsgd_csv_value(&report->runs, group->of->rows[i], k);
-        if (isfinite(value))
-            x[of.n++] = factor * value;
-    }
-    dsgd_mean(x, of.n, &of.mean, &of.ci);
+    double *const x = dsgd_frame_numbers(&report->frame, column);
+    for (size_t row = 0; row < report->runs.n_rows; row++)
+        x[row] *= factor;
+    const dsgd_interval of = dsgd_frame_mean(group->of, x);
     free(x);
     return of;
 }
@@ -70,17 +64,18 @@ static void measure(const dsgd_report *report, dsgd_cell *g)
         g->most_megabytes = (dsgd_interval){NAN, NAN, 0};
     g->energy_kj = interval_of(report, g, "energy_j", 1e-3);
     g->cost = interval_of(report, g, "cost", 1);
+    double *const throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
     if (!dsgd_report_is_baseline(g))
-        g->speed_up = dsgd_seed_groups_ratio(
-            &report->seeds, g->of, dsgd_csv_column(&report->runs, "throughput_samples_per_s"));
+        g->speed_up = dsgd_frame_ratio(&report->frame, g->of, g->of->baseline, throughput);
+    free(throughput);
 }
 
 static void find_groups(dsgd_report *report)
 {
-    report->n_groups = report->seeds.n;
+    report->n_groups = report->frame.n_points;
     report->groups = dsgd_xcalloc(report->n_groups + 1, sizeof *report->groups);
     for (size_t k = 0; k < report->n_groups; k++) {
-        const dsgd_seed_group *const of = &report->seeds.v[k];
+        const dsgd_frame_point *const of = &report->frame.points[k];
         report->groups[k] = (dsgd_cell){.of = of, .first = of->rows[0]};
         measure(report, &report->groups[k]);
     }
@@ -98,7 +93,7 @@ char *dsgd_report_place(const dsgd_report *report, const dsgd_cell *group)
                 break;
             }
         }
-    for (size_t k = report->first_swept; k < report->runs.n_columns; k++) {
+    for (size_t k = report->frame.first_swept; k < report->runs.n_columns; k++) {
         const char *const column = report->runs.fields[k];
         const char *const value = dsgd_csv_field(&report->runs, group->first, k);
         if (*value == '\0' || dsgd_is_of_algorithms(column) || strcmp(column, "seed") == 0)
@@ -132,10 +127,8 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
         status = dsgd_fail(error, DSGD_EIO, "%s: line %d: %s", path, why.line, why.text);
     free(path);
     report->n_planned = json_array_size(json_object_get(report->manifest, "runs"));
-    report->first_swept = dsgd_csv_column(&report->runs, "wall_s");
-    report->first_swept += report->first_swept < report->runs.n_columns;
     if (status == DSGD_OK)
-        status = dsgd_seed_groups_open(&report->runs, NULL, NULL, &report->seeds, error);
+        status = dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error);
     if (status == DSGD_OK)
         find_groups(report);
     return status;
@@ -143,7 +136,7 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
 
 void dsgd_report_close(dsgd_report *report)
 {
-    dsgd_seed_groups_close(&report->seeds);
+    dsgd_frame_close(&report->frame);
     free(report->groups);
     json_decref(report->manifest);
     dsgd_csv_close(&report->runs);

@@ -9,18 +9,12 @@
 #include <stdbool.h>
 
 #include "base/csv.h"
-#include "command/analysis/seed_groups.h"
+#include "command/analysis/frame.h"
 #include "command/console/arguments.h"
-
-/** Mean and half width of its 95 % interval over @p n seeds; NAN: unknown. */
-typedef struct dsgd_interval {
-    double mean, ci;
-    size_t n;
-} dsgd_interval;
 
 /** Runs that differ in their seeds alone. */
 typedef struct dsgd_cell {
-    const dsgd_seed_group *of;
+    const dsgd_frame_point *of;
     size_t first; /* row of runs.csv */
     dsgd_interval speed, step, loss, accuracy, compute, wait, exchange;
     dsgd_interval megabytes, most_megabytes; /* sent by a worker; where one sends more */
@@ -33,13 +27,12 @@ typedef struct dsgd_report {
     dsgd_csv runs;
     json_t *manifest;
     size_t n_planned; /* runs of the manifest */
-    size_t first_swept; /* column; further swept ones follow up to runs.n_columns */
-    dsgd_seed_groups seeds;
+    dsgd_frame frame;
     size_t n_groups;
-    dsgd_cell *groups; /* [n_groups]: those of `seeds` */
+    dsgd_cell *groups; /* [n_groups]: its points */
 } dsgd_report;
 
-/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_seed_groups_open(). The caller closes @p report in any case. */
+/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). The caller closes @p report in any case. */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
 void dsgd_report_close(dsgd_report *report);
 

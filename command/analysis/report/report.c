@@ -107,7 +107,7 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
             "<caption>%s</caption>\n<thead>\n<tr><th scope=\"col\">algorithm</th>"
             "<th scope=\"col\" class=\"n\">workers</th>",
             caption, caption);
-    for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
+    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
         fputs("<th scope=\"col\">", html);
         dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
         fputs("</th>", html);
@@ -126,7 +126,7 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
         fprintf(html, "</th><td class=\"n\">");
         dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "workers"));
         fputs("</td>", html);
-        for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
+        for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
             fputs("<td>", html);
             const char *const value = dsgd_csv_field(&r->runs, g->first, k);
             dsgd_html_put_own(html, dsgd_swept_value(r->runs.fields[k], value));
@@ -167,11 +167,17 @@ static const char *unit_of(const dsgd_report *r)
     return unit == NULL ? "samples" : unit;
 }
 
+static bool same_place(const dsgd_cell *a, const dsgd_cell *b)
+{
+    return a->of->at[DSGD_PLACE] == b->of->at[DSGD_PLACE] &&
+           a->of->at[DSGD_VARIATION] == b->of->at[DSGD_VARIATION];
+}
+
 /** Whether a group is the first one at its place. */
 static bool is_first(const dsgd_report *r, size_t k)
 {
     size_t j = 0;
-    while (!dsgd_seed_groups_same_place(&r->seeds, r->groups[j].of, r->groups[k].of))
+    while (!same_place(&r->groups[j], &r->groups[k]))
         j++;
     return j == k;
 }
@@ -187,7 +193,7 @@ static void write_answers(FILE *html, const dsgd_report *r)
             continue;
         const dsgd_cell *best = &r->groups[k];
         for (size_t j = k + 1; j < r->n_groups; j++)
-            if (dsgd_seed_groups_same_place(&r->seeds, r->groups[j].of, r->groups[k].of) &&
+            if (same_place(&r->groups[j], &r->groups[k]) &&
                 (r->groups[j].speed.mean > best->speed.mean || !isfinite(best->speed.mean)))
                 best = &r->groups[j];
         char *const place = dsgd_report_place(r, best);
@@ -195,7 +201,7 @@ static void write_answers(FILE *html, const dsgd_report *r)
         dsgd_html_put(html, "%s: %s is fastest, with %.4g %s/s", place,
                       dsgd_report_field(r, best->first, "algorithm"), best->speed.mean, unit_of(r));
         if (best->speed_up.n > 0)
-            dsgd_html_put(html, ", %.3g times %s%s", best->speed_up.ratio, r->seeds.baseline,
+            dsgd_html_put(html, ", %.3g times %s%s", best->speed_up.ratio, r->frame.baseline,
                           best->speed_up.n > 1 && best->speed_up.n_settling > 0
                               ? ", which could be chance"
                               : "");
@@ -211,7 +217,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
                                  dsgd_error *error)
 {
     char *const throughput = dsgd_xprintf("throughput (%s/s)", unit_of(r));
-    char *const times = dsgd_xprintf("times %s", r->n_groups == 0 ? "" : r->seeds.baseline);
+    char *const times = dsgd_xprintf("times %s", r->n_groups == 0 ? "" : r->frame.baseline);
     const quantity quantities[] = {
         {throughput, offsetof(dsgd_cell, speed)},
         {times, is_speed_up},

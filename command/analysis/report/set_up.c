@@ -57,8 +57,8 @@ static void write_question(FILE *html, const dsgd_report *r)
     put_values(html, r, "platform");
     fputs(" with the workload ", html);
     put_values(html, r, "workload");
-    for (size_t k = r->first_swept; k < r->runs.n_columns; k++) {
-        fputs(k == r->first_swept ? ", over " : "; over ", html);
+    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
+        fputs(k == r->frame.first_swept ? ", over " : "; over ", html);
         dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
         fputs(" (", html);
         dsgd_html_put_own(html, values_of(r, k));

@@ -20,19 +20,19 @@ static void put_number(FILE *html, double x, int digits)
 }
 
 /** A mean where all seeds reached the target; else the median, where it is known. */
-static void put_cell(FILE *html, const dsgd_comparison *c, const dsgd_seed_group *g, size_t m,
+static void put_cell(FILE *html, const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
                      double multiple)
 {
-    const dsgd_summary *const s = dsgd_comparison_of(c, g, m);
-    const bool all = s->n == g->n_rows;
+    const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
+    const bool all = s->of.n == p->n_rows;
     fputs(all || !isfinite(s->median) ? "<td class=\"n\">" : "<td class=\"n\">median ", html);
     if (all || isfinite(s->median))
-        put_number(html, multiple * (all ? s->mean : s->median), 4);
+        put_number(html, multiple * (all ? s->of.mean : s->median), 4);
     else
-        fputs(dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n == 0 ? "never" : "unknown", html);
-    if (all && isfinite(s->ci)) {
+        fputs(dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n == 0 ? "never" : "unknown", html);
+    if (all && isfinite(s->of.ci)) {
         fputs(" ± ", html);
-        put_number(html, multiple * s->ci, 2);
+        put_number(html, multiple * s->of.ci, 2);
     }
     fputs("</td>", html);
 }
@@ -46,18 +46,18 @@ static void put_head(FILE *html, const char *name, const char *unit)
     fputs(")</th>", html);
 }
 
-static void put_row(FILE *html, const dsgd_comparison *c, const dsgd_seed_group *g)
+static void put_row(FILE *html, const dsgd_comparison *c, const dsgd_frame_point *p)
 {
     fputs("<tr><th scope=\"row\">", html);
-    char *const label = dsgd_comparison_label(c, g);
+    char *const label = dsgd_frame_label(&c->frame, p);
     dsgd_html_text(html, label);
     free(label);
     fprintf(html, "</th><td class=\"n\">%zu of %zu</td>",
-            dsgd_comparison_of(c, g, DSGD_TO_TARGET)->n, g->n_rows);
-    put_cell(html, c, g, DSGD_TO_TARGET, 1);
+            dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
+    put_cell(html, c, p, DSGD_TO_TARGET, 1);
     for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
         if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
-            put_cell(html, c, g, dsgd_expenses[k].to_target, dsgd_expenses[k].multiple);
+            put_cell(html, c, p, dsgd_expenses[k].to_target, dsgd_expenses[k].multiple);
     fputs("</tr>\n", html);
 }
 
@@ -76,8 +76,8 @@ static void put_table(FILE *html, const dsgd_comparison *c)
         if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
             put_head(html, dsgd_expenses[k].head, dsgd_expense_unit(c, &dsgd_expenses[k]));
     fputs("</tr>\n</thead>\n<tbody>\n", html);
-    for (size_t i = 0; i < c->groups.n && i < MOST_ROWS; i++)
-        put_row(html, c, &c->groups.v[i]);
+    for (size_t i = 0; i < c->frame.n_points && i < MOST_ROWS; i++)
+        put_row(html, c, &c->frame.points[i]);
     fputs("</tbody>\n</table>\n</div>\n<p>A mean where all seeds reach the target, else the "
           "median, if "
           "more than half do. Energy and cost grow evenly with time, and what is sent with "

@@ -129,7 +129,7 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     add(s,
         dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
                      "chance, such as that of %s at %s.",
-                     n_within, n, r->seeds.baseline,
+                     n_within, n, r->frame.baseline,
                      dsgd_report_field(r, example->first, "algorithm"), place));
     free(place);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/analysis/ratio.h"
+#include "command/analysis/frame.h"
 #include "command/console/table.h"
 #include "command/runs/results.h"
 #include "command/runs/rows.h"

@@ -9,8 +9,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
-#include "command/analysis/ratio.h"
-#include "command/analysis/summary.h"
+#include "command/analysis/frame.h"
 #include "command/console/table.h"
 #include "command/runs/swept.h"
 #include "command/studies/tune/tune.h"
@@ -109,9 +108,8 @@ static char *mean_text(const dsgd_tune *t, const dsgd_tune_contestant *c, size_t
     for (size_t s = 0; s < t->n_seeds; s++)
         if (!isnan(x[n] = of_seed(t, c, candidate, s, of_place)))
             n++;
-    double mean = 0;
-    double ci = 0;
-    dsgd_mean(x, n, &mean, &ci);
+    const dsgd_interval of_seeds = dsgd_mean(x, n);
+    const double mean = of_seeds.mean, ci = of_seeds.ci;
     free(x);
     char *text = dsgd_xprintf("%.4g", mean);
     if (!isnan(ci))
@@ -157,9 +155,8 @@ static char *difference(const dsgd_tune *t, const dsgd_tune_contestant *c, bool 
         x[n] = gain(t, best, second, of_ratio);
         n += isfinite(x[n]);
     }
-    double mean = 0;
-    double ci = 0;
-    dsgd_mean(x, n, &mean, &ci);
+    const dsgd_interval of_seeds = dsgd_mean(x, n);
+    const double mean = of_seeds.mean, ci = of_seeds.ci;
     free(x);
     *settled = n < t->n_seeds ? n_best > n_second : mean > ci;
     if (n < t->n_seeds)

@@ -1,0 +1,426 @@
+/**
+ * @file frame.c
+ * Rows as points, the point that each is compared with, and statistics over seeds.
+ */
+#include "command/analysis/frame.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <search.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option.h"
+#include "command/runs/columns.h"
+#include "command/runs/results.h"
+#include "command/runs/swept.h"
+
+/* --- statistics over seeds -------------------------------------------------------------------- */
+
+/** Two results of the same arithmetic differ by less. */
+static const double rounding = 1e-9;
+
+static double half_width(double deviation, size_t n)
+{
+    return gsl_cdf_tdist_Pinv(0.975, (double)(n - 1)) * deviation / sqrt((double)n);
+}
+
+dsgd_interval dsgd_mean(const double *x, size_t n)
+{
+    return (dsgd_interval){n < 1 ? NAN : gsl_stats_mean(x, 1, n),
+                           n < 2 ? NAN : half_width(gsl_stats_sd(x, 1, n), n), n};
+}
+
+static size_t settling(double mean, double deviation, size_t n)
+{
+    size_t more = n;
+    while (more <= DSGD_MOST_SEEDS && half_width(deviation, more) >= fabs(mean) - rounding)
+        more++;
+    return more == n ? 0 : more;
+}
+
+dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
+{
+    const dsgd_interval log_of = dsgd_mean(logs, n);
+    return (dsgd_ratio){.n = n,
+                        .ratio = exp(log_of.mean),
+                        .low = exp(log_of.mean - log_of.ci),
+                        .high = exp(log_of.mean + log_of.ci),
+                        .n_settling =
+                            n > 1 ? settling(log_of.mean, gsl_stats_sd(logs, 1, n), n) : 0};
+}
+
+/* --- classes of texts ------------------------------------------------------------------------- */
+
+/** Different texts, numbered in the order in which they came. */
+typedef struct classes {
+    struct hsearch_data table;
+    char **texts;
+    size_t n;
+} classes;
+
+static classes classes_of(size_t most)
+{
+    classes c = {.texts = dsgd_xcalloc(most + 1, sizeof *c.texts)};
+    DSGD_ASSERT(hcreate_r(most + 1, &c.table) != 0, "out of memory");
+    return c;
+}
+
+/** The number of a text, which is taken over. */
+static size_t number_of(classes *c, char *text)
+{
+    ENTRY *found = NULL;
+    hsearch_r((ENTRY){.key = text, .data = (void *)(uintptr_t)c->n}, ENTER, &found, &c->table);
+    if (found->key == text)
+        c->texts[c->n++] = text;
+    else
+        free(text);
+    return (size_t)(uintptr_t)found->data;
+}
+
+static void classes_free(classes *c)
+{
+    hdestroy_r(&c->table);
+    for (size_t i = 0; i < c->n; i++)
+        free(c->texts[i]);
+    free(c->texts);
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+const char *dsgd_frame_key(const dsgd_frame *f, size_t k)
+{
+    return f->csv->fields[f->keys[k]];
+}
+
+const char *dsgd_frame_value(const dsgd_frame *f, const dsgd_frame_point *point, size_t k)
+{
+    return dsgd_csv_field(f->csv, point->rows[0], f->keys[k]);
+}
+
+dsgd_coordinate dsgd_frame_part(const dsgd_frame *f, size_t k)
+{
+    static const char *const variations[] = {"parameter", "factor", NULL};
+    const char *const column = dsgd_frame_key(f, k);
+    if (k == f->by || (f->by == 0 && dsgd_is_of_algorithms(column)))
+        return DSGD_SERIES;
+    return dsgd_find_word(variations, column) >= 0 ? DSGD_VARIATION : DSGD_PLACE;
+}
+
+bool dsgd_frame_varies(const dsgd_frame *f, size_t k)
+{
+    return f->n_values[k] > 1;
+}
+
+/** The keys: the names of a run, and the swept columns. */
+static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
+{
+    static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};
+    enum { N_NAMES = sizeof names_of_runs / sizeof names_of_runs[0] };
+    size_t algorithm = 0;
+    const struct {
+        const char *name;
+        size_t *column;
+    } needed[] = {{"wall_s", &f->first_swept},
+                  {"algorithm", &algorithm},
+                  {"seed", seed},
+                  {"status", &f->status}};
+    for (size_t k = 0; k < sizeof needed / sizeof needed[0]; k++)
+        if (dsgd_csv_need(f->csv, needed[k].name, needed[k].column, error) != DSGD_OK)
+            return DSGD_EIO;
+    f->first_swept++;
+    f->keys = dsgd_xcalloc(f->csv->n_columns + N_NAMES, sizeof *f->keys);
+    for (size_t k = 0; k < N_NAMES; k++) {
+        const size_t column = dsgd_csv_column(f->csv, names_of_runs[k]);
+        if (column < f->csv->n_columns)
+            f->keys[f->n_keys++] = column;
+    }
+    for (size_t k = f->first_swept; k < f->csv->n_columns; k++)
+        if (strcmp(f->csv->fields[k], "seed") != 0) /* a sweep of seeds is a list of seeds */
+            f->keys[f->n_keys++] = k;
+    return DSGD_OK;
+}
+
+/** No name is `name`: the sentence lists what there is. */
+static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *name,
+                           const char *const *names, dsgd_error *error)
+{
+    char *const hint = dsgd_hint(name, names);
+    char *const all = dsgd_listed(names, ", ");
+    dsgd_fail(error, DSGD_EUSAGE, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option,
+              name, hint, all);
+    free(hint);
+    free(all);
+    return DSGD_EUSAGE;
+}
+
+/** A column by its name, or by what follows its last dot, without the unit. */
+static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
+{
+    if (by == NULL)
+        return DSGD_OK; /* the first key is the algorithm */
+    const char **const names = dsgd_xcalloc(f->n_keys + 1, sizeof *names);
+    size_t exact = f->n_keys, short_name = f->n_keys, n_short = 0;
+    for (size_t k = 0; k < f->n_keys; k++) {
+        names[k] = dsgd_frame_key(f, k);
+        char *const name = dsgd_swept_name(names[k]);
+        exact = strcmp(names[k], by) == 0 ? k : exact;
+        n_short += strcmp(name, by) == 0;
+        short_name = strcmp(name, by) == 0 ? k : short_name;
+        free(name);
+    }
+    f->by = exact < f->n_keys ? exact : n_short == 1 ? short_name : f->n_keys;
+    const dsgd_status status = f->by < f->n_keys ? DSGD_OK : unknown(f, "--by", by, names, error);
+    free(names);
+    return status;
+}
+
+/* --- points ----------------------------------------------------------------------------------- */
+
+static bool has_status(const dsgd_frame *f, size_t row, const char *status)
+{
+    return strcmp(dsgd_csv_field(f->csv, row, f->status), status) == 0;
+}
+
+/** What a row has of a coordinate, as a text in fresh memory; of a variation that is none "". */
+static char *coordinate_of(const dsgd_frame *f, size_t row, dsgd_coordinate c)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const char *const value = dsgd_csv_field(f->csv, row, f->keys[k]);
+        if (dsgd_frame_part(f, k) == c && !(c == DSGD_VARIATION && *value == '\0'))
+            dsgd_append(&text, "%s\n", value);
+    }
+    return text;
+}
+
+static void add_row(dsgd_frame *f, size_t row, size_t point, const size_t at[DSGD_N_COORDINATES])
+{
+    f->point_of[row] = point;
+    if (point == f->n_points) {
+        f->points[f->n_points++] = (dsgd_frame_point){.n_rows = 0};
+        memcpy(f->points[point].at, at, sizeof f->points[point].at);
+    }
+    dsgd_frame_point *const p = &f->points[point];
+    const size_t same = f->twice[1] == 0 ? dsgd_frame_seed(f, p, row) : SIZE_MAX;
+    if (same != SIZE_MAX) {
+        f->twice[0] = same;
+        f->twice[1] = row;
+    }
+    p->rows = dsgd_xrealloc(p->rows, p->n_rows + 1, sizeof *p->rows);
+    p->rows[p->n_rows++] = row;
+}
+
+static void find_points(dsgd_frame *f, size_t seed, bool planned)
+{
+    const size_t n_rows = f->csv->n_rows;
+    classes seeds = classes_of(n_rows), points = classes_of(n_rows);
+    classes of[DSGD_N_COORDINATES];
+    for (int c = 0; c < DSGD_N_COORDINATES; c++)
+        of[c] = classes_of(n_rows + 1);
+    number_of(&of[DSGD_VARIATION], dsgd_xstrdup("")); /* none is the first */
+    f->point_of = dsgd_xcalloc(n_rows + 1, sizeof *f->point_of);
+    f->seed_of = dsgd_xcalloc(n_rows + 1, sizeof *f->seed_of);
+    f->points = dsgd_xcalloc(n_rows + 1, sizeof *f->points);
+    for (size_t row = 0; row < n_rows; row++) {
+        size_t at[DSGD_N_COORDINATES];
+        f->point_of[row] = SIZE_MAX;
+        if (!planned && !dsgd_status_has_results(dsgd_csv_field(f->csv, row, f->status))) {
+            f->n_left_out++;
+            continue;
+        }
+        for (int c = 0; c < DSGD_N_COORDINATES; c++)
+            at[c] = number_of(&of[c], coordinate_of(f, row, c));
+        f->seed_of[row] = number_of(&seeds, dsgd_xstrdup(dsgd_csv_field(f->csv, row, seed)));
+        add_row(f, row, number_of(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2])), at);
+    }
+    for (int c = 0; c < DSGD_N_COORDINATES; c++) {
+        f->n[c] = of[c].n;
+        classes_free(&of[c]);
+    }
+    classes_free(&seeds);
+    classes_free(&points);
+}
+
+/** The values of a key in their order, of which it notes the number; NULL behind. To be freed. */
+static const char **values_of(dsgd_frame *f, size_t k)
+{
+    const char **const values = dsgd_xcalloc(f->n_points + 1, sizeof *values);
+    classes c = classes_of(f->n_points);
+    for (size_t i = 0; i < f->n_points; i++) {
+        const char *const value = dsgd_frame_value(f, &f->points[i], k);
+        values[number_of(&c, dsgd_xstrdup(value))] = value;
+    }
+    f->n_values[k] = c.n;
+    values[c.n] = NULL;
+    classes_free(&c);
+    return values;
+}
+
+static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *error)
+{
+    const char **const values = values_of(f, f->by);
+    const char *const column = dsgd_frame_key(f, f->by);
+    if (name == NULL)
+        f->baseline = dsgd_find_word(values, "allreduce") >= 0 ? "allreduce" : values[0];
+    for (size_t i = 0; name != NULL && values[i] != NULL; i++)
+        if (dsgd_swept_is(column, values[i], name) &&
+            (f->baseline == NULL || strcmp(values[i], name) == 0))
+            f->baseline = values[i];
+    const dsgd_status status =
+        f->baseline != NULL ? DSGD_OK : unknown(f, "--baseline", name, values, error);
+    free(values);
+    return status;
+}
+
+/** The first that fits: where the baseline's own options are swept, it has their first values. */
+static const dsgd_frame_point *baseline_of(const dsgd_frame *f, const dsgd_frame_point *p)
+{
+    for (size_t i = 0; i < f->n_points; i++)
+        if (f->points[i].at[DSGD_PLACE] == p->at[DSGD_PLACE] &&
+            f->points[i].at[DSGD_VARIATION] == p->at[DSGD_VARIATION] &&
+            strcmp(dsgd_frame_value(f, &f->points[i], f->by), f->baseline) == 0)
+            return &f->points[i];
+    return NULL;
+}
+
+dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *f,
+                            dsgd_error *error)
+{
+    size_t seed = 0;
+    *f = (dsgd_frame){.csv = csv};
+    dsgd_status status = find_keys(f, &seed, error);
+    if (status == DSGD_OK)
+        status = find_by(f, framing->by, error);
+    if (status != DSGD_OK)
+        return status;
+    f->n_values = dsgd_xcalloc(f->n_keys, sizeof *f->n_values);
+    find_points(f, seed, framing->planned);
+    for (size_t k = 0; k < f->n_keys; k++)
+        free(values_of(f, k));
+    if (f->n_points > 0)
+        status = find_baseline(f, framing->baseline, error);
+    for (size_t i = 0; status == DSGD_OK && i < f->n_points; i++)
+        f->points[i].baseline = baseline_of(f, &f->points[i]);
+    return status;
+}
+
+void dsgd_frame_close(dsgd_frame *f)
+{
+    for (size_t i = 0; i < f->n_points; i++)
+        free(f->points[i].rows);
+    free(f->points);
+    free(f->keys);
+    free(f->n_values);
+    free(f->point_of);
+    free(f->seed_of);
+}
+
+size_t dsgd_frame_seed(const dsgd_frame *f, const dsgd_frame_point *p, size_t row)
+{
+    for (size_t i = 0; i < p->n_rows; i++)
+        if (f->seed_of[p->rows[i]] == f->seed_of[row])
+            return p->rows[i];
+    return SIZE_MAX;
+}
+
+size_t dsgd_frame_count(const dsgd_frame *f, const dsgd_frame_point *p, const char *status)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_rows; i++)
+        n += has_status(f, p->rows[i], status);
+    return n;
+}
+
+/* --- for readers ------------------------------------------------------------------------------ */
+
+char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
+{
+    const char *const column = dsgd_frame_key(f, k), *const raw = dsgd_frame_value(f, p, k);
+    char *const name = dsgd_swept_name(column), *const value = dsgd_swept_value(column, raw);
+    char *const text = *raw == '\0' ? dsgd_xstrdup("") : dsgd_xprintf("%s %s", name, value);
+    free(name);
+    free(value);
+    return text;
+}
+
+char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
+{
+    char *label = dsgd_xstrdup(dsgd_frame_value(f, p, 0));
+    for (size_t k = 1; k < f->n_keys; k++) {
+        char *const text = dsgd_frame_text(f, p, k);
+        if (dsgd_frame_varies(f, k) && *text != '\0')
+            dsgd_append(&label, "; %s", text);
+        free(text);
+    }
+    return label;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+bool dsgd_frame_learned(const dsgd_frame *f, size_t row)
+{
+    return dsgd_column_counts(dsgd_column_find("runs", "final_loss"),
+                              dsgd_csv_field(f->csv, row, f->status));
+}
+
+bool dsgd_frame_counts(const dsgd_frame *f, size_t row, size_t column)
+{
+    return column < f->csv->n_columns &&
+           dsgd_column_counts(dsgd_column_find("runs", f->csv->fields[column]),
+                              dsgd_csv_field(f->csv, row, f->status));
+}
+
+double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
+{
+    const size_t column = dsgd_csv_column(f->csv, name);
+    double *const x = dsgd_xcalloc(f->csv->n_rows + 1, sizeof *x);
+    for (size_t row = 0; row < f->csv->n_rows; row++)
+        x[row] = dsgd_frame_counts(f, row, column) ? dsgd_csv_value(f->csv, row, column) : NAN;
+    return x;
+}
+
+dsgd_interval dsgd_frame_mean(const dsgd_frame_point *p, const double *x)
+{
+    double *const known = dsgd_xcalloc(p->n_rows, sizeof *known);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_rows; i++)
+        if (!isnan(x[p->rows[i]]))
+            known[n++] = x[p->rows[i]];
+    const dsgd_interval mean = dsgd_mean(known, n);
+    free(known);
+    return mean;
+}
+
+size_t dsgd_frame_pairs(const dsgd_frame *f, const dsgd_frame_point *p,
+                        const dsgd_frame_point *other, const double *x, double *own, double *others)
+{
+    size_t n = 0;
+    for (size_t i = 0; other != NULL && i < p->n_rows; i++) {
+        const size_t row = p->rows[i];
+        const bool as_usual = i < other->n_rows && f->seed_of[other->rows[i]] == f->seed_of[row];
+        const size_t pair = as_usual ? other->rows[i] : dsgd_frame_seed(f, other, row);
+        if (pair == SIZE_MAX || isnan(x[row]) || isnan(x[pair]))
+            continue;
+        own[n] = x[row];
+        others[n++] = x[pair];
+    }
+    return n;
+}
+
+dsgd_ratio dsgd_frame_ratio(const dsgd_frame *f, const dsgd_frame_point *p,
+                            const dsgd_frame_point *other, const double *x)
+{
+    double *const logs = dsgd_xcalloc(2 * p->n_rows, sizeof *logs);
+    double *const others = logs + p->n_rows;
+    const size_t n_pairs = dsgd_frame_pairs(f, p, other, x, logs, others);
+    size_t n = 0;
+    for (size_t i = 0; i < n_pairs; i++)
+        if (isfinite(log(logs[i] / others[i])))
+            logs[n++] = log(logs[i] / others[i]);
+    const dsgd_ratio ratio = dsgd_ratio_of(logs, n);
+    free(logs);
+    return ratio;
+}

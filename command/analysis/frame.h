@@ -1,0 +1,149 @@
+/**
+ * @file frame.h
+ * The runs of a table like runs.csv by four coordinates, and the one rule of what counts, what is averaged
+ * and what is compared.
+ *
+ * *Series*: who is compared, by default the algorithm with its own swept options. *Place*: all else that is
+ * the same for those who are compared: workers, platform, workload, swept values. *Seed*. *Variation*:
+ * parameter and factor of --sensitivity; 0: none. Runs that differ in the seed alone are a point.
+ *
+ * Runs with the same seed have the same draws (common random numbers), so differences and ratios are taken
+ * seed by seed: the variance between seeds cancels. The baseline is allreduce, or else the algorithm of the
+ * first row, at the same place and variation; of its own swept options it has the first values.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_FRAME_H
+#define DSGD_COMMAND_ANALYSIS_FRAME_H
+
+#include "base/csv.h"
+
+/** Ratios closer to 1 are a tie: nobody would choose by them. */
+#define DSGD_TIE 0.02
+
+/** Most seeds that are advised. */
+enum { DSGD_MOST_SEEDS = 1000 };
+
+/* --- statistics over seeds -------------------------------------------------------------------- */
+
+/** Mean of @p n seeds, and half width of its 95 % interval (Student's t). NAN: ci for n < 2, mean for n = 0. */
+typedef struct dsgd_interval {
+    double mean, ci;
+    size_t n;
+} dsgd_interval;
+
+dsgd_interval dsgd_mean(const double *x, size_t n);
+
+/** A ratio over seeds, on a logarithmic scale: twice as fast and half as fast are as far from 1. */
+typedef struct dsgd_ratio {
+    size_t n; /* seeds; 0: there is no ratio */
+    double ratio; /* geometric mean; NAN: none */
+    double low, high; /* 95 % interval; NAN for n < 2 */
+    /*
+     * Seeds after which the interval would leave out 1, were mean and deviation to stay; 0: it
+     * does now, or it is not known (n < 2); more than DSGD_MOST_SEEDS: too many.
+     */
+    size_t n_settling;
+} dsgd_ratio;
+
+/** Of the logarithms of the ratios of @p n seeds. */
+dsgd_ratio dsgd_ratio_of(const double *logs, size_t n);
+
+/* --- the frame -------------------------------------------------------------------------------- */
+
+typedef enum dsgd_coordinate {
+    DSGD_SERIES,
+    DSGD_PLACE,
+    DSGD_VARIATION,
+    DSGD_N_COORDINATES
+} dsgd_coordinate;
+
+/** Runs of one series, place and variation. */
+typedef struct dsgd_frame_point {
+    size_t at[DSGD_N_COORDINATES]; /* index of its series, its place and its variation */
+    size_t *rows, n_rows; /* in the order of the table */
+    const struct dsgd_frame_point *baseline; /* NULL: there is none at its place */
+} dsgd_frame_point;
+
+typedef struct dsgd_frame {
+    const dsgd_csv *csv;
+    size_t status; /* column */
+    size_t first_swept; /* column; further swept ones follow up to csv->n_columns */
+    size_t *keys, n_keys; /* columns that name a point: the algorithm first, swept ones last */
+    size_t *n_values; /* [n_keys]: different ones in all points */
+    size_t by; /* the key by which baseline and others differ: 0 is the algorithm */
+    const char *baseline; /* its value; NULL: there is no point */
+    dsgd_frame_point *points; /* [n_points], in the order of their first rows */
+    size_t n_points, n_left_out; /* rows without results are in no point */
+    size_t n[DSGD_N_COORDINATES]; /* different series, places, variations: the first is "none" */
+    size_t *point_of; /* [n_rows of the table]; SIZE_MAX: in none */
+    size_t *seed_of; /* [n_rows]: rows with the same have the same seed */
+    size_t twice[2]; /* the first two rows of one point with one seed; 0, 0: there are none */
+} dsgd_frame;
+
+/** How runs are framed; all 0: the rule above. */
+typedef struct dsgd_framing {
+    const char *by; /* a column in place of the algorithm */
+    const char *baseline; /* one of its values, perhaps in other units (8GB/s) */
+    bool planned; /* rows without results are in points too: runs of a study, before they ran */
+} dsgd_framing;
+
+/**
+ * Of a table that stays open. DSGD_EUSAGE: there is no such column or baseline; DSGD_EIO: a column is
+ * missing. To be closed in any case.
+ */
+dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *frame,
+                            dsgd_error *error);
+void dsgd_frame_close(dsgd_frame *frame);
+
+/** The name of key @p k, its value at a point, and which coordinate it is a part of. */
+const char *dsgd_frame_key(const dsgd_frame *frame, size_t k);
+const char *dsgd_frame_value(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
+dsgd_coordinate dsgd_frame_part(const dsgd_frame *frame, size_t k);
+
+/** Whether it has more than one value. */
+bool dsgd_frame_varies(const dsgd_frame *frame, size_t k);
+
+/** "group 4" for readers; "" where the point has no value. To be freed. */
+char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
+
+/**
+ * The series and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). To
+ * be freed.
+ */
+char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
+
+/** The point's row with the seed of @p row (of any point); SIZE_MAX: none. */
+size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, size_t row);
+
+/** How many runs of a point have a status. */
+size_t dsgd_frame_count(const dsgd_frame *frame, const dsgd_frame_point *point, const char *status);
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/**
+ * Whether a column's value of a row counts: of runs that are ok, and of those that diverged what their
+ * timing gave, but not what they learned. Columns that are not in the table count nowhere.
+ */
+bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, size_t column);
+
+/** Whether what a row learned counts, in whatever table it stands. */
+bool dsgd_frame_learned(const dsgd_frame *frame, size_t row);
+
+/** The numbers of a column that count, by row; others are NAN. To be freed. */
+double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);
+
+/** The mean of a point, over the seeds that have a number; @p x as of dsgd_frame_numbers(). */
+dsgd_interval dsgd_frame_mean(const dsgd_frame_point *point, const double *x);
+
+/**
+ * The pairs of numbers of a point and another, of each seed that has both, into own[n] and others[n], which
+ * have room for point->n_rows. Gives n.
+ */
+size_t dsgd_frame_pairs(const dsgd_frame *frame, const dsgd_frame_point *point,
+                        const dsgd_frame_point *other, const double *x, double *own,
+                        double *others);
+
+/** How many times the other's a point's numbers are, over these pairs; n = 0 for NULL. */
+dsgd_ratio dsgd_frame_ratio(const dsgd_frame *frame, const dsgd_frame_point *point,
+                            const dsgd_frame_point *other, const double *x);
+
+#endif

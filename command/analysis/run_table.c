@@ -1,0 +1,64 @@
+/**
+ * @file run_table.c
+ * Lists of rows by the number of a run.
+ */
+#include "command/analysis/run_table.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/** Row of runs.csv by the number of a run, from 0 to *n - 1; SIZE_MAX: none. The caller frees it. */
+static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
+{
+    const size_t column = dsgd_csv_column(runs, "run");
+    size_t *row_of = NULL;
+    *n = 0;
+    for (size_t row = 0; row < runs->n_rows; row++) {
+        const double run = dsgd_csv_value(runs, row, column);
+        if (!(run >= 0 && run < 1e7))
+            continue;
+        if ((size_t)run >= *n)
+            row_of = dsgd_xrealloc(row_of, (size_t)run + 1, sizeof *row_of);
+        for (; *n <= (size_t)run; ++*n)
+            row_of[*n] = SIZE_MAX;
+        row_of[(size_t)run] = row;
+    }
+    return row_of;
+}
+
+dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const char *folder,
+                                const char *name, dsgd_error *error)
+{
+    size_t n_runs = 0;
+    const dsgd_status status = dsgd_csv_read(&t->csv, error, "%s/%s", folder, name);
+    if (status != DSGD_OK) {
+        dsgd_csv_close(&t->csv);
+        t->csv = (dsgd_csv){.n_rows = 0};
+    }
+    size_t *const row_of = rows_of_runs(runs, &n_runs);
+    const size_t run = dsgd_csv_column(&t->csv, "run");
+    t->first = dsgd_xcalloc(2 * runs->n_rows + 1, sizeof *t->first);
+    t->n = t->first + runs->n_rows;
+    t->next = dsgd_xcalloc(2 * t->csv.n_rows + 1, sizeof *t->next);
+    t->row_of = t->next + t->csv.n_rows;
+    for (size_t row = 0; row < runs->n_rows; row++)
+        t->first[row] = SIZE_MAX;
+    for (size_t k = t->csv.n_rows; k-- > 0;) {
+        const double x = dsgd_csv_value(&t->csv, k, run);
+        t->row_of[k] = x >= 0 && x < (double)n_runs ? row_of[(size_t)x] : SIZE_MAX;
+        if (t->row_of[k] == SIZE_MAX)
+            continue;
+        t->next[k] = t->first[t->row_of[k]];
+        t->first[t->row_of[k]] = k;
+        t->n[t->row_of[k]]++;
+    }
+    free(row_of);
+    return error == NULL ? DSGD_OK : status;
+}
+
+void dsgd_run_table_close(dsgd_run_table *t)
+{
+    dsgd_csv_close(&t->csv);
+    free(t->first);
+    free(t->next);
+}

@@ -1,0 +1,23 @@
+/**
+ * @file run_table.h
+ * A table with rows about runs, such as curves.csv, by the rows of runs.csv.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_RUN_TABLE_H
+#define DSGD_COMMAND_ANALYSIS_RUN_TABLE_H
+
+#include "base/csv.h"
+
+typedef struct dsgd_run_table {
+    dsgd_csv csv;
+    size_t *row_of; /* [csv.n_rows]: of runs.csv; SIZE_MAX: about none */
+    size_t *first,
+        *n; /* [n_rows of runs.csv]: the first row about it, SIZE_MAX: none; how many there are */
+    size_t *next; /* [csv.n_rows]: the next row about the same run; SIZE_MAX: none */
+} dsgd_run_table;
+
+/** Of FOLDER/@p name; @p error NULL: without that file it is empty. To be closed in any case. */
+dsgd_status dsgd_run_table_open(dsgd_run_table *table, const dsgd_csv *runs, const char *folder,
+                                const char *name, dsgd_error *error);
+void dsgd_run_table_close(dsgd_run_table *table);
+
+#endif
