@@ -347,6 +347,8 @@ TEST(seeds_that_never_reach_a_target_count)
     expect("sgp,4,", "time_to_target_s_ratio_low", 2);
     ck_assert_msg(strstr(output, "2 of 3 seeds, median 9") != NULL, "%s", output);
     ck_assert_msg(strstr(output, "  2 (2 to 2) *\n") != NULL, "%s", output);
+    const char *const table = compare(runs, "--target accuracy=1");
+    ck_assert_msg(strstr(table, "2 of 3 seeds, median 9") != NULL, "%s", table);
 }
 
 TEST(any_column_of_numbers_can_be_shown)

@@ -389,6 +389,8 @@ TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
     ck_assert_ptr_nonnull(strstr(output, "gives to version 0 the x with which it began"));
     ck_assert_int_eq(dsgd("explain drop_compute", &output), 0);
     ck_assert_ptr_nonnull(strstr(output, "0.75 of gradient 0 of"));
+    ck_assert_int_eq(dsgd("explain d_psgd --workers 3", &output), 0);
+    ck_assert_ptr_nonnull(strstr(output, ": 0.333 x of worker 0 + 0.333 its\n"));
     ck_assert_int_eq(dsgd("explain eamsgd", &output), 0); /* its pushes are parts of gradients */
     ck_assert_ptr_null(strstr(output, "updates old"));
     ck_assert_ptr_nonnull(strstr(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207"));

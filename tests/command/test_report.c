@@ -112,6 +112,7 @@ TEST(a_page_of_real_results_needs_nothing_else)
         "10 steps of all workers",
         "<th scope=\"col\" class=\"n\">throughput (samples/s)</th>",
         "<td class=\"n\">baseline</td>",
+        "<dt>Imbalance of the workload</dt>\n<dd>none</dd>",
         "<svg viewBox=",
         "role=\"img\" aria-labelledby=\"f1-title f1-desc\"",
         "<title id=\"f1-title\">",
