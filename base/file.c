@@ -248,6 +248,13 @@ static bool flush_name(const char *path)
     return is;
 }
 
+static void end_whole(dsgd_whole_file *file)
+{
+    dsgd_file_finished(file->beside);
+    free(file->path);
+    free(file->beside);
+}
+
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 {
     errno = ENOSPC; /* of an earlier failure, whose own errno is gone */
@@ -257,16 +264,13 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
     const int why = errno;
     const bool closed = fclose(file->stream) == 0;
     errno = written ? errno : why;
+    const bool named = written && closed && rename(file->beside, file->path) == 0;
     dsgd_status status = DSGD_OK;
-    if (!written || !closed || rename(file->beside, file->path) != 0) {
+    if (!named || !flush_name(file->path))
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
+    if (!named)
         unlink(file->beside);
-    } else if (!flush_name(file->path)) {
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
-    }
-    dsgd_file_finished(file->beside);
-    free(file->path);
-    free(file->beside);
+    end_whole(file);
     return status;
 }
 
@@ -274,9 +278,7 @@ void dsgd_whole_drop(dsgd_whole_file *file)
 {
     fclose(file->stream);
     unlink(file->beside);
-    dsgd_file_finished(file->beside);
-    free(file->path);
-    free(file->beside);
+    end_whole(file);
 }
 
 bool dsgd_can_read(const char *path, ...)

@@ -10,10 +10,8 @@
 
 #include "models/devices/device.h"
 #include "models/devices/encode.h"
-#include "models/devices/multiply.h"
 
 #define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
-#define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 #define DEVICE DSGD_JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
 typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
@@ -385,14 +383,6 @@ static bool one_update(const context *c, const scratch *s, const dsgd_update_op 
     return finite;
 }
 
-static void cpu_update(void *opened, uint32_t thread, const dsgd_update_op *ops, size_t n_ops,
-                       bool *finite)
-{
-    const context *const c = opened;
-    for (size_t i = 0; i < n_ops; i++)
-        finite[i] = one_update(c, &c->threads[thread], &ops[i]);
-}
-
 /** A block of input @p i from element @p first on; zeros for a missing input. */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
@@ -440,8 +430,9 @@ static void divide(real *y, const double *sum, size_t n, double divisor)
             y[j] = (real)(sum[j] / divisor);
 }
 
-static bool one_combination(const scratch *s, const dsgd_combine_op *op)
+static bool one_combination(const context *c, const scratch *s, const dsgd_combine_op *op)
 {
+    (void)c;
     double sum[BLOCK];
     real *const y = op->y;
     bool finite = true;
@@ -461,21 +452,24 @@ static bool one_combination(const scratch *s, const dsgd_combine_op *op)
     return finite;
 }
 
-static void cpu_combine(void *opened, uint32_t thread, const dsgd_combine_op *ops, size_t n_ops,
-                        bool *finite)
+static bool one_encoding(const context *c, const scratch *s, const dsgd_encode_op *op)
 {
-    const context *const c = opened;
-    for (size_t i = 0; i < n_ops; i++)
-        finite[i] = one_combination(&c->threads[thread], &ops[i]);
+    (void)c, (void)s;
+    return ENCODE(op);
 }
 
-static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops, size_t n_ops,
-                       bool *finite)
-{
-    (void)opened, (void)thread;
-    for (size_t i = 0; i < n_ops; i++)
-        finite[i] = ENCODE(&ops[i]);
-}
+/** An operation of the device: each of a call by itself. */
+#define ONE_BY_ONE(operation, one)                                                                 \
+    static void cpu_##operation(void *opened, uint32_t thread, const dsgd_##operation##_op *ops,   \
+                                size_t n_ops, bool *finite)                                        \
+    {                                                                                              \
+        const context *const c = opened;                                                           \
+        for (size_t i = 0; i < n_ops; i++)                                                         \
+            finite[i] = one(c, &c->threads[thread], &ops[i]);                                      \
+    }
+ONE_BY_ONE(update, one_update)
+ONE_BY_ONE(combine, one_combination)
+ONE_BY_ONE(encode, one_encoding)
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 

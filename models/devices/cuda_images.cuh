@@ -159,10 +159,6 @@ __device__ place split_place(uint32_t *e, const image &p, const divisor &by_widt
 /* Each body computes WIDE numbers at index e, in units of WIDE. */
 
 struct im2col_body {
-    static uint32_t size(const image &p)
-    {
-        return p.windows_size;
-    }
     template <uint32_t WIDE>
     static __device__ void run(const image &p, const tensors &t, uint32_t e)
     {
@@ -181,10 +177,6 @@ struct im2col_body {
 };
 
 struct col2im_body {
-    static uint32_t size(const image &p)
-    {
-        return p.in_size;
-    }
     template <uint32_t WIDE>
     static __device__ void run(const image &p, const tensors &t, uint32_t e)
     {
@@ -240,10 +232,6 @@ __device__ void for_those_before(const image &p, const real *corner, uint32_t ky
 }
 
 struct max_pool_body {
-    static uint32_t size(const image &p)
-    {
-        return p.out_size;
-    }
     template <uint32_t WIDE>
     static __device__ void run(const image &p, const tensors &t, uint32_t e)
     {
@@ -264,10 +252,6 @@ struct max_pool_body {
 };
 
 struct max_pool_backward_body {
-    static uint32_t size(const image &p)
-    {
-        return p.in_size;
-    }
     template <uint32_t WIDE>
     static __device__ void run(const image &p, const tensors &t, uint32_t e)
     {
@@ -343,35 +327,26 @@ template <typename Part> void in_parts(const execution *e, sample_range s, size_
     }
 }
 
-template <typename Body> void launch_image(const execution *e, sample_range s, const dsgd_layer *l)
+/** @p size: of what the body computes, per sample. */
+template <typename Body>
+void launch_image(const execution *e, sample_range s, const dsgd_layer *l, uint32_t image::*size)
 {
     const image p = image_of(l);
-    in_parts(e, s, Body::size(p), [&](sample_range part, dim3 grid) {
-        launch(e->stream, grid, THREADS, image_global<Body>, e->replicas, p, part, Body::size(p));
+    in_parts(e, s, p.*size, [&](sample_range part, dim3 grid) {
+        launch(e->stream, grid, THREADS, image_global<Body>, e->replicas, p, part, p.*size);
     });
 }
 
-template <> void map<im2col_kernel>(const execution *e, sample_range s, const dsgd_layer *l, size_t)
-{
-    launch_image<im2col_body>(e, s, l);
-}
-
-template <> void map<col2im_kernel>(const execution *e, sample_range s, const dsgd_layer *l, size_t)
-{
-    launch_image<col2im_body>(e, s, l);
-}
-
-template <>
-void map<max_pool_kernel>(const execution *e, sample_range s, const dsgd_layer *l, size_t)
-{
-    launch_image<max_pool_body>(e, s, l);
-}
-
-template <>
-void map<max_pool_backward_kernel>(const execution *e, sample_range s, const dsgd_layer *l, size_t)
-{
-    launch_image<max_pool_backward_body>(e, s, l);
-}
+#define MAP_IMAGE(name, size)                                                                      \
+    template <>                                                                                    \
+    void map<name##_kernel>(const execution *e, sample_range s, const dsgd_layer *l, size_t)       \
+    {                                                                                              \
+        launch_image<name##_body>(e, s, l, &image::size);                                          \
+    }
+MAP_IMAGE(im2col, windows_size)
+MAP_IMAGE(col2im, in_size)
+MAP_IMAGE(max_pool, out_size)
+MAP_IMAGE(max_pool_backward, in_size)
 
 /* --- input ------------------------------------------------------------------------------------ */
 

@@ -9,9 +9,6 @@
 #include <string.h>
 
 #include "models/codecs/formula.h"
-#include "models/devices/multiply.h"
-
-#define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
@@ -193,7 +190,7 @@ static void encode_outer(const dsgd_encode_op *op)
     }
 }
 
-DSGD_ENCODE(ENCODE)
+bool ENCODE(const dsgd_encode_op *op)
 {
     switch ((dsgd_codec_kind)op->codec.kind) {
     case DSGD_CODEC_TOP_K:

@@ -6,15 +6,11 @@
 #define DSGD_MODELS_DEVICES_ENCODE_H
 
 #include "models/devices/device.h"
+#include "models/devices/multiply.h"
+
+#define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 
 /** Inputs that are not NULL. Returns whether all elements of y are finite. */
-#define DSGD_ENCODE(name) bool name(const dsgd_encode_op *op)
-
-DSGD_ENCODE(dsgd_encode_float_base);
-DSGD_ENCODE(dsgd_encode_float_v3);
-DSGD_ENCODE(dsgd_encode_float_v4);
-DSGD_ENCODE(dsgd_encode_double_base);
-DSGD_ENCODE(dsgd_encode_double_v3);
-DSGD_ENCODE(dsgd_encode_double_v4);
+bool ENCODE(const dsgd_encode_op *op);
 
 #endif

@@ -9,6 +9,16 @@
 #include "models/values/lazy_graph.h"
 #include "models/values/nodes.h"
 
+/** A node of this header with inputs @p x. */
+static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_node *header,
+                                const dsgd_value *x)
+{
+    dsgd_value_node *const node = dsgd_value_node_new(values, header);
+    for (size_t i = 0; i < node->n_inputs; i++)
+        dsgd_value_node_set_input(node, i, x[i]);
+    return node;
+}
+
 dsgd_value_node *dsgd_lazy_gradient(dsgd_values *values, const dsgd_call *call,
                                     const dsgd_origin *origins, size_t n)
 {
@@ -35,16 +45,13 @@ dsgd_value_node *dsgd_lazy_update(dsgd_values *values, const dsgd_call *call)
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     /* by another rule, t would keep equal updates at the same rate from being merged */
     const dsgd_rate rate = {call->rate.lr, adaptive ? call->rate.t : 0};
-    dsgd_value_node *const node =
-        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_UPDATE,
-                                                       .where = call->where,
-                                                       .shape = (uint32_t)call->piece,
-                                                       .n_inputs = (uint32_t)call->n,
-                                                       .n_outputs = (uint32_t)call->n - 1,
-                                                       .rate = rate});
-    for (size_t i = 0; i < call->n; i++)
-        dsgd_value_node_set_input(node, i, call->x[i]);
-    return dsgd_value_node_intern(values, node);
+    const dsgd_value_node header = {.kind = NODE_UPDATE,
+                                    .where = call->where,
+                                    .shape = (uint32_t)call->piece,
+                                    .n_inputs = (uint32_t)call->n,
+                                    .n_outputs = (uint32_t)call->n - 1,
+                                    .rate = rate};
+    return dsgd_value_node_intern(values, node_of(values, &header, call->x));
 }
 
 /* --- combinations ----------------------------------------------------------------------------- */
@@ -164,17 +171,14 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const oper
         dsgd_value_ref(in->x[0]);
         return in->x[0];
     }
-    dsgd_value_node *const node =
-        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_COMBINE,
-                                                       .where = call->where,
-                                                       .shape = (uint32_t)call->piece,
-                                                       .n_inputs = (uint32_t)in->n,
-                                                       .n_outputs = 1,
-                                                       .divisor = call->divisor});
-    for (size_t i = 0; i < in->n; i++) {
-        dsgd_value_node_set_input(node, i, in->x[i]);
-        node->weights[i] = in->weights[i];
-    }
+    const dsgd_value_node header = {.kind = NODE_COMBINE,
+                                    .where = call->where,
+                                    .shape = (uint32_t)call->piece,
+                                    .n_inputs = (uint32_t)in->n,
+                                    .n_outputs = 1,
+                                    .divisor = call->divisor};
+    dsgd_value_node *const node = node_of(values, &header, in->x);
+    memcpy(node->weights, in->weights, in->n * sizeof *in->weights);
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
@@ -202,14 +206,12 @@ dsgd_value dsgd_lazy_encode(dsgd_values *values, const dsgd_call *call)
         zero = zero || call->x[i].node == NULL;
     if (zero)
         return DSGD_ZERO_VALUE;
-    dsgd_value_node *const node =
-        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_ENCODE,
-                                                       .where = call->where,
-                                                       .shape = (uint32_t)call->piece,
-                                                       .n_inputs = (uint32_t)call->n,
-                                                       .n_outputs = 1});
-    for (size_t i = 0; i < call->n; i++)
-        dsgd_value_node_set_input(node, i, call->x[i]);
+    const dsgd_value_node header = {.kind = NODE_ENCODE,
+                                    .where = call->where,
+                                    .shape = (uint32_t)call->piece,
+                                    .n_inputs = (uint32_t)call->n,
+                                    .n_outputs = 1};
+    dsgd_value_node *const node = node_of(values, &header, call->x);
     *node->codec = *call->codec;
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }

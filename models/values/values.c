@@ -113,6 +113,15 @@ static dsgd_value make_external(dsgd_value value)
     return value;
 }
 
+/** Reports a call that makes a value, and hands that out. */
+static dsgd_value report_value(const dsgd_values *values, dsgd_call *call, dsgd_value made)
+{
+    call->made = made;
+    call->n_made = made.node != NULL;
+    report(values, call);
+    return make_external(made);
+}
+
 static void unref_external(dsgd_values *values, dsgd_value value)
 {
     if (value.node == NULL)
@@ -265,10 +274,7 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
                       .x = x,
                       .elements = weights,
                       .divisor = divisor};
-    call.made = dsgd_lazy_combine(values, &call);
-    call.n_made = call.made.node != NULL;
-    report(values, &call);
-    return make_external(call.made);
+    return report_value(values, &call, dsgd_lazy_combine(values, &call));
 }
 
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
@@ -283,10 +289,7 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
                       .n = dsgd_codec_inputs(codec),
                       .x = inputs,
                       .codec = codec};
-    call.made = dsgd_lazy_encode(values, &call);
-    call.n_made = call.made.node != NULL;
-    report(values, &call);
-    return make_external(call.made);
+    return report_value(values, &call, dsgd_lazy_encode(values, &call));
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
