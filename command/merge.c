@@ -13,8 +13,6 @@
 #include "base/json.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
-#include "command/runs/manifest.h"
-#include "command/runs/parts.h"
 #include "command/runs/results.h"
 #include "command/runs/selection.h"
 
@@ -72,81 +70,85 @@ static bool is_alike(const dsgd_part *a, const dsgd_part *b)
     return true;
 }
 
-/** The part of run @p i, of a run that is done if there is one; its text is NULL without any. */
-static dsgd_status find_part(const arguments *a, size_t i, dsgd_part *found, bool *is_done,
-                             dsgd_error *error)
+/** Where the part of a run is that is merged. */
+typedef struct source {
+    const char *folder; /* NULL: there is none */
+    bool is_done; /* a run that is done goes before one that failed */
+} source;
+
+/** Finds the part of run @p i; parts of runs that are done have to say the same. */
+static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_error *error)
 {
-    const char *where = NULL;
-    *found = (dsgd_part){.text = NULL};
-    *is_done = false;
+    dsgd_part best = {.text = NULL};
     dsgd_status status = DSGD_OK;
+    *found = (source){.folder = NULL};
     for (size_t k = 0; k < a->folders.n && status == DSGD_OK; k++) {
         const char *const folder = a->folders.v[k];
-        dsgd_part p = {.text = NULL};
-        dsgd_run_state state = DSGD_RUN_ABSENT;
-        status = dsgd_results_state(folder, i, &state, error);
-        if (status == DSGD_OK)
-            status = dsgd_part_read(folder, i, &p, error);
-        const bool done = state == DSGD_RUN_DONE && p.text != NULL;
-        if (done && *is_done && !is_alike(&p, found))
+        dsgd_part part;
+        status = dsgd_part_read(folder, i, &part, error);
+        const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
+        if (is_done && found->is_done && !is_alike(&part, &best))
             status = dsgd_fail(error, DSGD_EUSAGE,
                                "run %zu has other results in %s than in %s; one of the folders "
                                "was changed, or a machine computes otherwise",
-                               i + 1, folder, where);
-        if (status == DSGD_OK && p.text != NULL && !*is_done && (done || found->text == NULL)) {
-            free(found->text);
-            *found = p;
-            *is_done = done;
-            where = folder;
+                               i + 1, folder, found->folder);
+        if (part.text != NULL && !found->is_done && (is_done || found->folder == NULL)) {
+            free(best.text);
+            best = part;
+            *found = (source){folder, is_done};
         } else {
-            free(p.text);
+            free(part.text);
         }
     }
-    if (status != DSGD_OK) {
-        free(found->text);
-        found->text = NULL;
-    }
-    return status;
-}
-
-/** Copies the parts, or without @p folder looks for them; has[i]: there is none of run i. */
-static dsgd_status take_parts(const arguments *a, const char *folder, size_t n_runs, bool *has,
-                              size_t *n_failed, dsgd_error *error)
-{
-    dsgd_status status = DSGD_OK;
-    *n_failed = 0;
-    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
-        dsgd_part p;
-        bool is_done = false;
-        status = find_part(a, i, &p, &is_done, error);
-        has[i] = p.text == NULL;
-        *n_failed += !is_done;
-        size_t ends[DSGD_PART_SECTIONS];
-        for (int k = 0; k < DSGD_PART_SECTIONS; k++)
-            ends[k] = (k == 0 ? 0 : ends[k - 1]) + p.n_bytes[k];
-        if (status == DSGD_OK && folder != NULL && p.text != NULL)
-            status = dsgd_part_write(folder, i, p.sections[0], ends, error);
-        free(p.text);
-    }
+    free(best.text);
     return status;
 }
 
 /** Refuses to merge a part of the runs. */
-static dsgd_status refuse_missing(const arguments *a, const bool *is_missing, size_t n_runs,
+static dsgd_status refuse_missing(const arguments *a, const source *sources, size_t n_runs,
                                   dsgd_error *error)
 {
+    bool *const is_missing = dsgd_xcalloc(n_runs + 1, sizeof *is_missing);
     size_t n = 0;
-    for (size_t i = 0; i < n_runs; i++)
+    for (size_t i = 0; i < n_runs; i++) {
+        is_missing[i] = sources[i].folder == NULL;
         n += is_missing[i];
-    if (n == 0)
-        return DSGD_OK;
+    }
     char *const text = dsgd_selection_text(is_missing, n_runs);
-    dsgd_fail(error, DSGD_EUSAGE,
-              "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only and these "
-              "does them",
-              n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
+    free(is_missing);
+    if (n > 0)
+        dsgd_fail(error, DSGD_EUSAGE,
+                  "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only and "
+                  "these does them",
+                  n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
     free(text);
-    return DSGD_EUSAGE;
+    return n > 0 ? DSGD_EUSAGE : DSGD_OK;
+}
+
+/** Finds all parts, of which none is held in memory: there may be more than fit. */
+static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++)
+        status = find_part(a, i, &sources[i], error);
+    return status == DSGD_OK ? refuse_missing(a, sources, n_runs, error) : status;
+}
+
+static dsgd_status copy_parts(const arguments *a, const source *sources, size_t n_runs,
+                              dsgd_error *error)
+{
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
+        dsgd_part part;
+        status = dsgd_part_read(sources[i].folder, i, &part, error);
+        size_t ends[DSGD_PART_SECTIONS];
+        for (int k = 0; k < DSGD_PART_SECTIONS; k++)
+            ends[k] = (k == 0 ? 0 : ends[k - 1]) + part.n_bytes[k];
+        if (status == DSGD_OK && part.text != NULL) /* else its row will be missed */
+            status = dsgd_part_write(a->folder, i, part.sections[0], ends, error);
+        free(part.text);
+    }
+    return status;
 }
 
 /** labels.csv is of the whole experiment, and the same in every folder that has it. */
@@ -173,7 +175,7 @@ static dsgd_status copy_labels(const arguments *a, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Writes the tables of a folder that has all parts. */
+/** Writes the files of a folder that has all parts. */
 static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_runs,
                         dsgd_error *error)
 {
@@ -182,9 +184,12 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
     const char **const columns = dsgd_xcalloc(n + 1, sizeof *columns);
     for (size_t k = 0; k < n; k++)
         columns[k] = json_string_value(json_array_get(names, k));
-    const dsgd_results_shape shape = {n_runs, n, columns};
+    dsgd_results *const results = dsgd_results_new(a->folder, n_runs, columns, n);
+    const dsgd_status status = dsgd_results_join(results, error);
     size_t n_rows = 0;
-    const dsgd_status status = dsgd_results_join(a->folder, &shape, &n_rows, error);
+    for (size_t i = 0; i < n_runs; i++)
+        n_rows += dsgd_results_state(results, i) != DSGD_RUN_ABSENT;
+    dsgd_results_free(results);
     free(columns);
     if (status == DSGD_OK && n_rows != n_runs)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu of %zu rows are there; is the disk full?",
@@ -192,23 +197,28 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
     return status;
 }
 
-static dsgd_status merge(const arguments *a, json_t *manifest, dsgd_error *error)
+static dsgd_status merge_parts(const arguments *a, const json_t *manifest, source *sources,
+                               size_t n_runs, dsgd_error *error)
 {
-    const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
-    bool *const is_missing = dsgd_xcalloc(n_runs + 1, sizeof *is_missing);
-    size_t n_failed = 0;
-    dsgd_status status = take_parts(a, NULL, n_runs, is_missing, &n_failed, error);
-    if (status == DSGD_OK)
-        status = refuse_missing(a, is_missing, n_runs, error);
+    dsgd_status status = find_parts(a, sources, n_runs, error);
     if (status == DSGD_OK)
         status = dsgd_results_take(a->folder, manifest, n_runs, a->force, error);
     if (status == DSGD_OK)
-        status = take_parts(a, a->folder, n_runs, is_missing, &n_failed, error);
-    free(is_missing);
+        status = copy_parts(a, sources, n_runs, error);
     if (status == DSGD_OK)
         status = join(a, manifest, n_runs, error);
-    if (status == DSGD_OK)
-        status = copy_labels(a, error);
+    return status == DSGD_OK ? copy_labels(a, error) : status;
+}
+
+static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error *error)
+{
+    const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
+    source *const sources = dsgd_xcalloc(n_runs + 1, sizeof *sources);
+    const dsgd_status status = merge_parts(a, manifest, sources, n_runs, error);
+    size_t n_failed = 0;
+    for (size_t i = 0; i < n_runs; i++)
+        n_failed += !sources[i].is_done;
+    free(sources);
     if (status != DSGD_OK)
         return status;
     printf("%zu runs of %zu folders\nresults: %s/runs.csv, curves.csv, workers.csv, "

@@ -117,22 +117,19 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
     size_t n_reasons = 0;
     bool explains = verbose;
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
-        char *const note = is_shown(p, i) ? dsgd_results_note(p->folder, i) : NULL;
-        char *const status = note == NULL ? NULL : dsgd_results_field(p->folder, i, "status");
-        char *rest = note;
-        const char *const reason = strsep(&rest, "\n");
-        const char *const figures = strsep(&rest, "\n");
-        if (status != NULL && strcmp(status, "ok") != 0 && *reason != '\0' &&
-            (n_reasons++ < MOST_REASONS || verbose))
-            print_note(dsgd_xprintf("run %zu %s:", i + 1, status), reason);
-        if (verbose && figures != NULL && *figures != '\0') {
+        if (!is_shown(p, i))
+            continue;
+        const char *const status = dsgd_results_field(p->results, i, "status");
+        const char *const why = dsgd_results_why(p->results, i);
+        const char *const figures = dsgd_results_figures(p->results, i);
+        if (*why != '\0' && (n_reasons++ < MOST_REASONS || verbose))
+            print_note(dsgd_xprintf("run %zu %s:", i + 1, status), why);
+        if (verbose && *figures != '\0') {
             if (explains)
                 print_note(dsgd_xprintf("  alone:"), of_figures);
             explains = false;
             print_note(dsgd_xprintf("  run %zu:", i + 1), figures);
         }
-        free(status);
-        free(note);
     }
     if (n_reasons > MOST_REASONS && !verbose)
         printf("... %zu more; -v shows them all\n", n_reasons - MOST_REASONS);
@@ -173,6 +170,7 @@ static void hide_swept(dsgd_columns *t, const dsgd_experiment *experiment)
 static void print_table(const dsgd_pool_config *p, bool verbose)
 {
     const dsgd_experiment *const experiment = p->experiment;
+    const char *const folder = p->results->folder;
     size_t n = 0;
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < experiment->n_runs; i++) {
@@ -181,8 +179,8 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
         dsgd_row_plan(&t, experiment, i);
         put_swept(&t, experiment, i);
         for (size_t k = 0; k < N_RESULTS; k++)
-            dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->folder, i, results[k].name));
-        dsgd_exchanges_put(&t, p->folder, i);
+            dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
+        dsgd_exchanges_put(&t, p->results, i);
     }
     hide_swept(&t, experiment);
     for (size_t k = 0; k < N_RESULTS; k++)
@@ -192,14 +190,14 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     const size_t n_rows = t.n_rows;
     dsgd_columns_print(&t);
     if (n > n_rows)
-        printf("... %zu more in %s/runs.csv\n", n - n_rows, p->folder);
+        printf("... %zu more in %s/runs.csv\n", n - n_rows, folder);
     print_notes(p, verbose);
     if (p->numerics != DSGD_NUMERICS_OFF)
         dsgd_splits_print(experiment);
     char *plot = dsgd_xstrdup("dsgd plot");
-    dsgd_append_word(&plot, p->folder);
+    dsgd_append_word(&plot, folder);
     printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: %s\n",
-           exchange, *exchange == '\0' ? "" : "\n", p->folder, plot);
+           exchange, *exchange == '\0' ? "" : "\n", folder, plot);
     free(plot);
     free(exchange);
 }
@@ -209,7 +207,7 @@ static void warn(const dsgd_pool_config *p)
 {
     dsgd_csv runs;
     dsgd_program_flush();
-    const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->folder) == DSGD_OK;
+    const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->results->folder) == DSGD_OK;
     if (has_runs)
         dsgd_warn_of_mixed_collectives(stderr, &runs);
     dsgd_exchanges_warn_of_unused(stderr, p->experiment, has_runs ? &runs : NULL);
@@ -249,7 +247,7 @@ static dsgd_status run_all(const arguments *a, dsgd_pool_config *config, bool *c
                            dsgd_pool_counts *done, dsgd_error *error)
 {
     dsgd_phase phase;
-    dsgd_status status = dsgd_phase_open(config->experiment, config->folder, &phase, error);
+    dsgd_status status = dsgd_phase_open(config->experiment, config->results, &phase, error);
     const bool has_phase = status == DSGD_OK;
     if (a->refine && has_phase) {
         status = run_refined(&phase, config, chosen, done, error);
@@ -275,7 +273,7 @@ static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, 
                                        .plugins = &a->plugins,
                                        .numerics = config->numerics,
                                        .force = a->force};
-    dsgd_status status = dsgd_results_open(&where, error);
+    dsgd_status status = dsgd_results_open(&where, &config->results, error);
     if (status == DSGD_OK && config->numerics != DSGD_NUMERICS_OFF)
         status = dsgd_splits_write(experiment, folder, error);
     bool *const chosen = dsgd_xcalloc(experiment->n_runs, sizeof *chosen);
@@ -286,12 +284,13 @@ static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, 
     if (status == DSGD_OK)
         warn(config);
     if (status == DSGD_OK && a->sensitivity_percent > 0 && config->selected == NULL)
-        status =
-            dsgd_sensitivity_report(experiment, folder, a->sensitivity_percent, a->baseline, error);
+        status = dsgd_sensitivity_report(experiment, config->results, a->sensitivity_percent,
+                                         a->baseline, error);
     if (status == DSGD_OK && done.n_failed > 0)
         status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
                            done.n_failed, done.n_runs, folder);
     free(chosen);
+    dsgd_results_free(config->results);
     return status;
 }
 

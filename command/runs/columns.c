@@ -22,6 +22,19 @@ static void print_key(FILE *stream, const dsgd_run_key *key)
             (unsigned long long)key->seed);
 }
 
+char *dsgd_swept_cells(const char *const *texts, size_t n)
+{
+    char *cells = NULL;
+    size_t n_bytes = 0;
+    FILE *const stream = dsgd_text_open(&cells, &n_bytes);
+    for (size_t k = 0; k < n; k++) {
+        fputc(',', stream);
+        dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
+    }
+    dsgd_text_close(stream, &cells);
+    return cells;
+}
+
 void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char *swept)
 {
     for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++)

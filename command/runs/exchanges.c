@@ -4,12 +4,12 @@
  */
 #include "command/runs/exchanges.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
 #include "command/experiment/config.h"
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -33,30 +33,23 @@ static char *size_text(double bytes)
     return bytes >= 1e3 ? dsgd_xprintf("%.4gkB", bytes / 1e3) : dsgd_xprintf("%.4gB", bytes);
 }
 
-void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i)
+void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i)
 {
-    char *const pieces = dsgd_results_field(folder, i, "pieces");
-    char *const piece_bytes = dsgd_results_field(folder, i, "piece_bytes");
-    double bytes = 0;
-    if (pieces != NULL && piece_bytes != NULL && dsgd_parse_number(piece_bytes, NULL, &bytes)) {
-        char *const size = size_text(bytes);
-        dsgd_columns_put(t, "exchange", "%sx%s", pieces, size);
-        free(size);
-    } else {
+    const double bytes = dsgd_results_value(results, i, "piece_bytes");
+    char *const size = size_text(bytes);
+    if (isnan(bytes))
         dsgd_columns_put(t, "exchange", "%s", none);
-    }
-    char *const mode = dsgd_results_field(folder, i, "exchange_mode");
+    else
+        dsgd_columns_put(t, "exchange", "%sx%s", dsgd_results_field(results, i, "pieces"), size);
+    free(size);
+    const char *const mode = dsgd_results_field(results, i, "exchange_mode");
     const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
     for (size_t k = 0; k < N_WAYS; k++) {
-        char *const how = dsgd_results_field(folder, i, ways[k].column);
+        const char *const how = dsgd_results_field(results, i, ways[k].column);
         const bool says = how != NULL && *how != '\0';
         dsgd_columns_put(t, ways[k].head, "%s%s",
                          says && fused && ways[k].is_collective ? "fused " : "", says ? how : none);
-        free(how);
     }
-    free(mode);
-    free(pieces);
-    free(piece_bytes);
 }
 
 char *dsgd_exchanges_fold(dsgd_columns *t)

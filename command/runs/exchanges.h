@@ -10,9 +10,10 @@
 #include "base/csv.h"
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
+#include "command/runs/results.h"
 
 /** The next cells of run @p i: its pieces, such as 4x30.2MB, and its collectives, if fused. */
-void dsgd_exchanges_put(dsgd_columns *t, const char *folder, size_t i);
+void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i);
 
 /**
  * Removes these columns where all runs have the same; a line on them to print under the table,

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "command/experiment/config.h"
+#include "command/runs/columns.h"
 #include "command/runs/parts.h"
 #include "command/runs/swept.h"
 #include "models/record/replay.h"

@@ -8,7 +8,17 @@
 
 #include <jansson.h>
 
-#include "command/runs/results.h"
+#include "command/console/arguments.h"
+#include "command/experiment/experiment.h"
+
+typedef struct dsgd_results_config {
+    const char *folder; /* of the results */
+    const dsgd_experiment *experiment;
+    const char *command; /* the command line */
+    const dsgd_texts *plugins; /* files; NULL: none */
+    int numerics; /* dsgd_numerics; auto: on a GPU, where it can */
+    bool force; /* results of another experiment are forgotten */
+} dsgd_results_config;
 
 /**
  * Of all runs. Beside the experiment it has what else decides results: the program with its
@@ -27,6 +37,15 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
  * that would be written; NULL: they are, or there are none.
  */
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);
+
+/**
+ * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller
+ * frees it.
+ */
+char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
+
+/** Whether the file is the whole record of run @p i. */
+bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);
 
 /** A text for all that decides a run but the program: two runs of an experiment never share one. */
 enum { DSGD_RUN_ID = 17 };

@@ -51,11 +51,9 @@ typedef struct pool {
     const dsgd_pool_config *config;
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
-    size_t n_rows; /* runs that have a row */
     dsgd_gpus gpus;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
-    bool is_stale; /* rows are not joined yet */
     double joined_s, join_took_s; /* the last join's end, and its duration */
 } pool;
 
@@ -168,7 +166,7 @@ static void run_here(const pool *p, const task *t)
         result.why = error;
         fprintf(stderr, "%s\n", error.text);
     }
-    if (dsgd_results_write(p->config->folder, p->config->experiment, i, &result, &error) !=
+    if (dsgd_results_write(p->config->results->folder, p->config->experiment, i, &result, &error) !=
         DSGD_OK) {
         fprintf(stderr, "%s\n", error.text);
         _exit(DSGD_EIO);
@@ -266,33 +264,38 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
                                     .total_wall_s =
                                         t->started ? dsgd_wall_s() - t->start_wall_s : 0};
     dsgd_progress_say(&p->view, t->i, why->text);
-    dsgd_results_write(p->config->folder, p->config->experiment, t->i, &result, NULL);
+    dsgd_results_write(p->config->results->folder, p->config->experiment, t->i, &result, NULL);
 }
 
-/** Joins the parts, and counts their rows. */
+static size_t count_rows(const dsgd_results *results)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < results->n_runs; i++)
+        n += dsgd_results_state(results, i) != DSGD_RUN_ABSENT;
+    return n;
+}
+
 static dsgd_status join(pool *p, dsgd_error *error)
 {
+    dsgd_results *const results = p->config->results;
     const double start_s = dsgd_wall_s();
-    size_t n_rows = 0;
-    const dsgd_experiment *const experiment = p->config->experiment;
-    const dsgd_results_shape shape = {experiment->n_runs, experiment->n_columns,
-                                      experiment->columns};
-    const dsgd_status status = dsgd_results_join(p->config->folder, &shape, &n_rows, error);
+    const size_t n_before = count_rows(results);
+    const dsgd_status status = dsgd_results_join(results, error);
+    const size_t n_rows = count_rows(results);
     p->joined_s = dsgd_wall_s();
     p->join_took_s = p->joined_s - start_s;
-    p->is_stale = false;
-    if (status == DSGD_OK && n_rows < p->n_rows) /* more: of a run that is about to end */
+    if (status == DSGD_OK && n_rows < n_before) /* more: of a run that is about to end */
         return dsgd_fail(error, DSGD_EIO,
                          "%s: %zu runs have results, but %zu are in runs.csv; has another program "
                          "changed the folder?",
-                         p->config->folder, p->n_rows, n_rows);
+                         results->folder, n_before, n_rows);
     return status;
 }
 
 /** Results and a record that their process left unfinished. */
 static void remove_unfinished(const pool *p, size_t i)
 {
-    dsgd_part_remove_unfinished(p->config->folder, i);
+    dsgd_part_remove_unfinished(p->config->results->folder, i);
     char *const record = record_path(p->config, i);
     char *const beside = record == NULL ? NULL : dsgd_xprintf("%s.part", record);
     if (beside != NULL)
@@ -312,26 +315,31 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     t->on_gpu = false;
     t->ended = true;
     p->n_ended++;
-    dsgd_run_state state = DSGD_RUN_ABSENT;
-    const dsgd_status status = dsgd_results_state(p->config->folder, t->i, &state, error);
-    p->n_failed += state != DSGD_RUN_DONE;
-    p->n_rows += state != DSGD_RUN_ABSENT;
-    p->is_stale = true;
-    if (state != DSGD_RUN_ABSENT)
+    dsgd_results *const results = p->config->results;
+    dsgd_status status = DSGD_OK;
+    if (dsgd_results_state(results, t->i) == DSGD_RUN_ABSENT)
+        status = dsgd_results_read(results, t->i, error);
+    p->n_failed += dsgd_results_state(results, t->i) != DSGD_RUN_DONE;
+    if (dsgd_results_state(results, t->i) != DSGD_RUN_ABSENT)
         dsgd_progress_ended(&p->view, t->i);
     if (status != DSGD_OK || dsgd_wall_s() - p->joined_s < 20 * p->join_took_s)
         return status;
     return join(p, error);
 }
 
+/** Whether a run whose process has ended has written its row. */
+static bool has_row(const pool *p, const task *t)
+{
+    dsgd_results_read(p->config->results, t->i, NULL);
+    return dsgd_results_state(p->config->results, t->i) != DSGD_RUN_ABSENT;
+}
+
 /** Counts a run whose process exited or died of a signal, maybe with its rows written. */
 static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
 {
-    dsgd_run_state found = DSGD_RUN_ABSENT;
     stop_hearing(p, t);
-    dsgd_results_state(p->config->folder, t->i, &found, NULL);
     const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
-    if (!interrupted && found == DSGD_RUN_ABSENT && !cannot_write) {
+    if (!has_row(p, t) && !interrupted && !cannot_write) {
         dsgd_error why;
         const bool has_reason = t->reason[0] != '\0';
         dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
@@ -380,14 +388,12 @@ static dsgd_status end_by_force(pool *p, task *t, dsgd_outcome outcome, const ch
     kill(t->process, SIGKILL);
     while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
     }
-    dsgd_run_state found = DSGD_RUN_ABSENT;
     stop_hearing(p, t);
-    dsgd_results_state(p->config->folder, t->i, &found, NULL);
     dsgd_error why;
     dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
               what, number(&progress->virtual_s), number(&progress->steps),
               100 * number(&progress->share));
-    if (found == DSGD_RUN_ABSENT)
+    if (!has_row(p, t))
         write_unfinished(p, t, outcome, &why);
     return end(p, t, error);
 }
@@ -489,11 +495,7 @@ static void kill_all(pool *p)
             continue;
         while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
         }
-        /* It may have written its row in time. */
-        dsgd_run_state state = DSGD_RUN_ABSENT;
-        dsgd_results_state(p->config->folder, t->i, &state, NULL);
-        p->n_rows += state != DSGD_RUN_ABSENT;
-        p->is_stale = true;
+        has_row(p, t); /* it may have written it in time */
         t->process = 0;
         stop_hearing(p, t);
         remove_unfinished(p, t->i);
@@ -518,7 +520,7 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    dsgd_status status = join(p, error);
+    dsgd_status status = p->config->results->is_joined ? DSGD_OK : join(p, error);
     while (p->n_ended < p->n_tasks && status == DSGD_OK && !interrupted) {
         status = start_what_fits(p, error);
         if (status == DSGD_OK)
@@ -528,7 +530,8 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         show_progress(p, false);
     }
     kill_all(p);
-    const dsgd_status joined = p->is_stale ? join(p, status == DSGD_OK ? error : NULL) : DSGD_OK;
+    const dsgd_status joined =
+        p->config->results->is_joined ? DSGD_OK : join(p, status == DSGD_OK ? error : NULL);
     show_progress(p, true);
     if (status == DSGD_OK)
         status = joined;
@@ -536,47 +539,42 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         return dsgd_fail(
             error, DSGD_ERUNS,
             "interrupted; %s keeps what was done, and the same command%s does the rest",
-            p->config->folder, p->config->anew ? " without --force" : "");
+            p->config->results->folder, p->config->anew ? " without --force" : "");
     return status;
 }
 
-/** Whether a run has a row, and whether its results, and its record where one is asked for. */
-static dsgd_status find_results(const pool *p, size_t i, bool *has_row, bool *is_done,
-                                dsgd_error *error)
+/** Whether run @p i has its results, and its record where one is asked for. */
+static dsgd_status find_results(const pool *p, size_t i, bool *is_done, dsgd_error *error)
 {
-    dsgd_run_state state = DSGD_RUN_ABSENT;
-    const dsgd_status status = dsgd_results_state(p->config->folder, i, &state, error);
     char *const record = record_path(p->config, i);
     const bool has_record =
         record == NULL || dsgd_results_has_record(p->config->experiment, i, record);
-    *has_row = state != DSGD_RUN_ABSENT;
-    *is_done = state == DSGD_RUN_DONE && has_record;
+    *is_done = dsgd_results_state(p->config->results, i) == DSGD_RUN_DONE && has_record;
     free(record);
     /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
-    return status == DSGD_OK && !has_record ? dsgd_file_unread(error) : status;
+    return has_record ? DSGD_OK : dsgd_file_unread(error);
 }
 
 /** Lists the runs to do, longest first. */
 static dsgd_status list_tasks(pool *p, dsgd_error *error)
 {
-    p->tasks = dsgd_xcalloc(p->config->experiment->n_runs, sizeof *p->tasks);
-    for (size_t i = 0; i < p->config->experiment->n_runs; i++) {
-        bool has_row = false;
+    const dsgd_pool_config *const config = p->config;
+    const size_t n_runs = config->experiment->n_runs;
+    p->tasks = dsgd_xcalloc(n_runs, sizeof *p->tasks);
+    for (size_t i = 0; i < n_runs; i++) {
         bool is_done = false;
-        const dsgd_status status = find_results(p, i, &has_row, &is_done, error);
+        const dsgd_status status = find_results(p, i, &is_done, error);
         if (status != DSGD_OK)
             return status;
-        const bool is_left_out = (p->config->selected != NULL && !p->config->selected[i]) ||
-                                 (p->config->chosen != NULL && !p->config->chosen[i]);
-        if (is_left_out || (is_done && !p->config->anew)) {
-            p->n_rows += has_row;
+        if ((config->selected != NULL && !config->selected[i]) ||
+            (config->chosen != NULL && !config->chosen[i]) || (is_done && !config->anew))
             continue;
-        }
-        if (!has_row && !p->config->anew && dsgd_part_exists(p->config->folder, i))
+        if (dsgd_results_state(config->results, i) == DSGD_RUN_ABSENT && !config->anew &&
+            dsgd_part_exists(config->results->folder, i))
             dsgd_progress_say(&p->view, i, "its results are damaged, so it is run again");
-        dsgd_results_forget(p->config->folder, i);
+        dsgd_results_forget(config->results, i);
         p->tasks[p->n_tasks++] =
-            (task){.i = i, .cost = dsgd_run_cost(&p->config->experiment->runs[i].config)};
+            (task){.i = i, .cost = dsgd_run_cost(&config->experiment->runs[i].config)};
     }
     qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
     return DSGD_OK;
@@ -589,7 +587,7 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
               .gpus = dsgd_gpus_of(&config->gpus, config->jobs),
               .view = {.form = config->progress,
                        .experiment = experiment,
-                       .folder = config->folder,
+                       .results = config->results,
                        .start_wall_s = dsgd_wall_s(),
                        .last_wall_s = dsgd_wall_s()}};
     catch_signals();
@@ -598,7 +596,9 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
         mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p.progress == MAP_FAILED)
         dsgd_no_memory();
-    dsgd_status status = list_tasks(&p, error);
+    dsgd_status status = config->results->is_joined ? DSGD_OK : join(&p, error);
+    if (status == DSGD_OK)
+        status = list_tasks(&p, error);
     if (status == DSGD_OK)
         status = run_all(&p, error);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};

@@ -8,6 +8,7 @@
 
 #include "command/experiment/experiment.h"
 #include "command/runs/progress.h"
+#include "command/runs/results.h"
 
 /** When a run is ended from outside. */
 typedef struct dsgd_run_limits {
@@ -20,7 +21,8 @@ enum { DSGD_STALL_S = 600 };
 
 typedef struct dsgd_pool_config {
     const dsgd_experiment *experiment;
-    const char *folder; /* of results, after dsgd_results_open() */
+    const char *folder; /* that results are to go to, for who opens them; NULL: any */
+    dsgd_results *results; /* of dsgd_results_open() */
     const char *command; /* the command line, for the records */
     const char *record; /* file or folder of records; NULL: none */
     long jobs; /* processes at the same time */

@@ -136,7 +136,7 @@ void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, 
     if (view->form == DSGD_PROGRESS_JSON)
         show_json(view, now, last);
     else if (now->n_runs == 0)
-        fprintf(stderr, "nothing to do: %s has the results\n", view->folder);
+        fprintf(stderr, "nothing to do: %s has the results\n", view->results->folder);
     else
         show_line(view, now, last);
 }
@@ -172,7 +172,7 @@ static json_t *row_json(const dsgd_progress_view *view, size_t i, const char *st
                                   "workers", run->config.workers, "seed",
                                   (json_int_t)run->config.seed, "swept", swept, "status", status);
     for (size_t k = 0; k < N_FIGURES; k++) {
-        char *const text = dsgd_row_result(view->folder, i, figures[k].column);
+        char *const text = dsgd_row_result(view->results, i, figures[k].column);
         double x = NAN;
         dsgd_parse_number(text, NULL, &x);
         json_object_set_new(row, figures[k].column, number_json(x));
@@ -191,7 +191,7 @@ static void print_row(const dsgd_progress_view *view, size_t i, const char *stat
     if (strcmp(status, "ok") != 0)
         dsgd_append(&row, " %s,", status);
     for (size_t k = 0; k < N_FIGURES; k++) {
-        char *const text = dsgd_row_result(view->folder, i, figures[k].column);
+        char *const text = dsgd_row_result(view->results, i, figures[k].column);
         if (strcmp(text, "-") != 0)
             dsgd_append(&row, " %s%s%s%s", figures[k].before, text, figures[k].after,
                         k + 1 < N_FIGURES ? "," : "");
@@ -211,12 +211,11 @@ void dsgd_progress_ended(const dsgd_progress_view *view, size_t i)
     if (view->form == DSGD_PROGRESS_OFF ||
         (view->form == DSGD_PROGRESS_AUTO && dsgd_wall_s() - view->start_wall_s < AT_ONCE_S))
         return;
-    char *const status = dsgd_row_result(view->folder, i, "status");
+    const char *const status = dsgd_results_field(view->results, i, "status");
     if (view->form == DSGD_PROGRESS_JSON)
         print_json(row_json(view, i, status));
     else
         print_row(view, i, status);
-    free(status);
 }
 
 void dsgd_progress_say(const dsgd_progress_view *view, size_t i, const char *text)

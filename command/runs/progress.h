@@ -7,6 +7,7 @@
 #define DSGD_COMMAND_RUNS_PROGRESS_H
 
 #include "command/experiment/experiment.h"
+#include "command/runs/results.h"
 
 typedef enum dsgd_progress_form {
     DSGD_PROGRESS_AUTO, /* a bar on a terminal, else a line every 10 s */
@@ -34,7 +35,7 @@ typedef struct dsgd_progress_now {
 typedef struct dsgd_progress_view {
     dsgd_progress_form form;
     const dsgd_experiment *experiment;
-    const char *folder; /* of the results */
+    const dsgd_results *results;
     double start_wall_s, last_wall_s; /* of the first run; of the last line */
 } dsgd_progress_view;
 

@@ -1,39 +1,19 @@
 /**
  * @file results.c
- * Parts joined into files, and the folder that they are in.
+ * Parts: written by runs, read into memory, joined into files.
  */
 #include "command/runs/results.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "command/runs/columns.h"
-#include "command/runs/manifest.h"
-#include "command/runs/parts.h"
 #include "command/runs/run_rows.h"
 
-char *dsgd_swept_cells(const char *const *texts, size_t n_columns)
-{
-    char *cells = NULL;
-    size_t n_bytes = 0;
-    FILE *const stream = dsgd_text_open(&cells, &n_bytes);
-    for (size_t k = 0; k < n_columns; k++) {
-        fputc(',', stream);
-        dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
-    }
-    dsgd_text_close(stream, &cells);
-    return cells;
-}
-
-/* --- parts ------------------------------------------------------------------------------------ */
+/* --- in the process of a run ------------------------------------------------------------------ */
 
 /** Where workers go on by themselves they make unequal numbers of steps. */
 static void print_steps(FILE *stream, const double *steps, int workers)
@@ -98,236 +78,205 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     return status;
 }
 
-char *dsgd_results_note(const char *folder, size_t i)
+/* --- rows in memory --------------------------------------------------------------------------- */
+
+/** What is known of a run. */
+struct dsgd_result_row {
+    dsgd_run_state state;
+    dsgd_csv cells; /* its row, as the header of a table without rows */
+    char *why, *figures; /* lines of its note; NULL without a row */
+};
+
+dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
+                               size_t n_columns)
 {
-    return dsgd_part_section(folder, i, DSGD_PART_NOTE);
+    dsgd_results *const results = dsgd_xcalloc(1, sizeof *results);
+    *results = (dsgd_results){.folder = folder,
+                              .n_runs = n_runs,
+                              .n_columns = n_columns,
+                              .columns = columns,
+                              .rows = dsgd_xcalloc(n_runs + 1, sizeof *results->rows)};
+    return results;
 }
 
-/** Field @p name of a row of runs.csv, in fresh memory; NULL where the row is too short. */
-static char *field_of(const char *row, const char *name)
+static void clear(dsgd_results *results, size_t i)
 {
-    const size_t k = dsgd_column_place("runs", name);
-    dsgd_csv csv; /* the row as the header of a table without rows */
-    dsgd_csv_parse(&csv, row, NULL);
-    char *const field = k < csv.n_columns ? dsgd_xstrdup(csv.fields[k]) : NULL;
-    dsgd_csv_close(&csv);
-    return field;
+    struct dsgd_result_row *const row = &results->rows[i];
+    dsgd_csv_close(&row->cells);
+    free(row->why); /* with the figures */
+    *row = (struct dsgd_result_row){.state = DSGD_RUN_ABSENT};
 }
 
-char *dsgd_results_field(const char *folder, size_t i, const char *column)
+void dsgd_results_free(dsgd_results *results)
 {
-    char *const row = dsgd_part_section(folder, i, DSGD_PART_RUNS);
-    char *const field = row == NULL ? NULL : field_of(row, column);
-    free(row);
-    return field;
+    for (size_t i = 0; results != NULL && i < results->n_runs; i++)
+        clear(results, i);
+    if (results != NULL)
+        free(results->rows);
+    free(results);
 }
 
-const char *dsgd_results_currency(const dsgd_csv *runs)
+dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
+                              dsgd_error *error)
 {
-    const char *const currency = dsgd_csv_first(runs, dsgd_csv_column(runs, "currency"));
-    return currency == NULL ? "" : currency;
+    const dsgd_experiment *const experiment = config->experiment;
+    json_t *manifest = NULL;
+    *results = NULL;
+    dsgd_status status = dsgd_manifest_new(config, &manifest, error);
+    if (status == DSGD_OK)
+        status =
+            dsgd_results_take(config->folder, manifest, experiment->n_runs, config->force, error);
+    if (status == DSGD_OK)
+        *results = dsgd_results_new(config->folder, experiment->n_runs, experiment->columns,
+                                    experiment->n_columns);
+    json_decref(manifest);
+    return status;
 }
 
-double dsgd_results_throughput(const char *folder, size_t i)
+/** A section in fresh memory. */
+static char *section(const dsgd_part *part, int k)
 {
-    char *const row = dsgd_part_section(folder, i, DSGD_PART_RUNS);
-    char *const status = row == NULL ? NULL : field_of(row, "status");
-    char *const text = row == NULL ? NULL : field_of(row, "throughput_samples_per_s");
-    double throughput = NAN;
-    if (status != NULL && dsgd_status_has_results(status) && text != NULL)
-        dsgd_parse_number(text, NULL, &throughput);
+    return dsgd_xprintf("%.*s", (int)part->n_bytes[k], part->sections[k]);
+}
+
+static const char *field_of(const dsgd_csv *cells, const char *column)
+{
+    const size_t k = dsgd_column_place("runs", column);
+    return k < cells->n_columns ? cells->fields[k] : NULL;
+}
+
+static dsgd_run_state state_of(const dsgd_csv *cells)
+{
+    const char *const status = field_of(cells, "status");
+    return status != NULL && dsgd_status_has_results(status) ? DSGD_RUN_DONE : DSGD_RUN_HAS_ROW;
+}
+
+static void parse_row(const dsgd_part *part, dsgd_csv *cells)
+{
+    char *const text = section(part, DSGD_PART_RUNS);
+    dsgd_csv_parse(cells, text, NULL);
     free(text);
-    free(status);
-    free(row);
-    return throughput > 0 ? throughput : NAN;
 }
 
-dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
-                               dsgd_error *error)
+dsgd_run_state dsgd_part_state(const dsgd_part *part)
 {
-    dsgd_part p;
-    *state = DSGD_RUN_ABSENT;
-    const dsgd_status status = dsgd_part_read(folder, i, &p, error);
-    if (status != DSGD_OK || p.text == NULL)
-        return status;
-    char *const row =
-        dsgd_xprintf("%.*s", (int)p.n_bytes[DSGD_PART_RUNS], p.sections[DSGD_PART_RUNS]);
-    char *const outcome = field_of(row, "status");
-    const bool done = outcome != NULL && dsgd_status_has_results(outcome);
-    *state = done ? DSGD_RUN_DONE : DSGD_RUN_HAS_ROW;
-    free(outcome);
-    free(row);
-    free(p.text);
-    return DSGD_OK;
+    dsgd_csv cells;
+    if (part->text == NULL)
+        return DSGD_RUN_ABSENT;
+    parse_row(part, &cells);
+    const dsgd_run_state state = state_of(&cells);
+    dsgd_csv_close(&cells);
+    return state;
 }
 
-void dsgd_results_forget(const char *folder, size_t i)
+/** Keeps what a part says, or that there is none. */
+static void keep(dsgd_results *results, size_t i, const dsgd_part *part)
 {
-    dsgd_part_remove(folder, i);
+    struct dsgd_result_row *const row = &results->rows[i];
+    clear(results, i);
+    if (part->text == NULL)
+        return;
+    parse_row(part, &row->cells);
+    row->state = state_of(&row->cells);
+    row->why = section(part, DSGD_PART_NOTE);
+    row->figures = row->why;
+    strsep(&row->figures, "\n");
+    if (row->figures != NULL)
+        row->figures[strcspn(row->figures, "\n")] = '\0';
 }
 
-/** Appends the rows of all parts to the tables. */
-static dsgd_status append_parts(const char *folder, size_t n_runs, const dsgd_whole_file *files,
-                                size_t *n_rows, dsgd_error *error)
+dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
 {
-    *n_rows = 0;
-    for (size_t i = 0; i < n_runs; i++) {
-        dsgd_part p;
-        const dsgd_status status = dsgd_part_read(folder, i, &p, error);
+    dsgd_part part;
+    const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
+    keep(results, i, &part);
+    results->is_joined = false; /* there is something to read */
+    free(part.text);
+    return status;
+}
+
+void dsgd_results_forget(dsgd_results *results, size_t i)
+{
+    results->is_joined = results->is_joined && results->rows[i].state == DSGD_RUN_ABSENT;
+    dsgd_part_remove(results->folder, i);
+    clear(results, i);
+}
+
+dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
+{
+    return results->rows[i].state;
+}
+
+const char *dsgd_results_field(const dsgd_results *results, size_t i, const char *column)
+{
+    return field_of(&results->rows[i].cells, column);
+}
+
+double dsgd_results_value(const dsgd_results *results, size_t i, const char *column)
+{
+    const char *const field = dsgd_results_field(results, i, column);
+    double x = NAN;
+    return field != NULL && dsgd_parse_number(field, NULL, &x) ? x : NAN;
+}
+
+double dsgd_results_throughput(const dsgd_results *results, size_t i)
+{
+    const double throughput = dsgd_results_value(results, i, "throughput_samples_per_s");
+    return results->rows[i].state == DSGD_RUN_DONE && throughput > 0 ? throughput : NAN;
+}
+
+const char *dsgd_results_why(const dsgd_results *results, size_t i)
+{
+    const char *const why = results->rows[i].why;
+    return why == NULL ? "" : why;
+}
+
+const char *dsgd_results_figures(const dsgd_results *results, size_t i)
+{
+    const char *const figures = results->rows[i].figures;
+    return figures == NULL ? "" : figures;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/** Reads all parts, and appends their rows to the files. */
+static dsgd_status append_parts(dsgd_results *results, const dsgd_whole_file *files,
+                                dsgd_error *error)
+{
+    for (size_t i = 0; i < results->n_runs; i++) {
+        dsgd_part part;
+        const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
+        keep(results, i, &part);
+        for (int k = 0; k < DSGD_PART_TABLES && part.text != NULL; k++)
+            fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
+        free(part.text);
         if (status != DSGD_OK)
             return status;
-        for (int k = 0; k < DSGD_PART_TABLES && p.text != NULL; k++)
-            fwrite(p.sections[k], 1, p.n_bytes[k], files[k].stream);
-        *n_rows += p.text != NULL;
-        free(p.text);
     }
     return DSGD_OK;
 }
 
-dsgd_status dsgd_results_join(const char *folder, const dsgd_results_shape *shape, size_t *n_rows,
-                              dsgd_error *error)
+dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
 {
     dsgd_whole_file files[DSGD_PART_TABLES];
-    char *const swept = dsgd_swept_cells(shape->columns, shape->n_columns);
+    char *const swept = dsgd_swept_cells(results->columns, results->n_columns);
     size_t n_open = 0;
     for (; n_open < DSGD_PART_TABLES; n_open++) {
         const dsgd_results_file *const file = dsgd_results_files[n_open];
-        if (dsgd_whole_open(&files[n_open], error, "%s/%s.csv", folder, file->name) == NULL)
+        if (dsgd_whole_open(&files[n_open], error, "%s/%s.csv", results->folder, file->name) ==
+            NULL)
             break;
         dsgd_results_header(files[n_open].stream, file, swept);
     }
     dsgd_status status = n_open == DSGD_PART_TABLES ? DSGD_OK : DSGD_EIO;
     if (status == DSGD_OK)
-        status = append_parts(folder, shape->n_runs, files, n_rows, error);
+        status = append_parts(results, files, error);
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)
             dsgd_whole_drop(&files[k]);
         else
             status = dsgd_whole_close(&files[k], error);
     free(swept);
+    results->is_joined = status == DSGD_OK;
     return status;
-}
-
-size_t dsgd_results_first_swept(const dsgd_csv *runs)
-{
-    const size_t n = runs->n_columns;
-    const size_t wall = dsgd_csv_column(runs, "wall_s");
-    const char *const slash = strrchr(runs->path, '/');
-    char *const folder = slash == NULL
-                             ? dsgd_xstrdup(".")
-                             : dsgd_xprintf("%.*s", (int)(slash - runs->path), runs->path);
-    json_t *const manifest = dsgd_manifest_read(folder);
-    const json_t *const swept = json_object_get(manifest, "swept");
-    const size_t n_swept = json_array_size(swept);
-    size_t first = json_is_array(swept) && n_swept <= n ? n - n_swept : n;
-    for (size_t k = 0; k < n_swept && first < n; k++) {
-        const char *const name = json_string_value(json_array_get(swept, k));
-        if (name == NULL || strcmp(runs->fields[n - n_swept + k], name) != 0)
-            first = n;
-    }
-    if (!json_is_array(swept)) /* of an older version */
-        first = wall < n ? wall + 1 : n;
-    json_decref(manifest);
-    free(folder);
-    return first;
-}
-
-/* --- the folder ------------------------------------------------------------------------------- */
-
-/** Who has the lock: what he wrote into its file, as " (...)"; "" where nobody said so. */
-static char *holder_of(int descriptor)
-{
-    char text[256];
-    const ssize_t n = pread(descriptor, text, sizeof text - 1, 0);
-    text[n < 0 ? 0 : n] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return text[0] == '\0' ? dsgd_xstrdup("") : dsgd_xprintf(" (%s)", text);
-}
-
-/** Says whose lock it is now; where that fails, the lock holds all the same. */
-static void sign(int descriptor)
-{
-    char host[128] = "";
-    gethostname(host, sizeof host - 1);
-    char *const text = dsgd_xprintf("process %ld on %s\n", (long)getpid(), host);
-    if (ftruncate(descriptor, 0) == 0 &&
-        pwrite(descriptor, text, strlen(text), 0) != (ssize_t)strlen(text))
-        errno = 0;
-    free(text);
-}
-
-static dsgd_status lock(const char *folder, dsgd_error *error)
-{
-    char *const path = dsgd_xprintf("%s/.parts/lock", folder);
-    const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    dsgd_status status = DSGD_OK;
-    if (descriptor < 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
-    free(path);
-    if (status != DSGD_OK || flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-        if (status == DSGD_OK)
-            sign(descriptor);
-        return status;
-    }
-    if (errno == EWOULDBLOCK) {
-        char *const holder = holder_of(descriptor);
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "%s: another dsgd%s is writing its results here; wait for its end, or "
-                           "take another folder with -o",
-                           folder, holder);
-        free(holder);
-    } else {
-        status = dsgd_fail(error, DSGD_EIO,
-                           "%s: the folder cannot be locked: %m; take a folder with -o on a file "
-                           "system with locks, such as a local one",
-                           folder);
-    }
-    close(descriptor);
-    return status;
-}
-
-dsgd_status dsgd_results_lock(const char *folder, dsgd_error *error)
-{
-    dsgd_status status = dsgd_make_folder(error, "%s", folder);
-    if (status == DSGD_OK)
-        status = dsgd_make_folder(error, "%s/.parts", folder);
-    return status == DSGD_OK ? lock(folder, error) : status;
-}
-
-dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
-                              dsgd_error *error)
-{
-    const dsgd_status status = dsgd_results_lock(folder, error);
-    if (status != DSGD_OK)
-        return status;
-    json_t *const old = dsgd_manifest_read(folder);
-    const char *const are = dsgd_manifest_other(folder, old, manifest);
-    json_decref(old);
-    if (are != NULL && !force)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the folder has %s; take another folder with -o, or --force to "
-                         "replace them",
-                         folder, are);
-    for (size_t i = 0; are != NULL && i < n_runs; i++)
-        dsgd_results_forget(folder, i);
-    return dsgd_manifest_write(folder, manifest, error);
-}
-
-dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error)
-{
-    json_t *manifest = NULL;
-    dsgd_status status = dsgd_manifest_new(config, &manifest, error);
-    if (status == DSGD_OK)
-        status = dsgd_results_take(config->folder, manifest, config->experiment->n_runs,
-                                   config->force, error);
-    json_decref(manifest);
-    return status;
-}
-
-char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
-                          bool is_sensitivity)
-{
-    return folder != NULL ? dsgd_xstrdup(folder)
-                          : dsgd_xprintf("results/%s%s", experiment->name,
-                                         is_sensitivity ? "-sensitivity" : "");
 }

@@ -5,63 +5,17 @@
  *
  * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
  * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
- * at most the runs under way. A part is whole, or its run is done again.
+ * at most the runs under way. A part is whole, or its run is done again. What parts say of runs is
+ * kept in memory, so that each is read once unless it changes.
  */
 #ifndef DSGD_COMMAND_RUNS_RESULTS_H
 #define DSGD_COMMAND_RUNS_RESULTS_H
 
-#include <jansson.h>
-
-#include "base/csv.h"
-#include "command/console/arguments.h"
-#include "command/experiment/experiment.h"
 #include "command/runs/columns.h"
-
-typedef struct dsgd_results_config {
-    const char *folder;
-    const dsgd_experiment *experiment;
-    const char *command; /* the command line */
-    const dsgd_texts *plugins; /* files; NULL: none */
-    int numerics; /* dsgd_numerics; auto: on a GPU, where it can */
-    bool force; /* results of another experiment are forgotten */
-} dsgd_results_config;
-
-/**
- * Makes the folder, which nobody else writes to until this process and those that it starts have
- * ended, however they end. DSGD_EUSAGE: another process does, which the sentence names.
- */
-dsgd_status dsgd_results_lock(const char *folder, dsgd_error *error);
-
-/**
- * Makes and locks the folder, and writes the manifest. DSGD_EUSAGE: another
- * process has the lock; or the folder has results, and not @p force, of another experiment, other
- * contents of the files that it names, other libraries, or another build of the program or its
- * plug-ins.
- */
-dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_error *error);
-
-/** The same with a manifest that is there. */
-dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
-                              dsgd_error *error);
-
-/** Where results go: @p folder, or where there is none as the experiment is called. The caller frees it. */
-char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
-                          bool is_sensitivity);
-
-/**
- * The last cells of a row, each behind a comma: the swept values or columns texts[n_columns], NULL
- * for an empty one. The caller frees them.
- */
-char *dsgd_swept_cells(const char *const *texts, size_t n_columns);
-
-/**
- * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller
- * frees it.
- */
-char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
-
-/** Whether the file is the whole record of run @p i. */
-bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);
+#include "command/runs/folder.h"
+#include "command/runs/manifest.h"
+#include "command/runs/parts.h"
+#include "sim/result.h"
 
 /** What a folder has of a run. */
 typedef enum dsgd_run_state {
@@ -70,46 +24,58 @@ typedef enum dsgd_run_state {
     DSGD_RUN_DONE /* a row with status ok or diverged */
 } dsgd_run_state;
 
-/** DSGD_EIO: it cannot be known. */
-dsgd_status dsgd_results_state(const char *folder, size_t i, dsgd_run_state *state,
-                               dsgd_error *error);
+/** The rows of runs.csv, by run (from 0), as they were when last read or joined. */
+typedef struct dsgd_results {
+    const char *folder;
+    size_t n_runs, n_columns;
+    const char *const *columns; /* [n_columns] swept */
+    bool is_joined; /* the files have what the parts have, as far as this process knows */
+    struct dsgd_result_row *rows; /* [n_runs] */
+} dsgd_results;
 
-/** Forgets the results of run @p i. */
-void dsgd_results_forget(const char *folder, size_t i);
+/** Of a folder that nothing is known of yet. @p columns live as long. */
+dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
+                               size_t n_columns);
+void dsgd_results_free(dsgd_results *results);
 
-/** Writes the rows of run @p i. */
+/**
+ * Makes, locks and takes the folder of an experiment (dsgd_results_take()), and forgets nothing that
+ * can be taken up. The caller frees *results, which is NULL after an error.
+ */
+dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
+                              dsgd_error *error);
+
+/** In the process of run @p i: writes its part. */
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error);
 
-/** How many runs a folder is for, and its swept columns. */
-typedef struct dsgd_results_shape {
-    size_t n_runs, n_columns;
-    const char *const *columns; /* [n_columns] */
-} dsgd_results_shape;
+/** Reads the part of run @p i. DSGD_EIO: what it has cannot be known, and counts as absent. */
+dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error);
 
-/** Joins all parts into the files; *n_rows runs have a whole part. */
-dsgd_status dsgd_results_join(const char *folder, const dsgd_results_shape *shape, size_t *n_rows,
-                              dsgd_error *error);
+/** Reads all parts, and joins them into the files. */
+dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error);
 
-/**
- * The first swept column of runs.csv, to which the last belongs too; n_columns without any. By the
- * manifest.json beside the file; where that has no `swept`, as of older versions, behind `wall_s`.
- */
-size_t dsgd_results_first_swept(const dsgd_csv *runs);
+/** Removes the part of run @p i, and forgets it. */
+void dsgd_results_forget(dsgd_results *results, size_t i);
 
-/** Field @p column of the row of run @p i, NULL without a row. The caller frees it. */
-char *dsgd_results_field(const char *folder, size_t i, const char *column);
+dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i);
 
-/** The currency of costs, of which an experiment has one; "": no run has a cost. */
-const char *dsgd_results_currency(const dsgd_csv *runs);
+/** What a part says of the run. */
+dsgd_run_state dsgd_part_state(const dsgd_part *part);
+
+/** Field @p column of the row of run @p i; NULL without a row. */
+const char *dsgd_results_field(const dsgd_results *results, size_t i, const char *column);
+
+/** The same as a number; NAN: it is empty, or there is no row. */
+double dsgd_results_value(const dsgd_results *results, size_t i, const char *column);
 
 /** Samples per second of run @p i; NAN: it is not done, or did nothing. */
-double dsgd_results_throughput(const char *folder, size_t i);
+double dsgd_results_throughput(const dsgd_results *results, size_t i);
 
-/**
- * Two lines on run @p i: why it failed or diverged, and figures that runs.csv lacks; NULL: not
- * done. The caller frees them.
- */
-char *dsgd_results_note(const char *folder, size_t i);
+/** Why run @p i failed or diverged; "" where it did not, or there is no row. */
+const char *dsgd_results_why(const dsgd_results *results, size_t i);
+
+/** Figures on run @p i that runs.csv lacks; "" where it failed, or there is no row. */
+const char *dsgd_results_figures(const dsgd_results *results, size_t i);
 
 #endif

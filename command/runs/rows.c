@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
 
 void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
@@ -52,17 +51,13 @@ char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
     return text;
 }
 
-char *dsgd_row_result(const char *folder, size_t i, const char *name)
+char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name)
 {
-    char *const field = dsgd_results_field(folder, i, name);
+    const char *const field = dsgd_results_field(results, i, name);
     double x = 0;
-    char *text = NULL;
     if (field == NULL || *field == '\0')
-        text = dsgd_xstrdup("-");
-    else if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
-        text = dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
-    else
-        text = dsgd_xstrdup(field);
-    free(field);
-    return text;
+        return dsgd_xstrdup("-");
+    if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
+        return dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
+    return dsgd_xstrdup(field);
 }

@@ -7,6 +7,7 @@
 
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
+#include "command/runs/results.h"
 
 /** A row of run @p i, with the cells that are known before it. */
 void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i);
@@ -27,6 +28,6 @@ char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i);
  * A field of runs.csv with four significant digits; from 1,000 on without a fraction; "-" where
  * there is none. The caller frees it.
  */
-char *dsgd_row_result(const char *folder, size_t i, const char *name);
+char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name);
 
 #endif

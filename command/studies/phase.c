@@ -108,10 +108,10 @@ static void find_runs(dsgd_phase *p)
     free(algorithms);
 }
 
-dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const char *folder,
+dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_results *results,
                             dsgd_phase *phase, dsgd_error *error)
 {
-    *phase = (dsgd_phase){.experiment = experiment, .folder = folder};
+    *phase = (dsgd_phase){.experiment = experiment, .results = results};
     const bool fits = find_sides(phase);
     if (fits)
         find_runs(phase);
@@ -177,7 +177,7 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
     dsgd_phase_interpolate(phase);
     dsgd_whole_file file;
-    FILE *const stream = dsgd_whole_open(&file, error, "%s/phase.csv", phase->folder);
+    FILE *const stream = dsgd_whole_open(&file, error, "%s/phase.csv", phase->results->folder);
     if (stream == NULL)
         return DSGD_EIO;
     for (size_t side = 0; side < 2; side++) {

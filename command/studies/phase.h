@@ -6,6 +6,7 @@
 #define DSGD_COMMAND_STUDIES_PHASE_H
 
 #include "command/experiment/experiment.h"
+#include "command/runs/results.h"
 
 /** Leads below are a tie: nobody would choose by them. */
 #define DSGD_PHASE_TIE 0.02
@@ -26,7 +27,7 @@ typedef struct dsgd_phase_block {
 
 typedef struct dsgd_phase {
     const dsgd_experiment *experiment;
-    const char *folder; /* of results */
+    const dsgd_results *results;
     size_t columns[2]; /* of the experiment: along x and y */
     size_t n[2]; /* swept values */
     double *values[2]; /* rising */
@@ -46,7 +47,7 @@ typedef struct dsgd_phase {
  * The grid of an experiment with two or more algorithms, of which two numbers are swept and nothing
  * else but seeds; DSGD_EUSAGE: it is another. Close it in any case.
  */
-dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const char *folder,
+dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_results *results,
                             dsgd_phase *phase, dsgd_error *error);
 void dsgd_phase_close(dsgd_phase *phase);
 

@@ -36,7 +36,7 @@ static double *logs(const dsgd_phase *p, size_t c)
 static double log_of(const dsgd_phase *p, size_t c, size_t a, size_t s)
 {
     const size_t run = p->runs[(c * p->n_algorithms + a) * p->n_seeds + s];
-    return run > 0 ? log(dsgd_results_throughput(p->folder, run - 1)) : NAN;
+    return run > 0 ? log(dsgd_results_throughput(p->results, run - 1)) : NAN;
 }
 
 /** Winner and second; those that are not known come last. */

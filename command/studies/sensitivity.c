@@ -120,7 +120,7 @@ static double *throughputs(const analysis *a, size_t v, size_t place, size_t con
     return a->throughput + ((v * a->n_places + place) * a->n_contestants + contestant) * a->n_seeds;
 }
 
-static void analysis_open(analysis *a, const char *folder)
+static void analysis_open(analysis *a, const dsgd_results *results)
 {
     const dsgd_experiment *const e = a->experiment;
     size_t *first_seeds = NULL;
@@ -138,7 +138,7 @@ static void analysis_open(analysis *a, const char *folder)
     for (size_t i = 0; i < e->n_runs; i++) {
         const size_t v = variation_of(a, &e->runs[i]);
         const size_t u = e->runs[i].unchanged;
-        const double throughput = dsgd_results_throughput(folder, i);
+        const double throughput = dsgd_results_throughput(results, i);
         throughputs(a, v, a->place_of[u], a->contestant_of[u])[a->seed_of[u]] = throughput;
         a->n_left_out += isnan(throughput);
         a->factor[v * a->n_places + a->place_of[u]] = e->runs[i].factor;
@@ -513,16 +513,16 @@ dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char
     return status;
 }
 
-dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const char *folder,
+dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsgd_results *results,
                                     double percent, const char *baseline, dsgd_error *error)
 {
     analysis a = {.experiment = experiment,
                   .baseline = baseline == NULL ? experiment->runs[0].label : baseline,
                   .percent = percent};
-    analysis_open(&a, folder);
-    const dsgd_status status = write_csv(&a, folder, error);
+    analysis_open(&a, results);
+    const dsgd_status status = write_csv(&a, results->folder, error);
     if (status == DSGD_OK) {
-        print_parameters(&a, folder);
+        print_parameters(&a, results->folder);
         print_rankings(&a);
     }
     analysis_close(&a);

@@ -9,6 +9,7 @@
 
 #include "command/console/arguments.h"
 #include "command/experiment/experiment.h"
+#include "command/runs/results.h"
 
 /**
  * Appends to the runs of an experiment, for each calibrated parameter of platform and workload that
@@ -27,7 +28,7 @@ dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char
  * algorithms that swap places. All figures are means over seeds of ratios of runs with the same
  * seed; runs without results are left out.
  */
-dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const char *folder,
+dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsgd_results *results,
                                     double percent, const char *baseline, dsgd_error *error);
 
 /** What a command line says of an experiment. */

@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "command/runs/prepare.h"
-#include "command/runs/results.h"
 
 dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explains,
                                dsgd_error *error)
@@ -31,7 +30,7 @@ static dsgd_status run_in_folder(const dsgd_study *study, dsgd_pool_config *conf
     const dsgd_rounds rounds = {study->state, study->choose, study->read};
     bool *const chosen = dsgd_xcalloc(config->experiment->n_runs, sizeof *chosen);
     dsgd_pool_counts done = {0};
-    dsgd_status status = dsgd_results_open(&where, error);
+    dsgd_status status = dsgd_results_open(&where, &config->results, error);
     if (status == DSGD_OK && study->plan != NULL)
         status = study->plan(study->state, error);
     if (status == DSGD_OK) {
@@ -44,6 +43,8 @@ static dsgd_status run_in_folder(const dsgd_study *study, dsgd_pool_config *conf
     if (status == DSGD_OK)
         status = study->conclude(study->state, &done, error);
     config->chosen = NULL;
+    dsgd_results_free(config->results);
+    config->results = NULL;
     free(chosen);
     return status;
 }

@@ -340,17 +340,10 @@ static dsgd_status tell_failure(const dsgd_pool_config *config, const dsgd_pool_
                                 dsgd_error *error)
 {
     for (size_t i = 0; i < config->experiment->n_runs; i++) {
-        char *const status = dsgd_results_field(config->folder, i, "status");
-        char *const note = dsgd_results_note(config->folder, i);
-        const bool failed = status == NULL || !dsgd_status_has_results(status);
-        if (failed)
-            dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; run %zu (%s): %.*s",
-                      done->n_failed, done->n_runs, i + 1, config->experiment->runs[i].label,
-                      note == NULL ? 0 : (int)strcspn(note, "\n"), note);
-        free(status);
-        free(note);
-        if (failed)
-            break;
+        if (dsgd_results_state(config->results, i) != DSGD_RUN_DONE)
+            return dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; run %zu (%s): %s",
+                             done->n_failed, done->n_runs, i + 1, config->experiment->runs[i].label,
+                             dsgd_results_why(config->results, i));
     }
     return DSGD_ERUNS;
 }

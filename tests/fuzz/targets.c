@@ -435,13 +435,17 @@ static void write_part(const uint8_t *bytes, size_t n)
 void fuzz_part(const uint8_t *bytes, size_t n)
 {
     write_part(bytes, n);
-    dsgd_run_state state;
+    dsgd_results *const results = dsgd_results_new(folder(), 1, NULL, 0);
     dsgd_error error = {""};
-    const dsgd_status status = dsgd_results_state(folder(), 0, &state, &error);
-    expect_sentence(status, &error);
-    free(dsgd_results_note(folder(), 0));
-    free(dsgd_results_field(folder(), 0, "seed"));
-    DSGD_ASSERT(!isinf(dsgd_results_throughput(folder(), 0)), "an infinite throughput");
+    expect_sentence(dsgd_results_read(results, 0, &error), &error);
+    const char *const seed = dsgd_results_field(results, 0, "seed");
+    DSGD_ASSERT(seed == NULL || dsgd_results_state(results, 0) != DSGD_RUN_ABSENT,
+                "a seed of nothing");
+    DSGD_ASSERT(strchr(dsgd_results_why(results, 0), '\n') == NULL &&
+                    strchr(dsgd_results_figures(results, 0), '\n') == NULL,
+                "two lines in one");
+    DSGD_ASSERT(!isinf(dsgd_results_throughput(results, 0)), "an infinite throughput");
+    dsgd_results_free(results);
 }
 
 /** Two folders have the same part of the first run. */

@@ -60,10 +60,9 @@ static void note_failure(attribution *a, dsgd_status status, const dsgd_error *w
 static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
 {
     char *const path = dsgd_facts_path(a->config.folder, i);
-    char *const status = dsgd_results_field(a->config.folder, i, "status");
     dsgd_facts facts = {0};
     dsgd_error why = {""};
-    if (status != NULL && dsgd_status_has_results(status)) {
+    if (dsgd_results_state(a->config.results, i) == DSGD_RUN_DONE) {
         const dsgd_status read = dsgd_facts_read(path, &facts, &why);
         for (int which = 0; read == DSGD_OK && which < DSGD_N_COUNTERFACTUALS; which++)
             chosen[dsgd_counterfactual_run(a->experiment, i, which)] =
@@ -72,7 +71,6 @@ static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
             note_failure(a, read, &why);
         dsgd_facts_free(&facts);
     }
-    free(status);
     free(path);
 }
 
@@ -93,7 +91,7 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
     attribution *const a = of;
     *more = false;
     for (size_t i = 0; i < a->experiment->n_unchanged; i++)
-        *more = *more || (a->wanted[i] && dsgd_results_throughput(a->config.folder, i) > 0);
+        *more = *more || (a->wanted[i] && dsgd_results_throughput(a->config.results, i) > 0);
     *more = *more && !a->is_second && a->options->format == DSGD_EXPLAIN_TEXT;
     a->is_second = true;
     *error = a->failure;
@@ -137,7 +135,7 @@ static dsgd_status print_text(const attribution *a, const dsgd_explained *explai
 static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *error)
 {
     const attribution *const a = of;
-    const dsgd_explained explained = {a->experiment, a->config.folder, a->wanted};
+    const dsgd_explained explained = {a->experiment, a->config.results, a->wanted};
     const dsgd_status status = a->options->format == DSGD_EXPLAIN_TEXT
                                    ? print_text(a, &explained, error)
                                    : write_map(a, &explained, error);

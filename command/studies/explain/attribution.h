@@ -6,6 +6,7 @@
 #define DSGD_COMMAND_STUDIES_EXPLAIN_ATTRIBUTION_H
 
 #include "command/inside/explain.h"
+#include "command/runs/results.h"
 
 /** Simulates; prints a table per algorithm, or writes a figure. Plug-ins are loaded. */
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error);
@@ -13,7 +14,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
 /** The runs of an experiment and their counterfactuals, when they are done. */
 typedef struct dsgd_explained {
     const dsgd_experiment *experiment;
-    const char *folder; /* of their results */
+    const dsgd_results *results; /* of all of them */
     const bool *wanted; /* [n_unchanged] */
 } dsgd_explained;
 

@@ -59,7 +59,7 @@ static char *table_of(const dsgd_facts *f, double median_s)
 dsgd_status dsgd_explained_map(const dsgd_explained *explained, size_t i, char **table,
                                dsgd_error *error)
 {
-    char *const path = dsgd_facts_path(explained->folder, i);
+    char *const path = dsgd_facts_path(explained->results->folder, i);
     dsgd_facts facts;
     dsgd_status status = dsgd_facts_read(path, &facts, error);
     if (status == DSGD_OK && !(facts.gradient_s > 0))

@@ -25,12 +25,7 @@ typedef struct group {
 
 static double result_of(const dsgd_explained *e, size_t i, const char *column)
 {
-    char *const field = dsgd_results_field(e->folder, i, column);
-    double x = NAN;
-    if (field == NULL || !dsgd_parse_number(field, NULL, &x))
-        x = NAN;
-    free(field);
-    return x;
+    return dsgd_results_value(e->results, i, column);
 }
 
 static bool differ_in_seed_alone(const dsgd_experiment *e, size_t i, size_t j)
@@ -52,7 +47,7 @@ static bool differ_in_seed_alone(const dsgd_experiment *e, size_t i, size_t j)
 static size_t as_it_is(const dsgd_explained *e, size_t i)
 {
     const size_t by_steps = dsgd_counterfactual_run(e->experiment, i, DSGD_SAME_STEPS);
-    return isnan(dsgd_results_throughput(e->folder, by_steps)) ? i : by_steps;
+    return isnan(dsgd_results_throughput(e->results, by_steps)) ? i : by_steps;
 }
 
 static double mean_of(const dsgd_explained *e, const group *g, const char *column)
@@ -71,8 +66,8 @@ static void compare(const dsgd_explained *e, group *g, dsgd_counterfactual which
     size_t n = 0;
     for (size_t k = 0; k < g->n; k++) {
         const size_t other = dsgd_counterfactual_run(e->experiment, g->runs[k], which);
-        const double gain = dsgd_results_throughput(e->folder, other) /
-                            dsgd_results_throughput(e->folder, as_it_is(e, g->runs[k]));
+        const double gain = dsgd_results_throughput(e->results, other) /
+                            dsgd_results_throughput(e->results, as_it_is(e, g->runs[k]));
         if (!(gain > 0))
             continue;
         logs[n++] = log(gain);
@@ -89,7 +84,7 @@ static group group_of(const dsgd_explained *e, size_t first)
     group g = {.runs = dsgd_xcalloc(e->experiment->n_unchanged, sizeof *g.runs)};
     for (size_t i = first; i < e->experiment->n_unchanged; i++)
         if (e->wanted[i] && differ_in_seed_alone(e->experiment, first, i) &&
-            dsgd_results_throughput(e->folder, i) > 0)
+            dsgd_results_throughput(e->results, i) > 0)
             g.runs[g.n++] = i;
     if (g.n == 0)
         return g;
@@ -296,7 +291,7 @@ static void print_sentence(const dsgd_explained *e, const group *g)
 static dsgd_status print_group(const dsgd_explained *e, const group *g, dsgd_error *error)
 {
     char *const title = title_of(e, g);
-    char *const path = dsgd_facts_path(e->folder, g->runs[0]);
+    char *const path = dsgd_facts_path(e->results->folder, g->runs[0]);
     dsgd_facts facts;
     const dsgd_status status = dsgd_facts_read(path, &facts, error);
     dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, title);
@@ -321,19 +316,15 @@ static void print_notes(const dsgd_explained *e)
 {
     for (size_t i = 0; i < e->experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &e->experiment->runs[i];
-        char *const status = dsgd_results_field(e->folder, i, "status");
-        char *const note = status == NULL ? NULL : dsgd_results_note(e->folder, i);
-        char *rest = note;
-        const char *const why = strsep(&rest, "\n");
-        if (status != NULL && strcmp(status, "ok") != 0 && why != NULL && *why != '\0') {
-            char *const text = dsgd_xprintf(
-                "run %zu%s%s %s: %s", run->unchanged + 1, run->parameter == NULL ? "" : " ",
-                run->parameter == NULL ? "" : run->parameter, status, why);
-            dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, text);
-            free(text);
-        }
-        free(note);
-        free(status);
+        const char *const why = dsgd_results_why(e->results, i);
+        if (*why == '\0')
+            continue;
+        char *const text = dsgd_xprintf("run %zu%s%s %s: %s", run->unchanged + 1,
+                                        run->parameter == NULL ? "" : " ",
+                                        run->parameter == NULL ? "" : run->parameter,
+                                        dsgd_results_field(e->results, i, "status"), why);
+        dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, text);
+        free(text);
     }
 }
 
