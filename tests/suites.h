@@ -67,7 +67,6 @@
     X(drop_compute)                                                                                \
     X(differing_data)                                                                              \
     X(oracle)                                                                                      \
-    X(fixtures)                                                                                    \
     X(against_oracle)                                                                              \
     X(against_younger)                                                                             \
     X(against_arrivals)                                                                            \

@@ -59,6 +59,14 @@ int dsgd(const char *arguments, char **output)
                  output);
 }
 
+char *dsgd_ends(int status, const char *arguments)
+{
+    char *output = NULL;
+    const int got = dsgd(arguments, &output);
+    ck_assert_msg(got == status, "dsgd %s ends with %d: %s", arguments, got, output);
+    return output;
+}
+
 void write_file(const char *name, const char *content)
 {
     char *const path = dsgd_xprintf("%s/%s", folder, name);

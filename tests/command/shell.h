@@ -27,6 +27,9 @@ int shell(const char *command, char **output);
 /** Runs the program in the folder; its output is in *output. Gives the exit status. */
 int dsgd(const char *arguments, char **output);
 
+/** The output of the program, which has to end with a status. */
+char *dsgd_ends(int status, const char *arguments);
+
 void write_file(const char *name, const char *content);
 char *read_file(const char *name);
 

@@ -14,11 +14,9 @@
 /** Throughputs of WAGMA and of local SGD with an exchange; NULL: what is taken without one. */
 static void throughputs(const char *exchange, double rates[2])
 {
-    char *output = NULL;
     char *const sets = exchange == NULL ? kept(dsgd_xstrdup(""))
                                         : kept(dsgd_xprintf("--set 'exchange=%s'", exchange));
-    ck_assert_msg(dsgd(kept(dsgd_xprintf("run e.yaml -j 1 -o r --force %s", sets)), &output) == 0,
-                  "%s", output);
+    dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -j 1 -o r --force %s", sets)));
     rates[0] = atof(cell_of("r/runs.csv", "1,wagma,", "throughput_samples_per_s"));
     rates[1] = atof(cell_of("r/runs.csv", "2,local_sgd,", "throughput_samples_per_s"));
 }
@@ -64,8 +62,7 @@ static void expect_cell(const char *row, const char *column, const char *want)
 TEST(results_say_how_vectors_travelled)
 {
     write_file("e.yaml", mixed);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r");
     static const char *const rows[] = {"1,allreduce,", "2,wagma,", "3,ad_psgd,"};
     for (size_t i = 0; i < 3; i++) {
         expect_cell(rows[i], "pieces", "4");
@@ -77,43 +74,35 @@ TEST(results_say_how_vectors_travelled)
     expect_cell(rows[1], "collective", "");
     expect_cell(rows[1], "partial_collective", "rabenseifner");
     expect_cell(rows[2], "collective", "");
-    ck_assert_msg(strstr(output, "\nexchange: 4x30.25MB, collective rabenseifner, of groups "
-                                 "rabenseifner\n") != NULL,
-                  "%s", output);
+    ck_assert_has(output, "\nexchange: 4x30.25MB, collective rabenseifner, of groups "
+                          "rabenseifner\n");
     ck_assert_ptr_null(strstr(output, "note:"));
-    ck_assert_int_eq(dsgd("compare r", &output), 0);
+    output = dsgd_ends(0, "compare r");
     ck_assert_ptr_null(strstr(output, "note:"));
 }
 
 TEST(a_table_has_columns_for_what_differs)
 {
     write_file("e.yaml", mixed);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms='[allreduce, {name: local_sgd, period: "
-                          "1, exchange: {pieces: 2000, blocking: false, overlap: false}}]'",
-                          &output),
-                     0);
-    ck_assert_msg(strstr(output, "  exchange      collective") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "  4x30.25MB     rabenseifner\n") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "  2000x51.12kB  recursive-doubling") != NULL, "%s", output);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --set algorithms='[allreduce, {name: local_sgd, period: "
+                     "1, exchange: {pieces: 2000, blocking: false, overlap: false}}]'");
+    ck_assert_has(output, "  exchange      collective");
+    ck_assert_has(output, "  4x30.25MB     rabenseifner\n");
+    ck_assert_has(output, "  2000x51.12kB  recursive-doubling");
     expect_cell("2,local_sgd,", "exchange_mode", "late at-once");
 }
 
 TEST(the_table_says_which_allreduces_are_fused)
 {
     write_file("e.yaml", mixed);
-    char *output = NULL;
-    ck_assert_int_eq(
-        dsgd("run e.yaml -o r --set algorithms=allreduce --set exchange.fusion=64Mi", &output), 0);
-    ck_assert_msg(strstr(output, "\nexchange: 161x9.437MB, collective fused rabenseifner\n") !=
-                      NULL,
-                  "%s", output);
-    ck_assert_int_eq(dsgd("run e.yaml -o s --set algorithms='[allreduce, {name: allreduce, label: "
-                          "fused, exchange: {fusion: 64Mi}}]'",
-                          &output),
-                     0);
-    ck_assert_msg(strstr(output, "  4x30.25MB    rabenseifner\n") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "  161x9.437MB  fused rabenseifner\n") != NULL, "%s", output);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --set algorithms=allreduce --set exchange.fusion=64Mi");
+    ck_assert_has(output, "\nexchange: 161x9.437MB, collective fused rabenseifner\n");
+    output = dsgd_ends(0, "run e.yaml -o s --set algorithms='[allreduce, {name: allreduce, label: "
+                          "fused, exchange: {fusion: 64Mi}}]'");
+    ck_assert_has(output, "  4x30.25MB    rabenseifner\n");
+    ck_assert_has(output, "  161x9.437MB  fused rabenseifner\n");
 }
 
 TEST(a_comparison_of_collectives_is_announced_as_one)
@@ -121,22 +110,17 @@ TEST(a_comparison_of_collectives_is_announced_as_one)
     static const char sentence[] = "note: allreduce sums by rabenseifner, wagma by "
                                    "recursive-doubling, so";
     write_file("e.yaml", mixed);
-    char *output = NULL;
-    ck_assert_int_eq(
-        dsgd("run e.yaml -o r --set exchange.partial_collective=recursive-doubling", &output), 0);
-    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
-    ck_assert_int_eq(dsgd("compare r", &output), 0);
-    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --set exchange.partial_collective=recursive-doubling");
+    ck_assert_has(output, sentence);
+    output = dsgd_ends(0, "compare r");
+    ck_assert_has(output, sentence);
     /* Where collectives are what is swept, nobody needs to be told. */
-    ck_assert_int_eq(dsgd("run e.yaml -o s --set exchange.collective='{sweep: [ring, "
-                          "rabenseifner]}'",
-                          &output),
-                     0);
+    output = dsgd_ends(0, "run e.yaml -o s --set exchange.collective='{sweep: [ring, "
+                          "rabenseifner]}'");
     ck_assert_ptr_null(strstr(output, "note:"));
-    ck_assert_int_eq(dsgd("run e.yaml -o t --set algorithms='[{name: allreduce, exchange: "
-                          "{collective: {sweep: [ring, rabenseifner]}}}]'",
-                          &output),
-                     0);
+    output = dsgd_ends(0, "run e.yaml -o t --set algorithms='[{name: allreduce, exchange: "
+                          "{collective: {sweep: [ring, rabenseifner]}}}]'");
     ck_assert_msg(strstr(output, "note:") == NULL, "%s", output);
 }
 
@@ -151,28 +135,21 @@ TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
     static const char sentence[] =
         "note: exchange is left out: vectors travel in buckets of 25 MiB";
     write_file("e.yaml", mixed);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml --set %s", varied[_i])), &output), 0);
-    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
-    ck_assert_int_eq(
-        dsgd(kept(dsgd_xprintf("check e.yaml --set %s --set exchange.pieces=buckets", varied[_i])),
-             &output),
-        0);
+    char *output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set %s", varied[_i])));
+    ck_assert_has(output, sentence);
+    output = dsgd_ends(
+        0, kept(dsgd_xprintf("check e.yaml --set %s --set exchange.pieces=buckets", varied[_i])));
     ck_assert_ptr_null(strstr(output, "note:"));
-    ck_assert_int_eq(dsgd("check e.yaml --set seed='[1, 2]'", &output), 0);
+    output = dsgd_ends(0, "check e.yaml --set seed='[1, 2]'");
     ck_assert_ptr_null(strstr(output, "note:"));
     /* Each algorithm may have its own; one without is enough. */
     static const char own[] = "{name: allreduce, exchange: {pieces: 1}}";
-    ck_assert_int_eq(
-        dsgd(kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own)),
-             &output),
-        0);
+    output = dsgd_ends(
+        0, kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own)));
     ck_assert_ptr_null(strstr(output, "note:"));
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s, wagma]'",
-                                            varied[_i], own)),
-                          &output),
-                     0);
-    ck_assert_msg(strstr(output, sentence) != NULL, "%s", output);
+    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s, wagma]'",
+                                            varied[_i], own)));
+    ck_assert_has(output, sentence);
 }
 
 /** @p settings of algorithms and exchange; the sentence, NULL for none; whether check has it too. */
@@ -201,12 +178,10 @@ TEST_ROWS(options_without_effect_are_announced, unused)
     char *output = NULL;
     static const char *const commands[] = {"check", "run -o r"};
     for (size_t i = 0; i < 2; i++) {
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s e.yaml --set %s --set %s", commands[i], settings,
-                                             exchange + 1)),
-                           &output) == 0,
-                      "%s", output);
+        output = dsgd_ends(0, kept(dsgd_xprintf("%s e.yaml --set %s --set %s", commands[i],
+                                                settings, exchange + 1)));
         if (unused[_i].sentence != NULL && (i == 1 || unused[_i].at_check))
-            ck_assert_msg(strstr(output, unused[_i].sentence) != NULL, "%s", output);
+            ck_assert_has(output, unused[_i].sentence);
         else
             ck_assert_msg(strstr(output, "no effect") == NULL, "%s", output);
     }
@@ -215,29 +190,21 @@ TEST_ROWS(options_without_effect_are_announced, unused)
 TEST(tensors_that_a_workload_does_not_list_are_refused)
 {
     write_file("e.yaml", mixed);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml --set exchange.pieces=tensors", &output), 0);
-    ck_assert_int_eq(dsgd("check e.yaml --set exchange.pieces=tensors --set workload='{bytes: 1G, "
-                          "step: 1s, samples: 1}'",
-                          &output),
-                     2);
-    ck_assert_msg(strstr(output, "pieces: tensors, but the workload lists none") != NULL, "%s",
-                  output);
+    char *output = dsgd_ends(0, "check e.yaml --set exchange.pieces=tensors");
+    output = dsgd_ends(2, "check e.yaml --set exchange.pieces=tensors --set workload='{bytes: 1G, "
+                          "step: 1s, samples: 1}'");
+    ck_assert_has(output, "pieces: tensors, but the workload lists none");
 }
 
 TEST(the_options_of_an_exchange_are_described)
 {
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("describe exchange", &output), 0);
-    ck_assert_msg(
-        strstr(output, "  pieces             buckets, from 1 to 4096, or tensors, buckets\n") !=
-            NULL,
-        "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "  bucket             26214400 (bytes)"));
-    ck_assert_ptr_nonnull(strstr(output, "  collective         auto; one of auto, recursive-"));
-    ck_assert_ptr_nonnull(strstr(output, "  partial_collective as-collective; one of "));
+    char *output = dsgd_ends(0, "describe exchange");
+    ck_assert_has(output, "  pieces             buckets, from 1 to 4096, or tensors, buckets\n");
+    ck_assert_has(output, "  bucket             26214400 (bytes)");
+    ck_assert_has(output, "  collective         auto; one of auto, recursive-");
+    ck_assert_has(output, "  partial_collective as-collective; one of ");
     for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
         ck_assert_msg(strcspn(line, "\n") <= 100, "%.*s", (int)strcspn(line, "\n"), line);
-    ck_assert_int_eq(dsgd("describe algorithm", &output), 2);
-    ck_assert_ptr_nonnull(strstr(output, "give a kind and a name"));
+    output = dsgd_ends(2, "describe algorithm");
+    ck_assert_has(output, "give a kind and a name");
 }

@@ -26,10 +26,8 @@ static const char experiment[] =
 
 static void run_experiment(const char *price, const char *options)
 {
-    char *output = NULL;
     write_file("e.yaml", kept(dsgd_xprintf(experiment, price)));
-    ck_assert_msg(dsgd(kept(dsgd_xprintf("run e.yaml -o r %s", options)), &output) == 0, "%s",
-                  output);
+    dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o r %s", options)));
 }
 
 static double number_of(const char *row, const char *column)
@@ -62,38 +60,33 @@ TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
         expect(row, "sent_max_bytes", 4 * 10e9 * 2 * (p - 1) / p);
         ck_assert_str_eq(cell_of("r/runs.csv", row, "currency"), "USD");
     }
-    ck_assert_ptr_nonnull(strstr(read_file("r/manifest.json"), "\"busy_power\": 300"));
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("describe platform dgx-h100", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "power of a GPU      700 W, idle 70 W\n"));
+    ck_assert_has(read_file("r/manifest.json"), "\"busy_power\": 300");
+    char *output = dsgd_ends(0, "describe platform dgx-h100");
+    ck_assert_has(output, "power of a GPU      700 W, idle 70 W\n");
 }
 
 TEST(what_a_platform_does_not_say_is_empty_and_never_0)
 {
-    char *output = NULL;
     write_experiment("");
-    ck_assert_msg(dsgd("run e.yaml -o r --only 1", &output) == 0, "%s", output);
+    dsgd_ends(0, "run e.yaml -o r --only 1");
     static const char *const empty[] = {"energy_j", "cost", "currency"};
     for (size_t k = 0; k < 3; k++)
         ck_assert_str_eq(cell_of("r/runs.csv", "1,", empty[k]), "");
     ck_assert_double_gt(number_of("1,", "sent_mean_bytes"), 0);
-    ck_assert_msg(dsgd("compare r", &output) == 0, "%s", output);
+    dsgd_ends(0, "compare r");
     const char *const csv = read_file("r/compare.csv");
     ck_assert_ptr_null(strstr(csv, "energy"));
     ck_assert_ptr_null(strstr(csv, "cost"));
-    ck_assert_ptr_nonnull(strstr(csv, "sent_mean_bytes_mean"));
+    ck_assert_has(csv, "sent_mean_bytes_mean");
 }
 
 TEST(powers_and_prices_decide_no_time_and_can_be_swept)
 {
-    char *output = NULL;
     write_file("e.yaml", kept(dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}")));
-    ck_assert_msg(
-        dsgd("run e.yaml -o s --set platform.busy_power='{sweep: [100W, 0.2kW]}'", &output) == 0,
-        "%s", output);
+    dsgd_ends(0, "run e.yaml -o s --set platform.busy_power='{sweep: [100W, 0.2kW]}'");
     const char *const csv = read_file("s/runs.csv");
-    ck_assert_ptr_nonnull(strstr(csv, "wall_s,platform.price,platform.busy_power_w\n"));
-    ck_assert_ptr_nonnull(strstr(csv, ",2 EUR/h,200\n"));
+    ck_assert_has(csv, "wall_s,platform.price,platform.busy_power_w\n");
+    ck_assert_has(csv, ",2 EUR/h,200\n");
     /* Of one worker: energies differ by the busy power alone, costs by the price. */
     const double low_j = strtod(cell_of("s/runs.csv", "1,", "energy_j"), NULL);
     const double high_j = strtod(cell_of("s/runs.csv", "2,", "energy_j"), NULL);
@@ -135,8 +128,7 @@ TEST_ROWS(what_means_nothing_is_refused_with_a_sentence, refused)
                                  "workload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 2\n"
                                  "algorithms: allreduce\nuntil: {steps: 1}\n",
                                  refused[_i].platform)));
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r", &output), 2);
+    char *output = dsgd_ends(2, "run e.yaml -o r");
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s: %s", refused[_i].platform,
                   output);
     struct stat facts;
@@ -174,8 +166,7 @@ TEST(what_it_takes_to_a_target_is_where_the_time_is)
     write_file("r/runs.csv", runs);
     write_file("r/curves.csv", curves);
     write_file("r/manifest.json", "{\"runs\": []}");
-    char *output = NULL;
-    ck_assert_msg(dsgd("compare r --target accuracy=0.8", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "compare r --target accuracy=0.8");
     expect_mean("allreduce,", "time_to_target_s_mean", (30 + 60) / 2.);
     expect_mean("allreduce,", "energy_to_target_j_mean", 2000 * (0.3 + 0.6) / 2);
     expect_mean("allreduce,", "cost_to_target_mean", 4 * (0.3 + 0.6) / 2);
@@ -187,15 +178,14 @@ TEST(what_it_takes_to_a_target_is_where_the_time_is)
                                            "cost_to_target_median"};
     for (size_t k = 0; k < sizeof censored / sizeof censored[0]; k++)
         ck_assert_str_eq(cell_of("r/compare.csv", "wagma,", censored[k]), "");
-    ck_assert_msg(strstr(output, "Until accuracy=0.8:\nalgorithm") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "cost (USD)\n") != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "1 of 2 seeds") != NULL, "%s", output);
-    ck_assert_msg(dsgd("report r --target accuracy=0.8", &output) == 0, "%s", output);
+    ck_assert_has(output, "Until accuracy=0.8:\nalgorithm");
+    ck_assert_has(output, "cost (USD)\n");
+    ck_assert_has(output, "1 of 2 seeds");
+    output = dsgd_ends(0, "report r --target accuracy=0.8");
     const char *const page = read_file("r/report.html");
-    ck_assert_ptr_nonnull(strstr(page, "Until accuracy=0.8"));
-    ck_assert_ptr_nonnull(strstr(page, "<td class=\"n\">1 of 2</td>"));
-    ck_assert_ptr_nonnull(strstr(page, "cost (USD)"));
-    ck_assert_int_eq(dsgd("report r --target 0.8", &output), 2);
-    ck_assert_msg(strstr(output, "accuracy=NUMBER or loss=NUMBER is expected") != NULL, "%s",
-                  output);
+    ck_assert_has(page, "Until accuracy=0.8");
+    ck_assert_has(page, "<td class=\"n\">1 of 2</td>");
+    ck_assert_has(page, "cost (USD)");
+    output = dsgd_ends(2, "report r --target 0.8");
+    ck_assert_has(output, "accuracy=NUMBER or loss=NUMBER is expected");
 }

@@ -43,14 +43,14 @@ static void expect(const char *output, const char *head, double gain)
 
 static void expect_text(const char *output, const char *text)
 {
-    ck_assert_msg(strstr(output, text) != NULL, "no `%s` in\n%s", text, output);
+    ck_assert_has(output, text);
 }
 
 static char *explained(const char *arguments)
 {
     char *output = NULL;
     const char *const command = kept(dsgd_xprintf("explain %s -j 2", arguments));
-    ck_assert_msg(dsgd(command, &output) == 0, "%s", output);
+    output = dsgd_ends(0, command);
     return output;
 }
 
@@ -234,7 +234,7 @@ TEST(a_folder_of_results_stays_as_it_is)
     char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nimbalance: {kind: slow, worker: 1}\n"
                "seed: [1, 2]\n");
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=8 --progress off", &output), 0);
+    output = dsgd_ends(0, "run e.yaml -o r --set workers=8 --progress off");
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s && find r | sort && cat r/*.csv", folder)), &output), 0);
     const char *const before = kept(dsgd_xstrdup(output));
@@ -243,7 +243,7 @@ TEST(a_folder_of_results_stays_as_it_is)
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s && find r | sort && cat r/*.csv", folder)), &output), 0);
     ck_assert_str_eq(output, before);
-    ck_assert_int_eq(dsgd("explain r", &output), 2);
+    output = dsgd_ends(2, "explain r");
     expect_text(output, "r: run 1 of e.yaml is another than the folder has");
 }
 
@@ -341,7 +341,7 @@ TEST(a_run_that_fails_is_said)
 {
     char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nstops: [{worker: 1, after: 150ms}]\n");
-    ck_assert_int_eq(dsgd("explain e.yaml", &output), 5);
+    output = dsgd_ends(5, "explain e.yaml");
     expect_text(output, "run 1");
     expect_text(output, "worker 1 had stopped");
     expect_text(output, "1 of 1 runs failed");

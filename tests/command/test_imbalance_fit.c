@@ -50,13 +50,12 @@ TEST_RANGE(what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4)
 {
     const int workers = _i < 2 ? 1 : 8;
     write_steps("steps.csv", workers, "worker,step,seconds\n");
-    char *output = NULL;
-    ck_assert_msg(dsgd("imbalance fit steps.csv -o fit", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "imbalance fit steps.csv -o fit");
     /* An exponential behind 1 s: a gamma of shape 1. */
-    ck_assert_msg(strstr(output, "\nshifted gamma") != NULL, "%s", output);
+    ck_assert_has(output, "\nshifted gamma");
     ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
     const char *const entries = entries_of(output, _i % 2);
-    ck_assert_ptr_nonnull(strstr(entries, _i % 2 == 0 ? "{kind: gamma" : "- kind: quantiles"));
+    ck_assert_has(entries, _i % 2 == 0 ? "{kind: gamma" : "- kind: quantiles");
     char *const experiment = kept(dsgd_xprintf("platform: idle-switch\n"
                                                "workload: {bytes: 1M, step: 1.25s, samples: 8}\n"
                                                "workers: 4\n"
@@ -67,12 +66,12 @@ TEST_RANGE(what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4)
     char *ran = NULL;
     ck_assert_msg(dsgd("run e.yaml -o r", &ran) == 0, "%s", ran);
     read_file("fit/figures/quantiles.svg");
-    ck_assert_ptr_nonnull(strstr(read_file("fit/quantiles.csv"), "percent,measured,"));
+    ck_assert_has(read_file("fit/quantiles.csv"), "percent,measured,");
     char *again = NULL; /* as any figure, in another size */
     ck_assert_msg(dsgd("plot fit quantiles --format svg --size slide -o .", &again) == 0, "%s",
                   again);
     ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);
-    ck_assert_ptr_nonnull(strstr(again, "quantiles.svg"));
+    ck_assert_has(again, "quantiles.svg");
 }
 
 static const struct {
@@ -106,7 +105,7 @@ TEST_ROWS(a_fit_of_bad_input_is_refused_with_a_sentence, bad_fits)
     char *output = NULL;
     const int status = dsgd(kept(dsgd_xprintf("imbalance %s", bad_fits[_i].arguments)), &output);
     ck_assert_msg(status == bad_fits[_i].status, "%d: %s", status, output);
-    ck_assert_msg(strstr(output, bad_fits[_i].sentence) != NULL, "%s", output);
+    ck_assert_has(output, bad_fits[_i].sentence);
     ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one sentence */
 }
 
@@ -114,11 +113,11 @@ TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
 {
     char *output = NULL;
     write_steps("s.csv", 1, "worker,step,took\n");
-    ck_assert_msg(dsgd("imbalance fit s.csv --column took", &output) == 0, "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "400 values of took\nmean 1.24"));
+    output = dsgd_ends(0, "imbalance fit s.csv --column took");
+    ck_assert_has(output, "400 values of took\nmean 1.24");
     write_file("s.csv", "\xef\xbb\xbft\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n10\r\n");
-    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "10 values of t\nmean 5.5 s"));
+    output = dsgd_ends(0, "imbalance fit s.csv");
+    ck_assert_has(output, "10 values of t\nmean 5.5 s");
 }
 
 /** Eight workers, the fifth 1.3 times slower; of one step in a hundred some take 0.3 s longer. */
@@ -138,20 +137,17 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
 {
     char *output = NULL;
     write_ranks("s.csv", 1.3, 0);
-    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "4000 values of step_time_ms, in ms\nmean 0.2178") != NULL, "%s",
-                  output);
-    ck_assert_msg(strstr(output, "worker 5 takes 1.3 times as long as the median") != NULL, "%s",
-                  output);
-    ck_assert_msg(strstr(output, "  - {kind: slow, worker: 5, factor: 1.3}\n") != NULL, "%s",
-                  output);
+    output = dsgd_ends(0, "imbalance fit s.csv");
+    ck_assert_has(output, "4000 values of step_time_ms, in ms\nmean 0.2178");
+    ck_assert_has(output, "worker 5 takes 1.3 times as long as the median");
+    ck_assert_has(output, "  - {kind: slow, worker: 5, factor: 1.3}\n");
     ck_assert_ptr_null(strstr(output, "{kind: persistent"));
     ck_assert_ptr_null(strstr(output, "misses the tail"));
-    ck_assert_ptr_nonnull(strstr(output, "kind `replay` takes a CSV file with the columns worker"));
-    ck_assert_int_eq(dsgd("imbalance fit s.csv --unit us", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "in us\nmean 0.0002178"));
+    ck_assert_has(output, "kind `replay` takes a CSV file with the columns worker");
+    output = dsgd_ends(0, "imbalance fit s.csv --unit us");
+    ck_assert_has(output, "in us\nmean 0.0002178");
     write_ranks("s.csv", 1, 0);
-    ck_assert_int_eq(dsgd("imbalance fit s.csv", &output), 0);
+    output = dsgd_ends(0, "imbalance fit s.csv");
     ck_assert_ptr_null(strstr(output, "as long as the median"));
 }
 
@@ -159,12 +155,11 @@ TEST(a_fit_that_misses_the_tail_is_said)
 {
     char *output = NULL;
     write_ranks("s.csv", 1, 0.3);
-    ck_assert_msg(dsgd("imbalance fit s.csv", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "note: the best fit misses the tail: 0.1 % of the steps take "
-                                 "longer than 0.5") != NULL,
-                  "%s", output);
+    output = dsgd_ends(0, "imbalance fit s.csv");
+    ck_assert_has(output, "note: the best fit misses the tail: 0.1 % of the steps take "
+                          "longer than 0.5");
     write_steps("t.csv", 1, "worker,step,seconds\n");
-    ck_assert_int_eq(dsgd("imbalance fit t.csv", &output), 0);
+    output = dsgd_ends(0, "imbalance fit t.csv");
     ck_assert_ptr_null(strstr(output, "misses the tail"));
-    ck_assert_ptr_nonnull(strstr(output, "# - {kind: replay, file: t.csv}"));
+    ck_assert_has(output, "# - {kind: replay, file: t.csv}");
 }

@@ -222,9 +222,9 @@ TEST_RANGE(what_stands_behind_a_null_byte_is_not_lost, 0, 4) /* _i: in which fil
                                              folder, length, files[_i][0])),
                            &output),
                      0);
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml%s", files[_i][0] + length)), &output), 3);
-    ck_assert_msg(strstr(output, files[_i][1]) != NULL, "%s", output);
-    ck_assert_msg(strstr(output, ": byte 0x00 is no text") != NULL, "%s", output);
+    output = dsgd_ends(3, kept(dsgd_xprintf("check e.yaml%s", files[_i][0] + length)));
+    ck_assert_has(output, files[_i][1]);
+    ck_assert_has(output, ": byte 0x00 is no text");
 }
 
 TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
@@ -237,15 +237,14 @@ TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
                                              folder, DSGD_SOURCE_DIR, DSGD_BINARY, commands[_i])),
                            &output),
                      3);
-    ck_assert_msg(strstr(output, "dsgd: standard output could not be written: No space") != NULL,
-                  "%s", output);
+    ck_assert_has(output, "dsgd: standard output could not be written: No space");
 }
 
 TEST(an_empty_folder_of_data_is_none)
 {
     char *output = NULL;
     ck_assert_int_eq(shell("DSGD_DATA= " DSGD_BINARY " list platforms", &output), 0);
-    ck_assert_msg(strstr(output, "piz-daint") != NULL, "%s", output);
+    ck_assert_has(output, "piz-daint");
 }
 
 TEST(a_record_replaces_only_a_file)
@@ -253,18 +252,16 @@ TEST(a_record_replaces_only_a_file)
     write_experiment(learn);
     char *output = NULL;
     ck_assert_int_eq(mkfifo(kept(dsgd_xprintf("%s/pipe", folder)), 0600), 0);
-    ck_assert_int_eq(dsgd("run e.yaml --record pipe --only 1", &output), 2);
-    ck_assert_msg(strstr(output, "--record pipe: this is neither a file nor a folder") != NULL,
-                  "%s", output);
+    output = dsgd_ends(2, "run e.yaml --record pipe --only 1");
+    ck_assert_has(output, "--record pipe: this is neither a file nor a folder");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 
 TEST(a_folder_of_results_is_no_command)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o '|touch pwned;'", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot '|touch pwned;'", &output) == 0, "%s", output);
+    dsgd_ends(0, "run e.yaml -o '|touch pwned;'");
+    dsgd_ends(0, "plot '|touch pwned;'");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/pwned", folder)), F_OK), 0);
     const char *const figure = kept(dsgd_xprintf("%s/|touch pwned;/figures/time.svg", folder));
     ck_assert_int_eq(access(figure, F_OK), 0);
@@ -319,7 +316,7 @@ TEST(a_platform_is_checked_against_its_numbers)
                "{topology: switch, host_bandwidth: 10GB/s, host_latency: 1us, island_hosts: 2, "
                "island_bandwidth: 100GB/s, island_latency: 200ns, message_overhead: 1us, "
                "reduction: 1e-10}\n");
-    ck_assert_msg(dsgd("platform check p.yaml --workers 8", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "platform check p.yaml --workers 8");
     static const char *const lines[] = {
         "p.yaml, 8 workers",
         "1 B from host 0 to 1                    0.2 us         0.2 us         0.2 us     1.00",
@@ -332,30 +329,27 @@ TEST(a_platform_is_checked_against_its_numbers)
         "\n0 of these differ by more than 10 %",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        ck_assert_msg(strstr(output, lines[i]) != NULL, "no `%s` in %s", lines[i], output);
+        ck_assert_has(output, lines[i]);
     write_file("p.xml",
                "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
                "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
                "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-10\" speed=\"1Gf\" bw=\"1GBps\" "
                "lat=\"1us\" sharing_policy=\"SPLITDUPLEX\"/></platform>\n");
-    ck_assert_msg(dsgd("platform check p.xml", &output) == 0, "%s", output);
-    ck_assert_msg(
-        strstr(output,
-               "1 B from host 0 to 7                      -         2.001 us           -") != NULL,
-        "%s", output);
+    output = dsgd_ends(0, "platform check p.xml");
+    ck_assert_has(output,
+                  "1 B from host 0 to 7                      -         2.001 us           -");
     ck_assert_ptr_null(strstr(output, "differ"));
     /* Routes of four switches to three above collide, where the numbers spread them evenly. */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");
-    ck_assert_msg(dsgd("platform check f.yaml", &output) == 0, "%s", output);
-    ck_assert_msg(
-        strstr(output, "bisection, each way, per host         3.745 GB/s     3.329 GB/s     9.964 "
-                       "GB/s   0.889   2.993  differs\n") != NULL,
-        "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "\n3 of these differ"));
+    output = dsgd_ends(0, "platform check f.yaml");
+    ck_assert_has(output,
+                  "bisection, each way, per host         3.745 GB/s     3.329 GB/s     9.964 "
+                  "GB/s   0.889   2.993  differs\n");
+    ck_assert_has(output, "\n3 of these differ");
     write_file("g.yaml", "{topology: groups, group_hosts: 4, host_bandwidth: 10GB/s, "
                          "group_flow_bandwidth: 5GB/s, group_bandwidth: 20GB/s}\n");
-    ck_assert_msg(dsgd("platform check g.yaml --workers 8", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "platform check g.yaml --workers 8");
     ck_assert_msg(
         strstr(output, "any messages:         at most 40 of 20 GB/s: may bind\n") != NULL &&
             strstr(output, "one per host at once: at most 20 of 20 GB/s: cannot bind\n") != NULL,
@@ -373,10 +367,8 @@ TEST(xml_is_for_flows_alone)
                "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 4\n"
                "algorithms: [allreduce]\nuntil: {steps: 1}\n"
                "network: {sweep: [flows, nics]}\n");
-    char *output = NULL;
-    ck_assert_msg(dsgd("check e.yaml", &output) == 2, "%s", output);
-    ck_assert_msg(strstr(output, "run 2: network: nics takes NICs and latencies") != NULL, "%s",
-                  output);
+    char *output = dsgd_ends(2, "check e.yaml");
+    ck_assert_has(output, "run 2: network: nics takes NICs and latencies");
 }
 
 TEST(damaged_data_is_refused_with_a_sentence)
@@ -384,10 +376,9 @@ TEST(damaged_data_is_refused_with_a_sentence)
     write_experiment("learn: {model: logreg, data: {name: idx, train_images: cut, train_labels: "
                      "cut, test_images: cut, test_labels: cut}, optimizer: {lr: 0.1}}\n");
     write_file("cut", "abc");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml", &output), 3);
+    char *output = dsgd_ends(3, "run e.yaml");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
-    ck_assert_msg(strstr(output, "the file ends within its header") != NULL, "%s", output);
+    ck_assert_has(output, "the file ends within its header");
 }
 
 /** An edge file, what is said of it, and the exit status. */
@@ -417,22 +408,19 @@ TEST_ROWS(edges_can_come_from_a_file, edge_files)
     char *output = NULL;
     const int status = dsgd(EDGES("graph"), &output);
     ck_assert_msg(status == edge_files[_i].status, "exit %d: %s", status, output);
-    ck_assert_msg(strstr(output, edge_files[_i].sentence) != NULL, "%s", output);
+    ck_assert_has(output, edge_files[_i].sentence);
 }
 
 TEST(labels_and_optimizers_belong_to_one_algorithm)
 {
     write_experiment(learn);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: "
-                          "allreduce, label: hot, optimizer: {lr: 0.05}}]'",
-                          &output),
-                     0);
-    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n2,hot,4,1,"));
+    dsgd_ends(0, "run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: "
+                 "allreduce, label: hot, optimizer: {lr: 0.05}}]'");
+    ck_assert_has(read_file("r/runs.csv"), "\n2,hot,4,1,");
     const char *const manifest = read_file("r/manifest.json");
-    ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.02"));
-    ck_assert_ptr_nonnull(strstr(manifest, "\"lr\": 0.05"));
-    ck_assert_ptr_nonnull(strstr(manifest, "\"label\": \"hot\""));
+    ck_assert_has(manifest, "\"lr\": 0.02");
+    ck_assert_has(manifest, "\"lr\": 0.05");
+    ck_assert_has(manifest, "\"label\": \"hot\"");
 }
 
 TEST(what_needs_numbers_is_refused_where_there_are_none)
@@ -442,14 +430,11 @@ TEST(what_needs_numbers_is_refused_where_there_are_none)
         {"--numerics cuda --set learn.precision=double", "use --numerics cpu"},
     };
     write_experiment(learn);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml --set until.accuracy=0.5", &output), 0);
+    char *output = dsgd_ends(0, "check e.yaml --set until.accuracy=0.5");
     for (int i = 0; i < 4; i++) {
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run",
-                                             refused[i / 2][0])),
-                           &output) == 2,
-                      "%s", output);
-        ck_assert_msg(strstr(output, refused[i / 2][1]) != NULL, "%s", output);
+        output = dsgd_ends(
+            2, kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run", refused[i / 2][0])));
+        ck_assert_has(output, refused[i / 2][1]);
     }
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
@@ -459,9 +444,8 @@ TEST(cuda_without_a_device_exits_with_4)
     if (access("/dev/nvidiactl", F_OK) == 0)
         return; /* there is one */
     write_experiment(learn);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml --numerics cuda", &output) == 4, "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "CUDA"));
+    char *output = dsgd_ends(4, "run e.yaml --numerics cuda");
+    ck_assert_has(output, "CUDA");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 
@@ -470,7 +454,7 @@ TEST(a_folder_that_cannot_be_written_is_refused)
     write_experiment("");
     char *output = NULL;
     write_file("occupied", "mine");
-    ck_assert_int_eq(dsgd("run e.yaml -o occupied", &output), 3);
-    ck_assert_ptr_nonnull(strstr(output, "occupied"));
+    output = dsgd_ends(3, "run e.yaml -o occupied");
+    ck_assert_has(output, "occupied");
     ck_assert_str_eq(read_file("occupied"), "mine");
 }

@@ -170,8 +170,8 @@ TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
     record(name, false);
     ck_assert_uint_eq(run.ledger.n_values, 0);
     char *const explain = kept(dsgd_xprintf("explain %s --set 'algorithms=[%s]'", name, name));
-    ck_assert_int_eq(dsgd(explain, &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, kept(dsgd_xprintf("after %.3f s", timeline.end_s))));
+    output = dsgd_ends(0, explain);
+    ck_assert_has(output, kept(dsgd_xprintf("after %.3f s", timeline.end_s)));
     for (int host = 0; host < run.n_hosts; host++) {
         char *const wanted =
             kept(dsgd_xprintf("%s %d   (%.3f, %.3f)", host < WORKERS ? "worker" : "server",
@@ -348,12 +348,12 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
 {
     char *output = NULL;
     const char *const name = dsgd_algorithms[_i]->name;
-    ck_assert_msg(dsgd(kept(dsgd_xprintf("explain %s", name)), &output) == 0, "%s", output);
+    output = dsgd_ends(0, kept(dsgd_xprintf("explain %s", name)));
     expect_width(output, 80);
-    ck_assert_ptr_nonnull(strstr(output, "Worker 3 is slow."));
-    ck_assert_ptr_nonnull(strstr(output, "gradient 0 = ("));
-    ck_assert_ptr_nonnull(strstr(output, "\nworker 3   ("));
-    ck_assert_ptr_nonnull(strstr(output, "\nmean x     ("));
+    ck_assert_has(output, "Worker 3 is slow.");
+    ck_assert_has(output, "gradient 0 = (");
+    ck_assert_has(output, "\nworker 3   (");
+    ck_assert_has(output, "\nmean x     (");
     record("allreduce", true); /* for its loss */
     ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }
@@ -363,70 +363,62 @@ CASE("lesson", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60)
 /** By the numbers of workers that an algorithm takes. */
 TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
 {
-    char *output = NULL;
-    ck_assert_msg(dsgd("explain eager_majority --workers 2 --steps 1", &output) == 0, "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "Worker 1 is slow."));
-    ck_assert_msg(dsgd("explain ad_psgd --workers 16 --steps 2", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "explain eager_majority --workers 2 --steps 1");
+    ck_assert_has(output, "Worker 1 is slow.");
+    output = dsgd_ends(0, "explain ad_psgd --workers 16 --steps 2");
     expect_width(output, 80);
-    ck_assert_ptr_nonnull(strstr(output, "\nworker 15  ("));
-    ck_assert_msg(dsgd("explain dasgd --workers 3 --set algorithms.0.tau=1", &output) == 0, "%s",
-                  output);
-    ck_assert_ptr_nonnull(strstr(output, "of workers 0-2 after 1 step"));
+    ck_assert_has(output, "\nworker 15  (");
+    output = dsgd_ends(0, "explain dasgd --workers 3 --set algorithms.0.tau=1");
+    ck_assert_has(output, "of workers 0-2 after 1 step");
 }
 
 TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
 {
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("explain allreduce --steps 1", &output), 0);
-    ck_assert_ptr_nonnull(
-        strstr(output, "2      waits until 0.675 s for worker 3 (allreduce_mean)"));
-    ck_assert_ptr_nonnull(strstr(output, "0-3    gets the mean, ("));
-    ck_assert_ptr_nonnull(strstr(output, "): of gradient 0 of workers 0-3\n"));
-    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "gives to version 0 nothing"));
-    ck_assert_ptr_nonnull(strstr(output, "gradient 0 of worker 3 is 1 update old: taken at ("));
-    ck_assert_int_eq(dsgd("explain wagma", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "gives to version 0 the x with which it began"));
-    ck_assert_int_eq(dsgd("explain drop_compute", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "0.75 of gradient 0 of"));
-    ck_assert_int_eq(dsgd("explain d_psgd --workers 3", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, ": 0.333 x of worker 0 + 0.333 its\n"));
-    ck_assert_int_eq(dsgd("explain eamsgd", &output), 0); /* its pushes are parts of gradients */
+    char *output = dsgd_ends(0, "explain allreduce --steps 1");
+    ck_assert_has(output, "2      waits until 0.675 s for worker 3 (allreduce_mean)");
+    ck_assert_has(output, "0-3    gets the mean, (");
+    ck_assert_has(output, "): of gradient 0 of workers 0-3\n");
+    output = dsgd_ends(0, "explain eager_solo");
+    ck_assert_has(output, "gives to version 0 nothing");
+    ck_assert_has(output, "gradient 0 of worker 3 is 1 update old: taken at (");
+    output = dsgd_ends(0, "explain wagma");
+    ck_assert_has(output, "gives to version 0 the x with which it began");
+    output = dsgd_ends(0, "explain drop_compute");
+    ck_assert_has(output, "0.75 of gradient 0 of");
+    output = dsgd_ends(0, "explain d_psgd --workers 3");
+    ck_assert_has(output, ": 0.333 x of worker 0 + 0.333 its\n");
+    output = dsgd_ends(0, "explain eamsgd"); /* its pushes are parts of gradients */
     ck_assert_ptr_null(strstr(output, "updates old"));
-    ck_assert_ptr_nonnull(strstr(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207"));
+    ck_assert_has(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207");
 }
 
 TEST(a_lesson_ends_where_a_slow_worker_is_always_cancelled)
 {
-    char *output = NULL;
-    ck_assert_msg(dsgd("explain ringmaster --set algorithms.0.delay=4", &output) == 0, "%s",
-                  output);
-    ck_assert_ptr_nonnull(strstr(output, "is cancelled"));
+    char *output = dsgd_ends(0, "explain ringmaster --set algorithms.0.delay=4");
+    ck_assert_has(output, "is cancelled");
 }
 
 TEST(what_is_encoded_is_told_as_it_is_sent)
 {
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("explain top_k --steps 1", &output), 0);
+    char *output = dsgd_ends(0, "explain top_k --steps 1");
     ck_assert_ptr_null(strstr(output, "sends (0.000, 0.000)"));
-    ck_assert_ptr_nonnull(strstr(output, "sends (0.000, 1.357)")); /* of (-1.021, 1.357) */
-    ck_assert_ptr_nonnull(strstr(output, "sends (-2.372, 0.000)"));
+    ck_assert_has(output, "sends (0.000, 1.357)"); /* of (-1.021, 1.357) */
+    ck_assert_has(output, "sends (-2.372, 0.000)");
 }
 
 /** Not while it computes, not for who has sent; and a step counts where its gradient is there. */
 TEST(a_lesson_says_when_nothing_is_left_but_waiting)
 {
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("explain dasgd", &output), 0);
+    char *output = dsgd_ends(0, "explain dasgd");
     const char *const wait = strstr(output, "2      waits until 1.275 s for worker 3 (");
     ck_assert_ptr_nonnull(wait);
     ck_assert(strstr(output, "2      gradient 2 = (") < wait);
     ck_assert_ptr_null(strstr(output, "3      waits until 1.275"));
-    ck_assert_ptr_nonnull(strstr(output, "2      waits for worker 3 (")); /* at the end */
-    ck_assert_int_eq(dsgd("explain sgp", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "3      waits until 0.650 s for messages (gossip)"));
-    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "worker 0   (0.259, -0.451)        0.633      6 "));
+    ck_assert_has(output, "2      waits for worker 3 ("); /* at the end */
+    output = dsgd_ends(0, "explain sgp");
+    ck_assert_has(output, "3      waits until 0.650 s for messages (gossip)");
+    output = dsgd_ends(0, "explain eager_solo");
+    ck_assert_has(output, "worker 0   (0.259, -0.451)        0.633      6 ");
 }
 
 TEST(the_lines_in_the_manual_are_those_of_the_command)
@@ -438,7 +430,7 @@ TEST(the_lines_in_the_manual_are_those_of_the_command)
                            &manual),
                      0);
     manual = kept(dsgd_xstrdup(manual));
-    ck_assert_int_eq(dsgd("explain eager_solo", &output), 0);
+    output = dsgd_ends(0, "explain eager_solo");
     int n = 0;
     for (char *line = strtok(manual, "\n"); line != NULL; line = strtok(NULL, "\n"), n++)
         ck_assert_msg(strstr(output, line) != NULL, "no `%s`", line);
@@ -447,19 +439,17 @@ TEST(the_lines_in_the_manual_are_those_of_the_command)
 
 TEST(a_figure_and_a_text_go_to_files)
 {
-    char *output = NULL;
-    ck_assert_msg(dsgd("explain a_psgd --format svg -o a.svg --size slide", &output) == 0, "%s",
-                  output);
+    dsgd_ends(0, "explain a_psgd --format svg -o a.svg --size slide");
     const char *const svg = read_file("a.svg");
     static const char *const texts[] = {"worker 0", "worker 3 *", "stale gradient",
                                         "server",   "least loss", "slope a"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         ck_assert_msg(strstr(svg, texts[i]) != NULL, "no `%s`", texts[i]);
-    ck_assert_int_eq(dsgd("explain allreduce -o a.txt", &output), 0);
-    ck_assert_ptr_nonnull(strstr(read_file("a.txt"), "Worker 3 is slow."));
-    ck_assert_int_eq(dsgd("explain wagma --format svg", &output), 0);
-    ck_assert_ptr_nonnull(strstr(read_file("wagma.svg"), "late model"));
-    ck_assert_int_eq(dsgd("explain allreduce --format svg", &output), 0);
+    dsgd_ends(0, "explain allreduce -o a.txt");
+    ck_assert_has(read_file("a.txt"), "Worker 3 is slow.");
+    dsgd_ends(0, "explain wagma --format svg");
+    ck_assert_has(read_file("wagma.svg"), "late model");
+    dsgd_ends(0, "explain allreduce --format svg");
     ck_assert_ptr_null(strstr(read_file("allreduce.svg"), "stale gradient"));
 }
 
@@ -480,8 +470,7 @@ static const struct {
 
 TEST_ROWS(bad_input_of_a_lesson_is_refused_by_a_sentence, refused)
 {
-    char *output = NULL;
-    ck_assert_int_eq(dsgd(refused[_i].arguments, &output), 2);
+    char *output = dsgd_ends(2, refused[_i].arguments);
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",
                   refused[_i].sentence, output);
 }

@@ -47,12 +47,11 @@ TEST(a_refined_border_is_that_of_the_full_grid)
                      "0\n");
     const char *const all = awk(winners, "full/phase.csv");
     ck_assert_str_eq(awk(winners, "part/phase.csv"), all);
-    ck_assert_ptr_nonnull(strstr(all, "allreduce\n"));
-    ck_assert_ptr_nonnull(strstr(all, "a_psgd\n"));
+    ck_assert_has(all, "allreduce\n");
+    ck_assert_has(all, "a_psgd\n");
     const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
     ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* 25 cells are the coarse grid */
-    ck_assert_msg(strstr(output, kept(dsgd_xprintf("%d of 162 runs were needed\n", n))) != NULL,
-                  "%s", output);
+    ck_assert_has(output, kept(dsgd_xprintf("%d of 162 runs were needed\n", n)));
     /* The lead of what is faster by half or less is near. */
     char *output_of_diff = NULL;
     shell(kept(dsgd_xprintf("paste -d, %s/full/phase.csv %s/part/phase.csv | awk -F, 'NF > 1 && NR "
@@ -98,8 +97,8 @@ TEST(progress_has_one_end)
     const char *const end = strstr(said, "\"event\":\"end\"");
     ck_assert_ptr_nonnull(end);
     ck_assert_ptr_null(strstr(end + 1, "\"event\""));
-    ck_assert_msg(strstr(end, kept(dsgd_xprintf("\"ended\":%d,", n))) != NULL, "%s", end);
-    ck_assert_msg(strstr(said, "deviation\":0.64") != NULL, "%s", said);
+    ck_assert_has(end, kept(dsgd_xprintf("\"ended\":%d,", n)));
+    ck_assert_has(said, "deviation\":0.64");
 }
 
 /** What is done again is what is missing, and the result is the same at any -j. */
@@ -139,7 +138,7 @@ TEST_ROWS(another_experiment_is_refused, refused)
     write_file("e.yaml", experiment);
     const char *const output =
         run(kept(dsgd_xprintf("run e.yaml -o r --refine %s", refused[_i].arguments)), 2);
-    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s", output);
+    ck_assert_has(output, refused[_i].sentence);
     ck_assert_ptr_null(strstr(output, "runs were needed"));
 }
 
@@ -162,5 +161,5 @@ TEST(uncertain_cells_are_said_to_be)
     ck_assert_str_eq(rest, "");
     const char *const output = run("plot r phase", 0);
     ck_assert_msg(strstr(output, "warning") == NULL, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("r/figures/phase.svg"), "within 2 % or noise"));
+    ck_assert_has(read_file("r/figures/phase.svg"), "within 2 % or noise");
 }

@@ -190,8 +190,7 @@ static void run_shape(int i)
                           "experience steps}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
                           "delay, seconds: 50ms}]\n%s",
                           platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn)));
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
+    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
 }
 
 static const char phase[] =
@@ -258,11 +257,8 @@ TEST_ROWS(texts_of_every_figure_are_apart_and_its_ticks_differ, shapes)
         if (access(kept(dsgd_xprintf("%s/%s/%s.gp", plots, e->d_name, e->d_name)), R_OK) != 0)
             continue;
         const char *const in = complete(e->d_name);
-        char *output = NULL;
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("%s --format svg %s", drawn_by(e->d_name, in),
-                                             shapes[_i].options)),
-                           &output) == 0,
-                      "%s", output);
+        char *output = dsgd_ends(0, kept(dsgd_xprintf("%s --format svg %s", drawn_by(e->d_name, in),
+                                                      shapes[_i].options)));
         const char *const svg = kept(dsgd_xprintf("%s/figures/%s.svg", in, e->d_name));
         ck_assert_msg(strstr(output, svg) != NULL && strstr(output, "warning") == NULL, "%s: %s",
                       svg, output);
@@ -316,9 +312,8 @@ static const char one_count[] = "platform: idle-switch\n"
 TEST(bars_are_as_high_as_the_means_of_the_table)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    dsgd_ends(0, "run e.yaml -o r");
+    dsgd_ends(0, "plot r throughput --format svg");
     read_drawing("r/figures/throughput.svg");
     ck_assert_int_eq((int)d.n_bars, 3);
     for (int i = 0; i < 3; i++) {
@@ -326,9 +321,9 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
         ck_assert_double_eq_tol(value_at(true, d.bars[i].top),
                                 mean_of(i, "throughput_samples_per_s"), 2); /* of 300: a pixel */
     }
-    ck_assert_ptr_nonnull(strstr(read_file("r/figures/throughput.svg"), "throughput (tokens/s)"));
+    ck_assert_has(read_file("r/figures/throughput.svg"), "throughput (tokens/s)");
     /* Shares of time are stacked to 100 %: three bars for each. */
-    ck_assert_msg(dsgd("plot r time --format svg --legend off", &output) == 0, "%s", output);
+    dsgd_ends(0, "plot r time --format svg --legend off");
     read_drawing("r/figures/time.svg");
     ck_assert_int_eq((int)d.n_bars, 9);
     for (int i = 0; i < 3; i++)
@@ -339,10 +334,8 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
 TEST(curves_go_through_the_means_of_the_table)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot r learning --format svg --only wagma --legend off", &output) == 0,
-                  "%s", output);
+    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    dsgd_ends(0, "plot r learning --format svg --only wagma --legend off");
     read_drawing("r/figures/learning.svg");
     const double last_s = mean_of(1, "virtual_s"), last_loss = mean_of(1, "final_loss");
     bool found = false;
@@ -370,15 +363,11 @@ static double share_of_steps(int run, double step_s)
 TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --set until.steps=40 --set "
-                       "imbalance='{kind: normal, mean: 0, deviation: 20ms}'",
-                       &output) == 0,
-                  "%s", output);
-    ck_assert_msg(dsgd("plot r steps --format svg --only ad_psgd --legend off", &output) == 0, "%s",
-                  output);
+    dsgd_ends(0, "run e.yaml -o r --set until.steps=40 --set "
+                 "imbalance='{kind: normal, mean: 0, deviation: 20ms}'");
+    dsgd_ends(0, "plot r steps --format svg --only ad_psgd --legend off");
     read_drawing("r/figures/steps.svg");
-    ck_assert_ptr_nonnull(strstr(read_file("r/figures/steps.svg"), "step time (ms)"));
+    ck_assert_has(read_file("r/figures/steps.svg"), "step time (ms)");
     ck_assert_int_eq((int)d.n_points, 5);
     for (size_t k = 0; k < d.n_points; k++) {
         const double step_s = 1e-3 * value_at(false, d.points[k].x);
@@ -398,27 +387,22 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 TEST(bars_of_a_target_are_those_of_the_comparison)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set until.steps=40 --set "
-                       "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
-                       "USD/h}'",
-                       &output) == 0,
-                  "%s", output);
-    ck_assert_msg(dsgd("compare r --target loss=0", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot r to_target --target loss=0 --format svg", &output) == 0, "%s",
-                  output);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --numerics cpu --set until.steps=40 --set "
+                     "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
+                     "USD/h}'");
+    output = dsgd_ends(0, "compare r --target loss=0");
+    output = dsgd_ends(0, "plot r to_target --target loss=0 --format svg");
     read_drawing("r/figures/to_target.svg");
     ck_assert_int_eq((int)d.n_bars, 0);
-    ck_assert_ptr_nonnull(
-        strstr(read_file("r/figures/to_target.svg"), "nothing where not all seeds reach it"));
-    ck_assert_msg(dsgd("compare r --target loss=2", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot r to_target --target loss=2 --format svg --only wagma", &output) == 0,
-                  "%s", output);
+    ck_assert_has(read_file("r/figures/to_target.svg"), "nothing where not all seeds reach it");
+    output = dsgd_ends(0, "compare r --target loss=2");
+    output = dsgd_ends(0, "plot r to_target --target loss=2 --format svg --only wagma");
     read_drawing("r/figures/to_target.svg");
     ck_assert_int_eq((int)d.n_bars, 4);
     static const char *const units[] = {"time (s)", "energy (kJ)", "cost (USD)", "MB per worker"};
     for (size_t k = 0; k < 4; k++)
-        ck_assert_ptr_nonnull(strstr(read_file("r/figures/to_target.svg"), units[k]));
+        ck_assert_has(read_file("r/figures/to_target.svg"), units[k]);
     const char *const data = read_file("r/figures/data.gp");
     static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
                                            "cost_to_target"};
@@ -432,28 +416,27 @@ TEST(bars_of_a_target_are_those_of_the_comparison)
         ck_assert_ptr_nonnull(top);
         ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + ci, 1e-6 * mean);
     }
-    ck_assert_msg(dsgd("plot r --format svg -o none", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "plot r --format svg -o none");
     ck_assert_ptr_null(strstr(output, "to_target"));
 }
 
 TEST(results_without_the_columns_of_later_versions_are_drawn)
 {
     write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r --numerics cpu");
     ck_assert_msg(shell(kept(dsgd_xprintf("cd %s/r && rm steps.csv && cut -d, -f1-40,46- runs.csv "
                                           "> old && ! grep sent_ old && mv old runs.csv",
                                           folder)),
                         &output) == 0,
                   "%s", output);
-    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "plot r --format svg");
     ck_assert_msg(strstr(output, "warning") == NULL && strstr(output, "steps") == NULL, "%s",
                   output);
-    ck_assert_ptr_nonnull(strstr(read_file("r/figures/traffic.svg"), "sent per worker"));
-    ck_assert_msg(dsgd("compare r", &output) == 0, "%s", output);
+    ck_assert_has(read_file("r/figures/traffic.svg"), "sent per worker");
+    output = dsgd_ends(0, "compare r");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "sent_mean_bytes"));
-    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("r/report.html"), "sent per worker (MB)"));
+    output = dsgd_ends(0, "report r");
+    ck_assert_has(read_file("r/report.html"), "sent per worker (MB)");
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -461,22 +444,19 @@ TEST(results_without_the_columns_of_later_versions_are_drawn)
 TEST(a_user_chooses_style_names_and_formats)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r");
     ck_assert_msg(shell(kept(dsgd_xprintf("sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp",
                                           DSGD_SOURCE_DIR, folder)),
                         &output) == 0,
                   "%s", output);
-    ck_assert_msg(dsgd("plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
-                       "--label 'wagma=Ours_1 & co' --format svg,tikz --size 3x2.5 -o out",
-                       &output) == 0,
-                  "%s", output);
+    output = dsgd_ends(0, "plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
+                          "--label 'wagma=Ours_1 & co' --format svg,tikz --size 3x2.5 -o out");
     const char *const svg = read_file("out/throughput.svg");
-    ck_assert_ptr_nonnull(strstr(svg, "rgb(18,52,86)"));
-    ck_assert_ptr_nonnull(strstr(svg, "Ours_1 &amp; co"));
+    ck_assert_has(svg, "rgb(18,52,86)");
+    ck_assert_has(svg, "Ours_1 &amp; co");
     ck_assert_ptr_null(strstr(svg, "Allreduce-SGD"));
     ck_assert(strstr(svg, "AD-PSGD") < strstr(svg, "Ours_1"));
-    ck_assert_ptr_nonnull(strstr(read_file("out/throughput.tex"), "Ours{\\char95}1"));
+    ck_assert_has(read_file("out/throughput.tex"), "Ours{\\char95}1");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/out/throughput.png", folder)), F_OK), 0);
 }
 
@@ -487,22 +467,20 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
                                  "plot sin(x)\nunset multiplot\nunset output\n"
                                  "system('touch '.dir.'/was_here')\n";
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r");
     write_file("own.gp", script); /* beside the experiment */
     write_file("r/own.gp", script);
     write_file("r/throughput.gp", script);
-    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "plot r --format svg");
     ck_assert_ptr_null(strstr(output, "own"));
-    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
-    ck_assert_int_eq(dsgd("plot r own --format svg", &output), 2);
-    ck_assert_msg(strstr(output, "figure `own` is unknown: none of `dsgd list figures`, nor the "
-                                 "path of a .gp file with a line `# needs:`\n") != NULL,
-                  "%s", output);
+    output = dsgd_ends(0, "plot r throughput --format svg");
+    output = dsgd_ends(0, "report r");
+    output = dsgd_ends(2, "plot r own --format svg");
+    ck_assert_has(output, "figure `own` is unknown: none of `dsgd list figures`, nor the "
+                          "path of a .gp file with a line `# needs:`\n");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
-    ck_assert_msg(dsgd("plot r r/own.gp --format svg,tikz", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "own          r/figures/own.svg, .tex") != NULL, "%s", output);
+    output = dsgd_ends(0, "plot r r/own.gp --format svg,tikz");
+    ck_assert_has(output, "own          r/figures/own.svg, .tex");
     ck_assert_int_eq(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
 }
 
@@ -539,12 +517,10 @@ TEST(a_column_of_others_is_no_command)
 TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --set algorithms='[{name: allreduce, label: a baseline "
-                       "that has a very long name}, {name: ad_psgd, label: 50 %d @x}]'",
-                       &output) == 0,
-                  "%s", output);
-    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --set algorithms='[{name: allreduce, label: a baseline "
+                     "that has a very long name}, {name: ad_psgd, label: 50 %d @x}]'");
+    output = dsgd_ends(0, "plot r --format svg");
     ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
     static const char *const figures[] = {"throughput", "speedup", "time"};
     for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
@@ -562,14 +538,11 @@ TEST(labels_take_colours_that_a_figure_does_not_have)
                                           "164,  10,  15", " 27, 122,  99", " 97, 136, 215",
                                           "253, 136,  53", "123, 209, 248"};
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --set seed=1 --set algorithms='[allreduce, eager_solo, "
-                       "eager_majority, {name: allreduce, label: a}, {name: allreduce, label: b}, "
-                       "{name: allreduce, label: c}, {name: allreduce, label: d}, {name: "
-                       "allreduce, label: e}, {name: allreduce, label: f}]'",
-                       &output) == 0,
-                  "%s", output);
-    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set algorithms='[allreduce, eager_solo, "
+                 "eager_majority, {name: allreduce, label: a}, {name: allreduce, label: b}, "
+                 "{name: allreduce, label: c}, {name: allreduce, label: d}, {name: "
+                 "allreduce, label: e}, {name: allreduce, label: f}]'");
+    dsgd_ends(0, "plot r throughput --format svg");
     const char *const svg = read_file("r/figures/throughput.svg");
     for (size_t k = 0; k < sizeof colours / sizeof colours[0]; k++)
         ck_assert_msg(strstr(svg, kept(dsgd_xprintf("stroke='rgb(%s)'", colours[k]))) != NULL,
@@ -579,16 +552,13 @@ TEST(labels_take_colours_that_a_figure_does_not_have)
 TEST(titles_of_three_swept_values_break_and_stay_apart)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --set seed=1 --set workload.step='{sweep: [100ms, 200ms]}' "
-                       "--set exchange='{pieces: {sweep: [1, 4]}}' --set platform='{name: "
-                       "idle-switch, host_bandwidth: {sweep: [1GB/s, 10GB/s]}}'",
-                       &output) == 0,
-                  "%s", output);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --set seed=1 --set workload.step='{sweep: [100ms, 200ms]}' "
+                     "--set exchange='{pieces: {sweep: [1, 4]}}' --set platform='{name: "
+                     "idle-switch, host_bandwidth: {sweep: [1GB/s, 10GB/s]}}'");
     static const char *const options[] = {"", " --size one-column"};
     for (size_t k = 0; k < 2; k++) {
-        ck_assert_msg(dsgd(kept(dsgd_xprintf("plot r --format svg%s", options[k])), &output) == 0,
-                      "%s", output);
+        output = dsgd_ends(0, kept(dsgd_xprintf("plot r --format svg%s", options[k])));
         ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
         static const char *const figures[] = {"throughput", "speedup", "time"};
         for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
@@ -602,36 +572,28 @@ TEST(titles_of_three_swept_values_break_and_stay_apart)
 TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(
-        dsgd("run e.yaml -o r --set seed=1 --set workers='[4, 8, 16, 32, 64]'", &output) == 0, "%s",
-        output);
-    ck_assert_msg(dsgd("run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
-                       "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
-                       "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'",
-                       &output) == 0,
-                  "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r --set seed=1 --set workers='[4, 8, 16, 32, 64]'");
+    output = dsgd_ends(0, "run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
+                          "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
+                          "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'");
     static const char *const figures[] = {"r throughput", "s phase"};
     for (size_t i = 0; i < 2; i++) {
-        ck_assert_msg(
-            dsgd(kept(dsgd_xprintf("plot %s --size one-column --format svg -o .", figures[i])),
-                 &output) == 0,
-            "%s", output);
+        output = dsgd_ends(
+            0, kept(dsgd_xprintf("plot %s --size one-column --format svg -o .", figures[i])));
         ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
         const char *const svg = kept(dsgd_xprintf("%s.svg", figures[i] + 2));
         read_drawing(svg);
         expect_texts_apart(svg);
     }
-    ck_assert_ptr_nonnull(strstr(read_file("phase.svg"), "75ms"));
+    ck_assert_has(read_file("phase.svg"), "75ms");
 }
 
 TEST(a_figure_of_some_runs_says_so)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --only 1 && true", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("r/figures/throughput.svg"), "1 of 6 runs"));
+    dsgd_ends(0, "run e.yaml -o r --only 1 && true");
+    dsgd_ends(0, "plot r throughput --format svg");
+    ck_assert_has(read_file("r/figures/throughput.svg"), "1 of 6 runs");
 }
 
 TEST(of_runs_that_all_diverged_times_are_drawn_and_no_learning)
@@ -641,10 +603,10 @@ TEST(of_runs_that_all_diverged_times_are_drawn_and_no_learning)
     ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set learn.optimizer.lr=1e30", &output) ==
                       0,
                   "%s", output);
-    ck_assert_msg(dsgd("plot r --format svg", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "plot r --format svg");
     read_drawing("r/figures/throughput.svg");
     ck_assert_int_eq((int)d.n_bars, 3); /* of throughput, which never waits for numbers */
-    ck_assert_ptr_nonnull(strstr(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss"));
+    ck_assert_has(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss");
 }
 
 /** A range of 2.1 in which steps of 2 have one tick. */
@@ -656,7 +618,7 @@ TEST(a_narrow_axis_has_two_ticks)
                              "1,wagma,4,1,p,w,ok,2,1\n");
     write_file("r/curves.csv", "run,virtual_s,steps,loss,accuracy,consensus\n1,0,0,,0.1,0\n"
                                "1,1,1,,0.5312,0\n1,2,2,,0.5494,0\n");
-    ck_assert_msg(dsgd("plot r learning --format svg --size 2.4x1.6", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "plot r learning --format svg --size 2.4x1.6");
     read_drawing("r/figures/learning.svg");
     size_t n = 0;
     for (size_t i = 0; i < d.n_labels; i++)
@@ -671,9 +633,8 @@ TEST(swept_values_are_sorted_and_have_units)
                "workload: {bytes: {sweep: [1G, 20M, 1M]}, step: 100ms, samples: 8}\n"
                "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n"
                "imbalance: {kind: delay, seconds: {sweep: [1s, 200ms, 50ms, 0.20001]}}\n");
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
-    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    dsgd_ends(0, "run e.yaml -o r");
+    dsgd_ends(0, "plot r throughput --format svg");
     const char *const data = read_file("r/figures/data.gp");
     static const char *const parts[] = {
         "array panel[6] = ['piz-daint; bytes 1MB', 'piz-daint; bytes 20MB', 'piz-daint; bytes "
@@ -710,8 +671,7 @@ static const struct {
 TEST(a_bad_option_is_refused_with_a_sentence)
 {
     write_file("e.yaml", one_count);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         ck_assert_int_ne(dsgd(kept(dsgd_xprintf("plot r %s", refused[i].options)), &output), 0);
         ck_assert_msg(strstr(output, refused[i].sentence) != NULL, "%s: %s", refused[i].options,

@@ -62,11 +62,11 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
         "DOES NOT HOLD",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-        ck_assert_msg(strstr(output, expected[i]) != NULL, "no `%s` in:\n%s", expected[i], output);
+        ck_assert_has(output, expected[i]);
     ck_assert_ptr_null(strstr(output, "workers 4: "));
-    ck_assert_ptr_nonnull(strstr(read_file("r/tiny/tiny.csv"), ",simulated,error\n"));
+    ck_assert_has(read_file("r/tiny/tiny.csv"), ",simulated,error\n");
     ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
+    ck_assert_has(output, "nothing to do");
     ck_assert_msg(reproduce("tiny -o r --force", &output) == 0, "%s", output);
     ck_assert_ptr_null(strstr(output, "nothing to do"));
 }
@@ -86,7 +86,7 @@ TEST(what_was_not_published_is_predicted)
     /* The figure's score, and that of all. */
     const char *const score = strstr(found, "3 points: ");
     ck_assert_ptr_nonnull(score);
-    ck_assert_ptr_nonnull(strstr(score, "all figures\n3 points: "));
+    ck_assert_has(score, "all figures\n3 points: ");
 }
 
 static const struct {
@@ -107,7 +107,7 @@ TEST_ROWS(a_figure_that_cannot_be_scored_is_refused_with_a_sentence, bad_figures
     write_figure(bad_figures[_i].rows);
     char *output = NULL;
     ck_assert_int_eq(reproduce(bad_figures[_i].arguments, &output), bad_figures[_i].status);
-    ck_assert_msg(strstr(output, bad_figures[_i].sentence) != NULL, "%s", output);
+    ck_assert_has(output, bad_figures[_i].sentence);
 }
 
 /* --- compute utilisation ---------------------------------------------------------------------- */
@@ -130,12 +130,9 @@ static double last_below(const dsgd_csv *runs, const char *workload, const char 
 /** In all 30 published cells; plots/compute-utilisation/README.md says how they are read. */
 TEST(compute_utilisation_is_as_published)
 {
-    char *output = NULL;
-    ck_assert_msg(dsgd("run " DSGD_SOURCE_DIR "/plots/compute-utilisation/compute-utilisation.yaml "
-                       "-o r --progress off -j 2 --set 'algorithms=[allreduce, {name: diloco, "
-                       "period: 100}]'",
-                       &output) == 0,
-                  "%s", output);
+    dsgd_ends(0, "run " DSGD_SOURCE_DIR "/plots/compute-utilisation/compute-utilisation.yaml "
+                 "-o r --progress off -j 2 --set 'algorithms=[allreduce, {name: diloco, "
+                 "period: 100}]'");
     dsgd_csv runs, table;
     ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/r/runs.csv", folder), DSGD_OK);
     ck_assert_int_eq(
@@ -170,7 +167,7 @@ TEST(published_figures_are_met)
     ck_assert_msg(status == 0, "%s", output);
     const char *const sum = strstr(output, "\n34 points: median error ");
     ck_assert_msg(sum != NULL, "%s", output);
-    ck_assert_ptr_nonnull(strstr(output, "\n19 of 19 stated bounds hold"));
+    ck_assert_has(output, "\n19 of 19 stated bounds hold");
     double median = NAN;
     double worst = NAN;
     ck_assert_int_eq(sscanf(sum, "\n34 points: median error %lf %%, %*d within 15 %%, worst %lf",

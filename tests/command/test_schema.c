@@ -402,5 +402,5 @@ TEST(keys_are_described_in_80_columns)
     }
     char *text = NULL;
     ck_assert_int_eq(dsgd("describe no_such", &text), 2);
-    ck_assert_ptr_nonnull(strstr(text, "`no_such` alone is none of experiment"));
+    ck_assert_has(text, "`no_such` alone is none of experiment");
 }

@@ -60,7 +60,7 @@ TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
     ck_assert_msg(strstr(output, "platform.host_bandwidth  0.0 %                         "
                                  "-14.3 %: allreduce at 4 workers, for ") != NULL,
                   "%.1500s", output);
-    ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
+    ck_assert_has(output, "\nno ranking changes\n");
     /* With nothing but the wire, as much as the bandwidth. */
     sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
     expect_effect("platform.host_bandwidth,0.5,allreduce,4,", -0.5, 1);
@@ -89,18 +89,18 @@ TEST(what_swaps_places_is_named_with_what_it_depends_on)
                                  "platform.host_bandwidth +20 %,\nplatform.message_overhead +20 %\n"
                                  "1 of 1 rankings change\n") != NULL,
                   "%.1500s", output);
-    ck_assert_ptr_nonnull(strstr(output, "speed-ups over allreduce"));
+    ck_assert_has(output, "speed-ups over allreduce");
     /* In the order of their effect on the speed-up; the step has hardly any. */
     const char *const first = strstr(output, "\nplatform.host_bandwidth ");
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
     ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
     output = sensitivity(swapping, "--sensitivity --baseline push --set workers=16");
-    ck_assert_ptr_nonnull(strstr(output, "nothing to do"));
+    ck_assert_has(output, "nothing to do");
     ck_assert_double_eq_tol(
         sensitivity_of("platform.message_overhead,1.2,allreduce,16,", "speedup"), 1 / dearer, 1e-9);
     output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");
-    ck_assert_ptr_nonnull(strstr(output, "\nno ranking changes\n"));
+    ck_assert_has(output, "\nno ranking changes\n");
 }
 
 /**
@@ -188,10 +188,8 @@ TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
 {
     write_experiment("");
     write_file("p.xml", links);
-    char *output = NULL;
-    ck_assert_int_eq(
-        dsgd(kept(dsgd_xprintf("check e.yaml --sensitivity --set %s", varied[_i].sets)), &output),
-        0);
+    char *output =
+        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --sensitivity --set %s", varied[_i].sets)));
     ck_assert_msg(
         strstr(output, kept(dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters)))),
         "%.1500s", output);
@@ -202,24 +200,19 @@ TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
 TEST(a_share_of_1_has_no_more_to_gain)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(
-        dsgd("check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4", &output),
-        0);
-    ck_assert_ptr_nonnull(strstr(output, "  workload.backward_share     0.8\n"));
+    char *output =
+        dsgd_ends(0, "check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4");
+    ck_assert_has(output, "  workload.backward_share     0.8\n");
     ck_assert_ptr_null(strstr(output, "  workload.backward_share       1\n"));
-    ck_assert_ptr_nonnull(strstr(output, ": 24 runs\n")); /* 3 + 3 * 2 * 3 + 3 */
+    ck_assert_has(output, ": 24 runs\n"); /* 3 + 3 * 2 * 3 + 3 */
 }
 
 TEST(with_nothing_to_vary_there_is_a_sentence)
 {
     write_experiment("");
     write_file("p.xml", links);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml --sensitivity --set platform=p.xml --set "
-                          "'workload={bytes: 1, step: 0, samples: 1, backward_share: 0}'",
-                          &output),
-                     2);
+    char *output = dsgd_ends(2, "run e.yaml --sensitivity --set platform=p.xml --set "
+                                "'workload={bytes: 1, step: 0, samples: 1, backward_share: 0}'");
     ck_assert_msg(strstr(output, "dsgd: e.yaml: every calibrated parameter is 0, so there is "
                                  "nothing to vary") != NULL,
                   "%.1500s", output);
@@ -234,36 +227,33 @@ TEST(places_are_compared_each_by_itself)
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
                               "host_latency: 0, message_overhead: 7.5ms}]' --set "
                               "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
-    ck_assert_ptr_nonnull(strstr(output,
-                                 "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
-                                 "before push, but behind for\nplatform.host_bandwidth +20 "
-                                 "%, platform.message_overhead +20 %\n"));
+    ck_assert_has(output, "at 16 workers, inline, imbalance.0.seconds 0 allreduce is "
+                          "before push, but behind for\nplatform.host_bandwidth +20 "
+                          "%, platform.message_overhead +20 %\n");
     ck_assert_msg(strstr(output, "\n1 of 8 rankings change\n") != NULL, "%.1500s", output);
     ck_assert_double_eq_tol(
         sensitivity_of("platform.host_bandwidth,1.2,push,16,inline,inline,0,", "speedup"),
         (10 + 187.5 / 1.2 + 225) / (10 + 400 / 1.2 + 30), 1e-9);
     ck_assert_ptr_null(
         strstr(read_file("r/sensitivity.csv"), "platform.message_overhead,0.8,push,16,idle"));
-    ck_assert_ptr_nonnull(
-        strstr(read_file("r/runs.csv"), ",imbalance.0.seconds,parameter,factor\n"));
+    ck_assert_has(read_file("r/runs.csv"), ",imbalance.0.seconds,parameter,factor\n");
 }
 
 TEST(variations_have_their_places_in_the_list)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -j 1", &output), 0);
+    char *output = dsgd_ends(0, "run e.yaml --sensitivity -j 1");
     const char *const whole = without_wall(read_file("results/e-sensitivity/runs.csv"));
     const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
-    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b --only 17", &output), 0);
+    output = dsgd_ends(0, "run e.yaml --sensitivity -o b --only 17");
     ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
-    ck_assert_ptr_nonnull(strstr(output, "\n 17  wagma "));
-    ck_assert_ptr_nonnull(strstr(read_file("b/runs.csv"), "\n17,wagma,8,"));
-    ck_assert_int_eq(dsgd("run e.yaml --sensitivity -o b -j 3", &output), 0);
-    ck_assert_ptr_nonnull(strstr(output, "53 of 53 runs"));
+    ck_assert_has(output, "\n 17  wagma ");
+    ck_assert_has(read_file("b/runs.csv"), "\n17,wagma,8,");
+    output = dsgd_ends(0, "run e.yaml --sensitivity -o b -j 3");
+    ck_assert_has(output, "53 of 53 runs");
     ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
     ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);
-    ck_assert_int_eq(dsgd("run e.yaml -o c", &output), 0); /* the unchanged ones are the same */
+    output = dsgd_ends(0, "run e.yaml -o c"); /* the unchanged ones are the same */
     char *rows = read_file("c/runs.csv");
     strsep(&rows, "\n");
     for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {
@@ -275,15 +265,12 @@ TEST(variations_have_their_places_in_the_list)
 TEST(what_has_failed_enters_no_speedup)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --sensitivity --set workers=4 --set "
-                          "algorithms='[allreduce, a_psgd]'",
-                          &output),
-                     5);
+    char *output = dsgd_ends(5, "run e.yaml -o r --sensitivity --set workers=4 --set "
+                                "algorithms='[allreduce, a_psgd]'");
     ck_assert_msg(strstr(output, "\n9 runs without results are left out\nno ranking changes\n") !=
                       NULL,
                   "%.1500s", output);
-    ck_assert_ptr_nonnull(strstr(output, "\nworkload.step            -  "));
+    ck_assert_has(output, "\nworkload.step            -  ");
     ck_assert_ptr_null(strstr(read_file("r/sensitivity.csv"), "allreduce"));
     static const char row[] = "workload.step,1.2,a_psgd,4,";
     ck_assert_double_lt(sensitivity_of(row, "change"), -0.1);

@@ -23,11 +23,8 @@ static void write_sweep(void)
 /** Does the shards of e.yaml in s1, ..., sN. */
 static void run_shards(int n)
 {
-    char *output = NULL;
     for (int i = 1; i <= n; i++)
-        ck_assert_msg(
-            dsgd(kept(dsgd_xprintf("run e.yaml -o s%d --shard %d/%d -j 2", i, i, n)), &output) == 0,
-            "%s", output);
+        dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o s%d --shard %d/%d -j 2", i, i, n)));
 }
 
 /** All files of two folders of results, but for wall times and the command. */
@@ -54,15 +51,14 @@ SUITE(shards, "shards", .seconds = 60, .set_up = make_folder, .tear_down = remov
 TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
 {
     write_sweep();
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o whole -j 2", &output) == 0, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
     run_shards(shard_counts[_i]);
-    ck_assert_msg(dsgd("merge s* -o all", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "merge s* -o all");
     const char *const said = kept(dsgd_xprintf("12 runs of %d folders", shard_counts[_i]));
-    ck_assert_msg(strstr(output, said) != NULL, "%s", output);
+    ck_assert_has(output, said);
     assert_same_results("whole", "all");
-    ck_assert_msg(dsgd("run e.yaml -o all", &output) == 0, "%s", output);
-    ck_assert_msg(strstr(output, "nothing to do") != NULL, "%s", output);
+    output = dsgd_ends(0, "run e.yaml -o all");
+    ck_assert_has(output, "nothing to do");
 }
 
 TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
@@ -71,13 +67,11 @@ TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
     char *output = NULL;
     size_t n_rows = 0;
     for (int i = 1; i <= 4; i++) {
-        ck_assert_int_eq(dsgd(kept(dsgd_xprintf("run e.yaml -o s --shard %d/4 --force -v --set "
+        output = dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o s --shard %d/4 --force -v --set "
                                                 "until.steps=1 --set workers='[4, 8, 16, 32]' "
                                                 "--set algorithms=allreduce | grep -c '  "
                                                 "allreduce *32 '",
-                                                i)),
-                              &output),
-                         0);
+                                                i)));
         ck_assert_str_eq(output, "2\n"); /* of the 8 large ones */
     }
     const char *const rows = read_file("s/runs.csv"); /* each kept what the others had done */
@@ -94,7 +88,7 @@ TEST(a_long_run_has_a_shard_by_itself)
                                 "algorithms=allreduce --set until.steps='{sweep: [10, 70, 20, "
                                 "30]}' && tail -n +2 s%d/runs.csv | cut -d, -f1 | tr '\\n' ' '";
     for (int i = 1; i <= 2; i++) {
-        ck_assert_int_eq(dsgd(kept(dsgd_xprintf(shard, i, i, i)), &output), 0);
+        output = dsgd_ends(0, kept(dsgd_xprintf(shard, i, i, i)));
         const char *const line = strrchr(output, '\n');
         ck_assert_msg(line != NULL && strcmp(line + 1, i == 1 ? "2 " : "1 3 4 ") == 0, "%s",
                       output);
@@ -124,7 +118,7 @@ TEST(only_takes_lists_and_ranges)
             dsgd(kept(dsgd_xprintf("run e.yaml -o o%zu --only '%s'", k, cases[k].only)), &output);
         ck_assert_int_eq(status, cases[k].rows == NULL ? 2 : 0);
         if (cases[k].rows == NULL) {
-            ck_assert_msg(strstr(output, "--only ") != NULL, "%s", output);
+            ck_assert_has(output, "--only ");
             continue;
         }
         ck_assert_int_eq(
@@ -136,9 +130,8 @@ TEST(only_takes_lists_and_ranges)
     }
     static const char *const bad[] = {"0/2", "3/2", "1", "1/2/3", "1/10001", "a/b", "1/2 --only 1"};
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        ck_assert_int_eq(dsgd(kept(dsgd_xprintf("run e.yaml -o b --shard %s", bad[k])), &output),
-                         2);
-        ck_assert_msg(strstr(output, "--shard ") != NULL, "%s", output);
+        output = dsgd_ends(2, kept(dsgd_xprintf("run e.yaml -o b --shard %s", bad[k])));
+        ck_assert_has(output, "--shard ");
     }
 }
 
@@ -147,22 +140,18 @@ TEST(what_is_missing_or_damaged_is_named)
     write_sweep();
     char *output = NULL;
     run_shards(2);
-    ck_assert_int_eq(dsgd("run e.yaml -o one --only 1,3:11", &output), 0);
-    ck_assert_int_eq(dsgd("merge one -o all", &output), 2);
-    ck_assert_msg(strstr(output, "2 of 12 runs are missing or damaged in the folder: 2,12;") !=
-                      NULL,
-                  "%s", output);
+    output = dsgd_ends(0, "run e.yaml -o one --only 1,3:11");
+    output = dsgd_ends(2, "merge one -o all");
+    ck_assert_has(output, "2 of 12 runs are missing or damaged in the folder: 2,12;");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/all", folder)), F_OK), 0);
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && for f in s*/.parts/7.part; do truncate -s "
                                              "-1 $f; done",
                                              folder)),
                            &output),
                      0);
-    ck_assert_int_eq(dsgd("merge s1 s2 -o all", &output), 2);
-    ck_assert_msg(strstr(output, "1 of 12 runs are missing or damaged in all of the folders: 7;") !=
-                      NULL,
-                  "%s", output);
-    ck_assert_msg(dsgd("merge s1 s2 one -o all", &output) == 0, "%s", output);
+    output = dsgd_ends(2, "merge s1 s2 -o all");
+    ck_assert_has(output, "1 of 12 runs are missing or damaged in all of the folders: 7;");
+    output = dsgd_ends(0, "merge s1 s2 one -o all");
 }
 
 TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
@@ -170,36 +159,31 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
     write_sweep();
     char *output = NULL;
     run_shards(2);
-    ck_assert_int_eq(dsgd("run e.yaml -o other --only 1 --set until.steps=3", &output), 0);
-    ck_assert_int_eq(dsgd("merge s1 s2 other -o all", &output), 2);
-    ck_assert_msg(strstr(output, "other: the folder has the results of another experiment, "
-                                 "compared with s1") != NULL,
-                  "%s", output);
+    output = dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
+    output = dsgd_ends(2, "merge s1 s2 other -o all");
+    ck_assert_has(output, "other: the folder has the results of another experiment, "
+                          "compared with s1");
     /* The same runs, with a column more. */
-    ck_assert_int_eq(dsgd("run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'", &output),
-                     0);
-    ck_assert_int_eq(dsgd("merge s1 s2 swept -o all", &output), 2);
-    ck_assert_ptr_nonnull(
-        strstr(output, "swept: the folder has the results of another experiment"));
+    output = dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
+    output = dsgd_ends(2, "merge s1 s2 swept -o all");
+    ck_assert_has(output, "swept: the folder has the results of another experiment");
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && cp -r s2 built && sed -i 's/\"dsgd\": "
                                              "\"/&0/' built/manifest.json && cp -r s2 bare && rm "
                                              "bare/manifest.json && mkdir empty",
                                              folder)),
                            &output),
                      0);
-    ck_assert_int_eq(dsgd("merge s1 built -o all", &output), 2);
-    ck_assert_msg(strstr(output, "by another build of dsgd") != NULL, "%s", output);
-    ck_assert_int_eq(dsgd("merge s1 bare -o all", &output), 2);
-    ck_assert_msg(strstr(output, "bare: this is no folder of results") != NULL, "%s", output);
-    ck_assert_int_eq(dsgd("merge empty -o all", &output), 2);
-    ck_assert_int_eq(dsgd("merge s1 s2", &output), 2);
-    ck_assert_int_eq(dsgd("merge -o all", &output), 2);
-    ck_assert_int_eq(dsgd("merge s1 s2 -o other", &output), 2);
-    ck_assert_msg(strstr(output, "other: the folder has the results of another experiment; take") !=
-                      NULL,
-                  "%s", output);
-    ck_assert_msg(dsgd("merge s1 s2 -o other --force", &output) == 0, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("other/runs.csv"), "\n12,"));
+    output = dsgd_ends(2, "merge s1 built -o all");
+    ck_assert_has(output, "by another build of dsgd");
+    output = dsgd_ends(2, "merge s1 bare -o all");
+    ck_assert_has(output, "bare: this is no folder of results");
+    output = dsgd_ends(2, "merge empty -o all");
+    output = dsgd_ends(2, "merge s1 s2");
+    output = dsgd_ends(2, "merge -o all");
+    output = dsgd_ends(2, "merge s1 s2 -o other");
+    ck_assert_has(output, "other: the folder has the results of another experiment; take");
+    output = dsgd_ends(0, "merge s1 s2 -o other --force");
+    ck_assert_has(read_file("other/runs.csv"), "\n12,");
 }
 
 /** A machine that computes otherwise, or a hand: the part is whole, but is not that of another. */
@@ -212,14 +196,12 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
         shell(kept(dsgd_xprintf("sed -i 's/\"swept\"/\"columns\"/' %s/s1/manifest.json", folder)),
               &output),
         0);
-    ck_assert_int_eq(dsgd("merge s1 -o all", &output), 2);
-    ck_assert_msg(strstr(output, "older version of dsgd, whose files have other columns; merge "
-                                 "them by that version, or run them again") != NULL,
-                  "%s", output);
-    ck_assert_int_eq(dsgd("run e.yaml -o s1", &output), 2);
-    ck_assert_msg(strstr(output, "older version of dsgd, whose files have other columns; take "
-                                 "another folder with -o, or --force") != NULL,
-                  "%s", output);
+    output = dsgd_ends(2, "merge s1 -o all");
+    ck_assert_has(output, "older version of dsgd, whose files have other columns; merge "
+                          "them by that version, or run them again");
+    output = dsgd_ends(2, "run e.yaml -o s1");
+    ck_assert_has(output, "older version of dsgd, whose files have other columns; take "
+                          "another folder with -o, or --force");
 }
 
 /** The name of the first swept column of s1/runs.csv; NULL: there is none. */
@@ -257,18 +239,18 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
     write_sweep();
     char *output = NULL;
     run_shards(1);
-    ck_assert_int_eq(dsgd("run e.yaml -o t --only 1,2", &output), 0);
+    output = dsgd_ends(0, "run e.yaml -o t --only 1,2");
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && sed '2,$s/^2,/1,/' t/.parts/2.part > "
                                              "s1/.parts/1.part",
                                              folder)),
                            &output),
                      0);
-    ck_assert_int_eq(dsgd("merge s1 t -o all", &output), 0); /* its checksum is another */
+    output = dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s && cp t/.parts/2.part s1/.parts/1.part", folder)), &output),
         0);
-    ck_assert_int_eq(dsgd("merge s1 t -o all", &output), 2);
-    ck_assert_msg(strstr(output, "run 1 has other results in t than in s1") != NULL, "%s", output);
+    output = dsgd_ends(2, "merge s1 t -o all");
+    ck_assert_has(output, "run 1 has other results in t than in s1");
 }
 
 TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
@@ -276,10 +258,9 @@ TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
     char *output = NULL;
     static const char set[] = "--set workers=4 --set algorithms='[allreduce, a_psgd]'";
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("run e.yaml -o s %s", set)), &output), 5);
-    ck_assert_int_eq(dsgd("merge s -o all", &output), 5);
-    ck_assert_msg(strstr(output, "1 of 2 runs failed; the others are in all") != NULL, "%s",
-                  output);
+    output = dsgd_ends(5, kept(dsgd_xprintf("run e.yaml -o s %s", set)));
+    output = dsgd_ends(5, "merge s -o all");
+    ck_assert_has(output, "1 of 2 runs failed; the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
     ck_assert_int_eq(
@@ -291,7 +272,7 @@ TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
         shell(kept(dsgd_xprintf("cp %s/s/.parts/2.part %s/t/.parts/1.part", folder, folder)),
               &output),
         0);
-    ck_assert_msg(dsgd("merge s t -o both", &output) == 0, "%s", output);
+    output = dsgd_ends(0, "merge s t -o both");
 }
 
 /** The number behind the first @p key. */
@@ -305,21 +286,18 @@ static double number_of(const char *text, const char *key)
 TEST(the_lines_of_an_experiment_do_it)
 {
     write_sweep();
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o whole -j 2", &output) == 0, "%s", output);
-    ck_assert_int_eq(dsgd("check e.yaml -o 'a b' --as json >lines", &output), 0);
+    char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
+    output = dsgd_ends(0, "check e.yaml -o 'a b' --as json >lines");
     const char *const lines = read_file("lines");
     const char *const run_3 = strstr(lines, "{\"run\":3,\"id\":\"");
     ck_assert_msg(run_3 != NULL, "%s", lines);
-    ck_assert_ptr_nonnull(strstr(run_3, "\"algorithm\":\"wagma\",\"workers\":4,\"seed\":1,"
-                                        "\"swept\":{\"seed\":\"1\"},\"command\":\"/"));
-    ck_assert_ptr_nonnull(strstr(run_3, " --only 3 -o 'a b.tasks/3'\",\"seconds\":null"));
-    ck_assert_int_eq(dsgd("check e.yaml -o 'a b' --as commands >commands && DSGD_DATA=" //
-                          DSGD_SOURCE_DIR " sh -e commands && wc -l <commands",
-                          &output),
-                     0);
-    ck_assert_msg(strstr(output, "\n12\n") != NULL, "%s", output);
-    ck_assert_msg(dsgd("merge 'a b.tasks/'* -o 'a b'", &output) == 0, "%s", output);
+    ck_assert_has(run_3, "\"algorithm\":\"wagma\",\"workers\":4,\"seed\":1,"
+                         "\"swept\":{\"seed\":\"1\"},\"command\":\"/");
+    ck_assert_has(run_3, " --only 3 -o 'a b.tasks/3'\",\"seconds\":null");
+    output = dsgd_ends(0, "check e.yaml -o 'a b' --as commands >commands && DSGD_DATA=" //
+                       DSGD_SOURCE_DIR " sh -e commands && wc -l <commands");
+    ck_assert_has(output, "\n12\n");
+    output = dsgd_ends(0, "merge 'a b.tasks/'* -o 'a b'");
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && mv 'a b' ab", folder)), &output), 0);
     assert_same_results("whole", "ab");
 }
@@ -330,19 +308,15 @@ TEST(ids_are_stable_and_no_two_runs_share_one)
     write_sweep();
     char *output = NULL;
     static const char ids[] = "--as json 2>/dev/null | grep -o '\"id\":\"[0-9a-f]*\"'";
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml %s | sort -u | wc -l", ids)), &output),
-                     0);
+    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml %s | sort -u | wc -l", ids)));
     ck_assert_str_eq(output, "12\n");
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml %s", ids)), &output), 0);
+    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml %s", ids)));
     const char *const last = kept(dsgd_xprintf("%s", strrchr(output, ':')));
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf("check e.yaml --set name=other --set workers=8 --set "
+    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set name=other --set workers=8 --set "
                                             "algorithms=ad_psgd --set seed=2 %s",
-                                            ids)),
-                          &output),
-                     0);
+                                            ids)));
     ck_assert_str_eq(strrchr(output, ':'), last);
-    ck_assert_int_eq(
-        dsgd(kept(dsgd_xprintf("check e.yaml --set learn.optimizer.lr=0.03 %s", ids)), &output), 0);
+    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set learn.optimizer.lr=0.03 %s", ids)));
     ck_assert_str_ne(strrchr(output, ':'), last);
 }
 
@@ -350,33 +324,31 @@ TEST(ids_are_stable_and_no_two_runs_share_one)
 TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
 {
     write_experiment(learn);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml", &output), 0);
+    char *output = dsgd_ends(0, "check e.yaml");
     ck_assert_ptr_null(strstr(output, "CPU"));
     static const char one[] =
         "check e.yaml -e --as json --set workers=8 --set algorithms=wagma --set until.steps=%s %s";
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(one, "2e4", "")), &output), 0);
+    output = dsgd_ends(0, kept(dsgd_xprintf(one, "2e4", "")));
     const double once_s = number_of(output, "\"seconds\":");
     ck_assert_double_gt(number_of(output, "\"memory_bytes\":"), 1e6);
     ck_assert_double_lt(number_of(output, "\"memory_bytes\":"), 4e9);
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(one, "2e6", "")), &output), 0);
+    output = dsgd_ends(0, kept(dsgd_xprintf(one, "2e6", "")));
     const double often_s = number_of(output, "\"seconds\":");
     ck_assert_msg(often_s > 20 * once_s && often_s < 500 * once_s, "%g s, %g s", once_s, often_s);
     /* As many steps, by other bounds. */
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(one, "0", "--set until.samples=128e6")), &output), 0);
+    output = dsgd_ends(0, kept(dsgd_xprintf(one, "0", "--set until.samples=128e6")));
     const double by_samples_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_samples_s > often_s / 5 && by_samples_s < often_s * 5, "%g s, %g s",
                   by_samples_s, often_s);
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(one, "0", "--set until.seconds=2e5")), &output), 0);
+    output = dsgd_ends(0, kept(dsgd_xprintf(one, "0", "--set until.seconds=2e5")));
     const double by_time_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_time_s > often_s / 5 && by_time_s < often_s * 5, "%g s, %g s", by_time_s,
                   often_s);
-    ck_assert_int_eq(dsgd("check e.yaml -e --set workers=8 --set until='{accuracy: 0.9}'", &output),
-                     0);
-    ck_assert_msg(strstr(output, "3 runs end by an accuracy alone") != NULL, "%s", output);
-    ck_assert_int_eq(dsgd("check e.yaml --as slurm --set until='{accuracy: 0.9}'", &output), 2);
-    ck_assert_msg(strstr(output, "6 runs have no bound but an accuracy") != NULL, "%s", output);
-    ck_assert_int_eq(dsgd("check e.yaml --chunk 10s", &output), 2);
+    output = dsgd_ends(0, "check e.yaml -e --set workers=8 --set until='{accuracy: 0.9}'");
+    ck_assert_has(output, "3 runs end by an accuracy alone");
+    output = dsgd_ends(2, "check e.yaml --as slurm --set until='{accuracy: 0.9}'");
+    ck_assert_has(output, "6 runs have no bound but an accuracy");
+    output = dsgd_ends(2, "check e.yaml --chunk 10s");
 }
 
 TEST_RANGE(what_does_not_fit_into_memory_is_refused, 0, 2) /* _i: while it runs, and afterwards */
@@ -396,33 +368,28 @@ TEST_RANGE(what_does_not_fit_into_memory_is_refused, 0, 2) /* _i: while it runs,
               &output),
         2);
     if (!SUPPORT_SLOW) /* the sanitizers' memory counts */
-        ck_assert_msg(strstr(output, cases[_i].sentence) != NULL, "%s", output);
-    ck_assert_msg(strstr(output, "of memory") != NULL, "%s", output);
+        ck_assert_has(output, cases[_i].sentence);
+    ck_assert_has(output, "of memory");
 }
 
 TEST(a_job_of_slurm_has_tasks_of_about_the_time_asked_for)
 {
     write_experiment(learn);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml --as slurm --chunk 1h >job && bash -n job", &output), 0);
+    char *output = dsgd_ends(0, "check e.yaml --as slurm --chunk 1h >job && bash -n job");
     const char *const job = read_file("job");
-    ck_assert_ptr_nonnull(strstr(job, "#SBATCH --array=1-1\n"));
-    ck_assert_ptr_nonnull(strstr(job, "runs=(none 1:6)\n"));
-    ck_assert_ptr_nonnull(strstr(job, "#SBATCH --cpus-per-task=2\n"));
-    ck_assert_int_eq(dsgd("check e.yaml --as slurm --chunk 1ns --numerics off -o \"it's\" >job && "
-                          "bash -n job",
-                          &output),
-                     0);
-    ck_assert_ptr_nonnull(strstr(read_file("job"), "#SBATCH --array=1-6\n"));
-    ck_assert_ptr_nonnull(strstr(read_file("job"), "runs=(none 1 2 3 4 5 6)\n"));
-    ck_assert_ptr_nonnull(strstr(read_file("job"), "#SBATCH --cpus-per-task=1\n"));
-    ck_assert_ptr_nonnull(strstr(read_file("job"), "results='it'\\''s'\n"));
-    ck_assert_ptr_nonnull(strstr(read_file("job"), " --numerics off "));
+    ck_assert_has(job, "#SBATCH --array=1-1\n");
+    ck_assert_has(job, "runs=(none 1:6)\n");
+    ck_assert_has(job, "#SBATCH --cpus-per-task=2\n");
+    output = dsgd_ends(0, "check e.yaml --as slurm --chunk 1ns --numerics off -o \"it's\" >job && "
+                          "bash -n job");
+    ck_assert_has(read_file("job"), "#SBATCH --array=1-6\n");
+    ck_assert_has(read_file("job"), "runs=(none 1 2 3 4 5 6)\n");
+    ck_assert_has(read_file("job"), "#SBATCH --cpus-per-task=1\n");
+    ck_assert_has(read_file("job"), "results='it'\\''s'\n");
+    ck_assert_has(read_file("job"), " --numerics off ");
     /* Slurm has no more than 1,000 by default. */
-    ck_assert_int_eq(dsgd("check e.yaml --as slurm --chunk 1ns --numerics off --set seed='{sweep: "
-                          "{from: 1, to: 500, n: 500}}' | grep array=",
-                          &output),
-                     0);
+    output = dsgd_ends(0, "check e.yaml --as slurm --chunk 1ns --numerics off --set seed='{sweep: "
+                          "{from: 1, to: 500, n: 500}}' | grep array=");
     const double n = number_of(output, "array=1-");
     ck_assert_msg(n > 500 && n <= 1000, "%s", output);
 }

@@ -12,19 +12,16 @@ SUITE(sweep, "sweep", .seconds = 60, .set_up = make_folder, .tear_down = remove_
 TEST(sweeps_multiply_the_runs_and_get_a_column)
 {
     write_experiment("seed: [1, 2]\nexchange: {collective: {sweep: [ring, rabenseifner]}}\n");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml", &output), 0);
-    ck_assert_msg(strstr(output, "24 runs") != NULL, "%s", output);
-    ck_assert_int_eq(
-        dsgd("check e.yaml --set algorithms='[allreduce, {name: wagma, group: {sweep: [2, 4]}}]'",
-             &output),
-        0);
-    ck_assert_msg(strstr(output, "24 runs") != NULL, "%s", output); /* 2 * 2 * (1 + 2) * 2 */
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms=allreduce", &output), 0);
+    char *output = dsgd_ends(0, "check e.yaml");
+    ck_assert_has(output, "24 runs");
+    output = dsgd_ends(
+        0, "check e.yaml --set algorithms='[allreduce, {name: wagma, group: {sweep: [2, 4]}}]'");
+    ck_assert_has(output, "24 runs"); /* 2 * 2 * (1 + 2) * 2 */
+    output = dsgd_ends(0, "run e.yaml -o r --set algorithms=allreduce");
     const char *const rows = read_file("r/runs.csv");
-    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,exchange.collective\n"));
-    ck_assert_ptr_nonnull(strstr(rows, ",ring\n"));
-    ck_assert_ptr_nonnull(strstr(rows, ",rabenseifner\n"));
+    ck_assert_has(rows, ",wall_s,exchange.collective\n");
+    ck_assert_has(rows, ",ring\n");
+    ck_assert_has(rows, ",rabenseifner\n");
 }
 
 /** A sweep, the runs that it makes of two, and the last field of the first run and the last. */
@@ -54,31 +51,24 @@ static const struct {
 TEST_ROWS(any_value_can_be_swept, any_sweep)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_msg(dsgd(kept(dsgd_xprintf("check e.yaml --set algorithms=allreduce --set '%s'",
-                                         any_sweep[_i].sweep)),
-                       &output) == 0,
-                  "%s", output);
-    ck_assert_msg(strstr(output, kept(dsgd_xprintf(": %d runs\n", any_sweep[_i].runs))) != NULL,
-                  "%s", output);
-    ck_assert_msg(strstr(output, kept(dsgd_xprintf(" %s\n", any_sweep[_i].last))) != NULL, "%s",
-                  output);
-    ck_assert_msg(strstr(output, any_sweep[_i].first) != NULL, "%s", output);
+    char *output =
+        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set algorithms=allreduce --set '%s'",
+                                       any_sweep[_i].sweep)));
+    ck_assert_has(output, kept(dsgd_xprintf(": %d runs\n", any_sweep[_i].runs)));
+    ck_assert_has(output, kept(dsgd_xprintf(" %s\n", any_sweep[_i].last)));
+    ck_assert_has(output, any_sweep[_i].first);
 }
 
 TEST(a_swept_platform_is_another_platform)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers=4 --set algorithms=allreduce --set "
-                          "'platform={sweep: [{host_bandwidth: 1GBps}, {host_bandwidth: 1MBps}]}'",
-                          &output),
-                     0);
+    dsgd_ends(0, "run e.yaml -o r --set workers=4 --set algorithms=allreduce --set "
+                 "'platform={sweep: [{host_bandwidth: 1GBps}, {host_bandwidth: 1MBps}]}'");
     const char *const rows = read_file("r/runs.csv");
-    ck_assert_ptr_nonnull(strstr(rows, "\n1,allreduce,4,1,inline,inline,ok,10,1."));
-    ck_assert_ptr_nonnull(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1")); /* 15 s more */
+    ck_assert_has(rows, "\n1,allreduce,4,1,inline,inline,ok,10,1.");
+    ck_assert_has(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1"); /* 15 s more */
     ck_assert_ptr_null(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1."));
-    ck_assert_ptr_nonnull(strstr(rows, ",wall_s,swept.platform\n"));
+    ck_assert_has(rows, ",wall_s,swept.platform\n");
 }
 
 /** A range, and the swept values that it gives, or the sentence that refuses it. */
@@ -115,9 +105,8 @@ TEST_ROWS(a_range_is_a_list_of_numbers, ranges)
                             &output);
     ck_assert_msg(status == ranges[_i].status, "exit %d: %s", status, output);
     if (status != 0) {
-        ck_assert_msg(strstr(output, ranges[_i].values) != NULL, "%s", output);
-        ck_assert_msg(strstr(output, kept(dsgd_xprintf("--set %s=", ranges[_i].key))) != NULL, "%s",
-                      output);
+        ck_assert_has(output, ranges[_i].values);
+        ck_assert_has(output, kept(dsgd_xprintf("--set %s=", ranges[_i].key)));
         return;
     }
     char *cells = NULL;
@@ -130,21 +119,17 @@ TEST(a_refused_number_of_a_range_has_its_place)
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1, step: 1s, samples: 1}\n"
                          "workers: {sweep: {from: 1, to: 2, n: 3}}\nalgorithms: [allreduce]\n"
                          "until: {steps: 1}\n");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml", &output), 2);
-    ck_assert_msg(strstr(output, "e.yaml:3:11: workers is 1.5, but") != NULL, "%s", output);
+    char *output = dsgd_ends(2, "check e.yaml");
+    ck_assert_has(output, "e.yaml:3:11: workers is 1.5, but");
 }
 
 TEST(all_files_have_all_swept_values_as_numbers)
 {
     write_experiment(learn);
-    char *output = NULL;
-    ck_assert_msg(
-        dsgd("run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: wagma, group: "
-             "{sweep: [2, 4]}}]' --set platform='{host_bandwidth: {sweep: [80Mb/s, 1GBps]}}' --set "
-             "exchange='{bucket: {sweep: [1Mi, 25M]}}'",
-             &output) == 0,
-        "%s", output);
+    char *output = dsgd_ends(
+        0, "run e.yaml -o r --set workers=4 --set algorithms='[allreduce, {name: wagma, group: "
+           "{sweep: [2, 4]}}]' --set platform='{host_bandwidth: {sweep: [80Mb/s, 1GBps]}}' --set "
+           "exchange='{bucket: {sweep: [1Mi, 25M]}}'");
     static const char *const files[] = {"runs", "curves", "workers", "staleness"};
     static const char ending[] = "algorithms.1.group,platform.host_bandwidth_bytes_per_s,"
                                  "exchange.bucket_bytes";
@@ -159,7 +144,7 @@ TEST(all_files_have_all_swept_values_as_numbers)
         ck_assert_msg(strstr(rows, "\n,10000000,1048576\n,10000000,25000000\n,1000000000,1048576"
                                    "\n,1000000000,25000000\n2,10000000,1048576\n") != NULL,
                       "%s: %s", files[k], rows);
-        ck_assert_msg(strstr(rows, "\n4,1000000000,25000000\n") != NULL, "%s", rows);
+        ck_assert_has(rows, "\n4,1000000000,25000000\n");
     }
     const char *const row = strstr(output, "10MB/s");
     ck_assert_msg(row != NULL && strstr(row, "\n") > strstr(row, "1.049MB"), "%s", output);
@@ -179,10 +164,8 @@ TEST(runs_that_results_could_not_tell_apart_are_refused)
         ck_assert_msg(rc == 2 && strstr(output, "could not tell run ") != NULL, "%s: %s", sets[k],
                       output);
     }
-    ck_assert_msg(dsgd("check e.yaml --set algorithms='[{name: wagma, group: 2}, "
-                       "{name: wagma, group: 4, label: four}]'",
-                       &output) == 0,
-                  "%s", output);
+    output = dsgd_ends(0, "check e.yaml --set algorithms='[{name: wagma, group: 2}, "
+                          "{name: wagma, group: 4, label: four}]'");
 }
 
 /** With `scale` what is drawn are factors, without a unit. */
@@ -195,40 +178,31 @@ TEST(a_swept_factor_has_no_unit)
                                         "{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}}"};
     static const char *const columns[] = {"  imbalance.deviation\n", "  imbalance.deviation_s\n"};
     for (size_t k = 0; k < 2; k++) {
-        ck_assert_msg(
-            dsgd(kept(dsgd_xprintf("check e.yaml --set imbalance='%s'", kinds[k])), &output) == 0,
-            "%s", output);
-        ck_assert_msg(strstr(output, columns[k]) != NULL, "%s", output);
+        output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set imbalance='%s'", kinds[k])));
+        ck_assert_has(output, columns[k]);
     }
 }
 
 TEST(what_an_algorithm_refuses_is_left_out)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'", &output),
-                     0);
-    ck_assert_msg(strstr(output, "2 of 12 runs are left out:\nwagma, 6 workers: wagma needs a "
-                                 "power of two of workers") != NULL,
-                  "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'");
+    ck_assert_has(output, "2 of 12 runs are left out:\nwagma, 6 workers: wagma needs a "
+                          "power of two of workers");
     ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "wagma,6"));
-    ck_assert_ptr_nonnull(strstr(read_file("r/runs.csv"), "\n10,ad_psgd,6,2,"));
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'", &output),
-                     0);
-    ck_assert_int_eq(dsgd("check e.yaml --set workers='[5, 6]'", &output), 2);
-    ck_assert_msg(strstr(output, "wagma needs a power of two of workers") != NULL, "%s", output);
-    ck_assert_int_eq(dsgd("check e.yaml --set workers='[8, 16]' --set "
-                          "algorithms='[{name: wagma, group: {sweep: [8, 16]}}]'",
-                          &output),
-                     0);
-    ck_assert_msg(strstr(output, "e: 3 runs") != NULL, "%s", output);
+    ck_assert_has(read_file("r/runs.csv"), "\n10,ad_psgd,6,2,");
+    output = dsgd_ends(0, "run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'");
+    output = dsgd_ends(2, "check e.yaml --set workers='[5, 6]'");
+    ck_assert_has(output, "wagma needs a power of two of workers");
+    output = dsgd_ends(0, "check e.yaml --set workers='[8, 16]' --set "
+                          "algorithms='[{name: wagma, group: {sweep: [8, 16]}}]'");
+    ck_assert_has(output, "e: 3 runs");
 }
 
 TEST(a_sweep_in_a_file_that_is_named_is_refused)
 {
     write_experiment("");
     write_file("p.yaml", "host_latency: {sweep: [1us, 2us]}\n");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("check e.yaml --set platform=p.yaml", &output), 2);
-    ck_assert_msg(strstr(output, "p.yaml:1:16: host_latency is a sweep") != NULL, "%s", output);
+    char *output = dsgd_ends(2, "check e.yaml --set platform=p.yaml");
+    ck_assert_has(output, "p.yaml:1:16: host_latency is a sweep");
 }

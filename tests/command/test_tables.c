@@ -50,11 +50,11 @@ TEST(a_table_of_runs_has_columns_and_no_long_lines)
     char *output = NULL;
     const char *const labelled = kept(dsgd_xprintf(
         "run e.yaml -o r --set algorithms='[allreduce, {name: wagma, label: %s}]'", sixty));
-    ck_assert_int_eq(dsgd(labelled, &output), 0);
+    output = dsgd_ends(0, labelled);
     expect_lines_of(strstr(output, "\nrun "), 100);
     ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 5);
-    ck_assert_ptr_nonnull(strstr(output, "  2  a-label-of-sixty-character"));
-    ck_assert_ptr_nonnull(strstr(output, "...  "));
+    ck_assert_has(output, "  2  a-label-of-sixty-character");
+    ck_assert_has(output, "...  ");
     ck_assert_ptr_null(strstr(output, "simulated"));
     ck_assert_ptr_null(strstr(output, "status"));
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && COLUMNS=80 DSGD_DATA=%s %s %s", folder,
@@ -63,27 +63,22 @@ TEST(a_table_of_runs_has_columns_and_no_long_lines)
                      0);
     *strstr(output, "\n\n") = '\0';
     expect_lines_of(output, 80);
-    ck_assert_int_eq(dsgd("run e.yaml -o r1 --only 2 -v", &output), 0);
+    output = dsgd_ends(0, "run e.yaml -o r1 --only 2 -v");
     expect_lines_of(strstr(output, "\nrun "), 100);
-    ck_assert_msg(strstr(output, "\n  run 2: simulated ") != NULL, "%s", output);
-    ck_assert_int_eq(
-        dsgd(kept(dsgd_xprintf("check e.yaml --set algorithms='{name: wagma, label: %s, "
-                               "group: {sweep: [2, 4]}}'",
-                               sixty)),
-             &output),
-        0);
+    ck_assert_has(output, "\n  run 2: simulated ");
+    output =
+        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set algorithms='{name: wagma, label: %s, "
+                                       "group: {sweep: [2, 4]}}'",
+                                       sixty)));
     expect_lines_of(output, 100);
 }
 
 TEST(unequal_numbers_of_steps_are_told)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(
-        dsgd("run e.yaml -o r -v --numerics off --set workers=4 --set "
-             "imbalance='{kind: slow, factor: 8}' --set algorithms='[allreduce, ad_psgd]'",
-             &output),
-        0);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r -v --numerics off --set workers=4 --set "
+                     "imbalance='{kind: slow, factor: 8}' --set algorithms='[allreduce, ad_psgd]'");
     const char *const second = strstr(output, "\n  run 2: simulated ");
     ck_assert_msg(second != NULL && strstr(second, " per worker;") != NULL, "%s", output);
     ck_assert_msg(strstr(output, " per worker;") > second, "%s", output);
@@ -92,37 +87,33 @@ TEST(unequal_numbers_of_steps_are_told)
 TEST(a_table_of_many_runs_is_cut_and_says_so)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --numerics off --set algorithms=allreduce --set "
-                          "seed='[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
-                          "19, 20, 21, 22, 23, 24, 25]'",
-                          &output),
-                     0);
+    char *output =
+        dsgd_ends(0, "run e.yaml -o r --numerics off --set algorithms=allreduce --set "
+                     "seed='[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
+                     "19, 20, 21, 22, 23, 24, 25]'");
     expect_lines_of(strstr(output, "\nrun "), 100);
     ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 1 + 40 + 1);
-    ck_assert_ptr_nonnull(strstr(output, "\n... 10 more in r/runs.csv\n"));
+    ck_assert_has(output, "\n... 10 more in r/runs.csv\n");
 }
 
 TEST(a_table_says_why_a_run_has_failed)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o r --set algorithms='[allreduce, a_psgd]'", &output), 5);
+    char *output = dsgd_ends(5, "run e.yaml -o r --set algorithms='[allreduce, a_psgd]'");
     const char *const table = strstr(output, "\nrun  algorithm ");
     expect_lines_of(table, 100);
     ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 8), 5);
-    ck_assert_ptr_nonnull(strstr(table, "  failed "));
-    ck_assert_ptr_nonnull(strstr(table, "\nrun 1 failed: "));
+    ck_assert_has(table, "  failed ");
+    ck_assert_has(table, "\nrun 1 failed: ");
 }
 
 TEST(help_fits_a_screen)
 {
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("--help", &output), 0);
+    char *output = dsgd_ends(0, "--help");
     expect_lines_of(output, 80);
     size_t lines = 0;
     for (const char *c = output; *c != '\0'; c++)
         lines += *c == '\n';
     ck_assert_uint_le(lines, 40);
-    ck_assert_ptr_nonnull(strstr(output, "\n  explain FILE|DIR|ALGORITHM\n      "));
+    ck_assert_has(output, "\n  explain FILE|DIR|ALGORITHM\n      ");
 }

@@ -48,7 +48,7 @@ static char *quadratic_tuned(const char *options)
 
 static void expect(const char *output, const char *part)
 {
-    ck_assert_msg(strstr(output, part) != NULL, "no `%s` in\n%s", part, output);
+    ck_assert_has(output, part);
 }
 
 /** What awk prints of a file in the folder. */
@@ -112,12 +112,8 @@ TEST(a_short_run_that_reaches_the_target_is_not_repeated)
         awk("$2 == \"allreduce\" && $NF == 1 && $4 == 3 {print $(NF-1)}", "r/runs.csv"), "30\n");
     /* What stands for it is what the long run would have given. */
     write_file("long.yaml", quadratic);
-    char *output = NULL;
-    ck_assert_int_eq(
-        dsgd("run long.yaml -o long --set seed=2 --set learn.optimizer.lr=1 --progress "
-             "off && " DSGD_BINARY " compare long --target loss=1e-8",
-             &output),
-        0);
+    dsgd_ends(0, "run long.yaml -o long --set seed=2 --set learn.optimizer.lr=1 --progress "
+                 "off && " DSGD_BINARY " compare long --target loss=1e-8");
     ck_assert_str_eq(awk("NR == 2 {print $NF}", "r/tune.csv"), "kept\n");
     const char *const time = awk("NR == 2 {printf \"%.10g\", $8}", "r/tune.csv");
     const char *const mean = cell_of("long/compare.csv", "allreduce", "time_to_target_s_mean");
@@ -192,10 +188,9 @@ TEST(what_is_slow_early_and_best_late_is_found)
     tune("r", kept(dsgd_xprintf("--over learn.optimizer.lr='%s'", values)), 0);
     /* The best at the end is dropped at first, and comes back beside those that are kept. */
     ck_assert_str_eq(awk("$2 == 0.01 {printf \"%s \", $NF}", "r/tune.csv"), "dropped kept best ");
-    char *output = NULL;
     const char *const full = "run e.yaml -o full --progress off --set seed='[2, 3, 4]' --set "
                              "learn.optimizer.lr='{sweep: %s}' && %s compare full";
-    ck_assert_int_eq(dsgd(kept(dsgd_xprintf(full, values, DSGD_BINARY)), &output), 0);
+    dsgd_ends(0, kept(dsgd_xprintf(full, values, DSGD_BINARY)));
     char *best = NULL;
     ck_assert_int_eq(shell(kept(dsgd_xprintf(
                                "cd %s && awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; "

@@ -312,7 +312,7 @@ TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
     dsgd_error error = {""};
     dsgd_device_survey survey;
     ck_assert_int_eq(dsgd_device_cuda_try(&survey, &error), DSGD_EDEVICE);
-    ck_assert_msg(strstr(error.text, "no kernel image") != NULL, "%s", error.text);
+    ck_assert_has(error.text, "no kernel image");
     unsetenv("EMULATED_NO_IMAGE");
     setenv("EMULATED_DEVICES", "3", 1);
     ck_assert_int_eq(dsgd_device_cuda_try(&survey, &error), DSGD_OK);
@@ -353,12 +353,11 @@ TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
     write_file("e.yaml", experiment);
     setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
     setenv("EMULATED_EXCLUSIVE", "1", 1);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o alone -j 1", &output), 0);
-    ck_assert_int_eq(dsgd("run e.yaml -o four -j 4 -v", &output), 5);
-    ck_assert_msg(strstr(output, "busy or unavailable") != NULL, "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -o alone -j 1");
+    output = dsgd_ends(5, "run e.yaml -o four -j 4 -v");
+    ck_assert_has(output, "busy or unavailable");
     ck_assert_msg(strstr(output, "(cpu") == NULL, "%s", output);
-    ck_assert_ptr_nonnull(strstr(read_file("four/runs.csv"), ",failed,"));
+    ck_assert_has(read_file("four/runs.csv"), ",failed,");
 }
 
 /** Runs side by side, on one GPU that has room for two of them, and on three GPUs. */
@@ -367,15 +366,14 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
     use_emulation();
     write_file("e.yaml", experiment);
     setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o alone -j 1", &output), 0);
+    char *output = dsgd_ends(0, "run e.yaml -o alone -j 1");
     const char *const curves = read_file("alone/curves.csv");
     static const char *const machines[][2] = {{"1", "10500000"}, {"3", "5600000"}};
     for (size_t i = 0; i < 2; i++) {
         setenv("EMULATED_DEVICES", machines[i][0], 1);
         setenv("EMULATED_BYTES", machines[i][1], 1);
         char *const command = kept(dsgd_xprintf("run e.yaml -o %zu -j 4", i));
-        ck_assert_msg(dsgd(command, &output) == 0, "%s", output);
+        output = dsgd_ends(0, command);
         ck_assert_msg(*lines_with(output, "GPU") == '\0', "%s", output);
         ck_assert_str_eq(read_file(kept(dsgd_xprintf("%zu/curves.csv", i))), curves);
     }
@@ -387,16 +385,14 @@ TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
     use_emulation();
     write_file("e.yaml", experiment);
     setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("run e.yaml -o alone --set algorithms=allreduce", &output), 0);
+    char *output = dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
     setenv("EMULATED_BYTES", "4200000", 1);
-    ck_assert_int_eq(dsgd("run e.yaml -o little --set algorithms=allreduce -j 4", &output), 0);
-    ck_assert_msg(strstr(output, "run 4: it may need 0.00387 GB of the GPU's memory") != NULL, "%s",
-                  output);
+    output = dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4");
+    ck_assert_has(output, "run 4: it may need 0.00387 GB of the GPU's memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
     setenv("EMULATED_BYTES", "2000000", 1); /* not even the models of D-PSGD */
-    ck_assert_int_eq(dsgd("run e.yaml -o none -j 1 --only 1", &output), 5);
-    ck_assert_msg(strstr(output, "has no room for another") != NULL, "%s", output);
+    output = dsgd_ends(5, "run e.yaml -o none -j 1 --only 1");
+    ck_assert_has(output, "has no room for another");
 }
 
 /** What `auto` finds holds for float; double is the CPU's, in the same experiment. */
@@ -404,10 +400,7 @@ TEST(auto_takes_a_gpu_for_float_alone)
 {
     use_emulation();
     write_file("e.yaml", experiment);
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -v -o r --set seed=1 --set "
-                       "'learn.precision={sweep: [float, double]}'",
-                       &output) == 0,
-                  "%s", output);
+    char *output = dsgd_ends(0, "run e.yaml -v -o r --set seed=1 --set "
+                                "'learn.precision={sweep: [float, double]}'");
     ck_assert_msg(strstr(output, "(cuda)") != NULL && strstr(output, "(cpu") != NULL, "%s", output);
 }

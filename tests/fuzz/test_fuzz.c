@@ -65,8 +65,8 @@ TEST(dictionary)
     FILE *const stream = open_memstream(&text, &n);
     fuzz_print_dictionary(stream);
     fclose(stream);
-    ck_assert_ptr_nonnull(strstr(text, "\"host_bandwidth: \"\n"));
-    ck_assert_ptr_nonnull(strstr(text, "\"wagma\"\n"));
-    ck_assert_ptr_nonnull(strstr(text, "\"GB/s\"\n"));
+    ck_assert_has(text, "\"host_bandwidth: \"\n");
+    ck_assert_has(text, "\"wagma\"\n");
+    ck_assert_has(text, "\"GB/s\"\n");
     free(text);
 }

@@ -221,7 +221,7 @@ TEST(a_divergence_is_replayed_where_it_happened)
     char *const where =
         dsgd_xprintf("step %llu of worker %u", (unsigned long long)again.divergence.where.step,
                      again.divergence.where.worker);
-    ck_assert_ptr_nonnull(strstr(run->result.why.text, where));
+    ck_assert_has(run->result.why.text, where);
     free(where);
     dsgd_replay_result_free(&again);
 }
@@ -455,20 +455,20 @@ TEST(an_encoding_is_replayed)
     recorded_store *const s = recorded_store_open("r");
     const dsgd_origin where = {0, 0};
     const dsgd_codec codes[] = {{.kind = DSGD_CODEC_TOP_K, .count = 2, .number = 1},
-                               {.kind = DSGD_CODEC_STOCHASTIC,
-                                .levels = 3,
-                                .count = 4,
-                                .number = 0.5,
-                                .seed = 9,
-                                .step = 7}};
+                                {.kind = DSGD_CODEC_STOCHASTIC,
+                                 .levels = 3,
+                                 .count = 4,
+                                 .number = 0.5,
+                                 .seed = 9,
+                                 .step = 7}};
     const double weights[] = {1, -0.1, 3};
     const dsgd_value g = recorded_store_gradient(s, 0);
     dsgd_value made[3] = {s->x};
     for (int i = 0; i < 2; i++)
         made[i + 1] = dsgd_values_encode(s->values, where, 0, &codes[i], g, DSGD_ZERO_VALUE);
     const dsgd_value sum = dsgd_values_combine(s->values, where, 0, 3, made, weights, 1);
-    const dsgd_value masked =
-        dsgd_values_encode(s->values, where, 0, &(dsgd_codec){.kind = DSGD_CODEC_MASK}, sum, made[1]);
+    const dsgd_value masked = dsgd_values_encode(
+        s->values, where, 0, &(dsgd_codec){.kind = DSGD_CODEC_MASK}, sum, made[1]);
     const double loss = recorded_store_evaluate(s, masked).loss;
     recorded_store_close(s);
     dsgd_replay_result result = records_replay(records_path("r"), 1);

@@ -20,6 +20,7 @@
 
 #include <check.h>
 #include <stdbool.h>
+#include <string.h>
 
 /** A test, or the beginning of a test case, or of a suite. */
 typedef struct suite_entry {
@@ -72,5 +73,13 @@ Suite *suite_of(const suite_entry *entries, const char *name);
     static void test_name##_body(int _i CK_ATTRIBUTE_UNUSED)
 #define TEST_ROWS(test_name, rows) TEST_RANGE(test_name, 0, sizeof rows / sizeof rows[0])
 #define TEST(test_name) TEST_RANGE(test_name, 0, 1)
+
+/** A text has a part. */
+#define ck_assert_has(text, part)                                                                  \
+    do {                                                                                           \
+        const char *const text_ = (text);                                                          \
+        const char *const part_ = (part);                                                          \
+        ck_assert_msg(strstr(text_, part_) != NULL, "no `%s` in: %s", part_, text_);               \
+    } while (0)
 
 #endif

@@ -494,7 +494,7 @@ TEST_ROWS(platforms_of_a_file_are_read_or_refused, files)
     free(line);
     ck_assert_int_eq(status, files[_i].sentence == NULL ? DSGD_OK : DSGD_EUSAGE);
     if (files[_i].sentence != NULL)
-        ck_assert_msg(strstr(error.text, files[_i].sentence) != NULL, "%s", error.text);
+        ck_assert_has(error.text, files[_i].sentence);
 }
 
 static const struct {
@@ -537,7 +537,7 @@ TEST_ROWS(placements_of_a_file_are_read_or_refused, placements)
     free(line);
     ck_assert((status == DSGD_OK) == (placements[_i].sentence == NULL));
     if (placements[_i].sentence != NULL)
-        ck_assert_msg(strstr(error.text, placements[_i].sentence) != NULL, "%s", error.text);
+        ck_assert_has(error.text, placements[_i].sentence);
 }
 
 /** Names of a file of the user's own count too. */
@@ -567,7 +567,7 @@ TEST(hosts_of_an_xml_file_have_names)
         const dsgd_status status = open_lines(platform, line, &error);
         ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
         if (cases[i].sentence != NULL)
-            ck_assert_msg(strstr(error.text, cases[i].sentence) != NULL, "%s", error.text);
+            ck_assert_has(error.text, cases[i].sentence);
         free(line);
     }
     free(platform);
@@ -611,7 +611,7 @@ TEST(an_xml_file_that_no_message_crosses_is_refused)
         const dsgd_status status = open_lines(platform, "", &error);
         ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
         if (cases[i].sentence != NULL)
-            ck_assert_msg(strstr(error.text, cases[i].sentence) != NULL, "%s", error.text);
+            ck_assert_has(error.text, cases[i].sentence);
         free(platform);
         remove(path);
     }
