@@ -8,9 +8,6 @@
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
 
-/** Leads below are a tie: nobody would choose by them. */
-#define DSGD_PHASE_TIE 0.02
-
 /** Who is fastest at two swept values, as far as that is known. */
 typedef struct dsgd_phase_cell {
     bool is_known; /* the winner has been simulated there; else interpolated */

@@ -55,7 +55,7 @@ static void rank(const dsgd_phase *p, size_t c)
     cell->ratio = exp(x[cell->winner] - x[cell->second]);
     cell->low = NAN;
     cell->high = NAN;
-    cell->is_uncertain = !(cell->ratio >= 1 + DSGD_PHASE_TIE);
+    cell->is_uncertain = !(cell->ratio >= 1 + DSGD_TIE);
 }
 
 /** Spread between seeds at a cell: between the corners of the grid it changes by factors. */
@@ -185,7 +185,7 @@ static bool want_more(dsgd_phase *p, size_t c)
     const double *const x = logs(p, c);
     const double best = x[p->cells[c].winner], noise = enough * noise_at(p, c);
     const double lead = best - x[p->cells[c].second];
-    const bool open = lead < noise && lead + noise > log(1 + DSGD_PHASE_TIE);
+    const bool open = lead < noise && lead + noise > log(1 + DSGD_TIE);
     bool any = false;
     for (size_t a = 0; a < p->n_algorithms; a++) {
         const bool near = x[a] >= best - (open ? noise : 0);
@@ -314,7 +314,7 @@ static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
             for (size_t x = b->from[0]; x <= b->to[0]; x++) {
                 const size_t c = dsgd_phase_at(p, x, y);
                 const double behind = logs(p, c)[p->cells[c].winner] - logs(p, c)[a];
-                if (p->cells[c].is_known && !(behind < log(1 + DSGD_PHASE_TIE)))
+                if (p->cells[c].is_known && !(behind < log(1 + DSGD_TIE)))
                     wins = false;
             }
         if (wins)

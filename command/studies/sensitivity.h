@@ -25,7 +25,7 @@ dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char
 
 /**
  * Writes FOLDER/sensitivity.csv, and prints the parameters in the order of their effect and the
- * algorithms that swap places. All figures are means over seeds of ratios of runs with the same
+ * algorithms that swap places. Changes and speed-ups are geometric means of ratios of runs with the same
  * seed; runs without results are left out.
  */
 dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsgd_results *results,
