@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/unit.h"
 #include "command/experiment/config.h"
 #include "command/experiment/list.h"
 #include "command/experiment/shipped.h"
@@ -407,17 +408,6 @@ static const char *default_name(dsgd_config *config, const char *path)
     return strncpy(name, base, strcspn(base, "."));
 }
 
-/** Units as columns say them, and the words of keys that say it already. */
-static const struct {
-    const char *unit, *column, *word;
-} units[] = {
-    {"s", "s", "seconds"},
-    {"bytes", "bytes", "bytes"},
-    {"bytes/s", "bytes_per_s", "bytes_per_s"},
-    {"flop/s", "flop_per_s", "flop_per_s"},
-    {"W", "w", "_w"},
-};
-
 /** The name of its column, once a value has been read. */
 static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
 {
@@ -425,10 +415,9 @@ static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
     if (strcmp(path, platform_option->name) == 0 || strcmp(path, "network") == 0 ||
         strcmp(path, workload_option->name) == 0) /* are columns of every run already */
         return dsgd_config_keep(config, "swept.%s", path);
-    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
-        if (sweep->is_number && sweep->unit != NULL && strcmp(sweep->unit, units[k].unit) == 0 &&
-            !ends_with(path, units[k].word))
-            return dsgd_config_keep(config, "%s_%s", path, units[k].column);
+    const dsgd_unit *const unit = sweep->is_number ? dsgd_unit_named(sweep->unit) : NULL;
+    if (unit != NULL && unit->column != NULL && !ends_with(path, unit->word))
+        return dsgd_config_keep(config, "%s_%s", path, unit->column);
     return path;
 }
 
