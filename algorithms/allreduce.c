@@ -35,6 +35,6 @@ const dsgd_algorithm dsgd_algorithm_allreduce = {
             .waits = "everyone for the slowest, in every step"},
     .work = allreduce_work,
     .traffic = allreduce_traffic,
-    .only_allreduces = true,
+    .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN}),
 };

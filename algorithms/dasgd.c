@@ -94,7 +94,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .work = dasgd_work,
     .averages_models = true,
     .traffic = dasgd_traffic,
-    .only_allreduces = true,
+    .sends = DSGD_SENDS_ALLREDUCES,
     .period = dasgd_period,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"xi", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"d", 0})},

@@ -69,7 +69,7 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
     .traffic = diloco_traffic,
-    .only_allreduces = true,
+    .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},

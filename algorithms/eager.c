@@ -132,7 +132,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .work = eager_solo_work,
     .traffic = eager_traffic,
     .period = eager_period,
-    .only_collectives = true,
+    .sends = DSGD_SENDS_COLLECTIVES,
     .laws = eager_laws,
 };
 
@@ -151,6 +151,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .work = eager_majority_work,
     .traffic = eager_traffic,
     .period = eager_period,
-    .only_collectives = true,
+    .sends = DSGD_SENDS_COLLECTIVES,
     .laws = eager_laws,
 };

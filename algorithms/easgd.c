@@ -156,7 +156,7 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .one_at_a_time = true,
+    .sends = DSGD_SENDS_ONE_AT_A_TIME,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 3}, {"servers", 2})}),
@@ -177,7 +177,7 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .serve = easgd_serve,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
-    .one_at_a_time = true,
+    .sends = DSGD_SENDS_ONE_AT_A_TIME,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0}, {"delta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})}),
 };

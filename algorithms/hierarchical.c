@@ -122,9 +122,11 @@ static dsgd_traffic hierarchical_traffic(const void *params, const dsgd_scale *s
                             dsgd_traffic_times(event, 1 / h));
 }
 
-static bool hierarchical_overlaps(const void *params)
+/** Delayed, the leaders' allreduce goes beside those of the clusters. */
+static dsgd_sends hierarchical_sends(const void *params)
 {
-    return ((const hierarchical_params *)params)->between == DELAYED;
+    return ((const hierarchical_params *)params)->between == DELAYED ? DSGD_SENDS_ANYTHING
+                                                                     : DSGD_SENDS_COLLECTIVES;
 }
 
 static const char *const inside_words[] = {"gradients", "models", NULL};
@@ -162,8 +164,7 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
     .work = hierarchical_work,
     .averages_models = true,
     .traffic = hierarchical_traffic,
-    .only_collectives = true,
-    .overlaps = hierarchical_overlaps,
+    .sends_with = hierarchical_sends,
     .laws =
         DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1})},
                   {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1}, {"between", 2})},

@@ -70,7 +70,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .work = local_sgd_work,
     .averages_models = true,
     .traffic = local_sgd_traffic,
-    .only_allreduces = true,
+    .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}, {DSGD_LAW_KEEPS_MEAN},
                       {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", 1}, {"period", 1})}),

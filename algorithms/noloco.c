@@ -88,7 +88,7 @@ const dsgd_algorithm dsgd_algorithm_noloco = {
     .work = noloco_work,
     .averages_models = true,
     .traffic = noloco_traffic,
-    .only_collectives = true,
+    .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD,
          DSGD_WITH({"period", 5}, {"group", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},

@@ -68,7 +68,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .work = slowmo_work,
     .averages_models = true,
     .traffic = slowmo_traffic,
-    .only_allreduces = true,
+    .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
 };

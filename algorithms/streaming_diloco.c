@@ -117,7 +117,7 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,
     .traffic = streaming_diloco_traffic,
-    .only_allreduces = true,
+    .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},
                                        {"outer_lr", 1}, {"outer_momentum", 0})},

@@ -83,7 +83,7 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
             .waits = "everyone for the slowest, in every step"},
     .work = top_k_work,
     .traffic = top_k_traffic,
-    .only_collectives = true,
+    .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),
 };

@@ -132,7 +132,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .work = wagma_work,
     .averages_models = true,
     .traffic = wagma_traffic,
-    .only_collectives = true,
+    .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", CTA})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}),
 };

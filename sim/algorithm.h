@@ -79,6 +79,27 @@ typedef struct dsgd_law {
 } dsgd_law;
 #define DSGD_LAWS(...) ((const dsgd_law[]){__VA_ARGS__, {.kind = DSGD_LAW_END}})
 
+/**
+ * A promise about an algorithm's messages; each includes those before it. It changes no result, and
+ * a run that breaks it is stopped with a sentence.
+ */
+typedef enum dsgd_sends {
+    DSGD_SENDS_ANYTHING, /* no promise: right for every algorithm */
+    /*
+     * With `exchange: blocking` no worker or server sends two vectors, or receives two, at the same
+     * time. So it is where each worker talks to one peer or server at a time, and waits for it.
+     */
+    DSGD_SENDS_ONE_AT_A_TIME,
+    /*
+     * Collectives alone: those of all workers, of communicators, and partial ones. Non-blocking ones
+     * of a communicator then follow each other, too: one that waits for others keeps the next
+     * waiting. No gossip, pairs, servers or messages.
+     */
+    DSGD_SENDS_COLLECTIVES,
+    /* dsgd_allreduce_*() on DSGD_WORLD alone: makes `exchange: fusion` possible. */
+    DSGD_SENDS_ALLREDUCES
+} dsgd_sends;
+
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
     dsgd_doc doc;
@@ -105,19 +126,10 @@ typedef struct dsgd_algorithm {
      * has, or the rounds after which its option `graph` repeats itself, or 1. */
     long (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
-    /* Vectors travel by dsgd_allreduce_*() of all workers alone, so that `exchange: fusion` is possible. */
-    bool only_allreduces;
-    /* By collectives alone, of groups and partial ones too: a channel sends one message at a time,
-     * and so does a worker with `exchange: blocking`. Simulates faster; only_allreduces says it. A
-     * non-blocking collective of some workers then keeps those behind it waiting, unless it overlaps. */
-    bool only_collectives;
-    /* Optional, pure. Whether, with these options, non-blocking collectives of some workers go beside
-     * the others, so that only_collectives does not hold. */
-    bool (*overlaps)(const void *params);
-    /* By pairs of which one end never asks, or asks for vectors alone, or between a worker and
-     * servers one at a time: with `exchange: blocking` a worker sends one vector's piece at a time,
-     * and receives one. Simulates faster. */
-    bool one_at_a_time;
+    /** What its messages are. The more is promised, the faster it is simulated. */
+    dsgd_sends sends;
+    /** Optional, pure. The same with these options, where it depends on them. */
+    dsgd_sends (*sends_with)(const void *params);
     /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
      * send a few numbers of them. */
     bool averages_models;
@@ -315,7 +327,7 @@ int dsgd_shuffled(const dsgd_colouring *at, int rank);
  * communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
  * communicators have in common call the collectives of both in one order, non-blocking ones too.
  * Members of another order wait for ever, which the run reports. Non-blocking ones on a split-off
- * communicator go beside all others, unless `.only_collectives` holds. Members that get the same sum hold
+ * communicator go beside all others, unless `.sends` promises one at a time. Members that get the same sum hold
  * one value, whose gradient is computed once.
  */
 

@@ -54,23 +54,15 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
                                 in_buckets ? exchange->bucket_bytes : 0, bytes);
 }
 
-bool dsgd_only_collectives(const dsgd_run_config *config)
-{
-    const dsgd_algorithm *const algorithm = config->algorithm;
-    return (algorithm->only_allreduces || algorithm->only_collectives) &&
-           (algorithm->overlaps == NULL || !algorithm->overlaps(config->params));
-}
-
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
-    const dsgd_algorithm *const algorithm = config->algorithm;
-    const bool collectives = dsgd_only_collectives(config);
+    const dsgd_sends sends = dsgd_sends_of(config);
     const bool blocking = config->exchange.blocking;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
-                          .at_once = collectives && blocking ? 1 : 0,
-                          .one_at_a_time = (collectives || algorithm->one_at_a_time) && blocking &&
+                          .at_once = sends >= DSGD_SENDS_COLLECTIVES && blocking ? 1 : 0,
+                          .one_at_a_time = sends >= DSGD_SENDS_ONE_AT_A_TIME && blocking &&
                                            !config->exchange.every_message,
                           .placement = config->placement,
                           .seed = config->seed};
@@ -153,7 +145,7 @@ static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error
 {
     if (config->exchange.fusion_bytes <= 0)
         return DSGD_OK;
-    if (!config->algorithm->only_allreduces)
+    if (dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "exchange: fusion: it is of all workers' allreduces of what is not "
                          "encoded, but %s exchanges otherwise; give fusion to those algorithms "
@@ -181,7 +173,7 @@ static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *err
                          "exchange: encoding: %s leaves out most of what it is given, but %s sums "
                          "models, which must not lose it; uniform or qsgd would do",
                          encoding->about->name, algorithm->about.name);
-    if (dsgd_encoding_feeds_back(encoding) && !algorithm->only_allreduces &&
+    if (dsgd_encoding_feeds_back(encoding) && dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES &&
         dsgd_n_servers(config) == 0)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "exchange: encoding: feedback: %s exchanges otherwise than by allreduces "

@@ -55,9 +55,6 @@ int dsgd_server_parts(const dsgd_run_config *config);
  */
 size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes);
 
-/** Whether only_allreduces or only_collectives holds, with these options. */
-bool dsgd_only_collectives(const dsgd_run_config *config);
-
 /** The machine that the run needs. Borrows from @p config. */
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config);
 

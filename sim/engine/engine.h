@@ -366,6 +366,13 @@ static inline bool dsgd_learns(const dsgd_run_config *config)
            config->numerics != DSGD_NUMERICS_OFF;
 }
 
+/** What the algorithm's messages are, with its options. */
+static inline dsgd_sends dsgd_sends_of(const dsgd_run_config *config)
+{
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    return algorithm->sends_with != NULL ? algorithm->sends_with(config->params) : algorithm->sends;
+}
+
 /** Whether the run's allreduces are fused. Then a worker has one channel. */
 static inline bool dsgd_fuses(const dsgd_engine *engine)
 {

@@ -206,16 +206,15 @@ void dsgd_staging_wait(dsgd_worker *w, double until_s)
 
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 {
-    const dsgd_algorithm *const algorithm = w->engine->config->algorithm;
-    DSGD_ASSERT(
-        !algorithm->only_allreduces,
-        "%s exchanges otherwise than by allreduces of all workers, but says that it does not "
-        "(only_allreduces)",
-        algorithm->about.name);
-    DSGD_ASSERT(by_collective || !algorithm->only_collectives,
-                "%s exchanges otherwise than by collectives, but says that it does not "
-                "(only_collectives)",
-                algorithm->about.name);
+    const dsgd_run_config *const config = w->engine->config;
+    const dsgd_sends promised = dsgd_sends_of(config);
+    DSGD_ASSERT(promised < DSGD_SENDS_ALLREDUCES,
+                "%s exchanges otherwise than by allreduces of all workers, but says that it does "
+                "not (.sends)",
+                config->algorithm->about.name);
+    DSGD_ASSERT(by_collective || promised < DSGD_SENDS_COLLECTIVES,
+                "%s exchanges otherwise than by collectives, but says that it does not (.sends)",
+                config->algorithm->about.name);
 }
 
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)

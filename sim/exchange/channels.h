@@ -107,10 +107,7 @@ static inline const dsgd_piece *dsgd_exchange_sent(const dsgd_request *request, 
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
-/**
- * For all but allreduces, partial ones being @p by_collective too: stops the program where the
- * algorithm says that it exchanges by allreduces only, or by collectives only.
- */
+/** Of all but allreduces of all workers: stops the program where `.sends` promises otherwise. */
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective);
 
 /** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */

@@ -60,7 +60,8 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
 {
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_closed *const state = dsgd_run_alloc(engine, sizeof *state);
-    const bool one_at_a_time = dsgd_only_collectives(engine->config) && engine->n_channels == 1;
+    const bool one_at_a_time =
+        dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES && engine->n_channels == 1;
     if (one_at_a_time)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
     if (state->paths == NULL)

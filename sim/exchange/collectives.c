@@ -4,7 +4,6 @@
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
-#include "sim/run.h"
 
 /** The argument of an exchange. */
 typedef struct collective {
@@ -203,8 +202,7 @@ void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const dsgd_run_config *const config = w->engine->config;
-    const bool one_at_a_time = dsgd_only_collectives(config) || config->algorithm->one_at_a_time;
+    const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
     const collective c = {.comm = require_member(w, comm, "dsgd_allreduce_begin"),
                           .divisor = dsgd_comm_size(self, comm),
                           .aside = comm != DSGD_WORLD && !one_at_a_time};

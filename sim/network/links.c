@@ -161,7 +161,7 @@ static void check_promise(const dsgd_flight *flight, int from, int to)
     for (int i = 0; i < 2; i++)
         DSGD_ASSERT(!carries_more(flight->link[i]),
                     "host %d %s two messages at once, but the algorithm says that no worker or "
-                    "server does (one_at_a_time, only_collectives)",
+                    "server does (.sends)",
                     i == 0 ? from : to, i == 0 ? "sends" : "receives");
 }
 

@@ -51,7 +51,7 @@ TEST_RANGE(more_steps_hold_no_more, 0,
         about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];
     size_t bytes[2];
-    if (ways[_i % N_WAYS].fusion > 0 && !algorithm->only_allreduces)
+    if (ways[_i % N_WAYS].fusion > 0 && algorithm->sends != DSGD_SENDS_ALLREDUCES)
         return;
     for (int k = 0; k < 2; k++) {
         support_case *c = support_new(about == NULL ? NULL : about->name, WORKERS);

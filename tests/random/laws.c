@@ -117,7 +117,7 @@ static const char *algorithm_of(const part *experiment)
 static bool is_synchronous(const part *experiment)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
-    return about != NULL && ((const dsgd_algorithm *)about)->only_allreduces;
+    return about != NULL && ((const dsgd_algorithm *)about)->sends == DSGD_SENDS_ALLREDUCES;
 }
 
 /* --- laws: NULL, or what is wrong ------------------------------------------------------------- */

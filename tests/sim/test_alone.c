@@ -137,7 +137,7 @@ static void to_all_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm to_all = {
-    .about = {.name = "to_all"}, .work = to_all_work, .one_at_a_time = true};
+    .about = {.name = "to_all"}, .work = to_all_work, .sends = DSGD_SENDS_ONE_AT_A_TIME};
 
 /** What a file declares and does not keep would make times wrong. */
 TEST(who_says_that_it_sends_one_at_a_time_sends_no_two)

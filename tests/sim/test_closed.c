@@ -21,7 +21,7 @@ static const double early_s = 1e-8;
 
 static double slack_of(const support_case *c)
 {
-    const bool partial = !c->config.algorithm->only_allreduces;
+    const bool partial = c->config.algorithm->sends != DSGD_SENDS_ALLREDUCES;
     const bool early = support_has(c, "calibration") || partial;
     return early && c->config.network == DSGD_NETWORK_FLOWS ? early_s : 0; /* in some seconds */
 }
@@ -174,7 +174,7 @@ TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0,
     const dsgd_algorithm *const algorithm =
         support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
     const int stride = SUPPORT_SLOW ? 151 : 11;
-    if (!algorithm->only_allreduces)
+    if (algorithm->sends != DSGD_SENDS_ALLREDUCES)
         return;
     for (int i = _i % stride; i < N_CASES; i += stride) {
         char where[160];
@@ -248,7 +248,7 @@ TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combinatio
     ck_assert_double_gt(stale, 0);
 }
 
-/** Without only_collectives each activation is a message, and slows others by nanoseconds. */
+/** Where nothing is promised each activation is a message, and slows others by nanoseconds. */
 TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
 {
     support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
@@ -259,7 +259,7 @@ TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
     c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
     const support_outcome *const alarms = support_simulate(c);
     any = *c->config.algorithm;
-    any.only_collectives = false;
+    any.sends = DSGD_SENDS_ANYTHING;
     c->config.algorithm = &any;
     const support_outcome *const messages = support_simulate(c);
     support_expect_alike(c, alarms, messages, 1e-6, any.about.name);
@@ -284,7 +284,7 @@ TEST(what_is_published_when_a_piece_ends_is_in_the_next)
     c->config.steps_each = 12;
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
-    any.only_collectives = false; /* activations are messages */
+    any.sends = DSGD_SENDS_ANYTHING; /* activations are messages */
     double age = -1;
     for (int how = 0; how < 6; how++) {
         c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
@@ -315,8 +315,9 @@ static void late_listeners_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm late_listeners = {
-    .about = {.name = "late_listeners"}, .work = late_listeners_work, .only_collectives = true};
+static const dsgd_algorithm late_listeners = {.about = {.name = "late_listeners"},
+                                              .work = late_listeners_work,
+                                              .sends = DSGD_SENDS_COLLECTIVES};
 
 TEST(who_begins_to_listen_later_receives_the_activations_before)
 {
@@ -326,7 +327,7 @@ TEST(who_begins_to_listen_later_receives_the_activations_before)
     lateness[2](c);
     const support_outcome *const alarms = support_simulate(c);
     any = late_listeners;
-    any.only_collectives = false;
+    any.sends = DSGD_SENDS_ANYTHING;
     support_algorithm(c, &any);
     support_expect_alike(c, alarms, support_simulate(c), 1e-6, "late listeners");
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
@@ -418,7 +419,7 @@ static void first_rounds_alone_work(dsgd_node *self)
 
 static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_rounds_alone"},
                                                   .work = first_rounds_alone_work,
-                                                  .only_allreduces = true};
+                                                  .sends = DSGD_SENDS_ALLREDUCES};
 
 /** A run in which one member is missing stands still when the messages that can come have come. */
 TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
@@ -446,7 +447,7 @@ static void asking_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm asking = {
-    .about = {.name = "asking"}, .work = asking_work, .only_allreduces = true};
+    .about = {.name = "asking"}, .work = asking_work, .sends = DSGD_SENDS_ALLREDUCES};
 static const dsgd_algorithm asking_others = {.about = {.name = "asking_others"},
                                              .work = asking_work};
 
@@ -542,9 +543,9 @@ static void broadcasting_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm lying[] = {
-    {.about = {.name = "lying"}, .work = lying_work, .only_allreduces = true},
-    {.about = {.name = "lying"}, .work = broadcasting_work, .only_allreduces = true},
-    {.about = {.name = "lying"}, .work = lying_work, .only_collectives = true}};
+    {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_ALLREDUCES},
+    {.about = {.name = "lying"}, .work = broadcasting_work, .sends = DSGD_SENDS_ALLREDUCES},
+    {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_COLLECTIVES}};
 
 /** At once or not: the network's own promise of one message at a time is made in blocking alone. */
 TEST_RANGE(who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6)
