@@ -473,11 +473,6 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
  */
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer);
 
-/** Begins dsgd_pair_average() with s = x as it is now, and returns. */
-dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer);
-/** x <- x + (y - s) / 2. Waits for the reply, like MPI_Wait. */
-void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
-
 /** y <- x of @p peer. Waits for the peer's assist(), which calls dsgd_pair_give(). */
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer);
 

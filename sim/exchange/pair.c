@@ -105,7 +105,6 @@ static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
 static const dsgd_exchange average = {begin_pair, end_pair, {"dsgd_pair_average", lacks_reply}};
 static const dsgd_exchange visit = {begin_pair, end_pair, {"dsgd_pair_visit", lacks_reply}};
 static const dsgd_exchange fetch = {begin_pair, end_pair, {"dsgd_pair_fetch", lacks_reply}};
-static const dsgd_exchange iaverage = {begin_pair, end_pair, {"dsgd_pair_end", lacks_reply}};
 
 static void question_peer(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
                           pair_question question)
@@ -128,18 +127,6 @@ void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer)
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
     question_peer(self, &fetch, y, (pair_question){peer, FETCH, -1});
-}
-
-dsgd_request *dsgd_pair_begin(dsgd_node *self, dsgd_vector *x, int peer)
-{
-    dsgd_require_peer(self, peer);
-    const pair_question question = {peer, AVERAGE, -1};
-    return dsgd_exchange_begin(dsgd_worker_of(self), &iaverage, x, &question);
-}
-
-void dsgd_pair_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
-{
-    dsgd_exchange_end(dsgd_worker_of(self), &iaverage, request, x);
 }
 
 /* --- within a worker -------------------------------------------------------------------------- */

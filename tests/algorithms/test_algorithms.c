@@ -298,7 +298,7 @@ static void lost_work(dsgd_node *self)
     else if (verb == 1)
         dsgd_pair_fetch(self, x, -1);
     else if (verb == 2)
-        dsgd_pair_begin(self, x, -1);
+        dsgd_pair_visit(self, x, -1);
     else if (verb == 3)
         dsgd_gossip(self, x, &to);
     else

@@ -72,10 +72,8 @@ static void averages_in_pairs(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     (void)y;
     if (self->rank % 2 == 0)
         dsgd_pair_average(self, x, self->rank + 1);
-    dsgd_request *const request =
-        self->rank % 2 == 0 ? dsgd_pair_begin(self, x, self->rank + 1) : NULL;
-    if (request != NULL)
-        dsgd_pair_end(self, request, x);
+    if (self->rank % 2 == 0)
+        dsgd_pair_average(self, x, self->rank + 1);
 }
 
 static void fetches(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
