@@ -29,6 +29,16 @@ typedef struct dsgd_time_shares {
     double compute, wait, communicate, lost;
 } dsgd_time_shares;
 
+/** Which code said how long a message takes: flags. (sim/README.md has a table of them.) */
+enum {
+    DSGD_TIMED_BY_SIMGRID = 1,
+    DSGD_TIMED_BY_NICS = 2,
+    DSGD_TIMED_BY_ARITHMETIC = 4 /* computed, not simulated */
+};
+
+/** "simgrid", "nics", "arithmetic", "simgrid+arithmetic", ...; without messages "none". */
+const char *dsgd_timed_by_name(unsigned timed_by);
+
 /** A histogram: share[i] of the uses are of age i; the last bin possible holds all greater too. */
 typedef struct dsgd_ages {
     size_t n; /* at most DSGD_MOST_AGES */
@@ -74,6 +84,7 @@ typedef struct dsgd_run_result {
     uint64_t dropped; /* contributions that came too late to be used: dsgd_letter_drop() */
     uint64_t messages;
     double bytes;
+    unsigned timed_by; /* DSGD_TIMED_BY_*: all that timed a message of this run */
     double sent_mean_bytes, sent_max_bytes; /* over workers; without what servers send */
     size_t n_pieces; /* exchanges per vector */
     double piece_bytes; /* of the largest */

@@ -343,6 +343,19 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     return status;
 }
 
+const char *dsgd_timed_by_name(unsigned timed_by)
+{
+    static const char *const names[] = {"none",
+                                        "simgrid",
+                                        "nics",
+                                        "simgrid+nics",
+                                        "arithmetic",
+                                        "simgrid+arithmetic",
+                                        "nics+arithmetic",
+                                        "simgrid+nics+arithmetic"};
+    return names[timed_by % (sizeof names / sizeof *names)];
+}
+
 void dsgd_run_result_free(dsgd_run_result *result)
 {
     free(result->worker_shares);

@@ -10,26 +10,35 @@
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static size_t add_message(dsgd_engine *engine, dsgd_span message)
+static size_t add_message(dsgd_engine *engine, bool computed, dsgd_span message)
 {
+    const bool by_nics = dsgd_cluster_network() == DSGD_NETWORK_NICS;
+    engine->result->timed_by |= computed  ? DSGD_TIMED_BY_ARITHMETIC
+                                : by_nics ? DSGD_TIMED_BY_NICS
+                                          : DSGD_TIMED_BY_SIMGRID;
     engine->workers[message.host].sent_bytes += message.bytes;
     return dsgd_watched(engine) ? dsgd_timeline_message(engine, message) : 0;
 }
 
-size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes)
+/** Of a message that is sent now. */
+static size_t add_sent(dsgd_engine *engine, bool computed, int from, int to, double bytes)
 {
     dsgd_count_messages(engine, 1, bytes);
     return add_message(
-        engine,
+        engine, computed,
         (dsgd_span){
             .host = from, .peer = to, .bytes = bytes, .since_s = dsgd_now_s(), .end_s = INFINITY});
 }
 
-size_t dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s)
+size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes)
 {
-    const size_t message = dsgd_observe_sent(engine, from, to, DSGD_ACTIVATION_BYTES);
+    return add_sent(engine, false, from, to, bytes);
+}
+
+void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s)
+{
+    const size_t message = add_sent(engine, end_s < INFINITY, from, to, DSGD_ACTIVATION_BYTES);
     dsgd_timeline_name_activation(engine, message, position, end_s);
-    return message;
 }
 
 /** Counts what arrives now, unless the run has ended: what is left only drains. */
@@ -50,17 +59,19 @@ void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t m
 
 void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s)
 {
+    const dsgd_span message = {
+        .host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = dsgd_now_s()};
     dsgd_count_messages(engine, 1, bytes);
-    dsgd_observe_one_of_many(engine, from, to, bytes, since_s, dsgd_now_s());
+    add_message(engine, false, message);
     count_arrival(engine, from, to, bytes);
 }
 
-void dsgd_observe_one_of_many(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                              double end_s)
+void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                           double end_s)
 {
-    add_message(
-        engine,
-        (dsgd_span){.host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s});
+    const dsgd_span message = {
+        .host = from, .peer = to, .bytes = bytes, .since_s = since_s, .end_s = end_s};
+    add_message(engine, true, message);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -14,19 +14,19 @@
 /** A message is sent now. Returns its number. */
 size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes);
 
-/** The same of an activation for a version, which arrives at @p end_s; INFINITY: unknown. */
-size_t dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s);
+/** The same of an activation for a version, computed to arrive at @p end_s; INFINITY: simulated. */
+void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s);
 
 /** What is sent arrives, with @p content (NULL: none); it was on the network from @p since_s. */
 void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
                           double since_s, const dsgd_piece *content);
 
-/** A message of which nobody has told: sent, under way, and arriving now. */
+/** A simulated message of which nobody has told: sent, under way, and arriving now. */
 void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s);
 
-/** One of many that dsgd_count_messages() has counted together; some time ago. */
-void dsgd_observe_one_of_many(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                              double end_s);
+/** A computed message, one of many that dsgd_count_messages() counts together. */
+void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                           double end_s);
 
 /* --- values ----------------------------------------------------------------------------------- */
 

@@ -214,8 +214,8 @@ static void end_part(turn *t, const dsgd_phase *phase, int member, part p)
         return;
     if (phase->to >= 0 && p.sent_s <= t->until_s) {
         t->n_sent++;
-        dsgd_observe_one_of_many(t->engine, rank[member], rank[phase->to], phase->bytes,
-                                 p.started_s, p.sent_s);
+        dsgd_observe_computed(t->engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
+                              p.sent_s);
         if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
             dsgd_count_carried(t->engine, rank[member], rank[phase->to], phase->bytes);
     }

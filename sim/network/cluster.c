@@ -23,6 +23,11 @@ const char *dsgd_network_version(int kind)
     return networks[kind]->version();
 }
 
+dsgd_network_kind dsgd_cluster_network(void)
+{
+    return network == &dsgd_network_nics ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+}
+
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error)
 {

@@ -26,6 +26,9 @@ typedef enum dsgd_network_kind {
 
 extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-terminated */
 
+/** Which simulates this process's cluster: SimGrid (flows) or nics, whatever was asked for. */
+dsgd_network_kind dsgd_cluster_network(void);
+
 /** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
 const char *dsgd_network_version(int kind);
 

@@ -4,6 +4,7 @@
  * beside the same in SimGrid.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/draw.h"
 #include "tests/support/alike.h"
@@ -169,4 +170,35 @@ TEST_RANGE(messages_that_can_meet_are_simulated, 0, 4)
         c->config.exchange.every_message = true;
     }
     support_ok(c);
+}
+
+/* --- which code it was ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *algorithm;
+    int workers;
+    dsgd_network_kind network;
+    bool every_message;
+    const char *word;
+} timed[] = {{"allreduce", 4, DSGD_NETWORK_FLOWS, false, "arithmetic"},
+             {"allreduce", 4, DSGD_NETWORK_FLOWS, true, "simgrid"},
+             {"allreduce", 4, DSGD_NETWORK_NICS, false, "arithmetic"},
+             {"allreduce", 4, DSGD_NETWORK_NICS, true, "nics"},
+             {"allreduce", 1, DSGD_NETWORK_NICS, true, "none"},
+             {"eager_solo", 4, DSGD_NETWORK_FLOWS, false, "arithmetic"},
+             {"easgd", 4, DSGD_NETWORK_FLOWS, false, "nics"},
+             {"easgd", 4, DSGD_NETWORK_FLOWS, true, "simgrid"},
+             {"d_psgd", 4, DSGD_NETWORK_FLOWS, false, "simgrid"},
+             {"d_psgd", 4, DSGD_NETWORK_NICS, false, "nics"},
+             {"hierarchical", 8, DSGD_NETWORK_FLOWS, false, "nics+arithmetic"}};
+
+TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
+{
+    support_case *const c = support_new(timed[_i].algorithm, timed[_i].workers);
+    c->config.network = timed[_i].network;
+    c->config.exchange.every_message = timed[_i].every_message;
+    c->config.until.steps = 16;
+    if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
+        support_option(c, "between", 1); /* reduces and broadcasts are simulated */
+    ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);
 }
