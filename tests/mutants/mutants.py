@@ -50,7 +50,7 @@ ROOMS = [
     ("analysis", "command/analysis/*.c",
      "report reproduce compare tune sensitivity plot"),
     ("studies", "command/*/phase*.c", "phase"),
-    ("studies", "command/*/sensitivity*.c", "sensitivity"),
+    ("studies", "command/*/sensitivity*.c", "sensitivity input"),
     ("studies", "command/*reproduce.c", "reproduce"),
     ("studies", "command/*task.c", "course:command course:tasks"),
     ("studies", "command/*explain/*.c command/explain.c", "explain"),
@@ -135,7 +135,7 @@ OPERATORS = [  # what, by what
     (r"(?<=\s)&&(?=\s)", ["||"]), (r"(?<=\s)\|\|(?=\s)", ["&&"]), (r"(?<=\s)\+(?=\s)", ["-"]), (r"(?<=\s)-(?=\s)", ["+"]),
     (r"(?<=\s)\*(?=\s)", ["/"]), (r"(?<=\s)/(?=\s)", ["*"]), (r"(?<=\s)%(?=\s)", ["/"]), (r"(?<=\s)\+=(?=\s)", ["-="]),
     (r"(?<=\s)-=(?=\s)", ["+="]), (r"(?<=\w)\+\+", ["--"]), (r"\btrue\b", ["false"]), (r"\bfalse\b", ["true"]),
-    (r"\bdsgd_max\b|\bfmax\b", ["fmin"]), (r"\bfmin\b", ["fmax"]), (r"(?<![\w.\"])\d+(?![\w.\"])", ["+1", "-1"]),
+    (r"\bdsgd_max\b|\bfmax\b", ["fmin"]), (r"\bfmin\b", ["fmax"]), (r"(?<![\w.\"\\])\d+(?![\w.\"])", ["+1", "-1"]),
     (r"(?<=if \()(?=[^;{}]*\)$)", ["!("]), (r"(?<=while \()(?=[^;{}]*\)( \{)?$)", ["!("]),
 ]
 
@@ -202,7 +202,7 @@ def starts_programs(suite):
     for path in glob.glob(os.path.join(ROOT, "tests", "*", "*.c")):
         with open(path) as stream:
             text = stream.read()
-        if re.search(r"^Suite \*%s_suite\(void\)" % suite, text, re.M):
+        if re.search(r"^(Suite \*%s_suite\(void\)|SUITE\(%s,)" % (suite, suite), text, re.M):
             return "tests/command/shell.h" in text or "_BINARY" in text
     sys.exit("there is no suite %s" % suite)
 
