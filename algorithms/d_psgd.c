@@ -38,12 +38,6 @@ static void d_psgd_work(dsgd_node *self)
     }
 }
 
-static dsgd_status d_psgd_check(const void *params, int n_workers, dsgd_error *error)
-{
-    const d_psgd_params *p = params;
-    return dsgd_graph_check(&p->graph, n_workers, "d_psgd", error);
-}
-
 static dsgd_traffic d_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
     const d_psgd_params *p = params;
@@ -77,7 +71,6 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
             .waits =
                 "a worker for its neighbours' models of the same step; with many exchanges per "
                 "step in a fixed order a delay travels on within the step"},
-    .check = d_psgd_check,
     .work = d_psgd_work,
     .traffic = d_psgd_traffic,
     .laws = DSGD_LAWS(

@@ -63,12 +63,6 @@ static void gradient_tracking_work(dsgd_node *self)
     }
 }
 
-static dsgd_status gradient_tracking_check(const void *params, int n_workers, dsgd_error *error)
-{
-    const gradient_tracking_params *p = params;
-    return dsgd_graph_check(&p->graph, n_workers, "gradient_tracking", error);
-}
-
 static dsgd_traffic gradient_tracking_traffic(const void *params, const dsgd_scale *scale)
 {
     const gradient_tracking_params *p = params;
@@ -100,7 +94,6 @@ const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
             .sends = "tracking: model and tracker to every neighbour, at once: 4 N on a ring; d2: "
                      "the model, 2 N",
             .waits = "a worker for its neighbours' vectors of the same step"},
-    .check = gradient_tracking_check,
     .work = gradient_tracking_work,
     .traffic = gradient_tracking_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", D2})},

@@ -68,18 +68,6 @@ static void osgp_work(dsgd_node *self)
     }
 }
 
-static dsgd_status sgp_check(const void *params, int n_workers, dsgd_error *error)
-{
-    const sgp_params *p = params;
-    return dsgd_graph_check(&p->graph, n_workers, "sgp", error);
-}
-
-static dsgd_status osgp_check(const void *params, int n_workers, dsgd_error *error)
-{
-    const sgp_params *p = params;
-    return dsgd_graph_check(&p->graph, n_workers, "osgp", error);
-}
-
 static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
 {
     const sgp_params *p = params;
@@ -120,7 +108,6 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
                 "x <- x + U(g, x, t), g at z;  (x, w) <- own share + shares received;  z <- x / w",
             .sends = "the model to n out-peers: n N bytes",
             .waits = "a worker for its in-peers' shares of the same step"},
-    .check = sgp_check,
     .work = sgp_work,
     .traffic = sgp_traffic,
     .laws = DSGD_LAWS(
@@ -143,7 +130,6 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
             .waits =
                 "a worker for its in-peers' shares of the round that it began `delay` steps ago; "
                 "they may be older than that, because rounds that are complete end sooner"},
-    .check = osgp_check,
     .work = osgp_work,
     .traffic = osgp_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_WEIGHT},

@@ -226,7 +226,7 @@ static void print_traffic(const dsgd_algorithm *a)
     static const double bytes = 100e6;
     void *const params = dsgd_xcalloc(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
-    if (a->traffic != NULL && (a->check == NULL || a->check(params, WORKERS, NULL) == DSGD_OK)) {
+    if (a->traffic != NULL && dsgd_algorithm_check(a, params, WORKERS, NULL) == DSGD_OK) {
         const dsgd_scale scale = {.n_workers = WORKERS,
                                   .n_servers =
                                       a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),

@@ -103,7 +103,8 @@ typedef enum dsgd_sends {
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
     dsgd_doc doc;
-    /** Optional, pure. Refuses what no option table can; the message names a way out. */
+    /** Optional, pure. Refuses what no option table can; the message names a way out. NULL: an
+     * option `graph` is checked, nothing else. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Required. One worker's life. Returns only when dsgd_next_step() returns false, or never. */
     void (*work)(dsgd_node *self);

@@ -17,25 +17,41 @@ int dsgd_n_servers(const dsgd_run_config *config)
     return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
 }
 
+/** What an algorithm's option `graph` picks; NULL: it has no such option, or picks none. */
+static const dsgd_pick *graph_of(const dsgd_algorithm *algorithm, const void *params)
+{
+    const dsgd_option *const graph = dsgd_option_find(algorithm->about.options, "graph");
+    if (graph == NULL || graph->kind != DSGD_PICK || graph->registry != dsgd_graph_kinds)
+        return NULL;
+    const dsgd_pick *const pick = (const void *)((const char *)params + graph->offset);
+    return pick->about == NULL ? NULL : pick;
+}
+
 static long own_period(const dsgd_algorithm *algorithm, const void *params, int n_workers)
 {
-    const dsgd_option *const options = algorithm->about.options;
-    const dsgd_option *const period = dsgd_option_find(options, "period");
-    const dsgd_option *const graph = dsgd_option_find(options, "graph");
+    const dsgd_option *const period = dsgd_option_find(algorithm->about.options, "period");
+    const dsgd_pick *const graph = graph_of(algorithm, params);
     if (algorithm->period != NULL)
         return algorithm->period(params, n_workers);
     if (period != NULL && period->kind == DSGD_LONG)
         return *(const long *)(const void *)((const char *)params + period->offset);
-    if (graph == NULL || graph->kind != DSGD_PICK || graph->registry != dsgd_graph_kinds)
-        return 1;
-    const dsgd_pick *const pick = (const void *)((const char *)params + graph->offset);
-    return pick->about == NULL ? 1 : dsgd_graph_period(pick, n_workers);
+    return graph == NULL ? 1 : dsgd_graph_period(graph, n_workers);
 }
 
 long dsgd_period(const dsgd_run_config *config)
 {
     const long period = own_period(config->algorithm, config->params, config->workers);
     return period < 1 ? 1 : period;
+}
+
+dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *params, int n_workers,
+                                 dsgd_error *error)
+{
+    const dsgd_pick *const graph = graph_of(algorithm, params);
+    if (algorithm->check != NULL)
+        return algorithm->check(params, n_workers, error);
+    return graph == NULL ? DSGD_OK
+                         : dsgd_graph_check(graph, n_workers, algorithm->about.name, error);
 }
 
 int dsgd_server_parts(const dsgd_run_config *config)
@@ -267,8 +283,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
         status = check_precision(config, error);
     if (status == DSGD_OK)
         status = dsgd_workload_check(config->workload, error);
-    if (status == DSGD_OK && config->algorithm->check != NULL)
-        status = config->algorithm->check(config->params, config->workers, error);
+    if (status == DSGD_OK)
+        status = dsgd_algorithm_check(config->algorithm, config->params, config->workers, error);
     if (status == DSGD_OK)
         status = check_servers(config, error);
     if (status == DSGD_OK)

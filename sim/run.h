@@ -43,6 +43,10 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 /** Servers that the algorithm needs; negative where it is wrong. */
 int dsgd_n_servers(const dsgd_run_config *config);
 
+/** What the algorithm refuses: by its check(), or else graphs that its option `graph` cannot be. */
+dsgd_status dsgd_algorithm_check(const struct dsgd_algorithm *algorithm, const void *params,
+                                 int n_workers, dsgd_error *error);
+
 /** Steps after which what the algorithm sends repeats itself, 1 or more: dsgd_algorithm.period. */
 long dsgd_period(const dsgd_run_config *config);
 

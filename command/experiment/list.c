@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "command/experiment/config.h"
 #include "sim/network/cluster.h"
+#include "sim/run.h"
 #include "traces/expenses.h"
 
 static bool same_options(const dsgd_option *options, const void *a, const void *b)
@@ -59,9 +60,8 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
 /** Whether the algorithm takes so many workers with these options. */
 static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
 {
-    const dsgd_algorithm *const algorithm = run->config.algorithm;
-    return algorithm->check == NULL ||
-           algorithm->check(run->config.params, run->config.workers, why) == DSGD_OK;
+    const dsgd_run_config *const c = &run->config;
+    return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
 /** A line on the first run of those that are left out for the same reason. */
