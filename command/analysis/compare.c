@@ -18,7 +18,6 @@
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
-#include "command/runs/exchanges.h"
 #include "command/runs/swept.h"
 
 typedef struct arguments {

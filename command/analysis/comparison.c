@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/runs/results.h"
-
 const dsgd_measure dsgd_measures[] = {
     {"throughput_samples_per_s", false},
     {"step_mean_s", false},
@@ -82,7 +80,7 @@ static dsgd_status check_columns(const dsgd_comparison *c, dsgd_error *error)
 
 const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense)
 {
-    return expense->unit != NULL ? expense->unit : dsgd_results_currency(&c->csv);
+    return expense->unit != NULL ? expense->unit : dsgd_frame_currency(&c->frame);
 }
 
 bool dsgd_comparison_has(const dsgd_comparison *c, size_t m)
@@ -213,7 +211,8 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
 {
     const double *const x = c->numbers[m];
     const dsgd_frame_point *const other = p->baseline == p ? NULL : p->baseline;
-    dsgd_summary s = {.of = {NAN, NAN, 0}, .difference = {NAN, NAN, 0}, .ratio = {.ratio = NAN}};
+    dsgd_summary s = {
+        .of = {NAN, NAN, 0}, .difference = {NAN, NAN, 0}, .ratio = dsgd_ratio_of(NULL, 0)};
     if (x == NULL)
         return s;
     double *const pairs = dsgd_xcalloc(2 * p->n_rows, sizeof *pairs);

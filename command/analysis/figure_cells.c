@@ -48,23 +48,19 @@ static double edge(const side *s, size_t i)
     return s->is_log ? exp(x) : x;
 }
 
-static void put_side(FILE *out, const side *s, char axis, const char *column)
+static void put_side(FILE *out, const side *s, bool is_y, const char *column)
 {
+    const char axis = is_y ? 'y' : 'x';
     char *const title = dsgd_swept_title(column);
-    fprintf(out, "%c_title = ", axis);
-    dsgd_gnuplot_text(out, title);
-    fprintf(out, "\n%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\narray %c_value[%zu] = [", axis,
-            s->is_log, axis, edge(s, 0), axis, edge(s, s->n), axis, s->n);
+    dsgd_names texts = {dsgd_xcalloc(s->n, sizeof *texts.v), s->n};
     for (size_t i = 0; i < s->n; i++)
-        fprintf(out, "%s%.9g", i == 0 ? "" : ", ", s->values[i]);
-    fprintf(out, "]\narray %c_text[%zu] = [", axis, s->n);
-    for (size_t i = 0; i < s->n; i++) {
-        char *const text = dsgd_swept_value(column, s->texts[i]);
-        fputs(i == 0 ? "" : ", ", out);
-        dsgd_gnuplot_text(out, text);
-        free(text);
-    }
-    fputs("]\n", out);
+        texts.v[i] = dsgd_swept_value(column, s->texts[i]);
+    dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", title);
+    fprintf(out, "%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\n", axis, s->is_log, axis,
+            edge(s, 0), axis, edge(s, s->n));
+    dsgd_gnuplot_numbers(out, s->values, s->n, "%c_value", axis);
+    dsgd_gnuplot_names(out, is_y ? "y_text" : "x_text", &texts);
+    dsgd_names_free(&texts);
     free(title);
 }
 
@@ -76,16 +72,6 @@ static size_t racer_of(const dsgd_csv *csv, size_t row, const char *column)
     while (i < csv->n_columns && strcmp(csv->fields[i] + strlen("lead_"), name) != 0)
         i++;
     return i - FIRST_LEAD + 1;
-}
-
-static void put_racers(FILE *out, const dsgd_csv *csv)
-{
-    fprintf(out, "array racer[%zu] = [", csv->n_columns - FIRST_LEAD);
-    for (size_t i = FIRST_LEAD; i < csv->n_columns; i++) {
-        fputs(i == FIRST_LEAD ? "" : ", ", out);
-        dsgd_gnuplot_text(out, csv->fields[i] + strlen("lead_"));
-    }
-    fputs("]\n", out);
 }
 
 static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y)
@@ -131,9 +117,13 @@ void dsgd_figure_cells(FILE *out, const char *folder)
     if (dsgd_csv_read(&csv, NULL, "%s/phase.csv", folder) == DSGD_OK && is_phase(&csv)) {
         const side x = read_side(&csv, 0), y = read_side(&csv, 1);
         if (x.n > 1 && y.n > 1 && csv.n_rows == x.n * y.n) {
-            put_racers(out, &csv);
-            put_side(out, &x, 'x', csv.fields[0]);
-            put_side(out, &y, 'y', csv.fields[1]);
+            dsgd_names racers = {NULL, 0};
+            for (size_t i = FIRST_LEAD; i < csv.n_columns; i++)
+                dsgd_names_add(&racers, csv.fields[i] + strlen("lead_"));
+            dsgd_gnuplot_names(out, "racer", &racers);
+            dsgd_names_free(&racers);
+            put_side(out, &x, false, csv.fields[0]);
+            put_side(out, &y, true, csv.fields[1]);
             put_cells(out, &csv, &x, &y);
         }
         free(x.values);

@@ -14,26 +14,33 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/option.h"
+#include "command/analysis/comparison.h"
 #include "command/analysis/figure_cells.h"
 #include "command/analysis/figure_curves.h"
-#include "command/analysis/figure_target.h"
-#include "command/analysis/frame.h"
+#include "command/analysis/figure_steps.h"
 #include "command/analysis/gnuplot.h"
 #include "command/experiment/shipped.h"
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
+
+/** What is drawn of each point: a column of runs.csv, or made of some; and what its values reach. */
+typedef struct measure {
+    const char *name;
+    double *x; /* of each row; NAN: does not count */
+    bool of_baseline; /* its ratio to the baseline's is drawn */
+    bool has_published; /* and what was published of it */
+    bool of_all; /* no mean unless all seeds have one: it would be one of the lucky */
+    double *top; /* [frames]: with intervals and published points; 0: nothing is there */
+    double least; /* of what is above 0; INFINITY: nothing is */
+    bool *published; /* [n_places]: at which there are published points */
+} measure;
 
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
-    dsgd_frame seeds; /* of the same rows */
-    double *throughput;
     dsgd_csv published;
     json_t *manifest; /* NULL: none */
-    size_t *measures, n_measures; /* columns that are averaged */
-    size_t *group, n_group; /* rows of the group at hand */
-    double *x; /* [n_group] */
-    double *to_target; /* dsgd_figure_to_target() */
+    measure *measures; /* [n_measures] */
+    size_t n_measures;
 } data;
 
 /* --- what the figures are of ------------------------------------------------------------------ */
@@ -82,7 +89,7 @@ static char *unit_of(const data *d)
     const json_t *const runs = json_object_get(d->manifest, "runs");
     const char *unit = NULL;
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const double run = dsgd_csv_value(&d->runs.csv, row, d->runs.run);
+        const double run = dsgd_csv_value(&d->runs.csv, row, dsgd_csv_column(&d->runs.csv, "run"));
         const bool is_planned = run >= 1 && run <= (double)json_array_size(runs);
         const json_t *const of_run = is_planned ? json_array_get(runs, (size_t)run - 1) : NULL;
         const char *const text =
@@ -98,17 +105,16 @@ static char *unit_of(const data *d)
 static char *note_of(const data *d)
 {
     const size_t network = dsgd_csv_column(&d->runs.csv, "network");
-    size_t done = 0;
     const char *nics = NULL; /* as the folder's program called it */
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        done += dsgd_status_has_results(dsgd_figure_field(&d->runs, row, d->runs.status));
         const char *const name =
-            network < d->runs.csv.n_columns ? dsgd_figure_field(&d->runs, row, network) : "";
+            network < d->runs.csv.n_columns ? dsgd_csv_field(&d->runs.csv, row, network) : "";
         if (strcmp(dsgd_present_word(name), "nics") == 0)
             nics = name;
     }
     const json_t *const list = json_object_get(d->manifest, "runs");
     const size_t all = json_array_size(list) > 0 ? json_array_size(list) : d->runs.csv.n_rows;
+    const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
     char *text = dsgd_xstrdup("");
     if (done < all)
         dsgd_append(&text, "%zu of %zu runs", done, all);
@@ -117,84 +123,83 @@ static char *note_of(const data *d)
     return text;
 }
 
-/* --- groups of runs --------------------------------------------------------------------------- */
+/* --- what is drawn ---------------------------------------------------------------------------- */
 
-/** A number of a row: a column of runs.csv, or computed from some. */
-typedef double measure(const data *d, size_t row, size_t column);
-
-static double plain(const data *d, size_t row, size_t column)
+/** Whether a variable can be called so: in results from elsewhere a column may have any name. */
+static bool is_name(const char *text)
 {
-    return dsgd_frame_counts(&d->seeds, row, column) ? dsgd_csv_value(&d->runs.csv, row, column)
-                                                     : NAN;
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    return *text != '\0' && text[strspn(text, characters)] == '\0';
 }
 
-static double named(const data *d, size_t row, const char *name)
+static measure *add_measure(data *d, const char *name, double *x)
 {
-    return plain(d, row, dsgd_csv_column(&d->runs.csv, name));
+    d->measures = dsgd_xrealloc(d->measures, d->n_measures + 1, sizeof *d->measures);
+    measure *const m = &d->measures[d->n_measures++];
+    *m = (measure){.name = name,
+                   .x = x,
+                   .top = dsgd_xcalloc(dsgd_figure_frames(&d->runs), sizeof *m->top),
+                   .least = INFINITY,
+                   .published = dsgd_xcalloc(d->runs.places.n, sizeof *m->published)};
+    return m;
 }
 
-/** If nobody ever waited, a step would take its computation alone. */
-static double ideal(const data *d, size_t row, size_t column)
+/** Columns of runs.csv with a number in a row that is drawn, and none that is no number. */
+static void add_columns(data *d)
 {
-    (void)column;
-    return named(d, row, "throughput_samples_per_s") / named(d, row, "compute_share");
-}
-
-/** What a run takes to the target; @p column: from 0 to DSGD_N_TO_TARGET - 1. */
-static double to_target(const data *d, size_t row, size_t column)
-{
-    return d->to_target[row * DSGD_N_TO_TARGET + column];
-}
-
-/** What the values of a measure reach: with intervals and published points at each panel and place. */
-typedef struct extent {
-    const char *name;
-    double *top; /* [n_panels][n_places]; 0: nothing is there */
-    double least; /* of the means above 0; INFINITY: none is */
-    bool *published; /* [n_places] */
-} extent;
-
-/** Mean of d->x[n], and its interval: 0 where one run has none. Returns both summed. */
-static double put_mean(FILE *out, const data *d, size_t n)
-{
-    dsgd_interval mean = dsgd_mean(d->x, n);
-    mean.ci = n == 1 ? 0 : mean.ci;
-    dsgd_gnuplot_number(out, mean.mean);
-    dsgd_gnuplot_number(out, mean.ci);
-    return mean.mean + mean.ci;
-}
-
-static void put_measure(FILE *out, const data *d, dsgd_figure_group at, measure *of, size_t column,
-                        extent *reached)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < d->n_group; k++) {
-        const double x = of(d, d->group[k], column);
-        if (isfinite(x))
-            d->x[n++] = x;
+    const dsgd_csv *const csv = &d->runs.csv;
+    for (size_t c = d->runs.frame.status + 1; c + 1 < d->runs.frame.first_swept; c++) {
+        bool has = false, all = is_name(csv->fields[c]);
+        for (size_t row = 0; row < csv->n_rows; row++) {
+            double x = NAN;
+            const char *const text = dsgd_csv_field(csv, row, c);
+            const bool is = dsgd_parse_number(text, NULL, &x);
+            const size_t point = d->runs.frame.point_of[row];
+            has = has ||
+                  (is && point != SIZE_MAX && d->runs.frame.points[point].at[DSGD_VARIATION] == 0);
+            all = all && (is || *text == '\0');
+        }
+        if (has && all)
+            add_measure(d, csv->fields[c], dsgd_frame_numbers(&d->runs.frame, csv->fields[c]))
+                ->has_published = true;
     }
-    if (of == to_target && n < d->n_group)
-        n = 0; /* a mean of those seeds alone that reach it would be that of the lucky ones */
-    double *const top = &reached->top[at.panel * d->runs.places.n + at.place];
-    for (size_t k = 0; k < n; k++)
-        reached->least = d->x[k] > 0 && d->x[k] < reached->least ? d->x[k] : reached->least;
-    *top = fmax(*top, put_mean(out, d, n));
 }
 
-/** Throughput over the baseline's; half the width of its interval, which is that of a logarithm. */
-static void put_speedup(FILE *out, const data *d, dsgd_figure_group at, extent *reached)
+/** What a run takes to the target. */
+static void add_to_target(data *d, const char *text)
 {
-    dsgd_ratio r = {.n = 0};
-    if (d->n_group > 0)
-        r = dsgd_frame_ratio(&d->seeds, &d->seeds.points[d->seeds.point_of[d->group[0]]],
-                             d->seeds.points[d->seeds.point_of[d->group[0]]].baseline,
-                             d->throughput);
-    const double ci = r.n == 1 ? 0 : r.n == 0 ? NAN : (r.high - r.low) / 2;
-    double *const top = &reached->top[at.panel * d->runs.places.n + at.place];
-    dsgd_gnuplot_number(out, r.n == 0 ? NAN : r.ratio);
-    dsgd_gnuplot_number(out, ci);
-    *top = fmax(*top, r.n == 0 ? NAN : r.ratio + ci);
-    reached->least = r.n > 0 && r.ratio < reached->least ? r.ratio : reached->least;
+    static const size_t of_target[] = {DSGD_TO_TARGET, DSGD_ENERGY_TO_TARGET, DSGD_COST_TO_TARGET,
+                                       DSGD_SENT_TO_TARGET};
+    dsgd_target target;
+    dsgd_run_table curves;
+    if (text == NULL || dsgd_target_parse(text, &target, NULL) != DSGD_OK)
+        return;
+    dsgd_run_table_open(&curves, &d->runs.csv, d->folder, "curves.csv", NULL);
+    if (dsgd_target_check(&target, &curves.csv, NULL) == DSGD_OK) {
+        dsgd_reached *const reached = dsgd_frame_reached(&d->runs.frame, &target, &curves, NULL);
+        for (size_t k = 0; k < sizeof of_target / sizeof of_target[0]; k++)
+            add_measure(d, dsgd_measures[of_target[k]].name,
+                        dsgd_measure_numbers(&d->runs.frame, of_target[k], reached))
+                ->of_all = true;
+        free(reached);
+    }
+    dsgd_run_table_close(&curves);
+}
+
+static void find_measures(data *d, const char *target)
+{
+    const dsgd_frame *const f = &d->runs.frame;
+    double *const ideal = dsgd_frame_numbers(f, "throughput_samples_per_s");
+    double *const share = dsgd_frame_numbers(f, "compute_share");
+    for (size_t row = 0; row < f->csv->n_rows; row++) /* if nobody ever waited */
+        ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
+    free(share);
+    add_columns(d);
+    add_measure(d, "ideal", ideal);
+    add_measure(d, "speedup", dsgd_frame_numbers(f, "throughput_samples_per_s"))->of_baseline =
+        true;
+    add_to_target(d, target);
 }
 
 /** Whether two fields are the same text or number. */
@@ -205,17 +210,15 @@ static bool is_same(const char *a, const char *b)
            (dsgd_parse_number(a, NULL, &x) && dsgd_parse_number(b, NULL, &y) && x == y);
 }
 
-/** Whether a published row is a point about the cell. */
-static bool is_about(const data *d, size_t row, dsgd_figure_group at, const char *quantity)
+/** Whether a published row is a point about a series at a place. */
+static bool is_about(const data *d, size_t row, size_t series, size_t place, const char *quantity)
 {
     const dsgd_csv *const p = &d->published;
-    const char *const along =
-        d->runs.along < d->runs.csv.n_columns ? d->runs.csv.fields[d->runs.along] : "";
-    const char *const wanted[][2] = {{"algorithm", d->runs.series.v[at.series]},
+    const char *const wanted[][2] = {{"algorithm", d->runs.series.v[series]},
                                      {"relation", "~"},
                                      {"over", ""},
                                      {"quantity", quantity},
-                                     {along, d->runs.places.v[at.place]}};
+                                     {dsgd_figure_along(&d->runs), d->runs.places.v[place]}};
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
         const size_t column = dsgd_csv_column(p, wanted[k][0]);
         if (column < p->n_columns && !is_same(dsgd_csv_field(p, row, column), wanted[k][1]))
@@ -224,105 +227,91 @@ static bool is_about(const data *d, size_t row, dsgd_figure_group at, const char
     return true;
 }
 
-static double published_of(const data *d, dsgd_figure_group at, const char *quantity)
+static double published_of(const data *d, size_t series, size_t place, const char *quantity)
 {
     for (size_t row = 0; row < d->published.n_rows; row++)
-        if (is_about(d, row, at, quantity))
+        if (is_about(d, row, series, place, quantity))
             return dsgd_csv_value(&d->published, row, dsgd_csv_column(&d->published, "published"));
     return NAN;
 }
 
-/** Whether a variable can be called so: in results from elsewhere a column may have any name. */
-static bool is_name(const char *text)
+/** The mean over seeds, or the ratio to the baseline with half the width of its interval. */
+static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_point *p)
 {
-    static const char characters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    return *text != '\0' && text[strspn(text, characters)] == '\0';
-}
-
-/** Columns of runs.csv with a number in a row that counts, and none that is no number. */
-static void find_measures(data *d)
-{
-    d->measures = dsgd_xcalloc(d->runs.csv.n_columns, sizeof *d->measures);
-    for (size_t c = d->runs.status + 1; c < d->runs.wall; c++) {
-        bool has = false, all = is_name(d->runs.csv.fields[c]);
-        for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-            double x = NAN;
-            const char *const text = dsgd_figure_field(&d->runs, row, c);
-            const bool is = dsgd_parse_number(text, NULL, &x);
-            has = has || (is && dsgd_figure_counts(&d->runs, row));
-            all = all && (is || *text == '\0');
-        }
-        if (has && all)
-            d->measures[d->n_measures++] = c;
+    dsgd_interval of = {NAN, NAN, 0};
+    if (p != NULL && m->of_baseline) {
+        const dsgd_ratio r = dsgd_frame_ratio(&d->runs.frame, p, p->baseline, m->x);
+        of = (dsgd_interval){r.ratio, (r.high - r.low) / 2, r.n};
+    } else if (p != NULL) {
+        of = dsgd_frame_mean(p, m->x);
+        if (m->of_all && of.n < p->n_rows)
+            of = (dsgd_interval){NAN, NAN, 0};
     }
+    of.ci = of.n == 1 ? 0 : of.ci;
+    return of;
 }
 
-static void put_group(FILE *out, data *d, dsgd_figure_group at, extent *reached)
+static void note_least(measure *m, double x)
 {
-    d->n_group = dsgd_figure_gather(&d->runs, at, d->group);
-    fprintf(out, "%zu", at.place + 1);
-    dsgd_gnuplot_number(out, dsgd_figure_place(&d->runs, at.place));
-    for (size_t m = 0; m < d->n_measures; m++, reached++) {
-        const double published = published_of(d, at, reached->name);
-        double *const top = &reached->top[at.panel * d->runs.places.n + at.place];
-        put_measure(out, d, at, plain, d->measures[m], reached);
-        dsgd_gnuplot_number(out, published);
-        *top = fmax(*top, published);
-        reached->published[at.place] = reached->published[at.place] || !isnan(published);
-    }
-    put_measure(out, d, at, ideal, 0, reached);
-    put_speedup(out, d, at, reached + 1);
-    for (size_t k = 0; d->to_target != NULL && k < DSGD_N_TO_TARGET; k++)
-        put_measure(out, d, at, to_target, k, reached + 2 + k);
-    fputc('\n', out);
+    m->least = x > 0 && x < m->least ? x : m->least;
 }
 
-static void put_extent(FILE *out, const data *d, extent *reached)
+static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size_t series)
 {
-    fprintf(out, "array top_%s[%zu] = [", reached->name, d->runs.panels.n * d->runs.places.n);
-    for (size_t k = 0; k < d->runs.panels.n * d->runs.places.n; k++)
-        fprintf(out, "%s%.9g", k == 0 ? "" : ", ", reached->top[k]);
-    fprintf(out, "]\nleast_%s = %.9g\npublished_%s = ' ", reached->name,
-            isfinite(reached->least) ? reached->least : 0, reached->name);
+    const dsgd_frame_point *const p = d->runs.points[frame * d->runs.n_order + series];
+    const size_t place = frame % d->runs.places.n;
+    const dsgd_interval drawn = drawn_of(d, m, p);
+    dsgd_gnuplot_number(out, drawn.mean);
+    dsgd_gnuplot_number(out, drawn.ci);
+    m->top[frame] = fmax(m->top[frame], drawn.mean + drawn.ci);
+    if (m->of_baseline)
+        note_least(m, drawn.mean);
+    for (size_t i = 0; drawn.n > 0 && !m->of_baseline && i < p->n_rows; i++)
+        note_least(m, m->x[p->rows[i]]);
+    if (!m->has_published)
+        return;
+    const double published = published_of(d, d->runs.order[series], place, m->name);
+    dsgd_gnuplot_number(out, published);
+    m->top[frame] = fmax(m->top[frame], published);
+    m->published[place] = m->published[place] || !isnan(published);
+}
+
+static void put_reach(FILE *out, const data *d, const measure *m)
+{
+    dsgd_gnuplot_numbers(out, m->top, dsgd_figure_frames(&d->runs), "top_%s", m->name);
+    fprintf(out, "least_%s = %.9g\npublished_%s = ' ", m->name, isfinite(m->least) ? m->least : 0,
+            m->name);
     for (size_t k = 0; k < d->runs.places.n; k++)
-        if (reached->published[k])
+        if (m->published[k])
             fprintf(out, "%zu ", k + 1);
     fputs("'\n", out);
-    free(reached->top);
-    free(reached->published);
 }
 
 /** A row for each place, a block for each panel and series; then what each column reaches. */
-static void put_groups(FILE *out, data *d)
+static void put_points(FILE *out, data *d)
 {
-    const size_t n = d->n_measures + 2 + (d->to_target == NULL ? 0 : DSGD_N_TO_TARGET);
-    extent *const reached = dsgd_xcalloc(n, sizeof *reached);
+    const size_t n_places = d->runs.places.n, n_series = d->runs.n_order;
     fputs("columns_of_groups = ' place value", out);
-    for (size_t m = 0; m < n; m++) {
-        reached[m] =
-            (extent){m < d->n_measures       ? d->runs.csv.fields[d->measures[m]]
-                     : m < d->n_measures + 1 ? "ideal"
-                     : m < d->n_measures + 2 ? "speedup"
-                                             : dsgd_figure_target_name(m - d->n_measures - 2),
-                     dsgd_xcalloc(d->runs.panels.n * d->runs.places.n, sizeof(double)), INFINITY,
-                     dsgd_xcalloc(d->runs.places.n, sizeof(bool))};
-        const char *const name = reached[m].name;
+    for (size_t m = 0; m < d->n_measures; m++) {
+        const char *const name = d->measures[m].name;
         fprintf(out, " %s %s_ci", name, name);
-        if (m < d->n_measures)
+        if (d->measures[m].has_published)
             fprintf(out, " %s_published", name);
     }
     fputs(" '\n$groups << EOD\n", out);
-    for (size_t b = 0; b < d->runs.panels.n * d->runs.n_order; b++) {
-        dsgd_figure_group at = {b / d->runs.n_order, 0, d->runs.order[b % d->runs.n_order]};
+    for (size_t b = 0; b < d->runs.panels.n * n_series; b++) {
         fputs(b == 0 ? "" : "\n\n", out);
-        for (; at.place < d->runs.places.n; at.place++)
-            put_group(out, d, at, reached);
+        for (size_t place = 0; place < n_places; place++) {
+            fprintf(out, "%zu", place + 1);
+            dsgd_gnuplot_number(out, dsgd_figure_place(&d->runs, place));
+            for (size_t m = 0; m < d->n_measures; m++)
+                put_measure(out, d, &d->measures[m], b / n_series * n_places + place, b % n_series);
+            fputc('\n', out);
+        }
     }
     fputs("EOD\n", out);
-    for (size_t m = 0; m < n; m++)
-        put_extent(out, d, &reached[m]);
-    free(reached);
+    for (size_t m = 0; m < d->n_measures; m++)
+        put_reach(out, d, &d->measures[m]);
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */
@@ -336,7 +325,7 @@ static const char head[] =
     "block\n"
     "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
 
-/** Places as readers have them. */
+/** Place labels as displayed, and their numbers, or else their order. */
 static void put_places(FILE *out, const data *d, const char *along)
 {
     dsgd_names shown = {dsgd_xcalloc(d->runs.places.n, sizeof *shown.v), d->runs.places.n};
@@ -344,37 +333,39 @@ static void put_places(FILE *out, const data *d, const char *along)
         shown.v[k] = dsgd_swept_value(along, d->runs.places.v[k]);
     dsgd_gnuplot_names(out, "place", &shown);
     dsgd_names_free(&shown);
+    double *const values = dsgd_xcalloc(d->runs.places.n, sizeof *values);
+    for (size_t k = 0; k < d->runs.places.n; k++)
+        values[k] = isnan(dsgd_figure_place(&d->runs, k)) ? (double)(k + 1)
+                                                          : dsgd_figure_place(&d->runs, k);
+    dsgd_gnuplot_numbers(out, values, d->runs.places.n, "place_value");
+    free(values);
 }
 
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 {
     char *const unit = unit_of(d), *const note = note_of(d);
-    const bool has_along = d->runs.along < d->runs.csv.n_columns;
+    const char *const along = dsgd_figure_along(&d->runs);
     const char *const name = json_string_value(json_object_get(d->manifest, "experiment"));
-    fputs(head, out);
-    dsgd_gnuplot_variable(out, "experiment", name == NULL ? "" : name);
-    dsgd_gnuplot_variable(out, "unit", unit);
-    dsgd_gnuplot_variable(out, "currency", dsgd_results_currency(&d->runs.csv));
-    dsgd_gnuplot_variable(out, "note", note);
-    const char *const along = has_along ? d->runs.csv.fields[d->runs.along] : "";
     char *const axis =
         strcmp(along, "workers") == 0 ? dsgd_xstrdup("number of GPUs") : dsgd_swept_title(along);
-    dsgd_gnuplot_variable(out, "along", along);
-    dsgd_gnuplot_variable(out, "axis", axis);
-    dsgd_gnuplot_variable(out, "workers",
-                          dsgd_figure_field(&d->runs, 0, dsgd_csv_column(&d->runs.csv, "workers")));
+    const char *const variables[][2] = {
+        {"experiment", name == NULL ? "" : name},
+        {"unit", unit},
+        {"currency", dsgd_frame_currency(&d->runs.frame)},
+        {"note", note},
+        {"along", along},
+        {"axis", axis},
+        {"workers", dsgd_csv_field(&d->runs.csv, 0, dsgd_csv_column(&d->runs.csv, "workers"))}};
+    fputs(head, out);
+    for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++)
+        dsgd_gnuplot_variable(out, variables[k][0], variables[k][1]);
     put_series(out, d, choice);
     dsgd_gnuplot_names(out, "panel", &d->runs.panels);
     put_places(out, d, along);
-    fprintf(out, "array place_value[%zu] = [", d->runs.places.n);
-    for (size_t k = 0; k < d->runs.places.n; k++) {
-        const double x = dsgd_figure_place(&d->runs, k);
-        fprintf(out, "%s%.9g", k == 0 ? "" : ", ", isnan(x) ? (double)(k + 1) : x);
-    }
-    fputs("]\n", out);
     fprintf(out, "n_panels = %zu\nn_places = %zu\n", d->runs.panels.n, d->runs.places.n);
-    put_groups(out, d);
+    put_points(out, d);
     dsgd_figure_curves(out, &d->runs, d->folder);
+    dsgd_figure_steps(out, &d->runs, d->folder);
     dsgd_figure_cells(out, d->folder);
     free(axis);
     free(unit);
@@ -399,15 +390,15 @@ static void read_published(data *d)
 
 static void close_data(data *d)
 {
-    dsgd_frame_close(&d->seeds);
-    free(d->throughput);
     dsgd_figure_runs_close(&d->runs);
     dsgd_csv_close(&d->published);
     json_decref(d->manifest);
-    free(d->to_target);
+    for (size_t m = 0; m < d->n_measures; m++) {
+        free(d->measures[m].x);
+        free(d->measures[m].top);
+        free(d->measures[m].published);
+    }
     free(d->measures);
-    free(d->group);
-    free(d->x);
 }
 
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
@@ -416,24 +407,16 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     data d = {.folder = folder};
     dsgd_whole_file file;
     dsgd_status status = dsgd_figure_runs_open(folder, choice, &d.runs, error);
-    if (status == DSGD_OK)
-        status = dsgd_frame_open(&d.runs.csv, &(dsgd_framing){.by = NULL}, &d.seeds, error);
-    FILE *const out =
-        status != DSGD_OK ? NULL : dsgd_whole_open(&file, error, "%s/data.gp", output);
-    if (out != NULL) {
+    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/data.gp", output) == NULL)
+        status = DSGD_EIO;
+    if (status == DSGD_OK) {
         char *const path = dsgd_xprintf("%s/manifest.json", folder);
         d.manifest = dsgd_json_file(path);
         free(path);
-        d.group = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.group);
-        d.x = dsgd_xcalloc(d.runs.csv.n_rows, sizeof *d.x);
         read_published(&d);
-        d.to_target = dsgd_figure_to_target(&d.seeds, folder, choice->target);
-        d.throughput = dsgd_frame_numbers(&d.seeds, "throughput_samples_per_s");
-        find_measures(&d);
-        put_all(out, &d, choice);
+        find_measures(&d, choice->target);
+        put_all(file.stream, &d, choice);
         status = dsgd_whole_close(&file, error);
-    } else if (status == DSGD_OK) {
-        status = DSGD_EIO;
     }
     close_data(&d);
     return status;

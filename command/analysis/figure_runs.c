@@ -1,6 +1,6 @@
 /**
  * @file figure_runs.c
- * From rows of runs.csv to series, places and panels, and those of them that a user wants.
+ * From points of a frame to series, places and panels, and those of them that a user wants.
  */
 #include "command/analysis/figure_runs.h"
 
@@ -10,96 +10,62 @@
 #include <string.h>
 
 #include "base/option.h"
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
-
-const char *dsgd_figure_field(const dsgd_figure_runs *d, size_t row, size_t column)
-{
-    return dsgd_csv_field(&d->csv, row, column);
-}
-
-bool dsgd_figure_counts(const dsgd_figure_runs *d, size_t row)
-{
-    return dsgd_status_has_results(dsgd_figure_field(d, row, d->status)) &&
-           (d->parameter == d->csv.n_columns || *dsgd_figure_field(d, row, d->parameter) == '\0');
-}
 
 /* --- what distinguishes runs ------------------------------------------------------------------ */
 
-/** Whether runs are told apart by this column: a part of their name, or swept, and not the seed. */
-static bool is_key(const dsgd_figure_runs *d, size_t column)
+/** Whether all values of a key are numbers or empty. */
+static bool is_numeric(const dsgd_frame *f, size_t k)
 {
-    static const char *const named[] = {"workers", "platform", "workload"};
-    const char *const name = d->csv.fields[column];
-    for (size_t k = 0; k < sizeof named / sizeof named[0]; k++)
-        if (strcmp(name, named[k]) == 0)
-            return true;
-    return column > d->wall && strcmp(name, "seed") != 0 && strcmp(name, "parameter") != 0 &&
-           strcmp(name, "factor") != 0;
-}
-
-/** The number of values, and whether all are numbers or empty. */
-static size_t count_values(const dsgd_figure_runs *d, size_t column, bool *numeric)
-{
-    dsgd_names values = {NULL, 0};
-    *numeric = true;
-    for (size_t row = 0; row < d->csv.n_rows; row++) {
-        const char *const text = dsgd_figure_field(d, row, column);
-        if (!dsgd_figure_counts(d, row))
-            continue;
-        dsgd_names_add(&values, text);
-        *numeric = *numeric && (*text == '\0' || !isnan(dsgd_csv_value(&d->csv, row, column)));
+    double x = 0;
+    for (size_t i = 0; i < f->n_points; i++) {
+        const char *const text = dsgd_frame_value(f, &f->points[i], k);
+        if (*text != '\0' && !dsgd_parse_number(text, NULL, &x))
+            return false;
     }
-    const size_t n = values.n;
-    dsgd_names_free(&values);
-    return n;
-}
-
-/** Where a whole part is swept, its name says no more. */
-static void drop_names_of_swept(dsgd_figure_runs *d)
-{
-    static const char *const parts[][2] = {{"platform", "swept.platform"},
-                                           {"workload", "swept.workload"}};
-    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-        const size_t swept = dsgd_csv_column(&d->csv, parts[k][1]);
-        const size_t name = dsgd_csv_column(&d->csv, parts[k][0]);
-        if (swept < d->csv.n_columns && name < d->csv.n_columns && d->varies[swept])
-            d->varies[name] = false;
-    }
+    return true;
 }
 
 /** The number of workers, or else the last key with most values: swept ones come last. */
 static void find_along(dsgd_figure_runs *d)
 {
     size_t most = 1;
-    d->along = d->csv.n_columns;
-    d->varies = dsgd_xcalloc(d->csv.n_columns, sizeof *d->varies);
-    d->numeric = dsgd_xcalloc(d->csv.n_columns, sizeof *d->numeric);
-    for (size_t c = 0; c < d->csv.n_columns; c++) {
-        const size_t n = is_key(d, c) ? count_values(d, c, &d->numeric[c]) : 0;
-        d->varies[c] = n > 1;
-        if (n <= 1 || dsgd_is_of_algorithms(d->csv.fields[c]))
-            continue;
-        const bool workers = strcmp(d->csv.fields[c], "workers") == 0;
-        if (n >= most || workers) {
-            d->along = c;
+    d->differs = dsgd_xcalloc(d->frame.n_keys, sizeof *d->differs);
+    d->numeric = dsgd_xcalloc(d->frame.n_keys, sizeof *d->numeric);
+    for (size_t k = 1; k < d->frame.n_keys; k++) {
+        const dsgd_coordinate part = dsgd_frame_part(&d->frame, k);
+        const size_t n = d->frame.n_values[k];
+        d->differs[k] = n > 1 && part != DSGD_VARIATION;
+        d->numeric[k] = is_numeric(&d->frame, k);
+        const bool workers = strcmp(dsgd_frame_key(&d->frame, k), "workers") == 0;
+        if (d->differs[k] && part == DSGD_PLACE && (n >= most || workers)) {
+            d->along = k;
             most = workers ? SIZE_MAX : n;
         }
     }
-    drop_names_of_swept(d);
+    for (size_t k = 1; k < d->frame.n_keys;
+         k++) /* where a whole part is swept, its name says no more */
+        for (size_t s = k + 1; s < d->frame.n_keys; s++) {
+            const char *const swept = dsgd_frame_key(&d->frame, s);
+            if (strncmp(swept, "swept.", 6) == 0 && d->differs[s] &&
+                strcmp(swept + 6, dsgd_frame_key(&d->frame, k)) == 0)
+                d->differs[k] = false;
+        }
 }
 
 /**
- * "lr 0.1; period 8": what varies beside the algorithm and `along`; as tables have it, or shown to
- * readers, where close values may be the same. The caller frees it.
+ * "lr 0.1; period 8": what a coordinate of a point has beside the algorithm and `along`; as tables have
+ * it, or shown to readers, where close values may be the same. The caller frees it.
  */
-static char *setting_of(const dsgd_figure_runs *d, size_t row, bool of_algorithms, bool shown)
+static char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p, dsgd_coordinate part,
+                        bool shown)
 {
     char *text = dsgd_xstrdup("");
-    for (size_t c = 0; c < d->csv.n_columns; c++) {
-        const char *const column = d->csv.fields[c], *const value = dsgd_figure_field(d, row, c);
-        if (!d->varies[c] || c == d->along || *value == '\0' ||
-            dsgd_is_of_algorithms(column) != of_algorithms)
+    for (size_t k = 1; k < d->frame.n_keys; k++) {
+        const char *const column = dsgd_frame_key(&d->frame, k);
+        const char *const value = dsgd_frame_value(&d->frame, p, k);
+        if (!d->differs[k] || k == d->along || *value == '\0' ||
+            dsgd_frame_part(&d->frame, k) != part)
             continue;
         const char *const key = dsgd_last_key(column);
         const bool alone = strcmp(key, "platform") == 0 || strcmp(key, "workload") == 0;
@@ -113,93 +79,92 @@ static char *setting_of(const dsgd_figure_runs *d, size_t row, bool of_algorithm
     return text;
 }
 
-static void place_rows(dsgd_figure_runs *d)
+static char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
 {
-    for (size_t row = 0; row < d->csv.n_rows; row++) {
-        d->series_of[row] = d->place_of[row] = d->panel_of[row] = SIZE_MAX;
-        if (!dsgd_figure_counts(d, row))
-            continue;
-        char *const own = setting_of(d, row, true, false), *const panel =
-                                                               setting_of(d, row, false, false);
-        char *const series = dsgd_xprintf("%s%s%s", dsgd_figure_field(d, row, d->algorithm),
-                                          *own == '\0' ? "" : "; ", own);
-        d->series_of[row] = dsgd_names_add(&d->series, series);
-        d->panel_of[row] = dsgd_names_add(&d->panels, panel);
-        d->place_of[row] = dsgd_names_add(
-            &d->places, d->along == d->csv.n_columns ? "" : dsgd_figure_field(d, row, d->along));
-        free(series);
-        free(panel);
-        free(own);
-    }
+    char *const own = setting_of(d, p, DSGD_SERIES, false);
+    char *const series =
+        dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
+    free(own);
+    return series;
 }
 
-/** The first row with the same text in a column. */
-static size_t first_with(const dsgd_figure_runs *d, size_t column, size_t row)
+static char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
 {
-    size_t first = 0;
-    while (strcmp(dsgd_figure_field(d, first, column), dsgd_figure_field(d, row, column)) != 0)
-        first++;
-    return first;
+    return dsgd_xstrdup(d->along == 0 ? "" : dsgd_frame_value(&d->frame, p, d->along));
 }
 
-/** Whether row @p a comes before @p b: by numbers, or else by which text came first. */
-static bool is_before(const dsgd_figure_runs *d, size_t a, size_t b, bool along)
+const char *dsgd_figure_along(const dsgd_figure_runs *d)
 {
-    for (size_t c = 0; c < d->csv.n_columns; c++) {
-        if (!d->varies[c] || (c == d->along) != along || dsgd_is_of_algorithms(d->csv.fields[c]) ||
-            strcmp(dsgd_figure_field(d, a, c), dsgd_figure_field(d, b, c)) == 0)
-            continue;
-        if (!d->numeric[c])
-            return first_with(d, c, a) < first_with(d, c, b);
-        return *dsgd_figure_field(d, a, c) == '\0' ||
-               dsgd_csv_value(&d->csv, a, c) < dsgd_csv_value(&d->csv, b, c);
-    }
-    return false;
-}
-
-/** Sorts places or panels, which are few, by one row of each. */
-static void sort_names(const dsgd_figure_runs *d, dsgd_names *list, size_t *name_of, bool along)
-{
-    size_t *const row_of = dsgd_xcalloc(3 * list->n + 1, sizeof *row_of);
-    size_t *const old = row_of + list->n, *const new = old + list->n;
-    for (size_t row = d->csv.n_rows; row-- > 0;)
-        if (name_of[row] != SIZE_MAX)
-            row_of[name_of[row]] = row;
-    for (size_t i = 0; i < list->n; i++) {
-        old[i] = i;
-        for (size_t k = i; k > 0 && is_before(d, row_of[old[k]], row_of[old[k - 1]], along); k--) {
-            const size_t name = old[k];
-            old[k] = old[k - 1];
-            old[k - 1] = name;
-        }
-    }
-    char **const sorted = dsgd_xcalloc(list->n + 1, sizeof *sorted);
-    for (size_t i = 0; i < list->n; i++) {
-        sorted[i] = list->v[old[i]];
-        new[old[i]] = i;
-    }
-    free(list->v);
-    list->v = sorted;
-    for (size_t row = 0; row < d->csv.n_rows; row++)
-        if (name_of[row] != SIZE_MAX)
-            name_of[row] = new[name_of[row]];
-    free(row_of);
-}
-
-/** Panels as readers have them. */
-static void show_panels(dsgd_figure_runs *d)
-{
-    for (size_t row = d->csv.n_rows; row-- > 0;)
-        if (d->panel_of[row] != SIZE_MAX) {
-            free(d->panels.v[d->panel_of[row]]);
-            d->panels.v[d->panel_of[row]] = setting_of(d, row, false, true);
-        }
+    return d->along == 0 ? "" : dsgd_frame_key(&d->frame, d->along);
 }
 
 double dsgd_figure_place(const dsgd_figure_runs *d, size_t place)
 {
     double x = NAN;
     return dsgd_parse_number(d->places.v[place], NULL, &x) ? x : NAN;
+}
+
+/* --- their order ------------------------------------------------------------------------------ */
+
+/** Whether value @p a of a key comes before @p b: by numbers, or else by which text came first. */
+static bool is_value_before(const dsgd_figure_runs *d, size_t k, const char *a, const char *b)
+{
+    double x = NAN, y = NAN;
+    if (d->numeric[k])
+        return *a == '\0' ||
+               (dsgd_parse_number(a, NULL, &x) && dsgd_parse_number(b, NULL, &y) && x < y);
+    for (size_t i = 0;; i++) {
+        const char *const value = dsgd_frame_value(&d->frame, &d->frame.points[i], k);
+        if (strcmp(value, a) == 0 || strcmp(value, b) == 0)
+            return strcmp(value, a) == 0;
+    }
+}
+
+static bool is_before(const dsgd_figure_runs *d, const dsgd_frame_point *a,
+                      const dsgd_frame_point *b, bool along)
+{
+    for (size_t k = 1; k < d->frame.n_keys; k++) {
+        const char *const x = dsgd_frame_value(&d->frame, a, k);
+        const char *const y = dsgd_frame_value(&d->frame, b, k);
+        if (d->differs[k] && (k == d->along) == along &&
+            dsgd_frame_part(&d->frame, k) == DSGD_PLACE && strcmp(x, y) != 0)
+            return is_value_before(d, k, x, y);
+    }
+    return false;
+}
+
+/** Adds a point's name of places or panels, which are few, where it belongs; @p first: a point of each. */
+static void add_sorted(const dsgd_figure_runs *d, dsgd_names *list, const dsgd_frame_point **first,
+                       const dsgd_frame_point *p, char *name)
+{
+    const size_t n = list->n;
+    size_t i = dsgd_names_add(list, name);
+    free(name);
+    if (list->n == n)
+        return;
+    for (first[i] = p; i > 0 && is_before(d, p, first[i - 1], list == &d->places); i--) {
+        char *const text = list->v[i];
+        list->v[i] = list->v[i - 1];
+        list->v[i - 1] = text;
+        first[i] = first[i - 1];
+        first[i - 1] = p;
+    }
+}
+
+/** Finds what there is; panels are shown to readers only when all points have found theirs. */
+static void find_names(dsgd_figure_runs *d, const dsgd_frame_point **panels,
+                       const dsgd_frame_point **places)
+{
+    for (size_t i = 0; i < d->frame.n_points; i++) {
+        const dsgd_frame_point *const p = &d->frame.points[i];
+        if (p->at[DSGD_VARIATION] > 0)
+            continue;
+        char *const series = series_of(d, p);
+        dsgd_names_add(&d->series, series);
+        free(series);
+        add_sorted(d, &d->panels, panels, p, setting_of(d, p, DSGD_PLACE, false));
+        add_sorted(d, &d->places, places, p, place_of(d, p));
+    }
 }
 
 /* --- what a user chose ------------------------------------------------------------------------ */
@@ -226,12 +191,18 @@ static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option,
     return DSGD_EUSAGE;
 }
 
-static void draw_series(dsgd_figure_runs *d, size_t i)
+static bool is_in(const dsgd_figure_runs *d, size_t i)
 {
     for (size_t k = 0; k < d->n_order; k++)
         if (d->order[k] == i)
-            return;
-    d->order[d->n_order++] = i;
+            return true;
+    return false;
+}
+
+static void draw_series(dsgd_figure_runs *d, size_t i)
+{
+    if (!is_in(d, i))
+        d->order[d->n_order++] = i;
 }
 
 static dsgd_status draw_listed(dsgd_figure_runs *d, const char *option, const char *list,
@@ -248,6 +219,21 @@ static dsgd_status draw_listed(dsgd_figure_runs *d, const char *option, const ch
     return DSGD_OK;
 }
 
+static dsgd_status check_labels(const dsgd_figure_runs *d, const dsgd_texts *labels,
+                                dsgd_error *error)
+{
+    for (size_t i = 0; i < labels->n; i++) {
+        const size_t length = strcspn(labels->v[i], "=");
+        if (labels->v[i][length] == '\0')
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA",
+                             labels->v[i]);
+        if (dsgd_figure_series(d, labels->v[i], length) == d->series.n)
+            return unknown_series(d, "--label", labels->v[i], length, error);
+    }
+    return DSGD_OK;
+}
+
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
     dsgd_figure_runs allowed = *d;
@@ -256,95 +242,99 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
     dsgd_status status = draw_listed(&allowed, "--only", choice->only, error);
     if (status == DSGD_OK)
         status = draw_listed(d, "--order", choice->order, error);
-    for (size_t i = 0; status == DSGD_OK && choice->only == NULL && i < d->series.n; i++)
+    for (size_t i = 0; choice->only == NULL && i < d->series.n; i++)
         draw_series(&allowed, i);
-    for (size_t k = 0; status == DSGD_OK && k < allowed.n_order; k++)
+    for (size_t k = 0; k < allowed.n_order; k++)
         draw_series(d, allowed.order[k]);
-    /* What is ordered and not allowed goes. */
     size_t kept = 0;
-    for (size_t k = 0; k < d->n_order; k++)
-        for (size_t m = 0; m < allowed.n_order; m++)
-            if (allowed.order[m] == d->order[k]) {
-                d->order[kept++] = d->order[k];
-                break;
-            }
+    for (size_t k = 0; k < d->n_order; k++) /* what is ordered and not allowed goes */
+        if (is_in(&allowed, d->order[k]))
+            d->order[kept++] = d->order[k];
     d->n_order = kept;
     free(allowed.order);
-    for (size_t i = 0; status == DSGD_OK && i < choice->labels.n; i++) {
-        const size_t length = strcspn(choice->labels.v[i], "=");
-        if (choice->labels.v[i][length] == '\0')
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA",
-                               choice->labels.v[i]);
-        else if (dsgd_figure_series(d, choice->labels.v[i], length) == d->series.n)
-            status = unknown_series(d, "--label", choice->labels.v[i], length, error);
-    }
-    return status;
+    return status == DSGD_OK ? check_labels(d, &choice->labels, error) : status;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-size_t dsgd_figure_gather(const dsgd_figure_runs *d, dsgd_figure_group group, size_t *rows)
+size_t dsgd_figure_frames(const dsgd_figure_runs *d)
 {
-    size_t n = 0;
-    for (size_t row = 0; row < d->csv.n_rows; row++)
-        if (d->panel_of[row] == group.panel && d->place_of[row] == group.place &&
-            d->series_of[row] == group.series)
-            rows[n++] = row;
-    return n;
+    return d->panels.n * d->places.n;
 }
 
 /** Every panel has every place and series, also where there is no run. */
 static dsgd_status check_size(const dsgd_figure_runs *d, dsgd_error *error)
 {
-    enum { MOST_GROUPS = 100000 };
+    enum { MOST_BLOCKS = 100000 };
     const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
-    if (n <= MOST_GROUPS)
+    if (n <= MOST_BLOCKS)
         return DSGD_OK;
     return dsgd_fail(error, DSGD_EUSAGE,
                      "%s: %zu panels of %zu places and %zu series are more than can be drawn, %d "
                      "together; --only A,B draws some series",
-                     d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_GROUPS);
+                     d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
+}
+
+static void place_points(dsgd_figure_runs *d)
+{
+    d->points = dsgd_xcalloc(dsgd_figure_frames(d) * d->n_order + 1, sizeof *d->points);
+    for (size_t i = 0; i < d->frame.n_points; i++) {
+        const dsgd_frame_point *const p = &d->frame.points[i];
+        if (p->at[DSGD_VARIATION] > 0)
+            continue;
+        char *const series = series_of(d, p), *const place = place_of(d, p);
+        char *const panel = setting_of(d, p, DSGD_PLACE, false);
+        const size_t frame =
+            dsgd_names_add(&d->panels, panel) * d->places.n + dsgd_names_add(&d->places, place);
+        for (size_t k = 0; k < d->n_order; k++)
+            if (strcmp(d->series.v[d->order[k]], series) == 0)
+                d->points[frame * d->n_order + k] = p;
+        free(panel);
+        free(place);
+        free(series);
+    }
 }
 
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *d, dsgd_error *error)
 {
-    *d = (dsgd_figure_runs){.run = 0};
-    const struct {
-        const char *name;
-        size_t *column;
-    } needed[] = {{"run", &d->run},       {"algorithm", &d->algorithm}, {"seed", &d->seed},
-                  {"status", &d->status}, {"wall_s", &d->wall},         {"workers", &d->along}};
+    static const char *const needed[] = {"run", "workers"};
+    *d = (dsgd_figure_runs){.along = 0};
     dsgd_status status = dsgd_csv_read(&d->csv, error, "%s/runs.csv", folder);
-    for (size_t k = 0; status == DSGD_OK && k < sizeof needed / sizeof needed[0]; k++)
-        status = dsgd_csv_need(&d->csv, needed[k].name, needed[k].column, error);
+    for (size_t k = 0, column = 0; status == DSGD_OK && k < 2; k++)
+        status = dsgd_csv_need(&d->csv, needed[k], &column, error);
+    if (status == DSGD_OK)
+        status = dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error);
     if (status != DSGD_OK)
         return status;
-    d->parameter = dsgd_csv_column(&d->csv, "parameter");
-    size_t **const arrays[] = {&d->series_of, &d->place_of, &d->panel_of};
-    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
-        *arrays[k] = dsgd_xcalloc(d->csv.n_rows + 1, sizeof **arrays[k]);
+    const dsgd_frame_point **const panels = dsgd_xcalloc(2 * d->frame.n_points + 1, sizeof *panels);
     find_along(d);
-    place_rows(d);
-    sort_names(d, &d->places, d->place_of, true);
-    sort_names(d, &d->panels, d->panel_of, false);
-    show_panels(d);
-    if (d->series.n == 0)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
-                         d->csv.path);
-    const dsgd_status chosen = choose(d, choice, error);
-    return chosen == DSGD_OK ? check_size(d, error) : chosen;
+    find_names(d, panels, panels + d->frame.n_points);
+    status = d->series.n > 0
+                 ? choose(d, choice, error)
+                 : dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
+                             d->csv.path);
+    if (status == DSGD_OK)
+        status = check_size(d, error);
+    if (status == DSGD_OK)
+        place_points(d);
+    for (size_t i = 0; i < d->panels.n; i++) { /* from here on for readers */
+        free(d->panels.v[i]);
+        d->panels.v[i] = setting_of(d, panels[i], DSGD_PLACE, true);
+    }
+    free(panels);
+    return status;
 }
 
 void dsgd_figure_runs_close(dsgd_figure_runs *d)
 {
+    dsgd_frame_close(&d->frame);
     dsgd_csv_close(&d->csv);
     dsgd_names_free(&d->series);
     dsgd_names_free(&d->places);
     dsgd_names_free(&d->panels);
-    void *const blocks[] = {d->varies,   d->numeric,  d->series_of,
-                            d->place_of, d->panel_of, d->order};
-    for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++)
-        free(blocks[k]);
+    free(d->differs);
+    free(d->numeric);
+    free(d->order);
+    free(d->points);
 }

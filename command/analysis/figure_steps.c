@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/csv.h"
+#include "command/analysis/run_table.h"
 
 /** Steps of one time, as a part of all steps of the runs so far. */
 typedef struct bin {
@@ -27,27 +27,24 @@ static int compare_bins(const void *a, const void *b)
     return (x->step_s > y->step_s) - (x->step_s < y->step_s);
 }
 
-/** Rows of a run lie together. */
-static void read_distributions(const dsgd_csv *csv, const dsgd_step_blocks *blocks,
-                               distribution *of)
+static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_point *p)
 {
-    const size_t columns[] = {dsgd_csv_column(csv, "run"), dsgd_csv_column(csv, "step_s"),
-                              dsgd_csv_column(csv, "share")};
-    double last = NAN;
-    for (size_t row = 0; row < csv->n_rows; row++) {
-        double x[3];
-        for (size_t k = 0; k < 3; k++)
-            x[k] = dsgd_csv_value(csv, row, columns[k]);
-        const bool known = x[0] >= 0 && x[0] < (double)blocks->n_runs;
-        const size_t block = known ? blocks->block_of_run[(size_t)x[0]] : SIZE_MAX;
-        if (block == SIZE_MAX || !(x[1] >= 0) || !(x[2] > 0))
-            continue;
-        distribution *const d = &of[block];
-        d->v = dsgd_xrealloc(d->v, d->n + 1, sizeof *d->v);
-        d->v[d->n++] = (bin){x[1], x[2]};
-        d->n_runs += x[0] != last;
-        last = x[0];
+    const size_t step_s = dsgd_csv_column(&t->csv, "step_s");
+    const size_t share = dsgd_csv_column(&t->csv, "share");
+    distribution d = {.n = 0};
+    for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
+        const size_t before = d.n;
+        for (size_t row = t->first[p->rows[i]]; row != SIZE_MAX; row = t->next[row]) {
+            const bin b = {dsgd_csv_value(&t->csv, row, step_s),
+                           dsgd_csv_value(&t->csv, row, share)};
+            if (!(b.step_s >= 0) || !(b.share > 0))
+                continue;
+            d.v = dsgd_xrealloc(d.v, d.n + 1, sizeof *d.v);
+            d.v[d.n++] = b;
+        }
+        d.n_runs += d.n > before;
     }
+    return d;
 }
 
 /** Seeds have the same bins, but other means in them: what is within 1 % is drawn as one. */
@@ -99,46 +96,49 @@ static void put_marks(FILE *out, const distribution *d, double offset)
     }
 }
 
-static void put_reach(FILE *out, const distribution *of, const dsgd_step_blocks *blocks, bool high)
+static void put_reach(FILE *out, const dsgd_figure_runs *runs, const distribution *of, bool high)
 {
-    fprintf(out, "array %s_step[%zu] = [", high ? "longest" : "shortest", blocks->n_cells);
-    for (size_t c = 0; c < blocks->n_cells; c++) {
-        double low_s = INFINITY, high_s = 0;
-        for (size_t i = 0; i < blocks->n_series; i++) {
-            const distribution *const d = &of[c * blocks->n_series + i];
-            for (size_t k = 0; k < d->n; k++)
-                low_s = d->v[k].step_s > 0 ? fmin(low_s, d->v[k].step_s) : low_s;
-            high_s = d->n > 0 ? fmax(high_s, d->v[d->n - 1].step_s) : high_s;
-        }
-        fprintf(out, "%s%.9g", c == 0 ? "" : ", ", high ? high_s : isfinite(low_s) ? low_s : 1);
+    const size_t n = dsgd_figure_frames(runs);
+    double *const x = dsgd_xcalloc(n, sizeof *x);
+    for (size_t b = 0; b < n * runs->n_order; b++) {
+        double *const to = &x[b / runs->n_order];
+        const distribution *const d = &of[b];
+        if (high && d->n > 0)
+            *to = fmax(*to, d->v[d->n - 1].step_s);
+        for (size_t k = 0; !high && k < d->n; k++)
+            if (d->v[k].step_s > 0)
+                *to = *to > 0 ? fmin(*to, d->v[k].step_s) : d->v[k].step_s;
     }
-    fputs("]\n", out);
+    for (size_t k = 0; !high && k < n; k++)
+        x[k] = x[k] > 0 ? x[k] : 1;
+    dsgd_gnuplot_numbers(out, x, n, "%s_step", high ? "longest" : "shortest");
+    free(x);
 }
 
-void dsgd_figure_steps(FILE *out, const char *folder, const dsgd_step_blocks *blocks)
+void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    const size_t n_blocks = blocks->n_cells * blocks->n_series;
+    const size_t n_blocks = dsgd_figure_frames(runs) * runs->n_order;
     distribution *const of = dsgd_xcalloc(n_blocks + 1, sizeof *of);
-    dsgd_csv csv;
-    if (dsgd_csv_read(&csv, NULL, "%s/steps.csv", folder) == DSGD_OK)
-        read_distributions(&csv, blocks, of);
-    dsgd_csv_close(&csv);
+    dsgd_run_table steps;
+    dsgd_run_table_open(&steps, &runs->csv, folder, "steps.csv", NULL);
+    for (size_t b = 0; b < n_blocks; b++) {
+        of[b] = read_distribution(&steps, runs->points[b]);
+        join_bins(&of[b]);
+    }
+    dsgd_run_table_close(&steps);
     for (int marks = 0; marks < 2; marks++) {
         fprintf(out, "%s << EOD\n", marks ? "$step_marks" : "$steps");
         for (size_t b = 0; b < n_blocks; b++) {
             fputs(b == 0 ? "" : "\n\n", out);
-            if (!marks)
-                join_bins(&of[b]);
             if (marks)
-                put_marks(out, &of[b],
-                          ((double)(b % blocks->n_series) + 0.5) / (double)blocks->n_series);
+                put_marks(out, &of[b], ((double)(b % runs->n_order) + 0.5) / (double)runs->n_order);
             else
                 put_block(out, &of[b]);
         }
         fputs("EOD\n", out);
     }
-    put_reach(out, of, blocks, false);
-    put_reach(out, of, blocks, true);
+    put_reach(out, runs, of, false);
+    put_reach(out, runs, of, true);
     for (size_t b = 0; b < n_blocks; b++)
         free(of[b].v);
     free(of);

@@ -14,7 +14,6 @@
 
 #include "base/option.h"
 #include "command/runs/columns.h"
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
 
 /* --- statistics over seeds -------------------------------------------------------------------- */
@@ -356,6 +355,12 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
         free(text);
     }
     return label;
+}
+
+const char *dsgd_frame_currency(const dsgd_frame *f)
+{
+    const char *const currency = dsgd_csv_first(f->csv, dsgd_csv_column(f->csv, "currency"));
+    return currency == NULL ? "" : currency;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -117,6 +117,9 @@ size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, s
 /** How many runs of a point have a status. */
 size_t dsgd_frame_count(const dsgd_frame *frame, const dsgd_frame_point *point, const char *status);
 
+/** The currency of costs, of which an experiment has one; "": no run has a cost. */
+const char *dsgd_frame_currency(const dsgd_frame *frame);
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /**

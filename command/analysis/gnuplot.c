@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,19 @@ void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text)
     fprintf(out, "%s = ", name);
     dsgd_gnuplot_text(out, text);
     fputc('\n', out);
+}
+
+void dsgd_gnuplot_numbers(FILE *out, const double *x, size_t n, const char *name, ...)
+{
+    va_list arguments;
+    va_start(arguments, name);
+    fputs("array ", out);
+    vfprintf(out, name, arguments);
+    va_end(arguments);
+    fprintf(out, "[%zu] = [", n);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s%.9g", i == 0 ? "" : ", ", x[i]);
+    fputs("]\n", out);
 }
 
 void dsgd_gnuplot_names(FILE *out, const char *name, const dsgd_names *list)

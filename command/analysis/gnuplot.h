@@ -26,6 +26,10 @@ void dsgd_gnuplot_number(FILE *out, double x);
 /** NAME = 'TEXT' */
 void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text);
 
+/** An array of numbers, whose name is formatted like by printf(). */
+void dsgd_gnuplot_numbers(FILE *out, const double *x, size_t n, const char *name, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /** An array of texts. */
 void dsgd_gnuplot_names(FILE *out, const char *name, const dsgd_names *list);
 

@@ -14,7 +14,6 @@
 #include "command/analysis/report/html.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
-#include "command/runs/results.h"
 #include "command/runs/swept.h"
 
 /* Nothing is loaded and no script runs, whatever a folder of results brings along. */
@@ -242,7 +241,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
 
 static void write_time(FILE *html, const dsgd_report *r)
 {
-    char *const cost = dsgd_xprintf("cost (%s)", dsgd_results_currency(&r->runs));
+    char *const cost = dsgd_xprintf("cost (%s)", dsgd_frame_currency(&r->frame));
     const quantity quantities[] = {
         {"computing (%)", offsetof(dsgd_cell, compute)},
         {"waiting (%)", offsetof(dsgd_cell, wait)},

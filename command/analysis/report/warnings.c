@@ -3,13 +3,13 @@
  * What a reader of a report could take for more than it is.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
 #include "command/analysis/mixed_collectives.h"
 #include "command/analysis/report/data.h"
-#include "command/runs/exchanges.h"
 
 enum { FEW_SEEDS = 3 }; /* below, an interval of Student's t is several times as wide */
 
