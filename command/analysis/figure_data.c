@@ -19,7 +19,7 @@
 #include "command/analysis/figure_curves.h"
 #include "command/analysis/figure_steps.h"
 #include "command/analysis/gnuplot.h"
-#include "command/experiment/shipped.h"
+#include "command/console/data_folder.h"
 #include "command/runs/swept.h"
 
 /** What is drawn of each point: a column of runs.csv, or made of some; and what its values reach. */

@@ -22,7 +22,7 @@
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
-#include "command/experiment/shipped.h"
+#include "command/console/data_folder.h"
 
 /** Whether the CSV file has a row and, where @p name is file:column, that column. */
 static bool has_table(const char *folder, const char *name)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/option.h"
-#include "command/experiment/shipped.h"
+#include "command/console/data_folder.h"
 
 static const char *const fixed_names[] = {"quantity", "published", "relation", "over",
                                           "use",      "source",    NULL};
@@ -67,19 +67,53 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
     return true;
 }
 
-/** Mean over the runs that the row is about; NAN for none. */
-static double mean_of(const dsgd_published *f, size_t row, size_t quantity, const char *over)
+/** Whether two runs have the seed and all in common but what @p over replaces, and algorithms' options. */
+static bool are_pair(const dsgd_published *f, size_t run, size_t other, const char *over)
 {
-    double sum = 0;
+    if (f->frame.seed_of[run] != f->frame.seed_of[other])
+        return false;
+    for (size_t k = 0; k < f->frame.n_keys; k++) {
+        const size_t column = f->frame.keys[k];
+        char *const replaced = value_in(over, f->runs.fields[column]);
+        const bool same = replaced != NULL || dsgd_frame_part(&f->frame, k) == DSGD_SERIES ||
+                          strcmp(dsgd_csv_field(&f->runs, run, column),
+                                 dsgd_csv_field(&f->runs, other, column)) == 0;
+        free(replaced);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/** What @p run is divided by; NAN: there is no such run, or none whose number counts. */
+static double divisor_of(const dsgd_published *f, size_t row, size_t run, const double *x,
+                         const char *over)
+{
+    for (size_t other = 0; other < f->runs.n_rows; other++)
+        if (!isnan(x[other]) && dsgd_published_is_about(f, row, other, over) &&
+            are_pair(f, run, other, over))
+            return x[other];
+    return NAN;
+}
+
+/** The mean over the runs that the row is about, or that of the ratios `over`; NAN: there is none. */
+static double simulated_of(const dsgd_published *f, size_t row)
+{
+    const char *const over = dsgd_published_field(f, row, DSGD_OVER);
+    double *const x = dsgd_frame_numbers(&f->frame, dsgd_published_field(f, row, DSGD_QUANTITY));
+    double *const of_seeds = dsgd_xcalloc(f->runs.n_rows, sizeof *of_seeds);
     size_t n = 0;
     for (size_t run = 0; run < f->runs.n_rows; run++) {
-        if (!dsgd_published_is_about(f, row, run, over))
+        if (isnan(x[run]) || !dsgd_published_is_about(f, row, run, ""))
             continue;
-        const char *const text = dsgd_csv_field(&f->runs, run, quantity);
-        sum += *text == '\0' ? NAN : strtod(text, NULL);
-        n++;
+        of_seeds[n] = *over == '\0' ? x[run] : log(x[run] / divisor_of(f, row, run, x, over));
+        n += isfinite(of_seeds[n]);
     }
-    return n > 0 ? sum / (double)n : NAN;
+    const double simulated =
+        *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
+    free(of_seeds);
+    free(x);
+    return simulated;
 }
 
 static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
@@ -89,8 +123,7 @@ static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
     f->simulated = dsgd_xcalloc(p->n_rows, sizeof *f->simulated);
     for (size_t row = 0; row < p->n_rows; row++) {
         const char *const name = dsgd_published_field(f, row, DSGD_QUANTITY);
-        const size_t quantity = dsgd_csv_column(&f->runs, name);
-        if (quantity == f->runs.n_columns)
+        if (dsgd_csv_column(&f->runs, name) == f->runs.n_columns)
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
                              p->lines[row + 1], name, f->runs.path);
         const char *const relation = dsgd_published_field(f, row, DSGD_RELATION);
@@ -103,14 +136,10 @@ static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
             return dsgd_fail(error, DSGD_EIO,
                              "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
                              p->lines[row + 1], dsgd_published_field(f, row, DSGD_PUBLISHED));
-        const char *const over = dsgd_published_field(f, row, DSGD_OVER);
-        double x = mean_of(f, row, quantity, "");
-        if (*over != '\0')
-            x /= mean_of(f, row, quantity, over);
-        if (isnan(x))
+        f->simulated[row] = simulated_of(f, row);
+        if (isnan(f->simulated[row]))
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
                              p->path, p->lines[row + 1], f->runs.path);
-        f->simulated[row] = x;
     }
     return DSGD_OK;
 }
@@ -139,12 +168,15 @@ dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error)
     if (status == DSGD_OK)
         status = dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder);
     if (status == DSGD_OK)
+        status = dsgd_frame_open(&f->runs, &(dsgd_framing){.by = NULL}, &f->frame, error);
+    if (status == DSGD_OK)
         status = find_columns(f, error);
     return status == DSGD_OK ? simulate_rows(f, error) : status;
 }
 
 void dsgd_published_close(dsgd_published *f)
 {
+    dsgd_frame_close(&f->frame);
     dsgd_csv_close(&f->published);
     dsgd_csv_close(&f->runs);
     free(f->keys);

@@ -6,13 +6,13 @@
  * is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is
  * compared with `published`. `use` is `fitted` where a parameter was fitted to the point, `known`
  * where it was seen while fitting, `predicted`, or `shape`. `relation` is ~ (a point, whose error
- * counts), < or > (a bound that the source states). `over` names what to divide by: the same runs
- * but for key=value pairs, separated by spaces.
+ * counts), < or > (a bound that the source states). `over` names what to divide by, seed by seed: the
+ * same runs but for key=value pairs, separated by spaces.
  */
 #ifndef DSGD_COMMAND_ANALYSIS_PUBLISHED_H
 #define DSGD_COMMAND_ANALYSIS_PUBLISHED_H
 
-#include "base/csv.h"
+#include "command/analysis/frame.h"
 
 /** Columns of published.csv that are no keys. */
 enum {
@@ -29,6 +29,7 @@ typedef struct dsgd_published {
     const char *name;
     char *folder; /* of its results */
     dsgd_csv published, runs;
+    dsgd_frame frame; /* of runs */
     size_t fixed[DSGD_N_FIXED]; /* columns of published.csv */
     size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
     double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */

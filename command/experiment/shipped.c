@@ -7,24 +7,8 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/program.h"
-
-const char *dsgd_data_folder(void)
-{
-    static char *installed; /* lives as long as the program */
-    const char *const named = getenv("DSGD_DATA");
-    if (named != NULL && named[0] != '\0')
-        return named;
-    if (installed == NULL) {
-        char *const program = dsgd_program_folder();
-        installed = dsgd_xprintf("%s/" DSGD_INSTALLED_DATA, program);
-        free(program);
-    }
-    return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
-}
 
 /** Names of the YAML files in a folder and those in @p also, then NULL; the caller frees them. */
 static char **candidates(const char *folder, const char *const *also)

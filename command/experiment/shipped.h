@@ -5,13 +5,11 @@
 #ifndef DSGD_COMMAND_EXPERIMENT_SHIPPED_H
 #define DSGD_COMMAND_EXPERIMENT_SHIPPED_H
 
+#include "command/console/data_folder.h"
 #include "command/experiment/config.h"
 #include "traces/imbalance.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
-
-/** Folder of the shipped files: $DSGD_DATA, else as installed, else where it was built. */
-const char *dsgd_data_folder(void);
 
 /**
  * dsgd_hint() from the files in traces/@p kind and @p also (NULL-terminated, may be NULL). The

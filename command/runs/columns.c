@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/csv.h"
+#include "models/values/values.h"
 
 const dsgd_column dsgd_key_columns[] = {
     {.name = "run", .meaning = "its number in the list, from 1"},

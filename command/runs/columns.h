@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "models/values/values.h"
+struct dsgd_point; /* models/values/values.h */
 
 /** Which statuses of a run a column's value counts for. What `failed` or `timeout` left counts nowhere. */
 typedef enum dsgd_counts {
@@ -89,6 +89,7 @@ void dsgd_results_row(FILE *stream, const dsgd_results_file *file, const dsgd_ru
 extern const dsgd_results_file dsgd_curves_file;
 
 /** A row per point, up to the first after a divergence. */
-void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n, const dsgd_point *points);
+void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n,
+                      const struct dsgd_point *points);
 
 #endif

@@ -13,7 +13,7 @@
 #include "command/analysis/plot.h"
 #include "command/analysis/report/data.h"
 #include "command/analysis/report/html.h"
-#include "command/experiment/shipped.h"
+#include "command/console/data_folder.h"
 
 static int is_svg(const struct dirent *e)
 {
