@@ -69,6 +69,15 @@ static void release(const store *s, dsgd_value value)
     dsgd_value_release(s->values, value);
 }
 
+static void release_all(const store *s, size_t n, const dsgd_value *values)
+{
+    for (size_t i = 0; i < n; i++)
+        release(s, values[i]);
+}
+#define RELEASE(s, ...)                                                                            \
+    release_all(s, sizeof(dsgd_value[]){__VA_ARGS__} / sizeof(dsgd_value),                         \
+                (dsgd_value[]){__VA_ARGS__})
+
 /** A worker's model state before its first step. */
 static dsgd_value state_of(const store *s, uint32_t worker)
 {
@@ -128,9 +137,7 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
                 const dsgd_value with[] = {y, x[(w + 1) % WORKERS][k]};
                 const dsgd_value mean = dsgd_values_combine(
                     s->values, where, k, 2, with, (double[]){3, (w + t) % 2}, 3 + (w + t) % 2);
-                release(s, g[k]);
-                release(s, y);
-                release(s, x[w][k]);
+                RELEASE(s, g[k], y, x[w][k]);
                 x[w][k] = mean;
             }
         }
@@ -146,8 +153,7 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
     for (uint32_t w = 0; w < WORKERS; w++) {
         for (size_t k = 0; k < n_pieces; k++) {
             dsgd_values_read(s->values, k, x[w][k], at + s->config.problem.piece_begin[k]);
-            release(s, x[w][k]);
-            release(s, v[w][k]);
+            RELEASE(s, x[w][k], v[w][k]);
         }
         at += s->n_params;
         if (s->n_state > 0)
@@ -211,8 +217,7 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
         ck_assert_mem_eq(got, by_hand, (s->n_params + s->n_state) * sizeof *got);
         release(s, g);
     }
-    release(s, handle);
-    release(s, x);
+    RELEASE(s, handle, x);
     free(by_hand);
     free(got);
     store_free(s);
@@ -256,12 +261,10 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
         dsgd_values_read(s->values, 0, g[w], got + s->n_params);
         for (size_t i = 0; i < s->n_params; i++)
             sum[i] += got[s->n_params + i] / WORKERS;
-        release(s, g[w]);
-        release(s, state[w]);
+        RELEASE(s, g[w], state[w]);
     }
     ck_assert_double_le(support_distance(got, sum, s->n_params), 1e-13);
-    release(s, mean);
-    release(s, x);
+    RELEASE(s, mean, x);
     free(sum);
     store_free(s);
 }
@@ -305,12 +308,9 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network 
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 2);
     for (size_t i = 0; i < 3; i++) {
-        release(s, g[i]);
-        release(s, states[i]);
+        RELEASE(s, g[i], states[i]);
     }
-    release(s, begin);
-    release(s, other);
-    release(s, x);
+    RELEASE(s, begin, other, x);
     store_free(s);
 }
 
@@ -326,8 +326,7 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
         const dsgd_value g = gradient(s, 0, t, x, &state);
         const dsgd_value y =
             dsgd_values_update(s->values, (dsgd_origin){0, t}, 0, x, g, &v, (dsgd_rate){0.001, 1});
-        release(s, g);
-        release(s, x);
+        RELEASE(s, g, x);
         x = y;
         if (_i % 2 == 1)
             dsgd_values_flush(s->values);
@@ -338,9 +337,7 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
     /* Old and new x and v; the gradient and the state of a step, and those of the step before as
      * long as its state is read. */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
-    release(s, x);
-    release(s, v);
-    release(s, state);
+    RELEASE(s, x, v, state);
     store_free(s);
 }
 
@@ -366,8 +363,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     const size_t ticket = dsgd_values_evaluate(s->values, 3, x, states);
     const size_t alone = dsgd_values_evaluate(s->values, 1, x, states);
     for (uint32_t w = 0; w < 3; w++) { /* the evaluation holds them */
-        release(s, x[w]);
-        release(s, states[w]);
+        RELEASE(s, x[w], states[w]);
     }
     const dsgd_evaluate_op wanted = rig_evaluation(s->rig, mean_x, mean_state);
     const dsgd_evaluation got = dsgd_values_result(s->values, ticket);
@@ -401,8 +397,7 @@ TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the net
     const dsgd_divergence d = dsgd_values_divergence(s->values);
     ck_assert(d.happened);
     ck_assert_uint_eq(d.where.step, 0);
-    release(s, state);
-    release(s, x);
+    RELEASE(s, state, x);
     free(got);
     store_free(s);
 }

@@ -126,6 +126,15 @@ static void release(const fixture *s, dsgd_value value)
     dsgd_value_release(s->values, value);
 }
 
+static void release_all(const fixture *s, size_t n, const dsgd_value *values)
+{
+    for (size_t i = 0; i < n; i++)
+        release(s, values[i]);
+}
+#define RELEASE(s, ...)                                                                            \
+    release_all(s, sizeof(dsgd_value[]){__VA_ARGS__} / sizeof(dsgd_value),                         \
+                (dsgd_value[]){__VA_ARGS__})
+
 static dsgd_values_stats stats(const fixture *s)
 {
     dsgd_values_divergence(s->values); /* waits */
@@ -174,8 +183,7 @@ TEST(a_combination_is_linear)
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 */
     release(s, y);
-    for (size_t i = 0; i < 3; i++)
-        release(s, x[i]);
+    release_all(s, 3, x);
     fixture_free(s);
 }
 
@@ -205,9 +213,7 @@ TEST(equal_encodings_of_equal_values_are_one)
     }
     ck_assert_uint_eq(n, 1);
     ck_assert_uint_eq(stats(s).encodings, 3);
-    const dsgd_value all[] = {x, a, b, c, d, rest};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        release(s, all[i]);
+    RELEASE(s, x, a, b, c, d, rest);
     fixture_free(s);
 }
 
@@ -235,9 +241,7 @@ TEST(zeros_vanish_and_equal_operands_merge)
     ck_assert(got[0] == s->initial[0] / 2);
     dsgd_values_read(s->values, 0, zero, got);
     ck_assert(got[0] == 0 && got[PARAMS - 1] == 0);
-    const dsgd_value all[] = {a, b, merged, spread, turned, mean, half};
-    for (size_t i = 0; i < 7; i++)
-        release(s, all[i]);
+    RELEASE(s, a, b, merged, spread, turned, mean, half);
     fixture_free(s);
 }
 
@@ -262,13 +266,10 @@ TEST(equal_operations_on_equal_operands_are_one)
     ck_assert_uint_eq(stats(s).gradients, 1); /* nobody reads the others */
     const dsgd_value late = gradient(s, 0, 0, x); /* also when it was computed long ago */
     ck_assert(dsgd_value_equal(late, g[0]));
-    release(s, late);
-    release(s, x);
-    for (size_t i = 0; i < 4; i++)
-        release(s, g[i]);
+    RELEASE(s, late, x);
+    release_all(s, 4, g);
     for (size_t i = 0; i < 3; i++) {
-        release(s, y[i]);
-        release(s, v[i]);
+        RELEASE(s, y[i], v[i]);
     }
     fixture_free(s);
 }
@@ -297,8 +298,7 @@ TEST(a_step_is_the_formulas_of_the_header)
         }
         const dsgd_value next =
             dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        release(s, g);
-        release(s, x);
+        RELEASE(s, g, x);
         x = next;
         for (size_t i = 0; i < PARAMS; i++) {
             ck_assert_double_eq_tol(numbers[i], by_hand[i], 1e-13);
@@ -310,8 +310,7 @@ TEST(a_step_is_the_formulas_of_the_header)
     dsgd_values_read(s->values, 0, x, got);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], x_by_hand[i], 1e-13);
-    release(s, x);
-    release(s, v);
+    RELEASE(s, x, v);
     fixture_free(s);
 }
 
@@ -329,9 +328,7 @@ TEST(without_momentum_there_is_no_velocity)
     dsgd_values_read(s->values, 0, y, got);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], s->initial[i] * (1 - 0.5 * (1e-3 - 2)), 1e-14);
-    release(s, x);
-    release(s, g);
-    release(s, y);
+    RELEASE(s, x, g, y);
     fixture_free(s);
 }
 
@@ -347,9 +344,7 @@ TEST(the_model_of_a_gradient_may_be_zeros)
     dsgd_values_read(s->values, 0, b, by_nothing);
     ck_assert_mem_eq(by_numbers, by_nothing, sizeof by_numbers);
     ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
-    release(s, zeros);
-    release(s, a);
-    release(s, b);
+    RELEASE(s, zeros, a, b);
     fixture_free(s);
 }
 
@@ -366,11 +361,7 @@ TEST(values_without_references_are_never_computed)
     const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
     const dsgd_value sum = combine(s, 2, (dsgd_value[]){x, y}, ones, 2);
     const dsgd_value other = combine(s, 2, (dsgd_value[]){x, y}, ones, 3);
-    release(s, y);
-    release(s, v);
-    release(s, g);
-    release(s, sum);
-    release(s, other);
+    RELEASE(s, y, v, g, sum, other);
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
@@ -388,8 +379,7 @@ TEST(operands_without_references_are_computed)
         const dsgd_value g = gradient(s, 0, t, x);
         const dsgd_value y =
             dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        release(s, g);
-        release(s, x);
+        RELEASE(s, g, x);
         x = y;
     }
     release(s, v);
@@ -410,8 +400,7 @@ TEST(the_store_begins_by_itself_after_enough_gradients)
         const dsgd_value g = gradient(s, 0, t, x);
         dsgd_value v = DSGD_ZERO_VALUE;
         y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        release(s, v);
-        release(s, g);
+        RELEASE(s, v, g);
     }
     /* At the 256th gradient, and at the 512th those of the 256th. */
     ck_assert_uint_eq(stats(s).updates, 255);
@@ -449,16 +438,14 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
         const dsgd_value g = gradient(s, 0, t, x);
         const dsgd_value y =
             dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.01, 1});
-        release(s, g);
-        release(s, x);
+        RELEASE(s, g, x);
         x = y;
     }
     dsgd_values_flush(s->values);
     /* A step holds the old and the new x and v, and g. */
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
     ck_assert_uint_le(n_allocs, 5 + (n_threads > 0 ? (n_threads + 1) * 2 * 8 : 0));
-    release(s, x);
-    release(s, v);
+    RELEASE(s, x, v);
     fixture_free(s);
 }
 
@@ -506,8 +493,7 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
         fused[i] -= apart[i];
     ck_assert_double_le(norm(fused, PARAMS), 1e-12 * norm(apart, PARAMS));
     for (size_t k = 0; k < 3; k++) {
-        release(s, mean[k]);
-        release(s, x[k]);
+        RELEASE(s, mean[k], x[k]);
     }
     for (uint32_t w = 0; w < n; w++)
         for (size_t k = 0; k < 3; k++)
@@ -525,10 +511,7 @@ static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double w
     double got[PARAMS];
     dsgd_values_read(s->values, 0, sum, got);
     const bool fused = stats(s).gradients == 1 && stats(s).gradient_samples == 8;
-    release(s, x);
-    release(s, g[0]);
-    release(s, g[1]);
-    release(s, sum);
+    RELEASE(s, x, g[0], g[1], sum);
     fixture_free(s);
     return fused;
 }
@@ -577,8 +560,7 @@ TEST(fused_mini_batches_are_those_of_their_workers)
     }
     for (size_t k = 0; k < PARAMS; k++)
         ck_assert_double_eq_tol(fused[k], apart[k], 1e-12);
-    release(s, sum);
-    release(s, x);
+    RELEASE(s, sum, x);
     fixture_free(s);
 }
 
@@ -630,8 +612,7 @@ TEST(a_mean_of_fused_means_is_the_mean)
     for (uint32_t w = 0; w < 8; w++)
         release(s, g[w]);
     const dsgd_value rest[] = {x, halves[0], halves[1], mean, at_once};
-    for (size_t i = 0; i < 5; i++)
-        release(s, rest[i]);
+    release_all(s, 5, rest);
     fixture_free(s);
 }
 
@@ -650,13 +631,11 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
             release(s, g[w]);
         const dsgd_value y =
             dsgd_values_update(s->values, nowhere, 0, x, mean, &v, (dsgd_rate){0.05, 1});
-        release(s, mean);
-        release(s, x);
+        RELEASE(s, mean, x);
         x = y;
     }
     dsgd_values_read(s->values, 0, x, x_end);
-    release(s, x);
-    release(s, v);
+    RELEASE(s, x, v);
     fixture_free(s);
 }
 
@@ -715,9 +694,7 @@ static void random_program(fixture *s, outcome *out)
                                                     (dsgd_rate){0.05, 1});
             const dsgd_value mean = dsgd_values_combine(
                 s->values, where, k, 2, (dsgd_value[]){y, x[peer][k]}, (double[]){2, 1}, 3);
-            release(s, g[k]);
-            release(s, x[w][k]);
-            release(s, y);
+            RELEASE(s, g[k], x[w][k], y);
             x[w][k] = mean;
             if (below(t, 3, 3) == 0) {
                 release(s, stale[peer][k]);
@@ -735,9 +712,7 @@ static void random_program(fixture *s, outcome *out)
     for (size_t w = 0; w < P; w++) {
         for (size_t k = 0; k < K; k++) {
             dsgd_values_read(s->values, k, x[w][k], out->x[w] + s->begin[k]);
-            release(s, x[w][k]);
-            release(s, v[w][k]);
-            release(s, stale[w][k]);
+            RELEASE(s, x[w][k], v[w][k], stale[w][k]);
         }
     }
     out->stats = stats(s);
@@ -804,9 +779,7 @@ TEST(little_memory_is_kept_to)
                 dsgd_value v = DSGD_ZERO_VALUE;
                 const dsgd_value y =
                     dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, (dsgd_rate){0.05, 1});
-                release(s, v);
-                release(s, g);
-                release(s, x[w]);
+                RELEASE(s, v, g, x[w]);
                 x[w] = y;
             }
         }
@@ -860,8 +833,7 @@ TEST(a_caller_over_its_memory_waits)
         dsgd_value v = DSGD_ZERO_VALUE;
         const dsgd_value y =
             dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){0.01, 1});
-        release(s, v);
-        release(s, x);
+        RELEASE(s, v, x);
         x = y;
     }
     dsgd_values_flush(s->values);
@@ -885,9 +857,7 @@ TEST(a_device_without_threads_is_called_by_one_at_a_time)
         const dsgd_value y =
             dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){0.1 / i, 1});
         dsgd_values_flush(s->values);
-        release(s, constant(s, 0, 2));
-        release(s, y);
-        release(s, v);
+        RELEASE(s, constant(s, 0, 2), y, v);
     }
     release(s, x);
     fixture_free(s);
@@ -921,8 +891,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
             const dsgd_value g = w == 3 ? dsgd_value_retain(x[3]) : gradient(s, w, t, x[w]);
             const dsgd_value y = dsgd_values_update(s->values, where, 0, x[w], g, &v[w],
                                                     (dsgd_rate){breaks ? INFINITY : 0.01, 1});
-            release(s, g);
-            release(s, x[w]);
+            RELEASE(s, g, x[w]);
             x[w] = y;
         }
         if (t == 22)
@@ -941,8 +910,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     ck_assert(isnan(dsgd_values_result(s->values, apart).loss));
     release(s, start);
     for (size_t w = 0; w < 4; w++) {
-        release(s, x[w]);
-        release(s, v[w]);
+        RELEASE(s, x[w], v[w]);
     }
     fixture_free(s);
 }
@@ -961,9 +929,7 @@ TEST(of_two_divergences_at_once_the_first_counts)
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(dsgd_values_divergence(s->values).where.worker, 0);
     ck_assert_uint_eq(dsgd_values_divergence(s->values).where.step, 7);
-    release(s, y[0]);
-    release(s, y[1]);
-    release(s, x);
+    RELEASE(s, y[0], y[1], x);
     fixture_free(s);
 }
 
@@ -972,8 +938,7 @@ TEST(a_dropped_divergence_never_happened)
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
-    release(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){INFINITY, 1}));
-    release(s, v);
+    RELEASE(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){INFINITY, 1}), v);
     dsgd_values_flush(s->values);
     ck_assert(!dsgd_values_divergence(s->values).happened);
     release(s, x);
@@ -1026,8 +991,7 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
         const dsgd_value g = gradient(s, 0, t, x);
         const dsgd_value y =
             dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        release(s, g);
-        release(s, x);
+        RELEASE(s, g, x);
         x = y;
     }
     for (size_t t = 3; t-- > 0;) /* also when asked for backwards */
@@ -1036,8 +1000,6 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
     const dsgd_value start = constant(s, 0, 1);
     const size_t again = dsgd_values_evaluate(s->values, 1, &start, NULL);
     ck_assert(dsgd_values_result(s->values, again).loss == losses[0]);
-    release(s, start);
-    release(s, x);
-    release(s, v);
+    RELEASE(s, start, x, v);
     fixture_free(s);
 }
