@@ -186,6 +186,6 @@ TEST(what_it_takes_to_a_target_is_where_the_time_is)
     ck_assert_has(page, "Until accuracy=0.8");
     ck_assert_has(page, "<td class=\"n\">1 of 2</td>");
     ck_assert_has(page, "cost (USD)");
-    output = dsgd_ends(2, "report r --target 0.8");
-    ck_assert_has(output, "accuracy=NUMBER or loss=NUMBER is expected");
+    ck_assert_has(dsgd_ends(2, "report r --target 0.8"),
+                  "accuracy=NUMBER or loss=NUMBER is expected");
 }

@@ -111,13 +111,11 @@ TEST_ROWS(a_fit_of_bad_input_is_refused_with_a_sentence, bad_fits)
 
 TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
 {
-    char *output = NULL;
     write_steps("s.csv", 1, "worker,step,took\n");
-    output = dsgd_ends(0, "imbalance fit s.csv --column took");
-    ck_assert_has(output, "400 values of took\nmean 1.24");
+    ck_assert_has(dsgd_ends(0, "imbalance fit s.csv --column took"),
+                  "400 values of took\nmean 1.24");
     write_file("s.csv", "\xef\xbb\xbft\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n10\r\n");
-    output = dsgd_ends(0, "imbalance fit s.csv");
-    ck_assert_has(output, "10 values of t\nmean 5.5 s");
+    ck_assert_has(dsgd_ends(0, "imbalance fit s.csv"), "10 values of t\nmean 5.5 s");
 }
 
 /** Eight workers, the fifth 1.3 times slower; of one step in a hundred some take 0.3 s longer. */
@@ -144,8 +142,7 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_ptr_null(strstr(output, "{kind: persistent"));
     ck_assert_ptr_null(strstr(output, "misses the tail"));
     ck_assert_has(output, "kind `replay` takes a CSV file with the columns worker");
-    output = dsgd_ends(0, "imbalance fit s.csv --unit us");
-    ck_assert_has(output, "in us\nmean 0.0002178");
+    ck_assert_has(dsgd_ends(0, "imbalance fit s.csv --unit us"), "in us\nmean 0.0002178");
     write_ranks("s.csv", 1, 0);
     output = dsgd_ends(0, "imbalance fit s.csv");
     ck_assert_ptr_null(strstr(output, "as long as the median"));
@@ -155,9 +152,9 @@ TEST(a_fit_that_misses_the_tail_is_said)
 {
     char *output = NULL;
     write_ranks("s.csv", 1, 0.3);
-    output = dsgd_ends(0, "imbalance fit s.csv");
-    ck_assert_has(output, "note: the best fit misses the tail: 0.1 % of the steps take "
-                          "longer than 0.5");
+    ck_assert_has(dsgd_ends(0, "imbalance fit s.csv"),
+                  "note: the best fit misses the tail: 0.1 % of the steps take "
+                  "longer than 0.5");
     write_steps("t.csv", 1, "worker,step,seconds\n");
     output = dsgd_ends(0, "imbalance fit t.csv");
     ck_assert_ptr_null(strstr(output, "misses the tail"));

@@ -250,10 +250,9 @@ TEST(an_empty_folder_of_data_is_none)
 TEST(a_record_replaces_only_a_file)
 {
     write_experiment(learn);
-    char *output = NULL;
     ck_assert_int_eq(mkfifo(kept(dsgd_xprintf("%s/pipe", folder)), 0600), 0);
-    output = dsgd_ends(2, "run e.yaml --record pipe --only 1");
-    ck_assert_has(output, "--record pipe: this is neither a file nor a folder");
+    ck_assert_has(dsgd_ends(2, "run e.yaml --record pipe --only 1"),
+                  "--record pipe: this is neither a file nor a folder");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 
@@ -430,11 +429,11 @@ TEST(what_needs_numbers_is_refused_where_there_are_none)
         {"--numerics cuda --set learn.precision=double", "use --numerics cpu"},
     };
     write_experiment(learn);
-    char *output = dsgd_ends(0, "check e.yaml --set until.accuracy=0.5");
+    dsgd_ends(0, "check e.yaml --set until.accuracy=0.5");
     for (int i = 0; i < 4; i++) {
-        output = dsgd_ends(
-            2, kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run", refused[i / 2][0])));
-        ck_assert_has(output, refused[i / 2][1]);
+        ck_assert_has(dsgd_ends(2, kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run",
+                                                     refused[i / 2][0]))),
+                      refused[i / 2][1]);
     }
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
@@ -452,9 +451,7 @@ TEST(cuda_without_a_device_exits_with_4)
 TEST(a_folder_that_cannot_be_written_is_refused)
 {
     write_experiment("");
-    char *output = NULL;
     write_file("occupied", "mine");
-    output = dsgd_ends(3, "run e.yaml -o occupied");
-    ck_assert_has(output, "occupied");
+    ck_assert_has(dsgd_ends(3, "run e.yaml -o occupied"), "occupied");
     ck_assert_str_eq(read_file("occupied"), "mine");
 }

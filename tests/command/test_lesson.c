@@ -368,8 +368,8 @@ TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
     output = dsgd_ends(0, "explain ad_psgd --workers 16 --steps 2");
     expect_width(output, 80);
     ck_assert_has(output, "\nworker 15  (");
-    output = dsgd_ends(0, "explain dasgd --workers 3 --set algorithms.0.tau=1");
-    ck_assert_has(output, "of workers 0-2 after 1 step");
+    ck_assert_has(dsgd_ends(0, "explain dasgd --workers 3 --set algorithms.0.tau=1"),
+                  "of workers 0-2 after 1 step");
 }
 
 TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
@@ -381,12 +381,10 @@ TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
     output = dsgd_ends(0, "explain eager_solo");
     ck_assert_has(output, "gives to version 0 nothing");
     ck_assert_has(output, "gradient 0 of worker 3 is 1 update old: taken at (");
-    output = dsgd_ends(0, "explain wagma");
-    ck_assert_has(output, "gives to version 0 the x with which it began");
-    output = dsgd_ends(0, "explain drop_compute");
-    ck_assert_has(output, "0.75 of gradient 0 of");
-    output = dsgd_ends(0, "explain d_psgd --workers 3");
-    ck_assert_has(output, ": 0.333 x of worker 0 + 0.333 its\n");
+    ck_assert_has(dsgd_ends(0, "explain wagma"), "gives to version 0 the x with which it began");
+    ck_assert_has(dsgd_ends(0, "explain drop_compute"), "0.75 of gradient 0 of");
+    ck_assert_has(dsgd_ends(0, "explain d_psgd --workers 3"),
+                  ": 0.333 x of worker 0 + 0.333 its\n");
     output = dsgd_ends(0, "explain eamsgd"); /* its pushes are parts of gradients */
     ck_assert_ptr_null(strstr(output, "updates old"));
     ck_assert_has(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207");
@@ -415,10 +413,9 @@ TEST(a_lesson_says_when_nothing_is_left_but_waiting)
     ck_assert(strstr(output, "2      gradient 2 = (") < wait);
     ck_assert_ptr_null(strstr(output, "3      waits until 1.275"));
     ck_assert_has(output, "2      waits for worker 3 ("); /* at the end */
-    output = dsgd_ends(0, "explain sgp");
-    ck_assert_has(output, "3      waits until 0.650 s for messages (gossip)");
-    output = dsgd_ends(0, "explain eager_solo");
-    ck_assert_has(output, "worker 0   (0.259, -0.451)        0.633      6 ");
+    ck_assert_has(dsgd_ends(0, "explain sgp"), "3      waits until 0.650 s for messages (gossip)");
+    ck_assert_has(dsgd_ends(0, "explain eager_solo"),
+                  "worker 0   (0.259, -0.451)        0.633      6 ");
 }
 
 TEST(the_lines_in_the_manual_are_those_of_the_command)

@@ -475,12 +475,12 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     ck_assert_ptr_null(strstr(output, "own"));
     output = dsgd_ends(0, "plot r throughput --format svg");
     output = dsgd_ends(0, "report r");
-    output = dsgd_ends(2, "plot r own --format svg");
-    ck_assert_has(output, "figure `own` is unknown: none of `dsgd list figures`, nor the "
-                          "path of a .gp file with a line `# needs:`\n");
+    ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
+                  "figure `own` is unknown: none of `dsgd list figures`, nor the "
+                  "path of a .gp file with a line `# needs:`\n");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
-    output = dsgd_ends(0, "plot r r/own.gp --format svg,tikz");
-    ck_assert_has(output, "own          r/figures/own.svg, .tex");
+    ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),
+                  "own          r/figures/own.svg, .tex");
     ck_assert_int_eq(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
 }
 

@@ -71,11 +71,11 @@ TEST(whose_the_samples_are_is_said_where_they_are_split)
     write_experiment(learn);
     char *output = dsgd_ends(0, "check e.yaml --set workers=[8,16]");
     ck_assert_ptr_null(strstr(output, "samples, of"));
-    output = dsgd_ends(2, "check e.yaml --set learn.split=labels --set workers=[8,4]");
-    ck_assert_has(output, "per_worker is 2, but 4 workers");
-    output = dsgd_ends(0, "run e.yaml -o r --set learn.split=dirichlet --set workers=8");
-    ck_assert_has(output, "split dirichlet alpha=0.1:\n  8 workers, seed 1: each "
-                          "has 64 samples, of ");
+    ck_assert_has(dsgd_ends(2, "check e.yaml --set learn.split=labels --set workers=[8,4]"),
+                  "per_worker is 2, but 4 workers");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r --set learn.split=dirichlet --set workers=8"),
+                  "split dirichlet alpha=0.1:\n  8 workers, seed 1: each "
+                  "has 64 samples, of ");
     int n_samples = 0, samples = 0;
     char *rows = read_file("r/labels.csv");
     ck_assert_str_eq(strsep(&rows, "\n"), "split,data,workers,seed,worker,label,samples");
@@ -94,8 +94,7 @@ TEST(results_say_which_network_they_are_of)
     char *output = dsgd_ends(0, "run e.yaml -o f --only 1");
     ck_assert_ptr_null(strstr(output, "network"));
     ck_assert_has(read_file("f/runs.csv"), ",flows,");
-    output = dsgd_ends(0, "run e.yaml -o l --only 1 --set network=nics");
-    ck_assert_has(output, ", network nics\n");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o l --only 1 --set network=nics"), ", network nics\n");
     ck_assert_has(read_file("l/runs.csv"), ",nics,");
     const char *const manifest = read_file("l/manifest.json");
     ck_assert_has(manifest, "\"network\": \"nics: latency by pair");
@@ -104,8 +103,7 @@ TEST(results_say_which_network_they_are_of)
     ck_assert_ptr_null(strstr(output, ", network nics\n")); /* of some runs only */
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
     ck_assert_msg(strstr(output, ", network nics\n") == NULL, "%s", output); /* nor are all */
-    output = dsgd_ends(2, "run e.yaml -o n --set network=packets");
-    ck_assert_has(output, "flows or nics");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or nics");
 }
 
 /** Before 2026-12 the network nics was called loggp. */
@@ -144,13 +142,12 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert(strtod(cell_of("r/runs.csv", "2,", "steps"), NULL) > 0);
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "messages"), "");
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "final_loss"), "");
-    output = dsgd_ends(5, endless);
-    ck_assert_has(output, "1 of 1 runs failed");
+    ck_assert_has(dsgd_ends(5, endless), "1 of 1 runs failed");
     output = dsgd_ends(5, "run e.yaml -o s --set algorithms=allreduce --set workers=4 --set "
                           "until.steps=1e9 --only 1 --timeout 1s --record r.record");
     ck_assert_int_ne(shell(kept(dsgd_xprintf("ls %s/r.record.part", folder)), &output), 0);
-    output = dsgd_ends(2, "run e.yaml --timeout 3days");
-    ck_assert_has(output, "--timeout 3days: a time above 0 is expected");
+    ck_assert_has(dsgd_ends(2, "run e.yaml --timeout 3days"),
+                  "--timeout 3days: a time above 0 is expected");
 }
 
 TEST(progress_is_an_object_per_line_or_nothing)
@@ -180,37 +177,32 @@ TEST(progress_is_an_object_per_line_or_nothing)
     ck_assert_msg(strstr(last, "{\"event\":\"end\",\"ended\":12,") == last, "%s", last);
     output = dsgd_ends(0, "run e.yaml -o q --progress off 2>said >table; cat said");
     ck_assert_str_eq(output, "");
-    output = dsgd_ends(0, "run e.yaml -o q");
-    ck_assert_has(output, "nothing to do: q has the results");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o q"), "nothing to do: q has the results");
     output = dsgd_ends(2, "run e.yaml -o q --only 1 --record no/such.record");
 }
 
 TEST(results_of_another_experiment_are_not_written_over)
 {
     write_experiment("");
-    char *output = dsgd_ends(0, "run e.yaml -o r");
+    dsgd_ends(0, "run e.yaml -o r");
     const char *const before = read_file("r/runs.csv");
-    output = dsgd_ends(2, "run e.yaml -o r --set until.steps=3");
-    ck_assert_has(output, "--force");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o r --set until.steps=3"), "--force");
     ck_assert_str_eq(read_file("r/runs.csv"), before);
-    output = dsgd_ends(0, "run e.yaml -o r --set until.steps=3 --force");
+    dsgd_ends(0, "run e.yaml -o r --set until.steps=3 --force");
     ck_assert_str_ne(read_file("r/runs.csv"), before);
 }
 
 TEST(the_manifest_holds_names_that_are_no_utf_8)
 {
     write_experiment("");
-    char *output = NULL;
     char *const path = kept(dsgd_xprintf("%s/\xc3\xa9-\xff.yaml", folder));
     ck_assert_int_eq(rename(kept(dsgd_xprintf("%s/e.yaml", folder)), path), 0);
-    output = dsgd_ends(0, "run \xc3\xa9-\xff.yaml -o r");
+    dsgd_ends(0, "run \xc3\xa9-\xff.yaml -o r");
     const char *const manifest = read_file("r/manifest.json");
     ck_assert_has(manifest, "\"file\": \"\xc3\xa9-\\\\xff.yaml\"");
-    output = dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r --set until.steps=3");
-    ck_assert_has(output, "--force");
+    ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r --set until.steps=3"), "--force");
     write_file("r/manifest.json", "(null)\n"); /* whose results these are is not known */
-    output = dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r");
-    ck_assert_has(output, "--force");
+    ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r"), "--force");
 }
 
 TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
@@ -224,8 +216,8 @@ TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
     ck_assert_str_eq(read_file("a/steps.csv"), read_file("b/steps.csv"));
     ck_assert_has(output, "results: b/runs.csv");
     ck_assert_has(output, "\nfigures: dsgd plot b\n");
-    output = dsgd_ends(3, "run e.yaml -o /proc/nosuch/r");
-    ck_assert_has(output, "/proc/nosuch: the folder cannot be made: ");
+    ck_assert_has(dsgd_ends(3, "run e.yaml -o /proc/nosuch/r"),
+                  "/proc/nosuch: the folder cannot be made: ");
     ck_assert_int_eq(strncmp(read_file("a/curves.csv"),
                              "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,"
                              "consensus\n1,allreduce,4,1,0,0,",
@@ -238,8 +230,7 @@ TEST(a_run_again_without_numerics_is_another_experiment)
     write_experiment(learn);
     char *output = dsgd_ends(0, "run e.yaml -o r --numerics off");
     output = dsgd_ends(0, "run e.yaml -o r --numerics off");
-    output = dsgd_ends(2, "run e.yaml -o r --numerics cpu");
-    ck_assert_has(output, "with other --numerics");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o r --numerics cpu"), "with other --numerics");
     output = dsgd_ends(0, "run e.yaml -o s --numerics cpu --only 1");
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s/s && sed -i 's/\"computed\": \"cpu/\"computed\": \"cuda/' "
@@ -247,8 +238,7 @@ TEST(a_run_again_without_numerics_is_another_experiment)
                                 folder)),
               &output),
         0);
-    output = dsgd_ends(2, "run e.yaml -o s --numerics cpu --only 1");
-    ck_assert_has(output, "with other --numerics");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o s --numerics cpu --only 1"), "with other --numerics");
 }
 
 /** Results of another experiment go, also behind a run that has none. */
@@ -264,16 +254,13 @@ TEST(force_mixes_no_experiments)
 TEST(a_run_again_does_only_what_is_missing)
 {
     write_experiment("");
-    char *output = dsgd_ends(0, "run e.yaml -o r --only 2");
+    dsgd_ends(0, "run e.yaml -o r --only 2");
     const char *const first = read_file("r/runs.csv");
     ck_assert_has(first, "\n2,wagma,4,");
     ck_assert_ptr_null(strstr(first, "\n1,allreduce"));
-    output = dsgd_ends(0, "run e.yaml -o r");
-    ck_assert_has(output, "5 of 5 runs");
-    output = dsgd_ends(0, "run e.yaml -o r");
-    ck_assert_has(output, "nothing to do");
-    output = dsgd_ends(0, "run e.yaml -o r --force");
-    ck_assert_has(output, "6 of 6 runs");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r"), "5 of 5 runs");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r"), "nothing to do");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r --force"), "6 of 6 runs");
 }
 
 /** A part is whole, or its run is done again. */
@@ -305,8 +292,7 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
     static const char again[] =
         "run e.yaml -o r --only 1 --set 'imbalance=[{kind: replay, file: delays.csv}]'";
     output = dsgd_ends(0, again);
-    output = dsgd_ends(0, again);
-    ck_assert_has(output, "nothing to do");
+    ck_assert_has(dsgd_ends(0, again), "nothing to do");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.07\n");
     output = dsgd_ends(2, again);
     ck_assert_has(output, "other contents of a file");
@@ -324,8 +310,7 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
                   folder)),
               &output),
         0);
-    output = dsgd_ends(2, again);
-    ck_assert_has(output, "with other libraries or on another kind of CPU");
+    ck_assert_has(dsgd_ends(2, again), "with other libraries or on another kind of CPU");
     ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
     output = dsgd_ends(2, again);
     ck_assert_has(output, "results without a manifest.json");
@@ -360,8 +345,7 @@ TEST(one_process_at_a_time_writes_to_a_folder)
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
     ck_assert_int_eq(ftruncate(held, 0),
                      0); /* by an earlier version, which does not say who it is */
-    output = dsgd_ends(2, "run e.yaml -o r --force");
-    ck_assert_has(output, "r: another dsgd is writing");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o r --force"), "r: another dsgd is writing");
     close(held);
     output = dsgd_ends(0, "run e.yaml -o r");
 }
@@ -464,10 +448,9 @@ TEST(names_with_commas_are_taken_up_too)
 {
     write_experiment("");
     write_file("a, b.yaml", "host_latency: 1us\n");
-    char *output = dsgd_ends(0, "run e.yaml -o r --set platform='\"a, b.yaml\"'");
+    dsgd_ends(0, "run e.yaml -o r --set platform='\"a, b.yaml\"'");
     ck_assert_has(read_file("r/runs.csv"), ",1,\"a, b.yaml\",inline,ok,");
-    output = dsgd_ends(0, "run e.yaml -o r --set platform='\"a, b.yaml\"'");
-    ck_assert_has(output, "nothing to do");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r --set platform='\"a, b.yaml\"'"), "nothing to do");
 }
 
 /** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */

@@ -57,8 +57,7 @@ TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
     const char *const said = kept(dsgd_xprintf("12 runs of %d folders", shard_counts[_i]));
     ck_assert_has(output, said);
     assert_same_results("whole", "all");
-    output = dsgd_ends(0, "run e.yaml -o all");
-    ck_assert_has(output, "nothing to do");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o all"), "nothing to do");
 }
 
 TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
@@ -130,8 +129,8 @@ TEST(only_takes_lists_and_ranges)
     }
     static const char *const bad[] = {"0/2", "3/2", "1", "1/2/3", "1/10001", "a/b", "1/2 --only 1"};
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        output = dsgd_ends(2, kept(dsgd_xprintf("run e.yaml -o b --shard %s", bad[k])));
-        ck_assert_has(output, "--shard ");
+        ck_assert_has(dsgd_ends(2, kept(dsgd_xprintf("run e.yaml -o b --shard %s", bad[k]))),
+                      "--shard ");
     }
 }
 
@@ -149,8 +148,8 @@ TEST(what_is_missing_or_damaged_is_named)
                                              folder)),
                            &output),
                      0);
-    output = dsgd_ends(2, "merge s1 s2 -o all");
-    ck_assert_has(output, "1 of 12 runs are missing or damaged in all of the folders: 7;");
+    ck_assert_has(dsgd_ends(2, "merge s1 s2 -o all"),
+                  "1 of 12 runs are missing or damaged in all of the folders: 7;");
     output = dsgd_ends(0, "merge s1 s2 one -o all");
 }
 
@@ -160,9 +159,9 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
     char *output = NULL;
     run_shards(2);
     output = dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
-    output = dsgd_ends(2, "merge s1 s2 other -o all");
-    ck_assert_has(output, "other: the folder has the results of another experiment, "
-                          "compared with s1");
+    ck_assert_has(dsgd_ends(2, "merge s1 s2 other -o all"),
+                  "other: the folder has the results of another experiment, "
+                  "compared with s1");
     /* The same runs, with a column more. */
     output = dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
     output = dsgd_ends(2, "merge s1 s2 swept -o all");
@@ -173,15 +172,13 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
                                              folder)),
                            &output),
                      0);
-    output = dsgd_ends(2, "merge s1 built -o all");
-    ck_assert_has(output, "by another build of dsgd");
-    output = dsgd_ends(2, "merge s1 bare -o all");
-    ck_assert_has(output, "bare: this is no folder of results");
+    ck_assert_has(dsgd_ends(2, "merge s1 built -o all"), "by another build of dsgd");
+    ck_assert_has(dsgd_ends(2, "merge s1 bare -o all"), "bare: this is no folder of results");
     output = dsgd_ends(2, "merge empty -o all");
     output = dsgd_ends(2, "merge s1 s2");
     output = dsgd_ends(2, "merge -o all");
-    output = dsgd_ends(2, "merge s1 s2 -o other");
-    ck_assert_has(output, "other: the folder has the results of another experiment; take");
+    ck_assert_has(dsgd_ends(2, "merge s1 s2 -o other"),
+                  "other: the folder has the results of another experiment; take");
     output = dsgd_ends(0, "merge s1 s2 -o other --force");
     ck_assert_has(read_file("other/runs.csv"), "\n12,");
 }
@@ -196,12 +193,12 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
         shell(kept(dsgd_xprintf("sed -i 's/\"swept\"/\"columns\"/' %s/s1/manifest.json", folder)),
               &output),
         0);
-    output = dsgd_ends(2, "merge s1 -o all");
-    ck_assert_has(output, "older version of dsgd, whose files have other columns; merge "
-                          "them by that version, or run them again");
-    output = dsgd_ends(2, "run e.yaml -o s1");
-    ck_assert_has(output, "older version of dsgd, whose files have other columns; take "
-                          "another folder with -o, or --force");
+    ck_assert_has(dsgd_ends(2, "merge s1 -o all"),
+                  "older version of dsgd, whose files have other columns; merge "
+                  "them by that version, or run them again");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o s1"),
+                  "older version of dsgd, whose files have other columns; take "
+                  "another folder with -o, or --force");
 }
 
 /** The name of the first swept column of s1/runs.csv; NULL: there is none. */
@@ -249,8 +246,7 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s && cp t/.parts/2.part s1/.parts/1.part", folder)), &output),
         0);
-    output = dsgd_ends(2, "merge s1 t -o all");
-    ck_assert_has(output, "run 1 has other results in t than in s1");
+    ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has other results in t than in s1");
 }
 
 TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
@@ -294,9 +290,9 @@ TEST(the_lines_of_an_experiment_do_it)
     ck_assert_has(run_3, "\"algorithm\":\"wagma\",\"workers\":4,\"seed\":1,"
                          "\"swept\":{\"seed\":\"1\"},\"command\":\"/");
     ck_assert_has(run_3, " --only 3 -o 'a b.tasks/3'\",\"seconds\":null");
-    output = dsgd_ends(0, "check e.yaml -o 'a b' --as commands >commands && DSGD_DATA=" //
-                       DSGD_SOURCE_DIR " sh -e commands && wc -l <commands");
-    ck_assert_has(output, "\n12\n");
+    ck_assert_has(dsgd_ends(0, "check e.yaml -o 'a b' --as commands >commands && DSGD_DATA=" //
+                            DSGD_SOURCE_DIR " sh -e commands && wc -l <commands"),
+                  "\n12\n");
     output = dsgd_ends(0, "merge 'a b.tasks/'* -o 'a b'");
     ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && mv 'a b' ab", folder)), &output), 0);
     assert_same_results("whole", "ab");
@@ -344,10 +340,10 @@ TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
     const double by_time_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_time_s > often_s / 5 && by_time_s < often_s * 5, "%g s, %g s", by_time_s,
                   often_s);
-    output = dsgd_ends(0, "check e.yaml -e --set workers=8 --set until='{accuracy: 0.9}'");
-    ck_assert_has(output, "3 runs end by an accuracy alone");
-    output = dsgd_ends(2, "check e.yaml --as slurm --set until='{accuracy: 0.9}'");
-    ck_assert_has(output, "6 runs have no bound but an accuracy");
+    ck_assert_has(dsgd_ends(0, "check e.yaml -e --set workers=8 --set until='{accuracy: 0.9}'"),
+                  "3 runs end by an accuracy alone");
+    ck_assert_has(dsgd_ends(2, "check e.yaml --as slurm --set until='{accuracy: 0.9}'"),
+                  "6 runs have no bound but an accuracy");
     output = dsgd_ends(2, "check e.yaml --chunk 10s");
 }
 

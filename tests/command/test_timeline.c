@@ -456,12 +456,11 @@ TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 
 TEST(a_folder_of_other_results_is_refused)
 {
-    char *output = NULL;
     write_file("e.yaml", four);
-    output = dsgd_ends(0, "run e.yaml -o r --set workers=8");
-    output = dsgd_ends(2, "timeline r --format text");
-    ck_assert_has(output, "r: run 1 of e.yaml is another than the folder has");
-    output = dsgd_ends(0, "timeline r --format text --set workers=8");
-    output = dsgd_ends(3, "timeline . --format text");
-    ck_assert_has(output, ".: there is no manifest of an experiment in this folder");
+    dsgd_ends(0, "run e.yaml -o r --set workers=8");
+    ck_assert_has(dsgd_ends(2, "timeline r --format text"),
+                  "r: run 1 of e.yaml is another than the folder has");
+    dsgd_ends(0, "timeline r --format text --set workers=8");
+    ck_assert_has(dsgd_ends(3, "timeline . --format text"),
+                  ".: there is no manifest of an experiment in this folder");
 }

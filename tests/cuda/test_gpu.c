@@ -385,14 +385,13 @@ TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
     use_emulation();
     write_file("e.yaml", experiment);
     setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
-    char *output = dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
+    dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
     setenv("EMULATED_BYTES", "4200000", 1);
-    output = dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4");
-    ck_assert_has(output, "run 4: it may need 0.00387 GB of the GPU's memory");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),
+                  "run 4: it may need 0.00387 GB of the GPU's memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
     setenv("EMULATED_BYTES", "2000000", 1); /* not even the models of D-PSGD */
-    output = dsgd_ends(5, "run e.yaml -o none -j 1 --only 1");
-    ck_assert_has(output, "has no room for another");
+    ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no room for another");
 }
 
 /** What `auto` finds holds for float; double is the CPU's, in the same experiment. */
