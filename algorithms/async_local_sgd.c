@@ -58,8 +58,8 @@ static void async_local_sgd_work(dsgd_node *self)
         n_done = 0;
         dsgd_copy(self, change, start);
         dsgd_combine(self, change, 1, -1, x);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), change, updates, 1);
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), change, updates, 1);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         *updates = l->numbers[0];
         dsgd_copy(self, x, l->x);
         dsgd_copy(self, start, x);
@@ -75,8 +75,8 @@ static void async_local_sgd_serve(dsgd_node *self)
     dsgd_vector *m = dsgd_vector_new(self);
     dsgd_vector *delta = dsgd_vector_new(self); /* since m last moved */
     for (long updates = 1;; updates++) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
-        dsgd_letter_used(self, l, updates - 1 - l->numbers[0]);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        dsgd_message_used(self, l, updates - 1 - l->numbers[0]);
         dsgd_combine(self, delta, 1, 1, l->x);
         const bool moves = updates % delay == 0;
         if (moves) {
@@ -86,7 +86,7 @@ static void async_local_sgd_serve(dsgd_node *self)
         const double share = moves ? 1 - p->c * n + p->c : p->c; /* they add up to 1 */
         dsgd_combine(self, x, 1, -p->outer_lr * share * p->momentum, m);
         dsgd_combine(self, x, 1, -p->outer_lr / n, l->x);
-        dsgd_letter_send(self, l->from, x, &updates, 1);
+        dsgd_send(self, l->from, x, &updates, 1);
     }
 }
 

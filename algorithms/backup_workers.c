@@ -27,8 +27,8 @@ static void backup_workers_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), g, token, 1);
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), g, token, 1);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         *token = l->numbers[0];
         dsgd_copy(self, x, l->x);
     }
@@ -45,8 +45,7 @@ static void hand_out(dsgd_node *self, tokens *t)
 {
     while (t->n_gone < t->n_came && 1 + t->n_taken / self->n_workers <= t->step) {
         const long token = 1 + t->n_taken++ / self->n_workers;
-        dsgd_letter_send(self, (int)t->queue[t->n_gone++ % self->n_workers], dsgd_model(self),
-                         &token, 1);
+        dsgd_send(self, (int)t->queue[t->n_gone++ % self->n_workers], dsgd_model(self), &token, 1);
     }
 }
 
@@ -58,11 +57,11 @@ static void backup_workers_serve(dsgd_node *self)
     tokens t = {.queue = dsgd_integers_new(self, (size_t)self->n_workers)};
     long n = 0; /* in the sum */
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         if (l->numbers[0] < t.step) {
-            dsgd_letter_drop(self, l);
+            dsgd_message_drop(self, l);
         } else {
-            dsgd_letter_used(self, l, 0);
+            dsgd_message_used(self, l, 0);
             dsgd_combine(self, sum, n > 0, 1, l->x);
             n++;
         }

@@ -31,8 +31,8 @@ static void dsgd_aau_work(dsgd_node *self)
         if (most == 0)
             continue;
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int n = (int)l->n / 2;
         double keep = 1;
         for (int i = 0; i < n; i++) {
@@ -84,7 +84,7 @@ static void tell(dsgd_node *self, const epoch *e, int i, long *numbers)
         numbers[n++] = all.to[k];
         numbers[n++] = mine > theirs ? mine : theirs;
     }
-    dsgd_letter_send(self, i, NULL, numbers, n);
+    dsgd_send(self, i, NULL, numbers, n);
 }
 
 /** Ends an iteration: all finished neighbours mix; when V has everybody, a new epoch begins. */
@@ -115,7 +115,7 @@ static void dsgd_aau_serve(dsgd_node *self)
                      {room, room + n, room + 2 * n, dsgd_numbers_new(self, n)}};
     for (;; iterate(self, &e, numbers)) {
         double until_s = INFINITY; /* when the iteration ends */
-        for (const dsgd_letter *l; (l = dsgd_letter_receive(self, until_s)) != NULL;) {
+        for (const dsgd_message *l; (l = dsgd_recv(self, until_s)) != NULL;) {
             e.is[l->from].finished = true;
             if (until_s == INFINITY && partners_of(self, &e, l->from, true) > 0)
                 until_s = dsgd_time_s(self) + p->grace;

@@ -18,12 +18,12 @@ enum { AS_MANY_AS_WORKERS = -1 };
 /** What the server says: go on at the same x; here is the next; or, by a notice: ask for it. */
 static void hear(dsgd_node *self, dsgd_vector *x, long *round)
 {
-    const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+    const dsgd_message *l = dsgd_recv(self, INFINITY);
     if (l->n == 0)
         return;
     if (l->x == NULL) {
-        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
-        l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        l = dsgd_recv(self, INFINITY);
     }
     *round = l->numbers[0];
     dsgd_copy(self, x, l->x);
@@ -37,10 +37,10 @@ static void rennala_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        if (dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_LETTER)
+        if (dsgd_wait_any(self, DSGD_ON_MESSAGE | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_MESSAGE)
             dsgd_cancel(self);
         else
-            dsgd_letter_send(self, dsgd_server_address(self, 0), g, round, 1);
+            dsgd_send(self, dsgd_server_address(self, 0), g, round, 1);
         hear(self, x, round);
     }
 }
@@ -52,7 +52,7 @@ static void notify(dsgd_node *self, int maker, long *told, long round)
         if (i == maker || told[i])
             continue;
         told[i] = true;
-        dsgd_letter_send(self, i, NULL, &round, 1);
+        dsgd_send(self, i, NULL, &round, 1);
     }
 }
 
@@ -65,17 +65,17 @@ static void rennala_serve(dsgd_node *self)
     long *told = dsgd_integers_new(self, (size_t)self->n_workers);
     long round = 0, n = 0;
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
         if (l->x != NULL && l->numbers[0] < round) { /* it crossed the notice */
-            dsgd_letter_drop(self, l);
+            dsgd_message_drop(self, l);
             continue;
         }
         if (l->x != NULL) {
-            dsgd_letter_used(self, l, 0);
+            dsgd_message_used(self, l, 0);
             dsgd_combine(self, sum, n > 0, 1, l->x);
             if (++n < batch) {
-                dsgd_letter_send(self, worker, NULL, NULL, 0);
+                dsgd_send(self, worker, NULL, NULL, 0);
                 continue;
             }
             dsgd_divide(self, sum, (double)batch);
@@ -84,7 +84,7 @@ static void rennala_serve(dsgd_node *self)
             notify(self, worker, told, ++round);
         }
         told[worker] = false;
-        dsgd_letter_send(self, worker, x, &round, 1);
+        dsgd_send(self, worker, x, &round, 1);
     }
 }
 

@@ -17,10 +17,10 @@ enum { AS_MANY_AS_WORKERS = -1, INFINITE = -2 };
 /** The model: the answer to its push; or, behind a notice, to its question. */
 static void get_model(dsgd_node *self, dsgd_vector *x)
 {
-    const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+    const dsgd_message *l = dsgd_recv(self, INFINITY);
     if (l->x == NULL) {
-        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
-        l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        l = dsgd_recv(self, INFINITY);
     }
     dsgd_copy(self, x, l->x);
 }
@@ -35,13 +35,13 @@ static void ringmaster_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        if (dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_LETTER) {
+        if (dsgd_wait_any(self, DSGD_ON_MESSAGE | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_MESSAGE) {
             dsgd_cancel(self);
         } else {
             dsgd_local_step(self, x, g);
             dsgd_copy(self, u, x);
             dsgd_combine(self, u, 1, -1, fetched);
-            dsgd_letter_send(self, dsgd_server_address(self, 0), u, NULL, 0);
+            dsgd_send(self, dsgd_server_address(self, 0), u, NULL, 0);
         }
         get_model(self, x);
         dsgd_copy(self, fetched, x);
@@ -59,7 +59,7 @@ static void cancel_old(dsgd_node *self, long *given, long updates)
         if (given[i] == NOTHING || updates - given[i] < most)
             continue;
         given[i] = NOTHING;
-        dsgd_letter_send(self, i, NULL, NULL, 0);
+        dsgd_send(self, i, NULL, NULL, 0);
     }
 }
 
@@ -69,19 +69,19 @@ static void ringmaster_serve(dsgd_node *self)
     long *given = dsgd_integers_new(self, (size_t)self->n_workers); /* updates in their models */
     long updates = 0;
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
         if (l->x != NULL && given[worker] == NOTHING) { /* it crossed the notice */
-            dsgd_letter_drop(self, l);
+            dsgd_message_drop(self, l);
             continue;
         }
         if (l->x != NULL) {
-            dsgd_letter_used(self, l, updates - given[worker]);
+            dsgd_message_used(self, l, updates - given[worker]);
             dsgd_combine(self, x, 1, 1, l->x);
             updates++;
         }
         given[worker] = updates;
-        dsgd_letter_send(self, worker, x, NULL, 0);
+        dsgd_send(self, worker, x, NULL, 0);
         cancel_old(self, given, updates);
     }
 }

@@ -27,8 +27,8 @@ static void ssp_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         dsgd_copy(self, u, x);
         dsgd_combine(self, u, 1, -1, fetched);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), u, NULL, 0);
-        dsgd_copy(self, x, dsgd_letter_receive(self, INFINITY)->x); /* it may begin its next step */
+        dsgd_send(self, dsgd_server_address(self, 0), u, NULL, 0);
+        dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* it may begin its next step */
         dsgd_copy(self, fetched, x);
     }
 }
@@ -51,7 +51,7 @@ static void answer(dsgd_node *self, clocks *c, int worker)
         (p->slack != INFINITE && c->clock[worker] > c->least + p->slack))
         return;
     c->fetched[worker] = c->updates;
-    dsgd_letter_send(self, worker, dsgd_model(self), NULL, 0);
+    dsgd_send(self, worker, dsgd_model(self), NULL, 0);
 }
 
 /** The slowest have all gone on by a step: others may, too. */
@@ -69,9 +69,9 @@ static void ssp_serve(dsgd_node *self)
     const size_t n = (size_t)self->n_workers;
     clocks c = {dsgd_integers_new(self, n), dsgd_integers_new(self, n), 0, self->n_workers, 0};
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        dsgd_letter_used(self, l, c.updates - c.fetched[worker]);
+        dsgd_message_used(self, l, c.updates - c.fetched[worker]);
         dsgd_combine(self, dsgd_model(self), 1, 1, l->x);
         c.updates++;
         c.fetched[worker] = WAITS;

@@ -113,8 +113,8 @@ typedef struct dsgd_algorithm {
     /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
     int (*n_servers)(const void *params, int n_workers);
-    /* Each of n_servers() has a whole vector, by letters alone: servers of regions. Without it the
-     * servers share one, and every exchange is cut into a part for each, letters too. */
+    /* Each of n_servers() has a whole vector, by messages alone: servers of regions. Without it the
+     * servers share one, and every exchange is cut into a part for each, messages too. */
     bool whole_servers;
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
     long (*least_pieces)(const void *params, int n_workers);
@@ -203,7 +203,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
  * Throws this step's gradient away, which is being computed or is ready and was not used: no update
  * may follow it. Next dsgd_next_step() returns at once for the same step, the same mini-batch and
  * another draw of its time. What was computed counts neither as a step nor as samples; its time is
- * lost. The algorithm says that it `cancels`. Typically behind dsgd_wait_any() of DSGD_ON_LETTER and
+ * lost. The algorithm says that it `cancels`. Typically behind dsgd_wait_any() of DSGD_ON_MESSAGE and
  * DSGD_ON_GRADIENT.
  */
 void dsgd_cancel(dsgd_node *self);
@@ -515,52 +515,52 @@ void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 /** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
 void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 
-/* --- letters ---------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /*
  * From any worker or server to any other, which sees them whole, in the order in which they get
  * complete, those of one sender in the order of sending, when it likes: for servers that decide by
- * themselves, for waiting for some of the neighbours, for control data. What a letter is for is in
+ * themselves, for waiting for some of the neighbours, for control data. What a message is for is in
  * its numbers: late ones are told by a round in them. Their wire costs 8 bytes per number, and the vector; nobody acknowledges them. For
  * work() and serve(), not for assist().
  */
 
-typedef struct dsgd_letter {
+typedef struct dsgd_message {
     int from; /* a worker's rank; n_workers + rank: a server */
     dsgd_vector *x; /* as its sender had it, piece by piece, at the call; NULL: none */
     size_t n;
     const long *numbers; /* [n] */
-} dsgd_letter;
+} dsgd_message;
 
-/** Where letters to a server go. */
+/** Where messages to a server go. */
 static inline int dsgd_server_address(const dsgd_node *self, int server)
 {
     return self->n_workers + server;
 }
 
 /** Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. */
-void dsgd_letter_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n);
+void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n);
 
 /**
- * The next letter, which belongs to the run, with its vector, until this host's next call. Waits
+ * The next message, which belongs to the run, with its vector, until this host's next call. Waits
  * until virtual time @p until_s (INFINITY: no limit), when it returns NULL. Like MPI_Recv of
  * MPI_ANY_SOURCE.
  */
-const dsgd_letter *dsgd_letter_receive(dsgd_node *self, double until_s);
+const dsgd_message *dsgd_recv(dsgd_node *self, double until_s);
 
 /**
- * For a receiver that applies what is in a letter. Counts how old that is: of a gradient or an
+ * For a receiver that applies what is in a message. Counts how old that is: of a gradient or an
  * update @p missed, the updates of the receiver's model since the one at which it was computed; of
  * another worker's model (@p missed below 0) its local steps, as of gossip.
  */
-void dsgd_letter_used(dsgd_node *self, const dsgd_letter *letter, long missed);
+void dsgd_message_used(dsgd_node *self, const dsgd_message *message, long missed);
 
 /** For one that comes too late to be used: the samples of its sender's step do not count. */
-void dsgd_letter_drop(dsgd_node *self, const dsgd_letter *letter);
+void dsgd_message_drop(dsgd_node *self, const dsgd_message *message);
 
 /** What a worker or server can wait for. */
 enum {
-    DSGD_ON_LETTER = 1, /* there is one to receive */
+    DSGD_ON_MESSAGE = 1, /* there is one to receive */
     DSGD_ON_GRADIENT = 2, /* nothing is being computed */
     DSGD_ON_REQUEST = 4 /* one that is under way is done: its _end() would not wait */
 };

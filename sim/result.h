@@ -81,7 +81,7 @@ typedef struct dsgd_run_result {
     double gradient_staleness_mean, gradient_staleness_max;
     dsgd_ages gradient_ages; /* a sum of several workers' gradients counts with its mean */
 
-    uint64_t dropped; /* contributions that came too late to be used: dsgd_letter_drop() */
+    uint64_t dropped; /* contributions that came too late to be used: dsgd_message_drop() */
     uint64_t messages;
     double bytes;
     unsigned timed_by; /* DSGD_TIMED_BY_*: all that timed a message of this run */

@@ -48,7 +48,7 @@
     X(partial)                                                                                     \
     X(staging)                                                                                     \
     X(cancel)                                                                                      \
-    X(letters)                                                                                     \
+    X(messages)                                                                                     \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
     X(traffic)                                                                                     \

@@ -45,7 +45,9 @@ static const dsgd_algorithm doubling = {
               .reference = "an example",
               DSGD_PARAMS(doubling_params, doubling_options)},
     .work = doubling_work,
-    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 1})}),
+    .laws = DSGD_LAWS(
+        {.kind = DSGD_LAW_PLAIN_SGD},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .with = DSGD_WITH({.option = "period", .value = 1})}),
 };
 
 static const dsgd_algorithm *const list[] = {&doubling, NULL};

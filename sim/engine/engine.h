@@ -303,7 +303,7 @@ struct dsgd_engine {
     struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */
     struct dsgd_server_state *servers; /* exchange/server.c */
-    struct dsgd_letters *letters; /* exchange/letters.c */
+    struct dsgd_inbox *inboxes; /* exchange/messages.c */
 };
 
 static inline dsgd_worker *dsgd_worker_of(dsgd_node *self)

@@ -401,11 +401,11 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content)
+dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content)
 {
-    dsgd_message *const message = dsgd_run_alloc(w->engine, sizeof *message);
+    dsgd_packet *const message = dsgd_run_alloc(w->engine, sizeof *message);
     dsgd_value_retain(content.value);
-    *message = (dsgd_message){
+    *message = (dsgd_packet){
         .from = w->node.rank,
         .channel = channel,
         .host = w->host,
@@ -416,7 +416,7 @@ dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece
     return message;
 }
 
-void dsgd_message_free(dsgd_worker *w, dsgd_message *message)
+void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message)
 {
     dsgd_value_release(w->engine->values, message->content.value);
     dsgd_run_free(message);
@@ -428,7 +428,7 @@ void dsgd_sleep_cost(double cost_s)
         dsgd_sleep(cost_s);
 }
 
-double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double waiting_since_s)
+double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s)
 {
     const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
     dsgd_observe_arrived(w, message->host, message->bytes, message->span, started_s,
@@ -436,10 +436,10 @@ double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double 
     return started_s;
 }
 
-void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
-                           double cost_s)
+void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s,
+                          double cost_s)
 {
-    const double started_s = dsgd_message_arrived(w, message, waiting_since_s);
+    const double started_s = dsgd_packet_arrived(w, message, waiting_since_s);
     dsgd_sleep_cost(cost_s);
     dsgd_count_communication(w, started_s);
 }

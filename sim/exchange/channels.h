@@ -156,10 +156,10 @@ double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double sinc
 /** Sleeps until a copy is there, which is communication. */
 void dsgd_staging_wait(dsgd_worker *w, double until_s);
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- packets ---------------------------------------------------------------------------------- */
 
 /** A piece of a vector on its way between two workers. */
-typedef struct dsgd_message {
+typedef struct dsgd_packet {
     int from, channel; /* where an answer goes */
     int host; /* of the sender, in engine->workers */
     double bytes;
@@ -168,14 +168,14 @@ typedef struct dsgd_message {
     dsgd_piece content;
     double share; /* of the content, that the receiver gets */
     long version; /* of a server's piece */
-    struct letter *letter; /* letters.c's: whose part it is */
+    struct incoming *whole; /* messages.c's: of what it is a part */
     double sent_s;
     size_t span; /* dsgd_count_message() of it */
-} dsgd_message;
+} dsgd_packet;
 
 /** A message with piece @p k; holds a reference to the value of @p content. */
-dsgd_message *dsgd_message_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
-void dsgd_message_free(dsgd_worker *w, dsgd_message *message);
+dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
+void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message);
 
 /** Of what is received and decoded: overhead + reduced_bytes * seconds per byte + decoding_s. */
 static inline double dsgd_received_cost_s(const dsgd_worker *w, double reduced_bytes,
@@ -188,7 +188,7 @@ static inline double dsgd_received_cost_s(const dsgd_worker *w, double reduced_b
 }
 
 /** The same of a message that is not encoded. */
-static inline double dsgd_message_cost_s(const dsgd_worker *w, double reduced_bytes)
+static inline double dsgd_packet_cost_s(const dsgd_worker *w, double reduced_bytes)
 {
     return dsgd_received_cost_s(w, reduced_bytes, 0);
 }
@@ -205,11 +205,11 @@ static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *p
 void dsgd_sleep_cost(double cost_s);
 
 /** Counts it; returns when both sides were ready. */
-double dsgd_message_arrived(dsgd_worker *w, const dsgd_message *message, double waiting_since_s);
+double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s);
 
 /** The same; then the cost, and the time since both sides were ready counts as communication. */
-void dsgd_message_received(dsgd_worker *w, const dsgd_message *message, double waiting_since_s,
-                           double cost_s);
+void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s,
+                          double cost_s);
 
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 

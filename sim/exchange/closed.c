@@ -80,7 +80,7 @@ static struct dsgd_closed *state_of(dsgd_engine *engine)
     return engine->closed;
 }
 
-bool dsgd_messages_are_alone(dsgd_engine *engine)
+bool dsgd_is_contention_free(dsgd_engine *engine)
 {
     return state_of(engine)->paths != NULL;
 }
@@ -141,7 +141,7 @@ static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
 {
     const bool needs_all = plan->part != DSGD_REDUCE && plan->part != DSGD_BROADCAST;
-    return needs_all && dsgd_messages_are_alone(engine) &&
+    return needs_all && dsgd_is_contention_free(engine) &&
            !engine->config->exchange.every_message && is_apart(engine->closed, plan);
 }
 
@@ -151,7 +151,7 @@ void dsgd_closed_schedules_free(dsgd_engine *engine)
         free(engine->closed->paths);
 }
 
-double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double bytes)
+double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes)
 {
     return dsgd_path_s(engine->closed->paths, from, to, bytes);
 }

@@ -19,10 +19,10 @@ static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *p
  * Whether the run's messages are so, or meet at NICs that are shared in the way of paths.h. Once
  * true, always.
  */
-bool dsgd_messages_are_alone(dsgd_engine *engine);
+bool dsgd_is_contention_free(dsgd_engine *engine);
 
 /** Seconds of such a message. */
-double dsgd_lone_message_s(const dsgd_engine *engine, int from, int to, double bytes);
+double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes);
 
 /**
  * Whether a collective is computed: where messages are so and every member's part depends on all

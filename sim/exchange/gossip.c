@@ -67,7 +67,7 @@ typedef struct gossip_job {
         int to, from; /* [n_to], [n_from] */
         double share; /* [n_to] */
         dsgd_transfer *coming; /* [n_from], like all below */
-        dsgd_message *received;
+        dsgd_packet *received;
     } peer[]; /* [max(n_to, n_from)] */
 } gossip_job;
 
@@ -77,12 +77,12 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
-        dsgd_message *const message = dsgd_message_new(w, channel->number, k, job->mine);
+        dsgd_packet *const message = dsgd_packet_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
         message->content.weight = job->peer[i].share * job->mine.weight;
         message->span = dsgd_observe_sent(w->engine, w->host, job->peer[i].to, bytes);
         /* Detached: the sender waits for no handshake. */
-        dsgd_send_detached(
+        dsgd_mailbox_send_detached(
             dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
             message, bytes);
     }
@@ -119,12 +119,12 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
         receive_all(channel, job);
         return await_next(job);
     }
-    const dsgd_message *const message = job->peer[job->n_added].received;
+    const dsgd_packet *const message = job->peer[job->n_added].received;
     if (job->n_arrived == job->n_added) {
         /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
         const double passes = (job->n_from + 2) / 3.0;
         job->n_arrived++;
-        dsgd_message_arrived(w, message, job->since_s);
+        dsgd_packet_arrived(w, message, job->since_s);
         const double cost_s =
             dsgd_piece_cost_s(w, &message->content, any_job->piece, passes / job->n_from);
         if (cost_s > 0)
@@ -243,7 +243,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
         x->piece[k].weight += theirs->weight;
         engine->gossip->weight_in_flight -= theirs->weight;
         dsgd_observe_used(w, job->peer[i].from, k, theirs->stamp, weight);
-        dsgd_message_free(w, job->peer[i].received);
+        dsgd_packet_free(w, job->peer[i].received);
     }
     require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");
     dsgd_value_release(engine->values, job->mine.value);

@@ -17,17 +17,17 @@ typedef struct pair_job {
     dsgd_job job; /* first */
     pair_question wanted;
     dsgd_piece mine; /* as it was when the question began */
-    dsgd_message *reply;
+    dsgd_packet *reply;
 } pair_job;
 
-static dsgd_message *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
+static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
 {
     const double since_s = dsgd_now_s();
-    dsgd_message *const message = dsgd_recv(mailbox);
+    dsgd_packet *const message = dsgd_mailbox_recv(mailbox);
     dsgd_stay_if_stopped(w);
-    dsgd_message_received(w, message, since_s,
-                          with_piece ? dsgd_piece_cost_s(w, &message->content, message->piece, 1)
-                                     : dsgd_message_cost_s(w, 0));
+    dsgd_packet_received(w, message, since_s,
+                         with_piece ? dsgd_piece_cost_s(w, &message->content, message->piece, 1)
+                                    : dsgd_packet_cost_s(w, 0));
     return message;
 }
 
@@ -36,7 +36,7 @@ static dsgd_message *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool
  * the question is the first operand at both ends, so that the average is one value, computed once,
  * where neither vector changed in between.
  */
-static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_message *theirs,
+static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *theirs,
                           dsgd_value mine, bool i_sent)
 {
     const size_t k = theirs->piece;
@@ -58,11 +58,12 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     const bool fetch = job->wanted.kind == FETCH;
     const double bytes =
         fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
-    dsgd_message *const question =
-        dsgd_message_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
+    dsgd_packet *const question =
+        dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
-    dsgd_send(dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0),
-              question, bytes);
+    dsgd_mailbox_send(
+        dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question,
+        bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
     dsgd_job_finish(any_job);
@@ -93,7 +94,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_vector_update(x, k, dsgd_value_retain(theirs->value), theirs->stamp);
     dsgd_observe_used(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_value_release(w->engine->values, job->mine.value);
-    dsgd_message_free(w, job->reply);
+    dsgd_packet_free(w, job->reply);
 }
 
 static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
@@ -164,8 +165,8 @@ static const dsgd_waiting awaiting = {"dsgd_pair_await", lacks_reply};
 static const dsgd_waiting giving = {"dsgd_pair_give", lacks_reply};
 
 /** @p asker -1: of anyone. */
-static dsgd_message *next_question(dsgd_worker *w, const dsgd_waiting *in, int asker,
-                                   bool with_piece)
+static dsgd_packet *next_question(dsgd_worker *w, const dsgd_waiting *in, int asker,
+                                  bool with_piece)
 {
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(asker, w->node.rank, DSGD_PORT_PAIR_QUESTION, 0);
     if (w->engine->n_channels > 1) /* pieces travel side by side */
@@ -173,14 +174,14 @@ static dsgd_message *next_question(dsgd_worker *w, const dsgd_waiting *in, int a
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* read after the run */
     awaited->wanted.peer = asker;
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, in, &awaited->job);
-    dsgd_message *const question = receive_message(w, mailbox, with_piece);
+    dsgd_packet *const question = receive_message(w, mailbox, with_piece);
     dsgd_wait_end(w, wait);
     dsgd_run_free(awaited);
     return question;
 }
 
 /** Stops the program where a view is asked for a piece that it lacks. */
-static void require_piece(const dsgd_worker *w, const dsgd_message *question, const dsgd_vector *x)
+static void require_piece(const dsgd_worker *w, const dsgd_packet *question, const dsgd_vector *x)
 {
     DSGD_ASSERT(dsgd_has_piece(x, question->piece),
                 "worker %d is asked for piece %zu by worker %d in step %ld, which the view that it "
@@ -188,7 +189,7 @@ static void require_piece(const dsgd_worker *w, const dsgd_message *question, co
                 w->node.rank, question->piece, question->from, w->node.step);
 }
 
-static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message *reply)
+static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *reply)
 {
     const double bytes = dsgd_encoded_bytes(w->engine, reply->content.encoded, reply->piece);
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
@@ -196,37 +197,37 @@ static void reply_to(dsgd_worker *w, const dsgd_message *question, dsgd_message 
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
     reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
     if (w->engine->n_channels > 1)
-        dsgd_send_detached(mailbox, reply, bytes);
+        dsgd_mailbox_send_detached(mailbox, reply, bytes);
     else
-        dsgd_send(mailbox, reply, bytes);
+        dsgd_mailbox_send(mailbox, reply, bytes);
 }
 
 /** With x[k] as it is, or as `exchange: encoding` says. */
-static dsgd_message *new_reply(dsgd_worker *w, const dsgd_message *question, dsgd_vector *x)
+static dsgd_packet *new_reply(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
     if (dsgd_encoded_exchange(w->engine) == NULL || x->piece[k].encoded != NULL)
-        return dsgd_message_new(w, question->channel, k, x->piece[k]);
+        return dsgd_packet_new(w, question->channel, k, x->piece[k]);
     const dsgd_piece sent = dsgd_piece_encoded(w, x, k, x->piece[k], w->encodings++);
-    dsgd_message *const reply = dsgd_message_new(w, question->channel, k, sent);
+    dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
     dsgd_value_release(w->engine->values, sent.value);
     return reply;
 }
 
 static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int asker)
 {
-    dsgd_message *const question = next_question(w, in, asker, true);
+    dsgd_packet *const question = next_question(w, in, asker, true);
     const size_t k = question->piece;
     require_piece(w, question, x);
     dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
-    dsgd_message *const reply = new_reply(w, question, x);
+    dsgd_packet *const reply = new_reply(w, question, x);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_observe_used(w, question->from, k, question->content.stamp,
                       dsgd_piece_share(w->engine, k));
     dsgd_stage_in(w, x, k, dsgd_now_s());
     reply_to(w, question, reply);
-    dsgd_message_free(w, question);
+    dsgd_packet_free(w, question);
 }
 
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
@@ -244,10 +245,10 @@ void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_message *const question = next_question(w, &giving, -1, false);
+    dsgd_packet *const question = next_question(w, &giving, -1, false);
     const size_t k = question->piece;
     require_piece(w, question, x);
     dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
-    reply_to(w, question, dsgd_message_new(w, question->channel, k, x->piece[k]));
-    dsgd_message_free(w, question);
+    reply_to(w, question, dsgd_packet_new(w, question->channel, k, x->piece[k]));
+    dsgd_packet_free(w, question);
 }

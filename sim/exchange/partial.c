@@ -171,14 +171,14 @@ static void notify(dsgd_worker *w, int link, long position)
     dsgd_engine *const engine = w->engine;
     const int rank = w->node.rank;
     const int to = rank ^ (1 << link);
-    if (!dsgd_messages_are_alone(engine)) {
+    if (!dsgd_is_contention_free(engine)) {
         dsgd_observe_activation(engine, rank, to, position, INFINITY);
-        dsgd_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
-                           payload_of(position, link), DSGD_ACTIVATION_BYTES);
+        dsgd_mailbox_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
+                                   payload_of(position, link), DSGD_ACTIVATION_BYTES);
         return;
     }
     const double end_s =
-        dsgd_now_s() + dsgd_lone_message_s(engine, rank, to, DSGD_ACTIVATION_BYTES);
+        dsgd_now_s() + dsgd_contention_free_s(engine, rank, to, DSGD_ACTIVATION_BYTES);
     dsgd_observe_activation(engine, rank, to, position, end_s);
     if (has_reached(&engine->workers[to], position))
         return; /* it would drop it */
@@ -242,7 +242,7 @@ static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm)
     }
     if (!partial->is_notified) {
         partial->is_notified = true;
-        partial->notified_s = dsgd_now_s() + dsgd_message_cost_s(w, 0);
+        partial->notified_s = dsgd_now_s() + dsgd_packet_cost_s(w, 0);
         alarm->happen = end_activation;
     } /* else it waits for the one before, which was set before */
     dsgd_alarm_set(engine, alarm, partial->notified_s);
@@ -255,14 +255,14 @@ static void listener_main(void *worker)
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_ACTIVATION, 0);
     dsgd_mailbox_own(mailbox);
     for (;;) {
-        const uintptr_t payload = (uintptr_t)dsgd_recv(mailbox);
+        const uintptr_t payload = (uintptr_t)dsgd_mailbox_recv(mailbox);
         dsgd_stay_if_stopped(w);
         const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
         const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
         dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << link), position);
         if (position <= w->partial->started)
             continue;
-        dsgd_sleep_cost(dsgd_message_cost_s(w, 0));
+        dsgd_sleep_cost(dsgd_packet_cost_s(w, 0));
         activate(w, position, link);
     }
 }
@@ -270,7 +270,7 @@ static void listener_main(void *worker)
 /** Has activations received from now on. */
 static void listen(dsgd_worker *w)
 {
-    if (!dsgd_messages_are_alone(w->engine))
+    if (!dsgd_is_contention_free(w->engine))
         dsgd_actor_start(w->node.rank, "listener", listener_main, w);
     for (activation *early = w->early, *next = NULL; early != NULL; early = next) {
         next = early->next; /* the alarm frees it */

@@ -36,7 +36,7 @@ static int server_of(const dsgd_engine *engine, size_t k)
 {
     DSGD_ASSERT(engine->n_servers > 0, "the algorithm has %d servers", engine->n_servers);
     DSGD_ASSERT(!engine->config->algorithm->whole_servers,
-                "`whole_servers` are reached by letters alone, not by pushes and fetches");
+                "`whole_servers` are reached by messages alone, not by pushes and fetches");
     return (int)(k % (size_t)engine->n_servers);
 }
 
@@ -46,16 +46,16 @@ typedef struct server_job {
     dsgd_job job; /* first */
     server_request kind;
     dsgd_piece mine; /* of a push */
-    dsgd_message *reply; /* of a fetch */
+    dsgd_packet *reply; /* of a fetch */
     dsgd_transfer *answer; /* under way, of PUSH_AND_FETCH; it sets `reply` */
 } server_job;
 
 /** What asks a server for piece @p k, with the age of what the worker has. */
-static dsgd_message *new_question(const dsgd_channel *channel, const server_job *job)
+static dsgd_packet *new_question(const dsgd_channel *channel, const server_job *job)
 {
     dsgd_worker *const w = channel->worker;
     struct dsgd_server_state *const state = server_state_of(w, job->job.piece);
-    dsgd_message *const message = dsgd_message_new(w, channel->number, job->job.piece, job->mine);
+    dsgd_packet *const message = dsgd_packet_new(w, channel->number, job->job.piece, job->mine);
     message->kind = job->kind;
     message->version = state->version + state->own_pushes;
     state->own_pushes += job->kind != FETCH;
@@ -79,18 +79,18 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const int server = server_of(engine, k);
     const double bytes = push ? dsgd_encoded_bytes(engine, job->mine.encoded, k) : 0;
     const double since_s = dsgd_now_s();
-    dsgd_message *const message = new_question(channel, job);
+    dsgd_packet *const message = new_question(channel, job);
     message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
-    job->reply = dsgd_recv(
+    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    job->reply = dsgd_mailbox_recv(
         dsgd_mailbox_of(server, w->node.rank, port_of_answer(job->kind), channel->number));
-    dsgd_message_received(w, job->reply, since_s,
-                          push ? dsgd_message_cost_s(w, 0)
-                               : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
+    dsgd_packet_received(w, job->reply, since_s,
+                         push ? dsgd_packet_cost_s(w, 0)
+                              : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(any_job);
     if (!push)
         return; /* end_fetch() continues with it */
-    dsgd_message_free(w, job->reply);
+    dsgd_packet_free(w, job->reply);
     dsgd_value_release(engine->values, job->mine.value);
     dsgd_run_free(job);
 }
@@ -102,9 +102,9 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
     server_job *const job = (server_job *)any_job;
     const int server = server_of(w->engine, any_job->piece);
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
-    dsgd_message *const message = new_question(channel, job);
+    dsgd_packet *const message = new_question(channel, job);
     message->span = dsgd_observe_sent(w->engine, w->host, w->engine->n_workers + server, bytes);
-    dsgd_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
     dsgd_job_finish(any_job);
 }
 
@@ -153,7 +153,7 @@ static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector_update(request->out, k, dsgd_value_retain(job->reply->content.value),
                        dsgd_local_steps(w, k));
     *server_state_of(w, k) = (struct dsgd_server_state){.version = job->reply->version};
-    dsgd_message_free(w, job->reply);
+    dsgd_packet_free(w, job->reply);
 }
 
 static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
@@ -185,7 +185,7 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_wait *const wait = dsgd_wait_begin(w, &request->exchange->waiting, &job->job);
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);
-    dsgd_message_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
+    dsgd_packet_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(&job->job); /* only now the piece is there */
     dsgd_value_release(w->engine->values, job->mine.value);
     end_fetch(w, k, request);
@@ -203,7 +203,7 @@ void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 /* --- the server's side ------------------------------------------------------------------------ */
 
 /** x[k] <- x[k] + the pushed piece, whose age is the others' pushes since the worker fetched. */
-static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message)
+static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 {
     dsgd_engine *const engine = server->engine;
     const size_t k = message->piece;
@@ -220,27 +220,27 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_message *message
 typedef struct answer_job {
     dsgd_job job; /* first */
     dsgd_mailbox *to;
-    dsgd_message *message;
+    dsgd_packet *message;
 } answer_job;
 
 static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 {
     answer_job *const job = (answer_job *)any_job;
-    dsgd_send(
+    dsgd_mailbox_send(
         job->to, job->message,
         dsgd_encoded_bytes(channel->worker->engine, job->message->content.encoded, any_job->piece));
     dsgd_run_free(job);
 }
 
 /** An acknowledgement overtakes the pieces that wait for their turn. */
-static void answer(dsgd_worker *server, const dsgd_message *question, dsgd_message *reply)
+static void answer(dsgd_worker *server, const dsgd_packet *question, dsgd_packet *reply)
 {
     dsgd_engine *const engine = server->engine;
     dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
                                              port_of_answer(question->kind), question->channel);
     if (question->kind == PUSH) {
         reply->span = dsgd_observe_sent(engine, server->host, question->host, 0);
-        dsgd_send_detached(to, reply, 0);
+        dsgd_mailbox_send_detached(to, reply, 0);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
@@ -256,18 +256,18 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
-    dsgd_message *const message =
-        dsgd_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
+    dsgd_packet *const message =
+        dsgd_mailbox_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
     const size_t k = message->piece;
     const bool push = message->kind != FETCH;
-    dsgd_message_arrived(server, message, since_s);
+    dsgd_packet_arrived(server, message, since_s);
     dsgd_sleep_cost(push ? dsgd_piece_cost_s(server, &message->content, k, 1)
-                         : dsgd_message_cost_s(server, 0));
+                         : dsgd_packet_cost_s(server, 0));
     if (push)
         add(server, x, message);
-    dsgd_message *const reply = dsgd_message_new(
-        server, message->channel, k, message->kind == PUSH ? DSGD_NO_PIECE : x->piece[k]);
+    dsgd_packet *const reply = dsgd_packet_new(server, message->channel, k,
+                                               message->kind == PUSH ? DSGD_NO_PIECE : x->piece[k]);
     reply->version = server_state_of(server, k)->version;
     answer(server, message, reply);
-    dsgd_message_free(server, message);
+    dsgd_packet_free(server, message);
 }

@@ -196,7 +196,7 @@ static void check_promise(double bytes)
                 "%g bytes beside the messages that a host sends at once at most", bytes);
 }
 
-void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes)
+void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     check_promise(bytes);
     network->send(mailbox, payload, bytes);
@@ -212,13 +212,13 @@ void dsgd_transfer_wait(dsgd_transfer *transfer)
     network->wait(transfer);
 }
 
-void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
+void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     check_promise(bytes);
     network->send_detached(mailbox, payload, bytes);
 }
 
-void *dsgd_recv(dsgd_mailbox *mailbox)
+void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
 {
     return network->recv(mailbox);
 }

@@ -123,7 +123,7 @@ typedef enum dsgd_port {
     DSGD_PORT_SERVER_REPLY = 'p', /* of a fetch */
     DSGD_PORT_SERVER_ANSWER = 'b', /* of a push and fetch */
     DSGD_PORT_SERVER_ACK = 'k', /* of a push, which overtakes replies */
-    DSGD_PORT_LETTER = 'l',
+    DSGD_PORT_MESSAGE = 'l',
     DSGD_PORT_MEASUREMENT = 'm'
 } dsgd_port;
 
@@ -137,7 +137,7 @@ void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 
 /** Like MPI_Ssend. @p payload is not NULL. */
-void dsgd_send(dsgd_mailbox *mailbox, void *payload, double bytes);
+void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 /** A receive under way. */
 typedef struct dsgd_transfer dsgd_transfer;
@@ -151,9 +151,9 @@ dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
 void dsgd_transfer_wait(dsgd_transfer *transfer);
 
 /** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
-void dsgd_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
+void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-void *dsgd_recv(dsgd_mailbox *mailbox);
+void *dsgd_mailbox_recv(dsgd_mailbox *mailbox);
 
 /* --- actors in steps -------------------------------------------------------------------------- */
 

@@ -401,8 +401,8 @@ static void constant_work(dsgd_node *self)
     dsgd_copy(self, first, x);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), first, version, 1);
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), first, version, 1);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         *version = l->numbers[0];
         dsgd_copy(self, x, l->x);
     }

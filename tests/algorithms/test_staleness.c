@@ -92,10 +92,10 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
     } servers[] = {
         {"a_psgd", NULL, 0}, {"async_local_sgd", "period", 1}, {"ringmaster", "delay", -2}};
     const int p = 2 + _i / 3;
-    const bool by_letter = _i % 3 > 0;
+    const bool by_message = _i % 3 > 0;
     const long steps = 12;
     support_case *c = support_new(servers[_i % 3].name, p);
-    if (by_letter)
+    if (by_message)
         support_option(c, servers[_i % 3].option, servers[_i % 3].value);
     support_imbalance_number(c, "ramp", "seconds", 0.001); /* always in the same order */
     c->config.until = (dsgd_until){0};
@@ -103,7 +103,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
     c->config.exchange.pieces = 2;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
-    if (!by_letter)
+    if (!by_message)
         ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are no local steps */
     /* In the first round the i-th to come misses the i - 1 before it. */
     const double last = (double)(p * (steps - 1) + 1) / (double)(p * steps);

@@ -20,7 +20,7 @@ static void giving_up_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         if ((self->step == 1 && given_up[1] < 1) || (self->step == 3 && given_up[3] < 2)) {
             given_up[self->step]++;
-            dsgd_wait_any(self, DSGD_ON_LETTER, dsgd_time_s(self) + 0.25);
+            dsgd_wait_any(self, DSGD_ON_MESSAGE, dsgd_time_s(self) + 0.25);
             dsgd_cancel(self);
             continue;
         }
@@ -92,7 +92,7 @@ TEST(its_time_is_drawn_anew)
 
 /* --- in time ---------------------------------------------------------------------------------- */
 
-/** Worker 1 writes to worker 0 after its step; who gives up at the letter, or is done before. */
+/** Worker 1 writes to worker 0 after its step; who gives up at the message, or is done before. */
 static void interrupted_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -100,12 +100,12 @@ static void interrupted_work(dsgd_node *self)
     double *note = support_current->note;
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        const unsigned events = dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_GRADIENT, INFINITY);
+        const unsigned events = dsgd_wait_any(self, DSGD_ON_MESSAGE | DSGD_ON_GRADIENT, INFINITY);
         if (self->rank == 1 && self->step == 0)
-            dsgd_letter_send(self, 0, NULL, NULL, 0);
-        if (self->rank == 1 || (events & DSGD_ON_LETTER) == 0)
+            dsgd_send(self, 0, NULL, NULL, 0);
+        if (self->rank == 1 || (events & DSGD_ON_MESSAGE) == 0)
             continue;
-        dsgd_letter_receive(self, INFINITY);
+        dsgd_recv(self, INFINITY);
         dsgd_cancel(self);
         note[0] = dsgd_time_s(self);
         note[1] = events;
@@ -115,7 +115,7 @@ static void interrupted_work(dsgd_node *self)
 static const dsgd_algorithm interrupted = {
     .about = {.name = "interrupted"}, .work = interrupted_work, .cancels = true};
 
-TEST(a_letter_interrupts_a_computation_when_it_arrives)
+TEST(a_message_interrupts_a_computation_when_it_arrives)
 {
     support_case *c = support_new(NULL, 2);
     support_no_learning(c);
@@ -123,7 +123,7 @@ TEST(a_letter_interrupts_a_computation_when_it_arrives)
     support_imbalance_number(c, "slow", "factor", 1.4); /* worker 0 */
     c->config.until = (dsgd_until){.seconds = 3};
     const support_outcome *got = support_ok(c);
-    ck_assert_double_eq(got->note[1], DSGD_ON_LETTER);
+    ck_assert_double_eq(got->note[1], DSGD_ON_MESSAGE);
     ck_assert_double_eq_tol(got->note[0], 1 + 1e-6, 1e-12);
     ck_assert_double_eq_tol(got->result.shares.lost, 1.000001 / 3 / 2, 1e-9);
     /* Until the end worker 0 computes from there on: 1.4 s and the rest; worker 1 all the time. */

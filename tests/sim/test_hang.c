@@ -143,24 +143,24 @@ static void fetches_from_a_server(dsgd_node *self, dsgd_vector *x)
         dsgd_server_fetch(self, x);
 }
 
-static void awaits_a_letter(dsgd_node *self, dsgd_vector *x)
+static void awaits_a_message(dsgd_node *self, dsgd_vector *x)
 {
     (void)x;
     if (self->rank == 1)
-        dsgd_letter_receive(self, INFINITY);
+        dsgd_recv(self, INFINITY);
 }
 
 static void awaits_any(dsgd_node *self, dsgd_vector *x)
 {
     (void)x;
     if (self->rank == 2)
-        dsgd_wait_any(self, DSGD_ON_LETTER | DSGD_ON_REQUEST, INFINITY);
+        dsgd_wait_any(self, DSGD_ON_MESSAGE | DSGD_ON_REQUEST, INFINITY);
 }
 
-static void polls_letters(dsgd_node *self, dsgd_vector *x)
+static void polls_messages(dsgd_node *self, dsgd_vector *x)
 {
     (void)x;
-    while (self->rank == 2 && dsgd_letter_receive(self, 0) == NULL)
+    while (self->rank == 2 && dsgd_recv(self, 0) == NULL)
         ;
 }
 
@@ -291,9 +291,9 @@ static const struct {
      "dsgd_pair_average for worker 4 since 1 s"},
     {&serving, fetches_from_a_server,
      "worker 1 waits in dsgd_server_fetch for server 0 since 2.00"},
-    {&serving, awaits_a_letter, "worker 1 waits in dsgd_letter_receive for server 0 since 0 s"},
+    {&serving, awaits_a_message, "worker 1 waits in dsgd_recv for server 0 since 0 s"},
     {&breaking, awaits_any, "worker 2 waits in dsgd_wait_any since 0 s"},
-    {&breaking, polls_letters, "worker 2 waits in a million polls without time passing since 0 s"},
+    {&breaking, polls_messages, "worker 2 waits in a million polls without time passing since 0 s"},
     {&breaking, arrives_alone,
      "worker 0 waits in dsgd_partial_sum for workers 1, 2 and 5 more since 1 s"},
     {&breaking, arrives_without_initiator,

@@ -126,7 +126,7 @@ static int one_server(const void *params, int n_workers)
 static void answering_serve(dsgd_node *self)
 {
     for (;;)
-        dsgd_letter_send(self, dsgd_letter_receive(self, INFINITY)->from, NULL, NULL, 0);
+        dsgd_send(self, dsgd_recv(self, INFINITY)->from, NULL, NULL, 0);
 }
 
 static bool beside; /* its gradient a worker asks; else after it */
@@ -140,8 +140,8 @@ static void asking_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         if (!beside)
             dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
-        dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        dsgd_recv(self, INFINITY);
     }
 }
 
@@ -150,8 +150,8 @@ static const dsgd_algorithm asking = {.about = {.name = "asking"},
                                       .serve = answering_serve,
                                       .n_servers = one_server};
 
-/** A letter is waited for, by workers, whether they compute or not; the own gradient is not. */
-TEST_RANGE(waits_are_for_letters_and_not_for_gradients, 0, 2)
+/** A message is waited for, by workers, whether they compute or not; the own gradient is not. */
+TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
 {
     beside = _i == 1;
     support_case *c = support_new(NULL, 2);

@@ -1,12 +1,12 @@
 /**
- * @file letters.c
- * Letters: integers and vectors that their receiver sees whole, in the order in which they get
+ * @file messages.c
+ * Messages: integers and vectors that their receiver sees whole, in the order in which they get
  * complete; those of one sender in the order in which it sent them.
  *
- * Each piece of a vector is a message, sent by the sender's channel of that piece. A worker
- * receives by one actor per sender, so that no letter waits behind a slower one; a server by one
+ * Each piece of a vector is a packet, sent by the sender's channel of that piece. A worker
+ * receives by one actor per sender, so that no message waits behind a slower one; a server by one
  * for all workers, one message after another (server.c has the reason), and by one per other server.
- * A letter between workers, or between servers, waits for no handshake, like gossip; one from a
+ * A message between workers, or between servers, waits for no handshake, like gossip; one from a
  * worker to a server or back occupies the sender's channel until it has arrived, like a push and its
  * answer.
  */
@@ -19,22 +19,22 @@ enum { NUMBER_BYTES = 8 };
 
 /** Of one pair, in the order of sending: they may not overtake each other, as in MPI. */
 typedef struct stream {
-    struct letter *first, *last; /* not complete, or behind one that is not */
+    struct incoming *first, *last; /* not complete, or behind one that is not */
 } stream;
 
 /** Of one receiver, who has room for it for ever. */
-typedef struct letter {
-    dsgd_letter seen; /* first: what the algorithm sees */
-    struct letter *next; /* among those of its state */
+typedef struct incoming {
+    dsgd_message seen; /* first: what the algorithm sees */
+    struct incoming *next; /* among those of its state */
     stream *stream; /* that it came by */
     dsgd_vector *x; /* its room for a vector; NULL: none yet */
     long *numbers; /* its room for numbers */
     size_t numbers_room;
-    size_t n_left; /* messages that have not arrived */
+    size_t n_left; /* packets that have not arrived */
     double back_s; /* when its vector is in the device's memory */
     long step; /* of the sender, ... */
     double share; /* ... whose computation it may carry */
-} letter;
+} incoming;
 
 /** An actor that receives. */
 typedef struct receiver {
@@ -42,32 +42,32 @@ typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
     int from; /* host; ALL_WORKERS */
-    dsgd_message *message; /* that has come; NULL: it waits for one */
+    dsgd_packet *message; /* that has come; NULL: it waits for one */
     bool paid; /* its cost has been */
     double since_s; /* waits, then: both sides were ready */
     stream streams[]; /* of its sender, or of each worker */
 } receiver;
 
 /** Of each host. */
-struct dsgd_letters {
-    letter *first, *last; /* complete, not received yet */
-    letter *seen; /* by the algorithm, until its next call; NULL: none */
-    letter *unused;
+struct dsgd_inbox {
+    incoming *first, *last; /* complete, not received yet */
+    incoming *seen; /* by the algorithm, until its next call; NULL: none */
+    incoming *unused;
     receiver *receivers;
 };
 
-static struct dsgd_letters *letters_of(const dsgd_worker *w)
+static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const size_t n_hosts = (size_t)engine->n_workers + (size_t)engine->n_servers;
-    if (engine->letters == NULL)
-        engine->letters = dsgd_run_alloc(engine, n_hosts * sizeof *engine->letters);
-    return &engine->letters[w->host];
+    if (engine->inboxes == NULL)
+        engine->inboxes = dsgd_run_alloc(engine, n_hosts * sizeof *engine->inboxes);
+    return &engine->inboxes[w->host];
 }
 
 enum { ALL_WORKERS = -1 };
 
-/** Whose letters share an actor of the receiver with the sender's. */
+/** Whose messages share an actor of the receiver with the sender's. */
 static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 {
     return dsgd_is_server(to) && !dsgd_is_server(sender) ? ALL_WORKERS : sender->host;
@@ -75,11 +75,11 @@ static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 
 /* --- their memory ----------------------------------------------------------------------------- */
 
-static letter *new_letter(dsgd_worker *from, dsgd_worker *to, const dsgd_vector *x,
-                          const long *numbers, size_t n)
+static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vector *x,
+                              const long *numbers, size_t n)
 {
-    struct dsgd_letters *const state = letters_of(to);
-    letter *l = state->unused;
+    struct dsgd_inbox *const state = inbox_of(to);
+    incoming *l = state->unused;
     if (l == NULL)
         l = dsgd_run_alloc(to->engine, sizeof *l);
     else
@@ -93,7 +93,7 @@ static letter *new_letter(dsgd_worker *from, dsgd_worker *to, const dsgd_vector 
     }
     if (n > 0)
         memcpy(l->numbers, numbers, n * sizeof *numbers);
-    l->seen = (dsgd_letter){from->host, x != NULL ? dsgd_view_like(l->x, x) : NULL, n, l->numbers};
+    l->seen = (dsgd_message){from->host, x != NULL ? dsgd_view_like(l->x, x) : NULL, n, l->numbers};
     l->next = NULL;
     l->n_left = x != NULL ? dsgd_count_pieces(x) : 1;
     l->back_s = 0;
@@ -102,10 +102,10 @@ static letter *new_letter(dsgd_worker *from, dsgd_worker *to, const dsgd_vector 
     return l;
 }
 
-/** Forgets the letter that the algorithm has seen. */
-static void forget(struct dsgd_letters *state)
+/** Forgets the message that the algorithm has seen. */
+static void forget(struct dsgd_inbox *state)
 {
-    letter *const l = state->seen;
+    incoming *const l = state->seen;
     if (l == NULL)
         return;
     if (l->seen.x != NULL)
@@ -118,7 +118,7 @@ static void forget(struct dsgd_letters *state)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-static void append(letter **first, letter **last, letter *l)
+static void append(incoming **first, incoming **last, incoming *l)
 {
     l->next = NULL;
     if (*first == NULL)
@@ -128,11 +128,11 @@ static void append(letter **first, letter **last, letter *l)
     *last = l;
 }
 
-/** The message's part of its letter; the last one's completes that, and releases who waits for it. */
-static void put_in(dsgd_worker *w, dsgd_message *message)
+/** A packet's part of its message; the last one completes it, and releases those behind it. */
+static void put_in(dsgd_worker *w, dsgd_packet *message)
 {
-    struct dsgd_letters *const state = letters_of(w);
-    letter *const l = message->letter;
+    struct dsgd_inbox *const state = inbox_of(w);
+    incoming *const l = message->whole;
     const size_t k = message->piece;
     if (l->seen.x != NULL) {
         dsgd_piece *const piece = &l->x->piece[k];
@@ -141,10 +141,10 @@ static void put_in(dsgd_worker *w, dsgd_message *message)
         piece->weight = message->content.weight;
         l->back_s = dsgd_is_server(w) ? 0 : dsgd_stage_in(w, l->x, k, dsgd_now_s());
     }
-    dsgd_message_free(w, message);
+    dsgd_packet_free(w, message);
     l->n_left--;
     stream *const s = l->stream;
-    for (letter *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
+    for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
         s->first = whole->next;
         append(&state->first, &state->last, whole);
         dsgd_work_wake(w);
@@ -156,11 +156,11 @@ static dsgd_await next_of_receiver(void *argument)
     receiver *const r = argument;
     dsgd_worker *const w = r->to;
     if (r->message != NULL && !r->paid) {
-        const bool has_piece = r->message->letter->seen.x != NULL;
+        const bool has_piece = r->message->whole->seen.x != NULL;
         const double cost_s = has_piece
                                   ? dsgd_piece_cost_s(w, &r->message->content, r->message->piece, 1)
-                                  : dsgd_message_cost_s(w, 0);
-        r->since_s = dsgd_message_arrived(w, r->message, r->since_s);
+                                  : dsgd_packet_cost_s(w, 0);
+        r->since_s = dsgd_packet_arrived(w, r->message, r->since_s);
         r->paid = true;
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
@@ -175,7 +175,7 @@ static dsgd_await next_of_receiver(void *argument)
     r->message = NULL;
     r->paid = false;
     r->since_s = dsgd_now_s();
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_LETTER, 0);
+    dsgd_mailbox *const mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_MESSAGE, 0);
     return (dsgd_await){.kind = DSGD_AWAIT_TRANSFER,
                         .transfer = dsgd_irecv(mailbox, (void **)&r->message)};
 }
@@ -183,7 +183,7 @@ static dsgd_await next_of_receiver(void *argument)
 /** Has an actor receive what a host sends; returns their stream. */
 static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
 {
-    struct dsgd_letters *const state = letters_of(to);
+    struct dsgd_inbox *const state = inbox_of(to);
     const int from = sharing(to, sender);
     const bool of_all = from == ALL_WORKERS;
     for (receiver *r = state->receivers; r != NULL; r = r->next)
@@ -199,7 +199,7 @@ static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
     return &new->streams[of_all ? sender->host : 0];
 }
 
-static const dsgd_letter *take_first(struct dsgd_letters *state)
+static const dsgd_message *take_first(struct dsgd_inbox *state)
 {
     state->seen = state->first;
     state->first = state->first->next;
@@ -208,29 +208,29 @@ static const dsgd_letter *take_first(struct dsgd_letters *state)
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-static const char sending[] = "dsgd_letter_send";
+static const char sending[] = "dsgd_send";
 
-typedef struct letter_job {
+typedef struct message_job {
     dsgd_job job; /* first */
-    letter *letter;
+    incoming *whole;
     dsgd_mailbox *mailbox;
     dsgd_piece mine;
     int to; /* host */
     double bytes;
-} letter_job;
+} message_job;
 
-static void run_letter(dsgd_channel *channel, dsgd_job *any_job)
+static void run_message(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
-    letter_job *const job = (letter_job *)any_job;
-    dsgd_message *const message = dsgd_message_new(w, channel->number, any_job->piece, job->mine);
+    message_job *const job = (message_job *)any_job;
+    dsgd_packet *const message = dsgd_packet_new(w, channel->number, any_job->piece, job->mine);
     message->bytes = job->bytes;
-    message->letter = job->letter;
+    message->whole = job->whole;
     message->span = dsgd_observe_sent(w->engine, w->host, job->to, job->bytes);
     if (dsgd_is_server(w) != (job->to >= w->engine->n_workers))
-        dsgd_send(job->mailbox, message, job->bytes);
+        dsgd_mailbox_send(job->mailbox, message, job->bytes);
     else
-        dsgd_send_detached(job->mailbox, message, job->bytes);
+        dsgd_mailbox_send_detached(job->mailbox, message, job->bytes);
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_run_free(job);
 }
@@ -240,31 +240,31 @@ static void require_address(const dsgd_node *self, int to)
     const dsgd_engine *const engine = dsgd_worker_of((dsgd_node *)self)->engine;
     const int n_hosts = engine->n_workers + engine->n_servers;
     DSGD_ASSERT(to >= 0 && to < n_hosts && to != dsgd_worker_of((dsgd_node *)self)->host,
-                "rank %d sends a letter to %d in step %ld, but others are 0 to %d (workers, then "
+                "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
                 "%d servers)",
                 self->rank, to, self->step, n_hosts - 1, engine->n_servers);
 }
 
 /** Hands a message to its channel. */
-static void add_message(dsgd_worker *w, letter *l, dsgd_worker *to, letter_job part)
+static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_job part)
 {
-    letter_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
+    message_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = part;
-    job->job.run = run_letter;
+    job->job.run = run_message;
     job->job.verb = sending;
-    job->letter = l;
+    job->whole = l;
     job->to = to->host;
-    job->mailbox = dsgd_mailbox_of(sharing(to, w), to->host, DSGD_PORT_LETTER, 0);
+    job->mailbox = dsgd_mailbox_of(sharing(to, w), to->host, DSGD_PORT_MESSAGE, 0);
     dsgd_channel_add(w, &job->job);
 }
 
 /** Piece @p k of x, as exchanges encode it; a server sends its own as it is. */
-static letter_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call, double since_s)
+static message_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call, double since_s)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_piece_wait(x, k);
     dsgd_observe_sends(w, &x->piece[k], sending);
-    letter_job part = {.job.piece = k, .mine = x->piece[k]};
+    message_job part = {.job.piece = k, .mine = x->piece[k]};
     if (!dsgd_is_server(w) && dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL)
         part.mine = dsgd_piece_encoded(w, x, k, x->piece[k], call);
     else
@@ -274,7 +274,7 @@ static letter_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
     return part;
 }
 
-void dsgd_letter_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n)
+void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
@@ -283,17 +283,17 @@ void dsgd_letter_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbe
     dsgd_exchanges_otherwise(w, false);
     dsgd_worker *const receives = &w->engine->workers[to];
     stream *const s = open_receiver(receives, w);
-    letter *const l = new_letter(w, receives, x, numbers, n);
+    incoming *const l = new_incoming(w, receives, x, numbers, n);
     l->stream = s;
     append(&s->first, &s->last, l);
     double bytes = NUMBER_BYTES * (double)n; /* in its first message */
     if (x == NULL) {
-        add_message(w, l, receives, (letter_job){.mine = DSGD_NO_PIECE, .bytes = bytes});
+        add_message(w, l, receives, (message_job){.mine = DSGD_NO_PIECE, .bytes = bytes});
         return;
     }
     const uint32_t call = w->encodings++;
     DSGD_FOR_PIECES (k, x) {
-        letter_job part = new_part(w, x, k, call, since_s);
+        message_job part = new_part(w, x, k, call, since_s);
         part.bytes += bytes;
         bytes = 0;
         add_message(w, l, receives, part);
@@ -303,7 +303,7 @@ void dsgd_letter_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbe
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 /** Servers send when they like; of workers it is not known who will. */
-static bool lacks_letter(const dsgd_worker *w, const dsgd_job *none, int host)
+static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 {
     (void)none;
     return host >= w->engine->n_workers;
@@ -312,8 +312,8 @@ static bool lacks_letter(const dsgd_worker *w, const dsgd_job *none, int host)
 static unsigned happened(const dsgd_worker *w, unsigned events)
 {
     unsigned all = 0;
-    if (letters_of(w)->first != NULL)
-        all |= DSGD_ON_LETTER;
+    if (inbox_of(w)->first != NULL)
+        all |= DSGD_ON_MESSAGE;
     if (!dsgd_computing(w))
         all |= DSGD_ON_GRADIENT;
     for (const dsgd_request *r = w->requests; r != NULL; r = r->next)
@@ -343,23 +343,23 @@ static unsigned wait_for(dsgd_worker *w, const dsgd_waiting *in, unsigned events
     return got;
 }
 
-const dsgd_letter *dsgd_letter_receive(dsgd_node *self, double until_s)
+const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
 {
-    static const dsgd_waiting receiving = {"dsgd_letter_receive", lacks_letter};
+    static const dsgd_waiting receiving = {"dsgd_recv", lacks_message};
     dsgd_worker *const w = dsgd_worker_of(self);
-    struct dsgd_letters *const state = letters_of(w);
+    struct dsgd_inbox *const state = inbox_of(w);
     dsgd_stay_if_endless(w);
     forget(state);
-    if (wait_for(w, &receiving, DSGD_ON_LETTER, until_s) == 0)
+    if (wait_for(w, &receiving, DSGD_ON_MESSAGE, until_s) == 0)
         return NULL;
-    const dsgd_letter *const first = take_first(state);
+    const dsgd_message *const first = take_first(state);
     dsgd_staging_wait(w, state->seen->back_s);
     return first;
 }
 
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s)
 {
-    static const dsgd_waiting waiting = {"dsgd_wait_any", lacks_letter};
+    static const dsgd_waiting waiting = {"dsgd_wait_any", lacks_message};
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_stay_if_endless(w);
     return wait_for(w, &waiting, events, until_s);
@@ -367,7 +367,7 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s)
 
 /* --- what becomes of them --------------------------------------------------------------------- */
 
-void dsgd_letter_used(dsgd_node *self, const dsgd_letter *l, long missed)
+void dsgd_message_used(dsgd_node *self, const dsgd_message *l, long missed)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     if (missed < 0) {
@@ -381,10 +381,10 @@ void dsgd_letter_used(dsgd_node *self, const dsgd_letter *l, long missed)
                                (dsgd_span){.piece = -1, .version = -1});
 }
 
-void dsgd_letter_drop(dsgd_node *self, const dsgd_letter *l)
+void dsgd_message_drop(dsgd_node *self, const dsgd_message *l)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    const letter *const own = (const letter *)l;
+    const incoming *const own = (const incoming *)l;
     if (l->from < engine->n_workers)
         dsgd_count_dropped(&engine->workers[l->from], own->step, own->share);
 }

@@ -1,6 +1,6 @@
 /**
- * @file test_letters.c
- * Letters: what they cost, that they come whole and in the order of their arrival, waiting for some
+ * @file test_messages.c
+ * Messages: what they cost, that they come whole and in the order of their arrival, waiting for some
  * of them or for a deadline, and what is dropped.
  */
 #include <math.h>
@@ -21,17 +21,17 @@ static int one_server(const void *params, int n_workers)
 
 /* --- a worker and a server -------------------------------------------------------------------- */
 
-/** x <- x + u at the server, one letter after another, with the server's count of them. */
+/** x <- x + u at the server, one message after another, with the server's count of them. */
 static void adding_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     long *version = dsgd_integers_new(self, 1);
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
-        dsgd_letter_used(self, l, *version - l->numbers[0]);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        dsgd_message_used(self, l, *version - l->numbers[0]);
         dsgd_combine(self, x, 1, 1, l->x);
         ++*version;
-        dsgd_letter_send(self, l->from, x, version, 1);
+        dsgd_send(self, l->from, x, version, 1);
     }
 }
 
@@ -48,8 +48,8 @@ static void adding_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         dsgd_copy(self, u, x);
         dsgd_combine(self, u, 1, -1, fetched);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), u, version, 1);
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), u, version, 1);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         *version = l->numbers[0];
         dsgd_copy(self, x, l->x);
         dsgd_copy(self, fetched, x);
@@ -61,9 +61,9 @@ static const dsgd_algorithm adding = {.about = {.name = "adding"},
                                       .serve = adding_serve,
                                       .n_servers = one_server};
 
-SUITE(letters, "letters", .seconds = 60);
+SUITE(messages, "messages", .seconds = 60);
 
-TEST(a_letter_and_its_answer_take_their_closed_form)
+TEST(a_message_and_its_answer_take_their_closed_form)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &adding);
@@ -76,8 +76,8 @@ TEST(a_letter_and_its_answer_take_their_closed_form)
 static void noticing_serve(dsgd_node *self)
 {
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
-        dsgd_letter_send(self, l->from, NULL, l->numbers, 1);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        dsgd_send(self, l->from, NULL, l->numbers, 1);
     }
 }
 
@@ -89,8 +89,8 @@ static void noticing_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), NULL, &self->step, 1);
-        dsgd_letter_receive(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, &self->step, 1);
+        dsgd_recv(self, INFINITY);
     }
 }
 
@@ -100,7 +100,7 @@ static const dsgd_algorithm noticing = {.about = {.name = "noticing"},
                                         .n_servers = one_server};
 
 /** Where a vector takes hours, too. */
-TEST(a_letter_without_a_vector_reduces_nothing)
+TEST(a_message_without_a_vector_reduces_nothing)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &noticing);
@@ -110,7 +110,7 @@ TEST(a_letter_without_a_vector_reduces_nothing)
 }
 
 /** A receiver treats one piece after another; the answer leaves when all are there. */
-TEST(a_letter_is_seen_whole)
+TEST(a_message_is_seen_whole)
 {
     support_case *c = costly(NULL, 1);
     support_algorithm(c, &adding);
@@ -134,13 +134,13 @@ static void telling_serve(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     long version = 0;
     if (self->rank == 1)
-        dsgd_letter_send(self, dsgd_server_address(self, 0), x, &version, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), x, &version, 1);
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
-        dsgd_letter_send(self, dsgd_server_address(self, 1), x, &version, 1);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 1), x, &version, 1);
         dsgd_combine(self, x, 1, 1, l->x);
         version++;
-        dsgd_letter_send(self, l->from, x, &version, 1);
+        dsgd_send(self, l->from, x, &version, 1);
     }
 }
 
@@ -151,7 +151,7 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .whole_servers = true};
 
 /** A far away server, 100 s each way, keeps nobody waiting; and nothing is cut into parts. */
-TEST(letters_between_servers_hold_up_no_worker)
+TEST(messages_between_servers_hold_up_no_worker)
 {
     static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
     support_case *c = costly(NULL, 1);
@@ -165,7 +165,7 @@ TEST(letters_between_servers_hold_up_no_worker)
 }
 
 /** With whole vectors it is the parameter server that answers piece by piece. */
-TEST_RANGE(a_server_of_letters_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
+TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
 {
     support_case *c = support_new(NULL, _i);
     support_case *served = support_new("a_psgd", _i);
@@ -185,10 +185,10 @@ static void optimizing_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     for (;;) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         support_current->note[0] = dsgd_learning_rate(self);
         dsgd_local_step(self, x, l->x);
-        dsgd_letter_send(self, l->from, x, NULL, 0);
+        dsgd_send(self, l->from, x, NULL, 0);
     }
 }
 
@@ -198,8 +198,8 @@ static void optimized_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_letter_send(self, dsgd_server_address(self, 0), g, NULL, 0);
-        dsgd_copy(self, x, dsgd_letter_receive(self, INFINITY)->x);
+        dsgd_send(self, dsgd_server_address(self, 0), g, NULL, 0);
+        dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
     }
 }
 
@@ -240,15 +240,15 @@ static void fragment_work(dsgd_node *self)
         if (self->rank == 0)
             dsgd_combine(self, x, 0, 1, g);
         if (self->rank == 0)
-            dsgd_letter_send(self, 1, dsgd_fragment(self, x, 1, 2), NULL, 0);
+            dsgd_send(self, 1, dsgd_fragment(self, x, 1, 2), NULL, 0);
         else if (self->rank == 1)
-            dsgd_copy(self, dsgd_fragment(self, x, 1, 2), dsgd_letter_receive(self, INFINITY)->x);
+            dsgd_copy(self, dsgd_fragment(self, x, 1, 2), dsgd_recv(self, INFINITY)->x);
     }
 }
 
 static const dsgd_algorithm fragment = {.about = {.name = "fragment"}, .work = fragment_work};
 
-TEST(a_letter_may_have_a_fragment)
+TEST(a_message_may_have_a_fragment)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &fragment);
@@ -270,13 +270,13 @@ TEST(a_letter_may_have_a_fragment)
 
 enum { FEW = 4, LATE = 3 };
 
-static int wanted; /* letters of a step; set before the simulation forks, as below */
+static int wanted; /* messages of a step; set before the simulation forks, as below */
 static double patience_s;
 
 /**
- * Everybody sends its model of a step to all, and waits for `wanted` letters of that step. Worker
+ * Everybody sends its model of a step to all, and waits for `wanted` messages of that step. Worker
  * LATE needs 1.3 s for a step. Worker 0 notes how many came in its third step, their senders' sum,
- * when it had them, the last sender's model, and how many letters of earlier steps it ever saw.
+ * when it had them, the last sender's model, and how many messages of earlier steps it ever saw.
  */
 static void some_work(dsgd_node *self)
 {
@@ -289,16 +289,16 @@ static void some_work(dsgd_node *self)
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         for (int to = 0; to < self->n_workers; to++)
             if (to != self->rank)
-                dsgd_letter_send(self, to, x, &self->step, 1);
+                dsgd_send(self, to, x, &self->step, 1);
         const bool notes = self->rank == 0 && self->step == 2;
         const double until_s = dsgd_time_s(self) + patience_s;
-        const dsgd_letter *l = NULL;
+        const dsgd_message *l = NULL;
         int n = 0;
-        while (n < wanted && (l = dsgd_letter_receive(self, until_s)) != NULL) {
+        while (n < wanted && (l = dsgd_recv(self, until_s)) != NULL) {
             n += l->numbers[0] == self->step;
             note[1] += notes && l->numbers[0] == self->step ? l->from : 0;
             note[3] += self->rank == 0 && l->numbers[0] < self->step;
-            dsgd_letter_used(self, l, -1);
+            dsgd_message_used(self, l, -1);
         }
         note[0] += notes ? n : 0;
         note[2] += notes ? dsgd_time_s(self) : 0;
@@ -318,7 +318,7 @@ static support_case *with_one_late(void)
     return c;
 }
 
-/** Late letters belong to their own steps: they neither shift later ones nor hold them up. */
+/** Late messages belong to their own steps: they neither shift later ones nor hold them up. */
 TEST(the_first_two_of_three_neighbours_are_enough)
 {
     wanted = 2;
@@ -351,15 +351,15 @@ TEST(a_deadline_ends_the_wait_for_the_third)
 /** Worker 0 notes what each wait returned and when; worker 1 writes to it after 1.5 s. */
 static void any_work(dsgd_node *self)
 {
-    const unsigned all = DSGD_ON_LETTER | DSGD_ON_GRADIENT | DSGD_ON_REQUEST;
+    const unsigned all = DSGD_ON_MESSAGE | DSGD_ON_GRADIENT | DSGD_ON_REQUEST;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *mean = dsgd_vector_new(self);
     double *note = support_current->note;
     while (dsgd_next_step(self)) {
         if (self->step == 0 && self->rank == 1) {
-            dsgd_wait_any(self, DSGD_ON_LETTER, 1.5);
-            dsgd_letter_send(self, 0, NULL, (const long[]){3, -4}, 2);
+            dsgd_wait_any(self, DSGD_ON_MESSAGE, 1.5);
+            dsgd_send(self, 0, NULL, (const long[]){3, -4}, 2);
         }
         dsgd_gradient(self, g, x);
         if (self->step > 0)
@@ -371,7 +371,7 @@ static void any_work(dsgd_node *self)
             *note++ = dsgd_wait_any(self, i < 2 ? all : all & ~DSGD_ON_GRADIENT, until_s);
             *note++ = dsgd_time_s(self);
             if (i == 2)
-                *note++ = dsgd_letter_receive(self, INFINITY)->numbers[1];
+                *note++ = dsgd_recv(self, INFINITY)->numbers[1];
         }
         dsgd_allreduce_end(self, r, mean);
     }
@@ -388,7 +388,7 @@ TEST(a_worker_wakes_when_the_first_of_several_things_happens)
     ck_assert_double_eq(note[1], 0.25);
     ck_assert_double_eq(note[2], DSGD_ON_GRADIENT);
     ck_assert_double_eq(note[3], 1);
-    ck_assert_double_eq(note[4], DSGD_ON_LETTER);
+    ck_assert_double_eq(note[4], DSGD_ON_MESSAGE);
     ck_assert_double_eq_tol(note[5], 1.5, 2e-5);
     ck_assert_double_eq(note[6], -4);
     ck_assert_double_eq(note[7], DSGD_ON_REQUEST);
@@ -397,27 +397,27 @@ TEST(a_worker_wakes_when_the_first_of_several_things_happens)
 
 /* --- what comes too late ---------------------------------------------------------------------- */
 
-/** Every other letter is dropped. */
+/** Every other message is dropped. */
 static void dropping_serve(dsgd_node *self)
 {
     for (long i = 0;; i++) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         if (i % 2 == 0)
-            dsgd_letter_drop(self, l);
-        dsgd_letter_send(self, l->from, NULL, NULL, 0);
+            dsgd_message_drop(self, l);
+        dsgd_send(self, l->from, NULL, NULL, 0);
     }
 }
 
-/** The second kind goes on without an answer: its step is over when its letter is dropped. */
+/** The second kind goes on without an answer: its step is over when its message is dropped. */
 static void dropped_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_letter_send(self, self->n_workers, g, NULL, 0);
+        dsgd_send(self, self->n_workers, g, NULL, 0);
         if (self->params == NULL)
-            dsgd_letter_receive(self, INFINITY);
+            dsgd_recv(self, INFINITY);
     }
 }
 
@@ -445,17 +445,17 @@ static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *par
 {
     dsgd_vector *const vectors[] = {x, part, NULL};
     for (int i = 0; i < 3; i++) {
-        dsgd_letter_send(self, to, vectors[i], number, 1);
+        dsgd_send(self, to, vectors[i], number, 1);
         ++*number;
     }
 }
 
-/** Receives three letters; notes how many came, and how many before one that was sent earlier. */
+/** Receives three messages; notes how many came, and how many before one that was sent earlier. */
 static void receive_three(dsgd_node *self, int from, long *number)
 {
     double *const note = support_current->note;
     for (int i = 0; i < 3; i++) {
-        const dsgd_letter *l = dsgd_letter_receive(self, INFINITY);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
         ck_assert_int_eq(l->from, from);
         note[0]++;
         note[1] += l->numbers[0] != *number;
@@ -492,7 +492,7 @@ static void in_order_serve(dsgd_node *self)
     long *number = dsgd_integers_new(self, 1);
     for (long step = 0;; step++) {
         if (way == FROM_SERVER && step == 20)
-            dsgd_wait_any(self, DSGD_ON_LETTER, INFINITY);
+            dsgd_wait_any(self, DSGD_ON_MESSAGE, INFINITY);
         else if (way == FROM_SERVER)
             send_three(self, 0, x, part, number);
         else
@@ -501,7 +501,7 @@ static void in_order_serve(dsgd_node *self)
 }
 
 /** Of one pair, as MPI's messages do not overtake each other. Those of several pieces take longer. */
-TEST_RANGE(letters_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, pieces, channels */
+TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, pieces, channels */
 {
     static const dsgd_algorithm ordered[] = {
         {.about = {.name = "ordered"}, .work = in_order_work},
@@ -527,15 +527,16 @@ TEST_RANGE(letters_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, 
 static void astray_work(dsgd_node *self)
 {
     while (dsgd_next_step(self))
-        dsgd_letter_send(self, self->n_workers + 1, NULL, NULL, 0);
+        dsgd_send(self, self->n_workers + 1, NULL, NULL, 0);
 }
 
 static const dsgd_algorithm astray = {.about = {.name = "astray"}, .work = astray_work};
 
-TEST(a_letter_to_nobody_is_refused)
+TEST(a_message_to_nobody_is_refused)
 {
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &astray);
-    support_expect_abort(c, "rank 0 sends a letter to 3 in step 0, but others are 0 to 1 (workers, "
-                            "then 0 servers)");
+    support_expect_abort(c,
+                         "rank 0 sends a message to 3 in step 0, but others are 0 to 1 (workers, "
+                         "then 0 servers)");
 }
