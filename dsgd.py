@@ -1,4 +1,4 @@
-"""Reads the results of dsgd: one file, Python 3.9 or later, the standard library.
+"""Reads the results of dsgd: Python 3.9 or later, the standard library.
 
     import dsgd
     results = dsgd.read("results/quick-start")
@@ -11,17 +11,24 @@
     frame = results.runs.frame()  # where pandas is installed
 
 A table is a sequence of records. The cells of a column are int, float or str, and None where they are
-empty: not known, or not measured. The program's manual has the columns; their units, such as seconds,
-are known by their names.
+empty: not known, or not measured. `dsgd describe results` has the columns. Their units, such as
+seconds, and what counts of runs that diverged are in dsgd.json, which lies beside this file.
 """
 
 import csv
 import json
 import os
 
-__all__ = ["Record", "Results", "Table", "read", "read_table", "unit"]
+__all__ = ["Record", "Results", "Table", "counts", "read", "read_table", "unit"]
 
-# The end of a column's name says its unit; the first that fits.
+# The columns that runs write: `dsgd describe results --json` of the program.
+try:
+    with open(os.path.splitext(__file__)[0] + ".json", encoding="utf-8") as _file:
+        _COLUMNS = {c: how for f in json.load(_file).values() for c, how in f["columns"].items()}
+except FileNotFoundError:  # copied without it
+    _COLUMNS = {}
+
+# Of others, such as swept ones, the end of the name says the unit; the first that fits.
 _UNITS = (
     ("_samples_per_s", "samples/s"),
     ("_bytes_per_s", "B/s"),
@@ -34,14 +41,14 @@ _UNITS = (
 _WHOLE = {"bytes": "B", "share": "1", "seconds": "s"}  # names of columns and of swept keys
 
 # Texts even where they look like numbers: an algorithm may have the label "8".
-_TEXTS = {
-    "algorithm", "platform", "workload", "status", "collective", "partial_collective",
-    "exchange_mode", "network", "currency", "measure", "parameter", "winner", "second",
-}
+_TEXTS = {"algorithm", "parameter", "winner", "second"}
+_TEXTS.update(c for c, how in _COLUMNS.items() if how["type"] == "text")
 
 
 def unit(column):
-    """The unit that a column's name says, such as "s", "B" or "samples/s"; None if it says none."""
+    """The unit of a column, such as "s", "B" or "samples/s"; None where it has none."""
+    if column in _COLUMNS:
+        return _COLUMNS[column]["unit"]
     name = column.rpartition(".")[2]
     if name in _WHOLE:
         return _WHOLE[name]
@@ -49,6 +56,12 @@ def unit(column):
         if name.endswith(end):
             return symbol
     return None
+
+
+def counts(column, status):
+    """Whether a column's value counts in a run of that status. Times and traffic of a run that
+    diverged do, what it learned does not; of one that failed nothing does."""
+    return status in _COLUMNS.get(column, {}).get("counts", ("ok", "diverged"))
 
 
 def _number(text, kind):
@@ -252,7 +265,10 @@ class Results:
         return [(run, Table(table.columns, rows.get(run.run, []))) for run in self.runs]
 
     def pairs(self, algorithm, baseline):
-        """Pairs of runs of two algorithms that have all else in common, the seed too."""
+        """Pairs of runs of two algorithms that have all else in common, the seed too.
+
+        Of runs that are done: their times count; counts("final_loss", run.status) says whether
+        what they learned does."""
         runs = self.runs
         labels = set(runs.column("algorithm"))
         for label in (algorithm, baseline):
@@ -261,9 +277,10 @@ class Results:
                     "no run of %r; there are %s" % (label, ", ".join(sorted(map(str, labels))))
                 )
         same = ["workers", "seed", "platform", "workload"] + self.swept
-        others = {tuple(r[c] for c in same): r for r in runs if r.algorithm == baseline}
+        done = [r for r in runs if counts(None, r.status)]
+        others = {tuple(r[c] for c in same): r for r in done if r.algorithm == baseline}
         found = []
-        for run in runs:
+        for run in done:
             other = others.get(tuple(run[c] for c in same))
             if run.algorithm == algorithm and other is not None:
                 found.append((run, other))
@@ -271,10 +288,13 @@ class Results:
 
     @property
     def swept(self):
-        """Columns of the swept keys: those of runs.csv that stand in every file."""
-        head = ("run", "algorithm", "workers", "seed")
-        steps = self.table("steps").columns
-        return [c for c in self.runs.columns if c in steps and c not in head]
+        """Columns of the swept keys, by the manifest; of older versions those behind wall_s."""
+        columns = self.runs.columns
+        behind = columns[columns.index("wall_s") + 1 :]
+        try:
+            return list(self.manifest.get("swept", behind))
+        except FileNotFoundError:
+            return list(behind)
 
 
 def read(folder):

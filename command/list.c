@@ -21,7 +21,7 @@
 #include "command/experiment/shipped.h"
 #include "command/inside/timeline/timeline.h"
 #include "command/keys.h"
-#include "command/runs/results.h"
+#include "command/runs/schema.h"
 #include "models/data/split.h"
 #include "sim/registry.h"
 #include "sim/run.h"
@@ -508,18 +508,25 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     return status;
 }
 
-/** Of a kind alone: the keys of its files, or of a part of an experiment. */
+/** Of a kind alone: the keys of its files, or of a part of an experiment; or files of results. */
 static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
 {
     const char *const path = a->words.v[0];
+    if (strcmp(path, "results") == 0) {
+        dsgd_schema_print(a->json       ? DSGD_SCHEMA_JSON
+                          : a->markdown ? DSGD_SCHEMA_MARKDOWN
+                                        : DSGD_SCHEMA_TEXT);
+        return DSGD_OK;
+    }
     const dsgd_option *const keys = dsgd_keys_of(path);
     if (keys == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "describe: `%s` alone is none of experiment, task, platform, workload, "
-                         "imbalance and the keys of an experiment that have keys themselves, such "
-                         "as exchange or learn.optimizer; else give a kind and a name, such as "
-                         "`dsgd describe algorithm wagma`",
-                         path);
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "describe: `%s` alone is none of experiment, task, results, platform, "
+            "workload, imbalance and the keys of an experiment that have keys themselves, such "
+            "as exchange or learn.optimizer; else give a kind and a name, such as "
+            "`dsgd describe algorithm wagma`",
+            path);
     if (a->json)
         return dsgd_keys_schema(keys, error);
     if (a->markdown) {
@@ -533,10 +540,12 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
     static const dsgd_argument options[] = {
-        DSGD_ARGUMENT(FLAG, json, "json", 0, NULL,
-                      "Of KEYS: prints them as JSON Schema, by which editors complete and check"),
+        DSGD_ARGUMENT(
+            FLAG, json, "json", 0, NULL,
+            "Of KEYS: prints them as JSON Schema, by which editors complete and check; of "
+            "results as dsgd.py reads it"),
         DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
-                      "Of KEYS: prints them as a table of Markdown, as in the manual"),
+                      "Of KEYS or results: prints them as a table of Markdown, as in the manual"),
         DSGD_ARGUMENT_PLUGIN,
         {.name = NULL},
     };
@@ -544,7 +553,7 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
         "KIND NAME|KEYS",
         "Says what something is and which options it takes. KEYS are those of a file: experiment, "
         "platform, workload or imbalance; or of a part of an experiment, such as exchange or "
-        "learn.optimizer.",
+        "learn.optimizer. `results` are the files that a run writes, column by column.",
         1,
         2,
         "describe: give a kind and a name, such as `dsgd describe algorithm wagma`; or keys, such "
@@ -557,9 +566,11 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
     if (a.words.n == 1)
         return describe_keys(&a, error);
     if (a.json || a.markdown)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "describe --%s: of keys alone, such as `dsgd describe experiment --%s`",
-                         a.json ? "json" : "markdown", a.json ? "json" : "markdown");
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "describe --%s: of keys or results alone, such as `dsgd describe experiment "
+            "--%s`",
+            a.json ? "json" : "markdown", a.json ? "json" : "markdown");
     const char *const name = a.words.v[1];
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)

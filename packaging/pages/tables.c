@@ -81,7 +81,7 @@ static void add_kinds(char **sources, bool described)
 /** What `dsgd describe` takes alone, besides kinds: files, and keys that have keys of their own. */
 static void add_keys(char **sources)
 {
-    static const char *const files[] = {"experiment", "task", NULL};
+    static const char *const files[] = {"experiment", "results", "task", NULL};
     for (size_t i = 0; files[i] != NULL; i++)
         add(sources, "word:", files[i]);
     for (const dsgd_option *o = dsgd_experiment_options; o->name != NULL; o++)

@@ -1,7 +1,9 @@
 """dsgd.py against the CSV files of the program. python3 test_reader.py DSGD FOLDER_OF_DSGD_PY"""
 
 import csv
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,6 +98,36 @@ class Reader(unittest.TestCase):
         self.assertEqual(units["imbalance.seconds"], "s")
         self.assertIsNone(units["steps"])
         self.assertEqual(dsgd.unit("gradient_bytes_per_s"), "B/s")
+
+    def test_the_table_of_columns_is_the_programs(self):
+        printed = subprocess.run([DSGD, "describe", "results", "--json"], check=True, capture_output=True, text=True).stdout
+        with open(os.path.splitext(dsgd.__file__)[0] + ".json") as file:
+            self.assertEqual(file.read(), printed)
+        files = json.loads(printed)
+        for name in self.results.names:
+            columns = self.results.table(name).columns
+            self.assertEqual(columns, tuple(files[name]["columns"]) + ("imbalance.seconds",))
+        self.assertEqual(self.results.runs.units["wall_s"], "s")
+
+    def test_times_of_what_diverged_count_and_what_it_learned_does_not(self):
+        for status, times, learning in (("ok", True, True), ("diverged", True, False), ("failed", False, False), ("timeout", False, False)):
+            self.assertEqual(dsgd.counts("virtual_s", status), times)
+            self.assertEqual(dsgd.counts("imbalance.seconds", status), times)
+            self.assertEqual(dsgd.counts("final_loss", status), learning)
+
+    def test_pairs_are_of_runs_that_are_done(self):
+        folder = os.path.join(self.temporary.name, "changed")
+        shutil.copytree(self.folder, folder)
+        rows = self.rows("runs")
+        rows[0]["status"], rows[1]["status"] = "failed", "diverged"
+        with open(os.path.join(folder, "runs.csv"), "w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        self.assertEqual(len(dsgd.read(folder).pairs("8", "allreduce")), 7)
+        self.assertEqual(dsgd.read(folder).swept, ["imbalance.seconds"])
+        os.remove(os.path.join(folder, "manifest.json"))
+        self.assertEqual(dsgd.read(folder).swept, ["imbalance.seconds"])
 
     def test_a_curve_per_run(self):
         curves = self.results.by_run("curves")
