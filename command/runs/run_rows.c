@@ -20,7 +20,7 @@ typedef struct run_row {
     double learn_samples, throughput_samples_per_s, messages;
     dsgd_evaluation last;
     double pieces, piece_bytes;
-    const char *collective, *partial_collective, *mode, *network;
+    const char *collective, *partial_collective, *mode, *network, *timed_by;
     double sent_mean_bytes, sent_max_bytes, energy_j, cost;
     const char *currency;
 } run_row;
@@ -107,6 +107,9 @@ static const dsgd_column run_columns[] = {
          "`overlap` with the backward pass, or `late`; `blocking` or `at-once`; `barrier`, "
          "`fusion`"),
     TEXT(run_row, network, "network", "`flows` or `nics`"),
+    TEXT(run_row, timed_by, "timed_by",
+         "what gave its messages their times: `simgrid`, `nics` or `arithmetic`, or two of them "
+         "with a `+`; `none`: it sent none; empty: not known"),
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
           "sent by a worker, mean and most; without what servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),
@@ -158,6 +161,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
         .partial_collective = collective_name(r->partial_collective),
         .mode = mode,
         .network = dsgd_network_names[config->network],
+        .timed_by = is_counted ? dsgd_timed_by_name(r->timed_by) : "",
         .sent_mean_bytes = is_counted ? r->sent_mean_bytes : NAN,
         .sent_max_bytes = is_counted ? r->sent_max_bytes : NAN,
         .energy_j = is_counted ? dsgd_platform_energy_j(config->platform, config->workers,

@@ -43,8 +43,8 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
                           "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
                           "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
                           "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-                          "partial_collective,exchange_mode,network,sent_mean_bytes,sent_max_bytes,"
-                          "energy_j,cost,currency,wall_s");
+                          "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,"
+                          "sent_max_bytes,energy_j,cost,currency,wall_s");
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
@@ -62,7 +62,7 @@ TEST(ages_and_local_models_come_out)
         ",final_loss,final_accuracy,final_consensus,local_loss,local_accuracy,"
         "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-        "partial_collective,exchange_mode,network,sent_mean_bytes,sent_max_bytes,"
+        "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,sent_max_bytes,"
         "energy_j,cost,currency,wall_s\n");
 }
 
@@ -104,6 +104,24 @@ TEST(results_say_which_network_they_are_of)
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
     ck_assert_msg(strstr(output, ", network nics\n") == NULL, "%s", output); /* nor are all */
     ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or nics");
+}
+
+static const struct {
+    const char *sets, *says; /* in runs.csv: network and timed_by */
+} timings[] = {
+    {"--set algorithms=allreduce", ",flows,arithmetic,"},
+    {"--set algorithms=allreduce --set exchange.every_message=true", ",flows,simgrid,"},
+    {"--set algorithms=allreduce --set exchange.every_message=true --set network=nics",
+     ",nics,nics,"},
+    {"--set algorithms=ad_psgd", ",flows,nics,"}, /* where no link is shared it gives the same */
+    {"--set algorithms=allreduce --set workers=1", ",flows,none,"},
+};
+
+TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof timings[0])
+{
+    write_experiment("");
+    dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o r --set workers=4 %s", timings[_i].sets)));
+    ck_assert_has(read_file("r/runs.csv"), timings[_i].says);
 }
 
 /** Before 2026-12 the network nics was called loggp. */
