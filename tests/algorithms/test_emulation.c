@@ -98,9 +98,10 @@ TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i: length, order, pieces, wo
 static const struct {
     int workers;
     emulation_wagma_options options;
+    bool by_default; /* the group's size is not named */
 } wagmas[] = {
     {8, {.group = 2, .period = 5, .late_check = true, .rotates = true}},
-    {8, {.group = 4, .period = 10, .late_check = true, .rotates = true}},
+    {8, {.group = 4, .period = 10, .late_check = true, .rotates = true}, .by_default = true},
     {8, {.group = 8, .period = 1000, .late_check = true, .rotates = true}},
     {8, {.group = 4, .period = 7, .late_check = false, .rotates = true}},
     {8, {.group = 4, .period = 7, .late_check = true, .rotates = false}},
@@ -117,7 +118,8 @@ static void wagma_case(int i, bool cta)
     o.cta = cta;
     support_pair *const t = pair_of_steps("wagma", wagmas[row].workers,
                                           i < N_LENGTHS * N_WAGMAS ? 1 : 3, lengths[i % N_LENGTHS]);
-    support_option(t->c, "group", o.group);
+    if (!wagmas[row].by_default)
+        support_option(t->c, "group", o.group);
     support_option(t->c, "period", (double)o.period);
     support_option(t->c, "order", cta);
     support_option(t->c, "late_check", o.late_check);
