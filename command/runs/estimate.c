@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +21,7 @@
 #include "base/program.h"
 #include "command/runs/manifest.h"
 #include "command/runs/prepare.h"
+#include "command/runs/process.h"
 
 enum {
     FEWEST_STEPS = 4, /* of the first short run */
@@ -93,16 +93,10 @@ static double resident_bytes(pid_t process)
 
 /* --- a short run ------------------------------------------------------------------------------ */
 
-static double number(_Atomic double *from)
-{
-    return atomic_load_explicit(from, memory_order_relaxed);
-}
-
+/** Without a GPU, as its times are not those of this machine's cores. */
 static dsgd_numerics numerics_of(const dsgd_planned_run *run, int numerics)
 {
-    const dsgd_learning *const learning = run->config.learning;
-    const bool in_double = learning != NULL && learning->precision == DSGD_PRECISION_DOUBLE;
-    const dsgd_numerics where = dsgd_numerics_resolved((dsgd_numerics)numerics, false, in_double);
+    const dsgd_numerics where = dsgd_run_numerics(run, numerics, false);
     return where == DSGD_NUMERICS_CUDA ? DSGD_NUMERICS_OFF : where;
 }
 
@@ -136,15 +130,6 @@ static double cpu_s_of(const struct rusage *usage)
            1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
-static double cpu_s_so_far(pid_t process)
-{
-    clockid_t clock;
-    struct timespec t;
-    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0)
-        return 0;
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /** Waits for a short run, and ends it where it takes too long or too much. */
 static int wait_for(pid_t process, double most_bytes, probe *out)
 {
@@ -155,7 +140,7 @@ static int wait_for(pid_t process, double most_bytes, probe *out)
         nanosleep(&(struct timespec){0, 2 * 1000 * 1000}, NULL);
         if (k % 8 == 0)
             resident = fmax(resident, resident_bytes(process));
-        if (resident > most_bytes || cpu_s_so_far(process) > most_probe_s) {
+        if (resident > most_bytes || dsgd_process_cpu_s(process) > most_probe_s) {
             out->is_cut = true;
             kill(process, SIGKILL);
         }
@@ -171,9 +156,7 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
     const double available = available_bytes();
-    dsgd_progress *const progress =
-        mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    DSGD_ASSERT(progress != MAP_FAILED, "no shared memory of %zu bytes", sizeof *progress);
+    dsgd_progress *const progress = dsgd_progress_map(1);
     *out = (probe){.steps = steps};
     const pid_t process = dsgd_fork();
     if (process == 0)
@@ -181,10 +164,10 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
     int state = 0;
     if (process > 0)
         state = wait_for(process, available, out);
-    out->virtual_s = number(&progress->virtual_s);
+    out->virtual_s = dsgd_progress_number(&progress->virtual_s);
     if (out->is_cut)
-        out->steps = number(&progress->steps);
-    munmap(progress, sizeof *progress);
+        out->steps = dsgd_progress_number(&progress->steps);
+    dsgd_progress_unmap(progress, 1);
     if (process < 0)
         return dsgd_fail(error, DSGD_EIO, "no process for a short run: %m");
     if (out->is_cut && out->memory_bytes > available)

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +23,7 @@
 #include "base/file.h"
 #include "command/runs/gpus.h"
 #include "command/runs/parts.h"
+#include "command/runs/process.h"
 #include "command/runs/results.h"
 #include "command/runs/selection.h"
 #include "sim/network/cluster.h"
@@ -111,10 +111,8 @@ static char *record_path(const dsgd_pool_config *config, size_t i)
 /** Where run @p i computes. */
 static dsgd_numerics numerics_of(const pool *p, size_t i)
 {
-    const dsgd_learning *const learning = p->config->experiment->runs[i].config.learning;
-    const bool in_double = learning != NULL && learning->precision == DSGD_PRECISION_DOUBLE;
-    return dsgd_numerics_resolved((dsgd_numerics)p->config->numerics, p->config->gpus.n > 0,
-                                  in_double);
+    return dsgd_run_numerics(&p->config->experiment->runs[i], p->config->numerics,
+                             p->config->gpus.n > 0);
 }
 
 /** Finds room on a GPU for a run that computes on one; false: it waits until another run ends. */
@@ -234,11 +232,6 @@ static void stop_hearing(const pool *p, task *t)
     close(t->said);
 }
 
-static double number(_Atomic double *from)
-{
-    return atomic_load_explicit(from, memory_order_relaxed);
-}
-
 /** Writes the row of a run whose process could not write it: how far it came, and why no farther. */
 static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
                              const dsgd_error *why)
@@ -246,8 +239,8 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
     dsgd_progress *const progress = &p->progress[t->i];
     const dsgd_run_result result = {.outcome = (int)outcome,
                                     .why = *why,
-                                    .virtual_s = number(&progress->virtual_s),
-                                    .steps = number(&progress->steps),
+                                    .virtual_s = dsgd_progress_number(&progress->virtual_s),
+                                    .steps = dsgd_progress_number(&progress->steps),
                                     .samples = NAN,
                                     .step_mean_s = NAN,
                                     .exposed_mean_s = NAN,
@@ -356,23 +349,13 @@ static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/** 0 where the process has just ended. */
-static double cpu_s(pid_t process)
-{
-    clockid_t clock;
-    struct timespec t;
-    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0)
-        return 0;
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /** CPU time of a run since anything in it moved. */
 static double stalled_s(const pool *p, task *t)
 {
     dsgd_progress *const progress = &p->progress[t->i];
     const uint64_t moves = atomic_load_explicit(&progress->events, memory_order_relaxed) +
                            atomic_load_explicit(&progress->computed, memory_order_relaxed);
-    const double now_s = cpu_s(t->process);
+    const double now_s = dsgd_process_cpu_s(t->process);
     if (moves != t->moves || now_s < t->moved_cpu_s) {
         t->moves = moves;
         t->moved_cpu_s = now_s;
@@ -386,13 +369,12 @@ static dsgd_status end_by_force(pool *p, task *t, dsgd_outcome outcome, const ch
 {
     dsgd_progress *const progress = &p->progress[t->i];
     kill(t->process, SIGKILL);
-    while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
-    }
+    dsgd_child_end(t->process);
     stop_hearing(p, t);
     dsgd_error why;
     dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
-              what, number(&progress->virtual_s), number(&progress->steps),
-              100 * number(&progress->share));
+              what, dsgd_progress_number(&progress->virtual_s),
+              dsgd_progress_number(&progress->steps), 100 * dsgd_progress_number(&progress->share));
     if (!has_row(p, t))
         write_unfinished(p, t, outcome, &why);
     return end(p, t, error);
@@ -437,12 +419,13 @@ static void show_progress(pool *p, bool last)
     double done = 0;
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
-        const double share = number(&p->progress[t->i].share);
+        const double share = dsgd_progress_number(&p->progress[t->i].share);
         cost += t->cost;
         done += t->cost * (t->ended ? 1 : share);
         if (t->process != 0)
-            running[now.n_running++] = (dsgd_running){
-                t->i, share, number(&p->progress[t->i].virtual_s), dsgd_wall_s() - t->start_wall_s};
+            running[now.n_running++] =
+                (dsgd_running){t->i, share, dsgd_progress_number(&p->progress[t->i].virtual_s),
+                               dsgd_wall_s() - t->start_wall_s};
     }
     now.share = cost > 0 ? done / cost : 1;
     const bool ends = last && !(p->config->goes_on && p->view.form == DSGD_PROGRESS_JSON);
@@ -493,8 +476,7 @@ static void kill_all(pool *p)
         task *const t = &p->tasks[k];
         if (t->process == 0)
             continue;
-        while (waitpid(t->process, NULL, 0) < 0 && errno == EINTR) {
-        }
+        dsgd_child_end(t->process);
         has_row(p, t); /* it may have written it in time */
         t->process = 0;
         stop_hearing(p, t);
@@ -591,18 +573,14 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
                        .start_wall_s = dsgd_wall_s(),
                        .last_wall_s = dsgd_wall_s()}};
     catch_signals();
-    const size_t shared_bytes = experiment->n_runs * sizeof *p.progress;
-    p.progress =
-        mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p.progress == MAP_FAILED)
-        dsgd_no_memory();
+    p.progress = dsgd_progress_map(experiment->n_runs);
     dsgd_status status = config->results->is_joined ? DSGD_OK : join(&p, error);
     if (status == DSGD_OK)
         status = list_tasks(&p, error);
     if (status == DSGD_OK)
         status = run_all(&p, error);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
-    munmap((void *)p.progress, shared_bytes);
+    dsgd_progress_unmap(p.progress, experiment->n_runs);
     free(p.tasks);
     return status;
 }
