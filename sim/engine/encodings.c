@@ -131,6 +131,15 @@ dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_pie
     return piece;
 }
 
+dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call)
+{
+    const dsgd_piece piece = x->piece[k];
+    if (piece.encoded == NULL && !dsgd_is_server(w) && dsgd_encoded_exchange(w->engine) != NULL)
+        return dsgd_piece_encoded(w, x, k, piece, call);
+    dsgd_value_retain(piece.value);
+    return piece;
+}
+
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsgd_origin where,
                            size_t k, uint64_t number, dsgd_value sum)
 {

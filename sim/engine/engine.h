@@ -477,9 +477,6 @@ static inline size_t dsgd_count_pieces(const dsgd_vector *x)
     return x->end <= x->first ? 0 : (x->end - x->first + x->stride - 1) / x->stride;
 }
 
-/** Whether a piece of a vector is computed. */
-bool dsgd_piece_ready(const dsgd_vector *x, size_t piece);
-
 /** Waits until it is; for work and assist actors. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 
@@ -550,6 +547,9 @@ const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine);
  */
 dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
                               uint32_t call);
+
+/** The same of x[k], unless it is encoded already or a server's, or nothing is. */
+dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call);
 
 /** A sum of encoded pieces, encoded once more: alike at all workers. Releases @p sum. */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsgd_origin where,
@@ -707,9 +707,6 @@ void dsgd_learning_begin(dsgd_engine *engine);
 
 /** Releases vectors and optimizer state: the evaluations left then need less memory. */
 void dsgd_learning_end(dsgd_engine *engine);
-
-/** How the training samples are handed out in this run; its data must be loaded. */
-dsgd_stream dsgd_stream_of(const dsgd_engine *engine);
 
 /** Evaluates the mean model; needs numerics. Returns the accuracy if `until` reads it, else NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);

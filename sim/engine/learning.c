@@ -12,7 +12,7 @@
 #include "sim/result.h"
 #include "sim/run.h"
 
-dsgd_stream dsgd_stream_of(const dsgd_engine *engine)
+static dsgd_stream stream_of(const dsgd_engine *engine)
 {
     const dsgd_run_config *const config = engine->config;
     return (dsgd_stream){.seed = config->seed,
@@ -63,7 +63,7 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
                     .n_pieces = engine->n_pieces,
                     .piece_begin = engine->piece_begin,
                     .update = dsgd_optimizer_resolved(&learning->optimizer)},
-        .stream = dsgd_stream_of(engine),
+        .stream = stream_of(engine),
         .n_threads = config->threads,
         .memory_bytes = config->memory_bytes,
         .place = config->place,
@@ -146,7 +146,7 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
         status = dsgd_split_new(&config->learning->split, engine->data, config->seed,
                                 (uint32_t)config->workers, &engine->split, error);
     if (status == DSGD_OK && dsgd_imbalance_reads_samples(engine->imbalance)) {
-        const dsgd_stream stream = dsgd_stream_of(engine);
+        const dsgd_stream stream = stream_of(engine);
         engine->sampler = dsgd_sampler_new(&stream);
     }
     if (status != DSGD_OK || !computes) /* the imbalance needs only the samples' lengths */

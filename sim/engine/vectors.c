@@ -9,7 +9,7 @@
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
+static bool piece_ready(const dsgd_vector *x, size_t piece)
 {
     const dsgd_worker *const w = x->owner;
     return x->whole->awaits != w->computation.number || piece < w->computation.ready;
@@ -18,12 +18,12 @@ bool dsgd_piece_ready(const dsgd_vector *x, size_t piece)
 bool dsgd_vector_ready(const dsgd_vector *x)
 {
     const size_t n = dsgd_count_pieces(x);
-    return n == 0 || dsgd_piece_ready(x, x->first + (n - 1) * x->stride);
+    return n == 0 || piece_ready(x, x->first + (n - 1) * x->stride);
 }
 
 void dsgd_piece_wait(dsgd_vector *x, size_t piece)
 {
-    while (!dsgd_piece_ready(x, piece))
+    while (!piece_ready(x, piece))
         dsgd_ready_sleep(x->owner, piece + 1);
 }
 

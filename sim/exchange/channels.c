@@ -249,24 +249,12 @@ static void set_out(dsgd_request *request, dsgd_vector *out)
     request->out = out;
 }
 
-/** What is sent of in[k]: encoded, unless the algorithm has done so. */
-static void encode_piece(dsgd_worker *w, size_t k, dsgd_request *request)
-{
-    const dsgd_piece piece = request->in->piece[k];
-    if (piece.encoded == NULL) {
-        request->sent[k] = dsgd_piece_encoded(w, request->in, k, piece, request->call);
-        return;
-    }
-    request->sent[k] = piece;
-    dsgd_value_retain(piece.value);
-}
-
 static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->in != NULL) {
         dsgd_piece_wait(request->in, k);
         if (request->sent != NULL)
-            encode_piece(w, k, request);
+            request->sent[k] = dsgd_piece_sent(w, request->in, k, request->call);
         request->staged_s =
             dsgd_stage_out(w, request->in, k, dsgd_exchange_sent(request, k), request->since_s);
         dsgd_observe_sends(w, &request->in->piece[k], request->exchange->waiting.verb);
@@ -414,6 +402,13 @@ dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece c
         .content = content,
         .sent_s = dsgd_now_s()};
     return message;
+}
+
+void dsgd_packet_send(dsgd_worker *w, dsgd_packet *packet, int host, double bytes,
+                      dsgd_mailbox *mailbox, bool detached)
+{
+    packet->span = dsgd_observe_sent(w->engine, w->host, host, bytes);
+    (detached ? dsgd_mailbox_send_detached : dsgd_mailbox_send)(mailbox, packet, bytes);
 }
 
 void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message)

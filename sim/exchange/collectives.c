@@ -181,22 +181,24 @@ static const dsgd_exchange reduce_scatter = {
 static const dsgd_exchange allgather_shares = {
     begin_collective, end_collective, {"dsgd_allgather_shares", lacks_call}, true};
 
-void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+static void allreduce(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
+                      const dsgd_comm *comm, double divisor)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const collective c = {.comm = require_member(w, comm, allreduce_mean.waiting.verb),
-                          .divisor = dsgd_comm_size(self, comm)};
+    const collective c = {.comm = require_member(w, comm, exchange->waiting.verb),
+                          .divisor = divisor};
     if (!is_alone(c.comm))
-        dsgd_exchange_run(w, &allreduce_mean, x, x, &c);
+        dsgd_exchange_run(w, exchange, x, x, &c);
+}
+
+void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    allreduce(self, &allreduce_mean, x, comm, dsgd_comm_size(self, comm));
 }
 
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
-    const collective c = {.comm = require_member(w, comm, allreduce_sum.waiting.verb),
-                          .divisor = 1};
-    if (!is_alone(c.comm))
-        dsgd_exchange_run(w, &allreduce_sum, x, x, &c);
+    allreduce(self, &allreduce_sum, x, comm, 1);
 }
 
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
@@ -216,8 +218,10 @@ void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mea
 
 /** A collective that is no allreduce; @p sent NULL: this worker sends nothing of its own. */
 static void run_other(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent,
-                      dsgd_vector *x, collective c)
+                      dsgd_vector *x, const dsgd_comm *comm, dsgd_part part, int root)
 {
+    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, exchange->waiting.verb);
+    const collective c = {on, part, root, 1};
     const int n = dsgd_comm_size(self, c.comm);
     DSGD_ASSERT(c.root >= 0 && c.root < n,
                 "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
@@ -229,27 +233,23 @@ static void run_other(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vecto
 
 void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
-    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, reduce.waiting.verb);
-    run_other(self, &reduce, x, x, (collective){on, DSGD_REDUCE, root, 1});
+    run_other(self, &reduce, x, x, comm, DSGD_REDUCE, root);
 }
 
 void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
-    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, broadcast.waiting.verb);
     dsgd_vector *const sent = dsgd_comm_rank(self, comm) == root ? x : NULL;
-    run_other(self, &broadcast, sent, x, (collective){on, DSGD_BROADCAST, root, 1});
+    run_other(self, &broadcast, sent, x, comm, DSGD_BROADCAST, root);
 }
 
 void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, reduce_scatter.waiting.verb);
-    run_other(self, &reduce_scatter, x, x, (collective){on, DSGD_REDUCE_SCATTER, 0, 1});
+    run_other(self, &reduce_scatter, x, x, comm, DSGD_REDUCE_SCATTER, 0);
 }
 
 void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, allgather_shares.waiting.verb);
-    run_other(self, &allgather_shares, x, x, (collective){on, DSGD_ALLGATHER, 0, 1});
+    run_other(self, &allgather_shares, x, x, comm, DSGD_ALLGATHER, 0);
 }
 
 /* --- control data ----------------------------------------------------------------------------- */

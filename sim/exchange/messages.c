@@ -226,11 +226,8 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_packet *const message = dsgd_packet_new(w, channel->number, any_job->piece, job->mine);
     message->bytes = job->bytes;
     message->whole = job->whole;
-    message->span = dsgd_observe_sent(w->engine, w->host, job->to, job->bytes);
-    if (dsgd_is_server(w) != (job->to >= w->engine->n_workers))
-        dsgd_mailbox_send(job->mailbox, message, job->bytes);
-    else
-        dsgd_mailbox_send_detached(job->mailbox, message, job->bytes);
+    const bool detached = dsgd_is_server(w) == (job->to >= w->engine->n_workers);
+    dsgd_packet_send(w, message, job->to, job->bytes, job->mailbox, detached);
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_run_free(job);
 }
@@ -264,11 +261,7 @@ static message_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t c
     dsgd_engine *const engine = w->engine;
     dsgd_piece_wait(x, k);
     dsgd_observe_sends(w, &x->piece[k], sending);
-    message_job part = {.job.piece = k, .mine = x->piece[k]};
-    if (!dsgd_is_server(w) && dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL)
-        part.mine = dsgd_piece_encoded(w, x, k, x->piece[k], call);
-    else
-        dsgd_value_retain(part.mine.value);
+    message_job part = {.job.piece = k, .mine = dsgd_piece_sent(w, x, k, call)};
     part.bytes = dsgd_encoded_bytes(engine, part.mine.encoded, k);
     part.job.not_before_s = dsgd_is_server(w) ? 0 : dsgd_stage_out(w, x, k, &part.mine, since_s);
     return part;

@@ -60,10 +60,9 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
         fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_packet *const question =
         dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
-    question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
-    dsgd_mailbox_send(
-        dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question,
-        bytes);
+    dsgd_packet_send(
+        w, question, job->wanted.peer, bytes,
+        dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), false);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
     dsgd_job_finish(any_job);
@@ -195,20 +194,15 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
-    reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
-    if (w->engine->n_channels > 1)
-        dsgd_mailbox_send_detached(mailbox, reply, bytes);
-    else
-        dsgd_mailbox_send(mailbox, reply, bytes);
+    dsgd_packet_send(w, reply, question->host, bytes, mailbox, w->engine->n_channels > 1);
 }
 
 /** With x[k] as it is, or as `exchange: encoding` says. */
 static dsgd_packet *new_reply(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
-    if (dsgd_encoded_exchange(w->engine) == NULL || x->piece[k].encoded != NULL)
-        return dsgd_packet_new(w, question->channel, k, x->piece[k]);
-    const dsgd_piece sent = dsgd_piece_encoded(w, x, k, x->piece[k], w->encodings++);
+    const bool encodes = dsgd_encoded_exchange(w->engine) != NULL;
+    const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->encodings++ : 0);
     dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
     dsgd_value_release(w->engine->values, sent.value);
     return reply;

@@ -50,8 +50,8 @@ typedef struct server_job {
     dsgd_transfer *answer; /* under way, of PUSH_AND_FETCH; it sets `reply` */
 } server_job;
 
-/** What asks a server for piece @p k, with the age of what the worker has. */
-static dsgd_packet *new_question(const dsgd_channel *channel, const server_job *job)
+/** Asks a server for piece @p k, with the age of what the worker has. */
+static void ask(const dsgd_channel *channel, const server_job *job, double bytes)
 {
     dsgd_worker *const w = channel->worker;
     struct dsgd_server_state *const state = server_state_of(w, job->job.piece);
@@ -59,7 +59,9 @@ static dsgd_packet *new_question(const dsgd_channel *channel, const server_job *
     message->kind = job->kind;
     message->version = state->version + state->own_pushes;
     state->own_pushes += job->kind != FETCH;
-    return message;
+    const int server = server_of(w->engine, job->job.piece);
+    dsgd_packet_send(w, message, w->engine->n_workers + server, bytes,
+                     dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), false);
 }
 
 static dsgd_port port_of_answer(server_request kind)
@@ -79,9 +81,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     const int server = server_of(engine, k);
     const double bytes = push ? dsgd_encoded_bytes(engine, job->mine.encoded, k) : 0;
     const double since_s = dsgd_now_s();
-    dsgd_packet *const message = new_question(channel, job);
-    message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
-    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    ask(channel, job, bytes);
     job->reply = dsgd_mailbox_recv(
         dsgd_mailbox_of(server, w->node.rank, port_of_answer(job->kind), channel->number));
     dsgd_packet_received(w, job->reply, since_s,
@@ -100,11 +100,8 @@ static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     server_job *const job = (server_job *)any_job;
-    const int server = server_of(w->engine, any_job->piece);
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
-    dsgd_packet *const message = new_question(channel, job);
-    message->span = dsgd_observe_sent(w->engine, w->host, w->engine->n_workers + server, bytes);
-    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    ask(channel, job, bytes);
     dsgd_job_finish(any_job);
 }
 
@@ -129,13 +126,9 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
         dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
-        const bool encodes =
-            dsgd_encoded_exchange(w->engine) != NULL && u->piece[k].encoded == NULL;
-        const dsgd_piece sent =
-            encodes ? dsgd_piece_encoded(w, u, k, u->piece[k], call) : u->piece[k];
+        const dsgd_piece sent = dsgd_piece_sent(w, u, k, call);
         dsgd_job *const job = &new_server_job(w, k, PUSH, sent)->job;
-        if (encodes)
-            dsgd_value_release(w->engine->values, sent.value);
+        dsgd_value_release(w->engine->values, sent.value);
         job->not_before_s = dsgd_stage_out(w, u, k, &sent, since_s);
         dsgd_channel_add(w, job);
     }
@@ -239,8 +232,7 @@ static void answer(dsgd_worker *server, const dsgd_packet *question, dsgd_packet
     dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
                                              port_of_answer(question->kind), question->channel);
     if (question->kind == PUSH) {
-        reply->span = dsgd_observe_sent(engine, server->host, question->host, 0);
-        dsgd_mailbox_send_detached(to, reply, 0);
+        dsgd_packet_send(server, reply, question->host, 0, to, true);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
