@@ -18,7 +18,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/plugin.h"
-#include "command/experiment/shipped.h"
+#include "command/experiment/traces.h"
 #include "command/inside/timeline/timeline.h"
 #include "command/keys.h"
 #include "command/runs/schema.h"

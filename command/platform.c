@@ -14,7 +14,7 @@
 #include "command/console/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
-#include "command/experiment/shipped.h"
+#include "command/experiment/traces.h"
 #include "sim/algorithm.h"
 #include "sim/network/machine.h"
 #include "traces/closed_form.h"

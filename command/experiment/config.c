@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <libfyaml.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "command/experiment/shipped.h"
 
 /** Memory that goes with the config. */
 typedef struct block {
@@ -404,7 +402,7 @@ dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const 
 
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
 {
-    if (mapping == NULL || !fy_node_is_mapping(mapping))
+    if (!dsgd_entry_is_mapping(mapping))
         return NULL;
     void *iterator = NULL;
     for (struct fy_node_pair *p = NULL;
@@ -414,6 +412,11 @@ dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
             return fy_node_pair_value(p);
     }
     return NULL;
+}
+
+bool dsgd_entry_is_mapping(dsgd_entry *entry)
+{
+    return entry != NULL && fy_node_is_mapping(entry);
 }
 
 size_t dsgd_entry_count(dsgd_entry *entry)
@@ -540,8 +543,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     return kept;
 }
 
-/** Replaces what a sweep has by a list, which is YAML. */
-static void put_values(dsgd_config *config, dsgd_sweep *sweep, const char *list)
+void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
 {
     void *iterator = NULL;
     struct fy_node_pair *const pair = fy_node_mapping_iterate(sweep->entry, &iterator);
@@ -551,79 +553,6 @@ static void put_values(dsgd_config *config, dsgd_sweep *sweep, const char *list)
     DSGD_ASSERT(values != NULL && fy_node_pair_set_value(pair, values) == 0, "no list: %s", list);
     sweep->values = dsgd_entry_elements(config, values, &sweep->n);
     sweep->is_range = true;
-}
-
-/** n numbers, the ends as they are written, those between with their suffix, or in their unit. */
-typedef struct range {
-    const char *from, *to;
-    long n;
-    bool log;
-} range;
-
-static const dsgd_option range_options[] = {
-    DSGD_OPTION_STRING(range, from, "the first number", .required = true),
-    DSGD_OPTION_STRING(range, to, "the last number", .required = true),
-    DSGD_OPTION_LONG(range, n, 0, 2, 100000, NULL, "how many", .required = true),
-    DSGD_OPTION_BOOL(range, log, false, "by equal factors instead of equal differences"),
-    DSGD_OPTION_END,
-};
-
-/** The numbers at both ends of a range; the factor of the suffix in which others are written. */
-static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
-{
-    static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s"};
-    *suffix = r->to + strspn(r->to, "0123456789.+-eE");
-    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
-        char *const one = dsgd_xprintf("1%s", *suffix);
-        const bool fits = dsgd_parse_number(r->from, units[k], from) &&
-                          dsgd_parse_number(r->to, units[k], to) &&
-                          dsgd_parse_number(one, units[k], factor);
-        free(one);
-        if (fits)
-            return true;
-    }
-    return false;
-}
-
-static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *error)
-{
-    dsgd_entry *const value = dsgd_entry_find(sweep->entry, "sweep");
-    range r;
-    double from = 0, to = 0, factor = 1;
-    const char *suffix = "";
-    const dsgd_status status = dsgd_config_read(config, value, range_options, NULL, &r, error);
-    if (status != DSGD_OK)
-        return status;
-    if (!read_ends(&r, &from, &to, &factor, &suffix))
-        return dsgd_entry_fail(config, value, error,
-                               "from is %s and to %s, but have to be numbers of one unit, such as "
-                               "1.25GB/s and 50GB/s",
-                               r.from, r.to);
-    if (r.log && !(from > 0 && to > 0))
-        return dsgd_entry_fail(config, value, error,
-                               "from is %s and to %s, but with `log` both have to be above 0",
-                               r.from, r.to);
-    if (from == to)
-        return dsgd_entry_fail(config, value, error, "from and to are the same, %s", r.from);
-    char *list = dsgd_xprintf("[%s", r.from);
-    for (long k = 1; k < r.n - 1; k++) {
-        const double share = (double)k / (double)(r.n - 1);
-        const double x = r.log ? from * pow(to / from, share) : from + (to - from) * share;
-        dsgd_append(&list, ", %.9g%s", x / factor, suffix);
-    }
-    dsgd_append(&list, ", %s]", r.to);
-    put_values(config, sweep, list);
-    free(list);
-    return DSGD_OK;
-}
-
-dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error)
-{
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < config->n_sweeps; i++)
-        if (fy_node_is_mapping(dsgd_entry_find(config->sweeps[i]->entry, "sweep")))
-            status = spread(config, config->sweeps[i], error);
-    return status;
 }
 
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)

@@ -57,6 +57,8 @@ const char *const *dsgd_config_data_files(const dsgd_config *config);
 /** The value of a key, or NULL. */
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 
+bool dsgd_entry_is_mapping(dsgd_entry *entry);
+
 /** A list's elements; anything else counts as a list of one, NULL as none. */
 size_t dsgd_entry_count(dsgd_entry *entry);
 dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
@@ -115,9 +117,12 @@ typedef struct dsgd_sweep {
     const char *unit; /* ... in this unit; NULL: none */
 } dsgd_sweep;
 
+/** Puts a list, which is YAML, in place of a sweep's range. */
+void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list);
+
 /**
  * Puts the numbers in place of each range, {sweep: {from: 1ms, to: 1s, n: 4, log: true}}. After all
- * overrides.
+ * overrides. (range.c)
  */
 dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error);
 

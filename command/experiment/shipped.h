@@ -7,9 +7,6 @@
 
 #include "command/console/data_folder.h"
 #include "command/experiment/config.h"
-#include "traces/imbalance.h"
-#include "traces/platform.h"
-#include "traces/workload.h"
 
 /**
  * dsgd_hint() from the files in traces/@p kind and @p also (NULL-terminated, may be NULL). The
@@ -28,21 +25,5 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
 dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
                             const char *name, const char *const *also, dsgd_config **config,
                             dsgd_error *error);
-
-/**
- * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path
- * (of a platform also SimGrid XML), for `dsgd describe` and `dsgd platform`. The caller closes
- * *config, which it has set to NULL before.
- */
-dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
-                               dsgd_error *error);
-dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
-                               dsgd_error *error);
-dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
-                                    dsgd_error *error);
-
-/** Reads the keys of a workload; one with `like` begins as that one. */
-dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_workload *workload,
-                               dsgd_error *error);
 
 #endif

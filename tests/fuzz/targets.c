@@ -22,7 +22,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/edit.h"
 #include "command/experiment/experiment.h"
-#include "command/experiment/shipped.h"
+#include "command/experiment/traces.h"
 #include "command/runs/manifest.h"
 #include "command/runs/parts.h"
 #include "command/runs/results.h"

@@ -13,7 +13,7 @@
 #include "base/draw.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
-#include "command/experiment/shipped.h"
+#include "command/experiment/traces.h"
 #include "sim/network/machine.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -1,0 +1,84 @@
+/**
+ * @file range.c
+ * Sweeps over a range: their numbers.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/experiment/config.h"
+
+/** n numbers, the ends as they are written, those between with their suffix, or in their unit. */
+typedef struct range {
+    const char *from, *to;
+    long n;
+    bool log;
+} range;
+
+static const dsgd_option range_options[] = {
+    DSGD_OPTION_STRING(range, from, "the first number", .required = true),
+    DSGD_OPTION_STRING(range, to, "the last number", .required = true),
+    DSGD_OPTION_LONG(range, n, 0, 2, 100000, NULL, "how many", .required = true),
+    DSGD_OPTION_BOOL(range, log, false, "by equal factors instead of equal differences"),
+    DSGD_OPTION_END,
+};
+
+/** The numbers at both ends of a range; the factor of the suffix in which others are written. */
+static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
+{
+    static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s"};
+    *suffix = r->to + strspn(r->to, "0123456789.+-eE");
+    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
+        char *const one = dsgd_xprintf("1%s", *suffix);
+        const bool fits = dsgd_parse_number(r->from, units[k], from) &&
+                          dsgd_parse_number(r->to, units[k], to) &&
+                          dsgd_parse_number(one, units[k], factor);
+        free(one);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *error)
+{
+    dsgd_entry *const value = dsgd_entry_find(sweep->entry, "sweep");
+    range r;
+    double from = 0, to = 0, factor = 1;
+    const char *suffix = "";
+    const dsgd_status status = dsgd_config_read(config, value, range_options, NULL, &r, error);
+    if (status != DSGD_OK)
+        return status;
+    if (!read_ends(&r, &from, &to, &factor, &suffix))
+        return dsgd_entry_fail(config, value, error,
+                               "from is %s and to %s, but have to be numbers of one unit, such as "
+                               "1.25GB/s and 50GB/s",
+                               r.from, r.to);
+    if (r.log && !(from > 0 && to > 0))
+        return dsgd_entry_fail(config, value, error,
+                               "from is %s and to %s, but with `log` both have to be above 0",
+                               r.from, r.to);
+    if (from == to)
+        return dsgd_entry_fail(config, value, error, "from and to are the same, %s", r.from);
+    char *list = dsgd_xprintf("[%s", r.from);
+    for (long k = 1; k < r.n - 1; k++) {
+        const double share = (double)k / (double)(r.n - 1);
+        const double x = r.log ? from * pow(to / from, share) : from + (to - from) * share;
+        dsgd_append(&list, ", %.9g%s", x / factor, suffix);
+    }
+    dsgd_append(&list, ", %s]", r.to);
+    dsgd_sweep_spread(config, sweep, list);
+    free(list);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error)
+{
+    size_t n = 0;
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+        if (dsgd_entry_is_mapping(dsgd_entry_find(sweeps[i]->entry, "sweep")))
+            status = spread(config, sweeps[i], error);
+    return status;
+}

@@ -1,0 +1,83 @@
+/**
+ * @file traces.c
+ * Reads workloads, platforms and lists of imbalance.
+ */
+#include "command/experiment/traces.h"
+
+#include <string.h>
+
+/**
+ * A workload with `like` begins as that one. @p depth: files that led here; limited, for a circle
+ * has no end.
+ */
+static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mapping, int depth,
+                                         dsgd_workload *workload, dsgd_error *error)
+{
+    enum { MOST_DEPTH = 8 };
+    static const char *const like_key[] = {"like", NULL};
+    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, *like_key));
+    if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
+        return dsgd_config_read(config, mapping, dsgd_workload_options, like_key, workload, error);
+    if (dsgd_entry_text(like) == NULL)
+        return dsgd_entry_fail(config, like, error,
+                               "like has to be a text, the name of a workload");
+    if (depth == MOST_DEPTH)
+        return dsgd_entry_fail(
+            config, like, error,
+            "like: `%s` is the %dth workload that is like another; is it a circle?",
+            dsgd_entry_text(like), depth + 1);
+    dsgd_config *file = NULL;
+    dsgd_status status =
+        dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error);
+    if (status == DSGD_OK)
+        status = read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error);
+    /* Of bytes and tensors it has what it says itself, in place of the other. */
+    if (dsgd_entry_find(mapping, "bytes") != NULL)
+        workload->tensors = (dsgd_records){0, NULL};
+    if (dsgd_entry_find(mapping, "tensors") != NULL)
+        workload->bytes = 0;
+    if (status == DSGD_OK)
+        status =
+            dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
+    return status;
+}
+
+dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_workload *workload,
+                               dsgd_error *error)
+{
+    return read_workload_mapping(config, mapping, 0, workload, error);
+}
+
+dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
+                               dsgd_error *error)
+{
+    const dsgd_status status = dsgd_shipped_open("workloads", name, config, error);
+    return status != DSGD_OK
+               ? status
+               : dsgd_workload_read(*config, dsgd_config_root(*config), workload, error);
+}
+
+dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
+                               dsgd_error *error)
+{
+    *platform = (dsgd_platform){0};
+    dsgd_options_default(dsgd_platform_options, platform);
+    const char *const dot = strrchr(name, '.');
+    if (dot != NULL && strcmp(dot, ".xml") == 0) {
+        platform->topology = DSGD_TOPOLOGY_XML;
+        platform->file = name;
+        return DSGD_OK;
+    }
+    const dsgd_status status = dsgd_shipped_open("platforms", name, config, error);
+    return status != DSGD_OK ? status
+                             : dsgd_config_read(*config, dsgd_config_root(*config),
+                                                dsgd_platform_options, NULL, platform, error);
+}
+
+dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
+                                    dsgd_error *error)
+{
+    static const dsgd_option entries = {.registry = dsgd_imbalance_kinds, .key = "kind"};
+    const dsgd_status status = dsgd_shipped_open("imbalance", name, config, error);
+    return status != DSGD_OK ? status : dsgd_config_read_set(*config, &entries, set, error);
+}
