@@ -404,13 +404,6 @@ dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece c
     return message;
 }
 
-void dsgd_packet_send(dsgd_worker *w, dsgd_packet *packet, int host, double bytes,
-                      dsgd_mailbox *mailbox, bool detached)
-{
-    packet->span = dsgd_observe_sent(w->engine, w->host, host, bytes);
-    (detached ? dsgd_mailbox_send_detached : dsgd_mailbox_send)(mailbox, packet, bytes);
-}
-
 void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message)
 {
     dsgd_value_release(w->engine->values, message->content.value);

@@ -177,10 +177,6 @@ typedef struct dsgd_packet {
 dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message);
 
-/** Sends it to a host now; waits until it has arrived, unless it is detached. */
-void dsgd_packet_send(dsgd_worker *w, dsgd_packet *packet, int host, double bytes,
-                      dsgd_mailbox *mailbox, bool detached);
-
 /** Of what is received and decoded: overhead + reduced_bytes * seconds per byte + decoding_s. */
 static inline double dsgd_received_cost_s(const dsgd_worker *w, double reduced_bytes,
                                           double decoding_s)

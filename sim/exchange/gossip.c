@@ -80,10 +80,11 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
         dsgd_packet *const message = dsgd_packet_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
         message->content.weight = job->peer[i].share * job->mine.weight;
-        dsgd_packet_send(
-            w, message, job->peer[i].to, bytes,
+        message->span = dsgd_observe_sent(w->engine, w->host, job->peer[i].to, bytes);
+        /* Detached: the sender waits for no handshake. */
+        dsgd_mailbox_send_detached(
             dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
-            true); /* the sender waits for no handshake */
+            message, bytes);
     }
 }
 

@@ -226,8 +226,11 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_packet *const message = dsgd_packet_new(w, channel->number, any_job->piece, job->mine);
     message->bytes = job->bytes;
     message->whole = job->whole;
-    const bool detached = dsgd_is_server(w) == (job->to >= w->engine->n_workers);
-    dsgd_packet_send(w, message, job->to, job->bytes, job->mailbox, detached);
+    message->span = dsgd_observe_sent(w->engine, w->host, job->to, job->bytes);
+    if (dsgd_is_server(w) != (job->to >= w->engine->n_workers))
+        dsgd_mailbox_send(job->mailbox, message, job->bytes);
+    else
+        dsgd_mailbox_send_detached(job->mailbox, message, job->bytes);
     dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_run_free(job);
 }

@@ -60,9 +60,10 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
         fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_packet *const question =
         dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
-    dsgd_packet_send(
-        w, question, job->wanted.peer, bytes,
-        dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), false);
+    question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
+    dsgd_mailbox_send(
+        dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question,
+        bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
     dsgd_job_finish(any_job);
@@ -194,7 +195,11 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
     /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
-    dsgd_packet_send(w, reply, question->host, bytes, mailbox, w->engine->n_channels > 1);
+    reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
+    if (w->engine->n_channels > 1)
+        dsgd_mailbox_send_detached(mailbox, reply, bytes);
+    else
+        dsgd_mailbox_send(mailbox, reply, bytes);
 }
 
 /** With x[k] as it is, or as `exchange: encoding` says. */

@@ -60,8 +60,8 @@ static void ask(const dsgd_channel *channel, const server_job *job, double bytes
     message->version = state->version + state->own_pushes;
     state->own_pushes += job->kind != FETCH;
     const int server = server_of(w->engine, job->job.piece);
-    dsgd_packet_send(w, message, w->engine->n_workers + server, bytes,
-                     dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), false);
+    message->span = dsgd_observe_sent(w->engine, w->host, w->engine->n_workers + server, bytes);
+    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
 }
 
 static dsgd_port port_of_answer(server_request kind)
@@ -232,7 +232,8 @@ static void answer(dsgd_worker *server, const dsgd_packet *question, dsgd_packet
     dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
                                              port_of_answer(question->kind), question->channel);
     if (question->kind == PUSH) {
-        dsgd_packet_send(server, reply, question->host, 0, to, true);
+        reply->span = dsgd_observe_sent(engine, server->host, question->host, 0);
+        dsgd_mailbox_send_detached(to, reply, 0);
         return;
     }
     answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
