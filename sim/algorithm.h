@@ -91,7 +91,7 @@ typedef enum dsgd_sends {
      */
     DSGD_SENDS_ONE_AT_A_TIME,
     /*
-     * Collectives alone: those of all workers, of communicators, and partial ones. Non-blocking ones
+     * Collectives alone: of all workers, of communicators, and partial ones. Non-blocking ones
      * of a communicator then follow each other, too: one that waits for others keeps the next
      * waiting. No gossip, pairs, servers or messages.
      */
@@ -157,13 +157,13 @@ dsgd_vector *dsgd_model(dsgd_node *self);
 /** A new vector of zeros. */
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
-/** How many pieces x has: those of a whole vector are exchanged one by one (`exchange: pieces`). */
+/** How many pieces x has: a whole vector is exchanged piece by piece (`exchange: pieces`). */
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
 
 /**
  * Views of x: its pieces index, index + n, index + 2 n, ..., or first to end - 1. A view shares its
  * pieces with x, and costs nothing. The vectors of one call are views of the same pieces. All verbs
- * take views, but those of gradients and of versions: dsgd_gradient(), dsgd_partial_sum(), _mix().
+ * take views, but for gradients and versions: dsgd_gradient(), dsgd_partial_sum(), _mix().
  */
 dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n);
 dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end);
@@ -240,7 +240,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
 /*
  * These do not wait: where y or x follows from the gradient that is being computed, each piece of y
- * changes when those of both are ready; an x that is ready counts as it is at the call.
+ * changes when the pieces of both are ready; an x that is ready counts as it is at the call.
  */
 
 /** y <- x. */
@@ -301,7 +301,7 @@ typedef struct dsgd_colouring {
     long round;
 } dsgd_colouring;
 
-/** Fills colour[n_workers]: workers of one colour are a group, those of a negative one in none. */
+/** Fills colour[n_workers]: workers of one colour are a group, of a negative one in none. */
 typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
 
 /**
@@ -519,7 +519,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x);
 
 /*
  * From any worker or server to any other, which sees them whole, in the order in which they get
- * complete, those of one sender in the order of sending, when it likes: for servers that decide by
+ * complete, from one sender in the order of sending, when it likes: for servers that decide by
  * themselves, for waiting for some of the neighbours, for control data. What a message is for is in
  * its numbers: late ones are told by a round in them. Their wire costs 8 bytes per number, and the vector; nobody acknowledges them. For
  * work() and serve(), not for assist().

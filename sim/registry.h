@@ -1,6 +1,6 @@
 /**
  * @file registry.h
- * The algorithms by name: the built-in ones (algorithms/registry.c), then those of plug-ins.
+ * The algorithms by name: the built-in ones (algorithms/registry.c), then plug-ins'.
  */
 #ifndef DSGD_SIM_REGISTRY_H
 #define DSGD_SIM_REGISTRY_H

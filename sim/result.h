@@ -47,7 +47,7 @@ typedef struct dsgd_ages {
 
 /**
  * A histogram of step times, each from a worker's begin of a step to its begin of the next: bins of
- * 1/64 of a power of two, those that have a step, by rising times.
+ * 1/64 of a power of two, with a step at least, by rising times.
  */
 typedef struct dsgd_step_bin {
     double step_s; /* mean of its steps */

@@ -28,8 +28,8 @@ typedef enum dsgd_span_kind {
 typedef struct dsgd_span {
     dsgd_span_kind kind;
     int host; /* of a message the sender */
-    /* Of a message the receiver; of a wait who did his part last, by a hundredth of it; whose
-     * activation came first, or whose value is used. -1: nobody, or several. */
+    /* Of a message the receiver; of a wait the last host to arrive (a lead below 1 % of the wait is
+     * ignored); whose activation came first, or whose value is used. -1: nobody, or several. */
     int peer;
     int n_peers; /* for how many a wait was when it began */
     int track; /* of an exchange its channel; of a wait 0: work(), 1: assist() */

@@ -121,7 +121,7 @@ void dsgd_count_computation(dsgd_worker *w)
 /**
  * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
  * rounding included: two in succession tell, because ties alone are rounded up here and down there.
- * Then additions of which this is true can be made in any order, or as one. *end grows by @p n.
+ * Then such additions can be made in any order, or as one. *end grows by @p n.
  */
 static bool add_evenly(double sum, double x, long n, double *end)
 {

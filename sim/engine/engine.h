@@ -38,7 +38,7 @@ typedef struct dsgd_encoded {
     bool of_columns; /* ... of as many rows as the matrix has columns */
     dsgd_encoding_sum sum;
     bool decodes; /* a message has to be decoded, */
-    bool adds_all; /* and all its numbers are added, not as many bytes as it has */
+    bool adds_all; /* the receiver reduces the dense vector, not the encoded bytes */
     double bytes[]; /* [n_pieces] */
 } dsgd_encoded;
 
@@ -59,7 +59,7 @@ typedef struct dsgd_piece {
  * local step, or what an exchange or linear combination changes.
  */
 typedef struct dsgd_history {
-    long updates; /* of this piece as a model; a copy takes those of what it copies */
+    long updates; /* of this piece as a model; a copy takes the count of what it copies */
     /* As a gradient: updates of the model at which it was taken; -1: of several models. */
     long taken;
     double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
@@ -69,7 +69,7 @@ typedef struct dsgd_history {
  * it. */
 struct dsgd_vector {
     dsgd_worker *owner;
-    dsgd_vector *next; /* among all of the run; of a view: in the ring of those of its vector */
+    dsgd_vector *next; /* among all of the run; of a view: in the ring of its vector's views */
     dsgd_vector *whole; /* of what it is a view, or itself. Only that one has: */
     dsgd_vector *view; /* the one that was taken last, or NULL */
     /* The owner's computations that finish this vector's pieces, or the copy or linear combination
@@ -224,7 +224,7 @@ struct dsgd_worker {
     struct dsgd_channel *channels; /* (S) [n_channels] */
     struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
     dsgd_partial *partial; /* at most one: two would need an order between them */
-    struct dsgd_activation *early; /* partial.c's: first of those that came before that */
+    struct dsgd_activation *early; /* partial.c's: the first activation that came before it */
 };
 
 struct dsgd_engine {
@@ -455,7 +455,7 @@ dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
 /** Stops the program where one is a view of other pieces than the other, in one verb. */
 void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y);
 
-/** Stops the program where it is a view, of which @p verb takes none. */
+/** Stops the program where it is a view: @p verb takes whole vectors. */
 void dsgd_require_whole(const dsgd_vector *x, const char *verb);
 
 /** The first of its pieces from @p k on; its end or more: none. */
@@ -744,7 +744,7 @@ int dsgd_waits_watch(dsgd_engine *engine);
  */
 void dsgd_waits_continue(dsgd_engine *engine);
 
-/** After a run that was continued: its result and values are those of its end. */
+/** After a run that was continued: result and values as they were at its end. */
 void dsgd_waits_end(dsgd_engine *engine);
 
 /**

@@ -21,7 +21,7 @@ void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long positio
 void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
                           double since_s, const dsgd_piece *content);
 
-/** A simulated message of which nobody has told: sent, under way, and arriving now. */
+/** A simulated message from its start to its arrival, which is now. */
 void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s);
 
 /** A computed message, one of many that dsgd_count_messages() counts together. */

@@ -294,7 +294,7 @@ static bool look(const dsgd_timeline *t, open_wait *open)
     return open->lacking >= 0;
 }
 
-/** Looks at the waits for a host or of it (-1: at all), and forgets those that are for nobody any more. */
+/** Looks at the waits for a host or of it (-1: at all), and forgets waits for nobody. */
 static void look_for(const dsgd_timeline *t, int host)
 {
     struct dsgd_recording *const r = t->recording;

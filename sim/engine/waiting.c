@@ -4,7 +4,7 @@
  * ever.
  *
  * At the bound of a run that is well some workers wait too: for a straggler, for a message on its
- * way, for the rest of a round. No count of steps or seconds tells them from those that hang: with
+ * way, for the rest of a round. No count of steps or seconds tells them from hanging ones: with
  * hundreds of local steps per round, or one worker a hundred times slower, a wait may take most of
  * the run. Therefore the run is continued, uncounted and without values, until every wait that was
  * under way at its end is over. A worker hangs if its wait is not over when nothing moves any more,

@@ -80,7 +80,7 @@ static dsgd_await next_of_channel(void *argument)
     return await;
 }
 
-/** Starts as many as a worker has, of which this is the first one's number. */
+/** Starts as many as a worker has; @p number is that of the first. */
 static void open_channels(dsgd_worker *w, dsgd_channel **channels, size_t number)
 {
     const size_t n = w->engine->n_channels;

@@ -9,7 +9,7 @@
  * deadlock.
  *
  * Non-blocking collectives of a communicator go over side channels, as many again: one that waits
- * for other workers would keep the collectives of those that need not wait.
+ * for other workers would keep the collectives of workers that need not wait.
  *
  * Where the platform has `staging`, a piece is copied from the device's memory to the host's before
  * its exchange, from the instant at which it is ready, and back afterwards. Each direction has an

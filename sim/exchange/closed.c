@@ -37,7 +37,7 @@ typedef struct dsgd_schedule dsgd_schedule;
 
 /** An allreduce under way. */
 struct dsgd_schedule {
-    dsgd_schedule *next, **link; /* of those that gather, or are complete; link: what points here */
+    dsgd_schedule *next, **link; /* of the gathering or complete ones; link: what points here */
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;

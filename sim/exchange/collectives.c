@@ -20,7 +20,7 @@ typedef struct collective_job {
     bool started;
 } collective_job;
 
-/** Whether this worker gets something: all do but for those that are no root of a reduce. */
+/** Whether this worker gets something: in a reduce the root alone does. */
 static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 {
     const int index = dsgd_members_index(&reduction->members, w->node.rank);

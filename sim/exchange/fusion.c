@@ -59,7 +59,7 @@ typedef struct cycle_job {
     cycle *cycle;
 } cycle_job;
 
-/** The cycle's tensors are those that are ready everywhere when the first worker begins it. */
+/** The cycle's tensors are ready everywhere when the first worker begins it. */
 static void begin_cycle(dsgd_engine *engine, cycle *c)
 {
     struct dsgd_fusion_state *const state = engine->fusion;

@@ -1,7 +1,7 @@
 /**
  * @file messages.c
  * Messages: integers and vectors that their receiver sees whole, in the order in which they get
- * complete; those of one sender in the order in which it sent them.
+ * complete; from one sender in the order in which it sent them.
  *
  * Each piece of a vector is a packet, sent by the sender's channel of that piece. A worker
  * receives by one actor per sender, so that no message waits behind a slower one; a server by one
@@ -25,7 +25,7 @@ typedef struct stream {
 /** Of one receiver, who has room for it for ever. */
 typedef struct incoming {
     dsgd_message seen; /* first: what the algorithm sees */
-    struct incoming *next; /* among those of its state */
+    struct incoming *next; /* in the inbox */
     stream *stream; /* that it came by */
     dsgd_vector *x; /* its room for a vector; NULL: none yet */
     long *numbers; /* its room for numbers */

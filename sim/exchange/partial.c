@@ -145,7 +145,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 /** An activation as an alarm. */
 typedef struct dsgd_activation {
     dsgd_alarm alarm; /* first */
-    struct dsgd_activation *next; /* of those that came before the receiver's collective */
+    struct dsgd_activation *next; /* that came before the receiver's collective, too */
     dsgd_worker *to;
     long position;
     int link;
@@ -248,7 +248,7 @@ static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm)
     dsgd_alarm_set(engine, alarm, partial->notified_s);
 }
 
-/** Receives activations; drops those of started schedules and forwards the others. */
+/** Receives activations; drops them for started schedules and forwards the others. */
 static void listener_main(void *worker)
 {
     dsgd_worker *const w = worker;

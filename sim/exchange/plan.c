@@ -53,7 +53,7 @@ static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
     return (dsgd_phase){.to = -1, .from = index ^ 1, .bytes = plan->bytes, .reduced = reduced};
 }
 
-/** Bytes that a phase of bruck() sends: of n shares those of every second multiple of distance. */
+/** Bytes that a phase of bruck() sends: of n shares every second multiple of distance. */
 static double bytes_at(const dsgd_plan *plan, int distance)
 {
     const int n_shares = (plan->n + distance - 1) / (2 * distance);
@@ -82,7 +82,7 @@ static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
     return (dsgd_phase){ahead, behind, part, 0};
 }
 
-/** A round of an allreduce, of which halves are reduce-scatter and allgather. */
+/** A round of an allreduce; its halves are reduce-scatter and allgather. */
 static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
 {
     const int n = plan->n;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct dsgd_reductions {
-    void *waiting; /* tsearch tree of those that some member has yet to join */
+    void *waiting; /* tsearch tree of reductions that some member has yet to join */
     uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
 };
 
@@ -303,7 +303,7 @@ static void group_all(dsgd_engine *engine, dsgd_reduction *reduction, size_t pie
                                    piece));
 }
 
-/** Brings the groups up to date: all members, or those that have made steps since the last use. */
+/** Brings the groups up to date: all members, or who has made steps since the last use. */
 static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
 {
     uint64_t step = reduction->steps_seen;
