@@ -215,26 +215,28 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
         .of = {NAN, NAN, 0}, .difference = {NAN, NAN, 0}, .ratio = dsgd_ratio_of(NULL, 0)};
     if (x == NULL)
         return s;
-    double *const pairs = dsgd_xcalloc(2 * p->n_rows, sizeof *pairs);
-    const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, pairs, pairs + p->n_rows);
+    double *const differences = dsgd_xcalloc(2 * p->n_rows, sizeof *differences);
+    double *const logs = differences + p->n_rows; /* of how many times sooner, or for less */
+    const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, logs);
     const bool to_target = dsgd_measure_is_to_target(m);
     size_t n_seeds = 0; /* that both have */
     for (size_t i = 0; other != NULL && i < p->n_rows; i++)
         n_seeds += dsgd_frame_seed(&c->frame, other, p->rows[i]) != SIZE_MAX;
-    for (size_t i = 0; i < n_pairs; i++)
-        pairs[i] -= pairs[p->n_rows + i];
+    for (size_t i = 0; i < n_pairs; i++) {
+        const double base = logs[i];
+        logs[i] = log(base / differences[i]);
+        differences[i] -= base;
+    }
     const bool all = !to_target || n_pairs == n_seeds;
     s.of = dsgd_frame_mean(p, x);
     if (to_target && s.of.n < p->n_rows)
         s.of.mean = s.of.ci = NAN;
-    s.difference = dsgd_mean(pairs, all ? n_pairs : 0);
+    s.difference = dsgd_mean(differences, all ? n_pairs : 0);
     s.difference.n = n_pairs;
-    if (m == DSGD_THROUGHPUT)
-        s.ratio = dsgd_frame_ratio(&c->frame, p, other, x);
-    else if (to_target && all && other != NULL) /* sooner, or for less */
-        s.ratio = dsgd_frame_ratio(&c->frame, other, p, x);
+    s.ratio = m == DSGD_THROUGHPUT ? dsgd_frame_ratio(&c->frame, p, other, x)
+                                   : dsgd_ratio_of(logs, to_target && all ? n_pairs : 0);
     s.median = median_of(p, x);
-    free(pairs);
+    free(differences);
     return s;
 }
 

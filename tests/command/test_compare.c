@@ -166,6 +166,47 @@ TEST(what_failed_enters_no_mean_and_what_diverged_those_of_time)
     ck_assert_has(output, "2 runs that are neither ok nor diverged");
 }
 
+/** Demands that @p text is somewhere between the first @p from and what follows it, @p to. */
+static void expect_between(const char *path, const char *from, const char *to, const char *text)
+{
+    const char *const begin = strstr(read_file(path), from);
+    ck_assert_msg(begin != NULL, "%s: no `%s`", path, from);
+    const char *const found = strstr(begin, text), *const end = strstr(begin, to);
+    ck_assert_msg(found != NULL && end != NULL && found < end, "%s: no `%s` in `%.200s`", path,
+                  text, begin);
+}
+
+/* Of three seeds one diverged: three times count, and two accuracies. The ratios are 2, 2 and 3. */
+TEST(what_counts_of_a_diverged_run_is_the_same_everywhere)
+{
+    static const char runs[] =
+        RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("allreduce", "2", "20", "0.5")
+            OK("allreduce", "3", "30", "0.5") OK("wagma", "1", "20", "0.5")
+                OK("wagma", "2", "40", "0.6") ROW("wagma", "3", "diverged", "90", "0.9");
+    char *output = compare(runs, "--ratio");
+    const double ci = t2 * sqrt(1300) / sqrt(3), ratio = cbrt(12);
+    expect("wagma,4,", "throughput_samples_per_s_n", 3);
+    expect("wagma,4,", "throughput_samples_per_s_mean", 50);
+    expect("wagma,4,", "throughput_samples_per_s_ci", ci);
+    expect("wagma,4,", "throughput_samples_per_s_ratio", ratio);
+    expect("wagma,4,", "final_accuracy_n", 2);
+    expect("wagma,4,", "final_accuracy_mean", 0.55);
+    write_file("r/manifest.json", "{\"runs\": []}\n");
+    ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
+    const char *const row = "<th scope=\"row\">wagma</th><td class=\"n\">4</td>";
+    const char *const cells[] = {
+        "<td class=\"n\">3</td>", kept(dsgd_xprintf("<td class=\"n\">50.00 ± %.2f</td>", ci)),
+        kept(dsgd_xprintf("<td class=\"n\">%.3g (", ratio)), "<td class=\"n\">0.5500 ± "};
+    for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
+        expect_between("r/report.html", row, "</tr>", cells[k]);
+    ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
+    expect_between("r/figures/data.gp", "$groups <<", "EOD\narray",
+                   kept(dsgd_xprintf("\n\n\n1,NaN,50,%.5f", floor(1e5 * ci) / 1e5)));
+    expect_between("r/figures/data.gp", "$groups <<", "EOD\narray",
+                   kept(dsgd_xprintf(",%.5f", floor(1e5 * ratio) / 1e5)));
+    expect_between("r/figures/data.gp", "$groups <<", "EOD\narray", ",0.55,");
+}
+
 #define SWEPT(algorithm, seed, throughput, group, collective)                                      \
     "1," algorithm ",4," seed ",daint,\"res\"\"net, 50\",ok," throughput                           \
     ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," group "," seed "," collective ",\"{a: 1, b: 2}\"\n"
