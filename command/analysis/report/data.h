@@ -1,6 +1,6 @@
 /**
  * @file data.h
- * The results of a folder as a report needs them: runs grouped over seeds, and what may mislead.
+ * The results of a folder as a report needs them: a frame of runs, and what may mislead.
  */
 #ifndef DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
 #define DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
@@ -12,24 +12,13 @@
 #include "command/analysis/frame.h"
 #include "command/console/arguments.h"
 
-/** Runs that differ in their seeds alone. */
-typedef struct dsgd_cell {
-    const dsgd_frame_point *of;
-    size_t first; /* row of runs.csv */
-    dsgd_interval speed, step, loss, accuracy, compute, wait, exchange;
-    dsgd_interval megabytes, most_megabytes; /* sent by a worker; where one sends more */
-    dsgd_interval energy_kj, cost;
-    dsgd_ratio speed_up; /* over the baseline; n = 0: none, or it is the baseline */
-} dsgd_cell;
-
 typedef struct dsgd_report {
     const char *folder;
     dsgd_csv runs;
     json_t *manifest;
     size_t n_planned; /* runs of the manifest */
     dsgd_frame frame;
-    size_t n_groups;
-    dsgd_cell *groups; /* [n_groups]: its points */
+    double *throughput; /* of each row; NAN: does not count */
 } dsgd_report;
 
 /** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). The caller closes @p report in any case. */
@@ -42,11 +31,11 @@ const json_t *dsgd_report_run(const dsgd_report *report, size_t row);
 /** A field of runs.csv; "" where there is no such column. */
 const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column);
 
-/** Whether a group is compared with itself. */
-bool dsgd_report_is_baseline(const dsgd_cell *group);
+/** Throughput over the baseline's; n = 0: there is none, or it is the baseline. */
+dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *point);
 
 /** "16 workers, seconds 320ms": what a place is called. The caller frees it. */
-char *dsgd_report_place(const dsgd_report *report, const dsgd_cell *group);
+char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *point);
 
 /** Write what was asked, and of what; and how to run it again. */
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);

@@ -93,24 +93,20 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     if (described != NULL && described < end)
         inside = described + strlen("</desc>");
     char *const caption = caption_of(name);
+    fprintf(html, "<figure id=\"figure-%zu\">\n", k);
+    dsgd_html(html,
+              "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Figure %s\">\n",
+              name);
     fprintf(html,
-            "<figure id=\"figure-%zu\">\n<div class=\"scroll\" role=\"region\" "
-            "tabindex=\"0\" aria-label=\"Figure ",
-            k);
-    dsgd_html_text(html, name);
-    fprintf(html,
-            "\">\n<svg viewBox=\"%s\" role=\"img\" aria-labelledby=\"f%zu-title f%zu-desc\" "
+            "<svg viewBox=\"%s\" role=\"img\" aria-labelledby=\"f%zu-title f%zu-desc\" "
             "xmlns=\"http://www.w3.org/2000/svg\" "
             "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"f%zu-title\">",
             box, k, k, k);
-    dsgd_html_text(html, name);
-    fprintf(html, "</title>\n<desc id=\"f%zu-desc\">", k);
-    dsgd_html_text(html, caption);
-    fputs(" The table of results has the figures.</desc>", html);
+    dsgd_html(html, "%s</title>\n", name);
+    fprintf(html, "<desc id=\"f%zu-desc\">", k);
+    dsgd_html(html, "%s The table of results has the figures.</desc>", caption);
     write_inside(html, inside, end, k);
-    fputs("</svg>\n</div>\n<figcaption>", html);
-    dsgd_html_text(html, caption);
-    fputs("</figcaption>\n</figure>\n", html);
+    dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
     free(caption);
     return true;
 }

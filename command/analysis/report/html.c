@@ -6,8 +6,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
-
-#include "base/status.h"
+#include <string.h>
 
 void dsgd_html_text(FILE *html, const char *text)
 {
@@ -26,19 +25,25 @@ void dsgd_html_text(FILE *html, const char *text)
     }
 }
 
-void dsgd_html_put(FILE *html, const char *format, ...)
+void dsgd_html(FILE *html, const char *markup, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    char *const text = dsgd_xvprintf(format, arguments);
-    va_end(arguments);
-    dsgd_html_text(html, text);
-    free(text);
+    va_list texts;
+    va_start(texts, markup);
+    for (const char *at = strstr(markup, "%s"); at != NULL; at = strstr(markup, "%s")) {
+        fwrite(markup, 1, (size_t)(at - markup), html);
+        dsgd_html_text(html, va_arg(texts, const char *));
+        markup = at + 2;
+    }
+    va_end(texts);
+    fputs(markup, html);
 }
 
-void dsgd_html_put_own(FILE *html, char *text)
+void dsgd_html_own(FILE *html, const char *markup, char *text)
 {
+    const char *const at = strstr(markup, "%s");
+    fwrite(markup, 1, (size_t)(at - markup), html);
     dsgd_html_text(html, text);
+    fputs(at + 2, html);
     free(text);
 }
 

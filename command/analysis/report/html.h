@@ -10,11 +10,11 @@
 /** Writes a text with what HTML keeps for itself escaped. */
 void dsgd_html_text(FILE *html, const char *text);
 
-/** The same of a format with its arguments. */
-void dsgd_html_put(FILE *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have. */
+void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
 
-/** Writes a text and frees it. */
-void dsgd_html_put_own(FILE *html, char *text);
+/** The same with one text, which it frees. */
+void dsgd_html_own(FILE *html, const char *markup, char *text);
 
 /** Begins a section with a heading; `</section>` ends it. */
 void dsgd_html_section(FILE *html, const char *id, const char *title);

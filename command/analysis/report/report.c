@@ -69,36 +69,73 @@ static void put_interval(FILE *html, dsgd_interval x)
 }
 
 /** Three significant digits, and the interval, which lies on a logarithmic scale. */
-static void put_ratio(FILE *html, const dsgd_cell *g)
+static void put_ratio(FILE *html, const dsgd_report *report, const dsgd_frame_point *p)
 {
-    const dsgd_ratio *const r = &g->speed_up;
-    if (dsgd_report_is_baseline(g))
+    const dsgd_ratio r = dsgd_report_speedup(report, p);
+    if (p->baseline == p)
         fputs("<td class=\"n\">baseline</td>", html);
-    else if (r->n == 0)
+    else if (r.n == 0)
         fputs("<td class=\"n\">unknown</td>", html);
-    else if (r->n == 1)
-        fprintf(html, "<td class=\"n\">%.3g</td>", r->ratio);
+    else if (r.n == 1)
+        fprintf(html, "<td class=\"n\">%.3g</td>", r.ratio);
     else
-        fprintf(html, "<td class=\"n\">%.3g (%.3g to %.3g)</td>", r->ratio, r->low, r->high);
+        fprintf(html, "<td class=\"n\">%.3g (%.3g to %.3g)</td>", r.ratio, r.low, r.high);
 }
 
-/** A quantity of the tables; a column is left out where no group has it. */
+/** A quantity of the tables; a column is left out where no point has it. */
 typedef struct quantity {
-    const char *head;
-    size_t offset; /* of an interval in dsgd_cell; is_speed_up: the ratio */
+    const char *head, *column; /* of runs.csv; NULL: the speed-up */
+    double factor;
+    bool if_more; /* known only where it is more than the quantity before it */
+    double *x; /* the column times the factor, by row */
 } quantity;
 
-static const size_t is_speed_up = SIZE_MAX; /* an offset */
-
-static dsgd_interval interval_at(const dsgd_cell *g, size_t offset)
+static double *numbers_of(const dsgd_report *r, const quantity *q)
 {
-    if (offset == is_speed_up)
-        return (dsgd_interval){g->speed_up.ratio, NAN, g->speed_up.n};
-    return *(const dsgd_interval *)(const void *)((const char *)g + offset);
+    double *const x = dsgd_frame_numbers(&r->frame, q->column);
+    double *const bytes = dsgd_frame_numbers(&r->frame, "bytes");
+    double *const workers = dsgd_frame_numbers(&r->frame, "workers");
+    const bool is_sent = strcmp(q->column, "sent_mean_bytes") == 0; /* not of older versions */
+    for (size_t row = 0; row < r->runs.n_rows; row++)
+        x[row] =
+            is_sent && isnan(x[row]) ? q->factor / workers[row] * bytes[row] : q->factor * x[row];
+    free(bytes);
+    free(workers);
+    return x;
+}
+
+static dsgd_interval interval_of(const dsgd_report *r, const quantity *q, const dsgd_frame_point *p)
+{
+    if (q->column == NULL) {
+        const dsgd_ratio ratio = dsgd_report_speedup(r, p);
+        return (dsgd_interval){ratio.ratio, NAN, ratio.n};
+    }
+    const dsgd_interval of = dsgd_frame_mean(p, q->x);
+    return q->if_more && !(of.mean > (1 + 1e-3) * dsgd_frame_mean(p, q[-1].x).mean)
+               ? (dsgd_interval){NAN, NAN, 0}
+               : of;
+}
+
+static void write_row(FILE *html, const dsgd_report *r, const dsgd_frame_point *p,
+                      const quantity *const *shown)
+{
+    dsgd_html(html, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>",
+              dsgd_report_field(r, p->rows[0], "algorithm"),
+              dsgd_report_field(r, p->rows[0], "workers"));
+    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
+        dsgd_html_own(html, "<td>%s</td>",
+                      dsgd_swept_value(r->runs.fields[k], dsgd_csv_field(&r->runs, p->rows[0], k)));
+    fprintf(html, "<td class=\"n\">%zu</td>", dsgd_frame_mean(p, r->throughput).n);
+    for (; *shown != NULL; shown++)
+        if ((*shown)->column == NULL)
+            put_ratio(html, r, p);
+        else
+            put_interval(html, interval_of(r, *shown, p));
+    fputs("</tr>\n", html);
 }
 
 static void write_table(FILE *html, const dsgd_report *r, const char *caption,
-                        const quantity *quantities, size_t n)
+                        const quantity *const *shown)
 {
     enum { MOST_ROWS = 500 };
     fprintf(html,
@@ -106,56 +143,35 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
             "<caption>%s</caption>\n<thead>\n<tr><th scope=\"col\">algorithm</th>"
             "<th scope=\"col\" class=\"n\">workers</th>",
             caption, caption);
-    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
-        fputs("<th scope=\"col\">", html);
-        dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
-        fputs("</th>", html);
-    }
+    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
+        dsgd_html_own(html, "<th scope=\"col\">%s</th>", dsgd_swept_name(r->runs.fields[k]));
     fputs("<th scope=\"col\" class=\"n\">seeds</th>", html);
-    for (size_t q = 0; q < n; q++) {
-        fputs("<th scope=\"col\" class=\"n\">", html);
-        dsgd_html_put(html, "%s", quantities[q].head);
-        fputs("</th>", html);
-    }
+    for (const quantity *const *q = shown; *q != NULL; q++)
+        dsgd_html(html, "<th scope=\"col\" class=\"n\">%s</th>", (*q)->head);
     fputs("</tr>\n</thead>\n<tbody>\n", html);
-    for (size_t i = 0; i < r->n_groups && i < MOST_ROWS; i++) {
-        const dsgd_cell *const g = &r->groups[i];
-        fputs("<tr><th scope=\"row\">", html);
-        dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "algorithm"));
-        fprintf(html, "</th><td class=\"n\">");
-        dsgd_html_put(html, "%s", dsgd_report_field(r, g->first, "workers"));
-        fputs("</td>", html);
-        for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
-            fputs("<td>", html);
-            const char *const value = dsgd_csv_field(&r->runs, g->first, k);
-            dsgd_html_put_own(html, dsgd_swept_value(r->runs.fields[k], value));
-            fputs("</td>", html);
-        }
-        fprintf(html, "<td class=\"n\">%zu</td>", g->speed.n);
-        for (size_t q = 0; q < n; q++)
-            if (quantities[q].offset == is_speed_up)
-                put_ratio(html, g);
-            else
-                put_interval(html, interval_at(g, quantities[q].offset));
-        fputs("</tr>\n", html);
-    }
+    for (size_t i = 0; i < r->frame.n_points && i < MOST_ROWS; i++)
+        write_row(html, r, &r->frame.points[i], shown);
     fputs("</tbody>\n</table>\n</div>\n", html);
-    if (r->n_groups > MOST_ROWS)
-        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", r->n_groups - MOST_ROWS);
+    if (r->frame.n_points > MOST_ROWS)
+        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", r->frame.n_points - MOST_ROWS);
 }
 
-static void write_quantities(FILE *html, const dsgd_report *r, const char *caption,
-                             const quantity *all, size_t n_all)
+static void write_quantities(FILE *html, const dsgd_report *r, const char *caption, quantity *all,
+                             size_t n_all)
 {
-    quantity shown[8];
+    const quantity *shown[8] = {NULL};
     size_t n = 0;
+    for (size_t q = 0; q < n_all; q++) {
+        bool has = false;
+        all[q].x = all[q].column == NULL ? NULL : numbers_of(r, &all[q]);
+        for (size_t k = 0; k < r->frame.n_points && !has; k++)
+            has = interval_of(r, &all[q], &r->frame.points[k]).n > 0;
+        if (has)
+            shown[n++] = &all[q];
+    }
+    write_table(html, r, caption, shown);
     for (size_t q = 0; q < n_all; q++)
-        for (size_t k = 0; k < r->n_groups; k++)
-            if (interval_at(&r->groups[k], all[q].offset).n > 0) {
-                shown[n++] = all[q];
-                break;
-            }
-    write_table(html, r, caption, shown, n);
+        free(all[q].x);
 }
 
 /** Of what throughput counts: the first run's, for several workloads seldom share a table. */
@@ -166,19 +182,33 @@ static const char *unit_of(const dsgd_report *r)
     return unit == NULL ? "samples" : unit;
 }
 
-static bool same_place(const dsgd_cell *a, const dsgd_cell *b)
+static bool same_place(const dsgd_frame_point *a, const dsgd_frame_point *b)
 {
-    return a->of->at[DSGD_PLACE] == b->of->at[DSGD_PLACE] &&
-           a->of->at[DSGD_VARIATION] == b->of->at[DSGD_VARIATION];
+    return a->at[DSGD_PLACE] == b->at[DSGD_PLACE] && a->at[DSGD_VARIATION] == b->at[DSGD_VARIATION];
 }
 
-/** Whether a group is the first one at its place. */
-static bool is_first(const dsgd_report *r, size_t k)
+/** Whether a point is the first one at its place. */
+static bool is_first(const dsgd_report *r, const dsgd_frame_point *p)
 {
-    size_t j = 0;
-    while (!same_place(&r->groups[j], &r->groups[k]))
-        j++;
-    return j == k;
+    const dsgd_frame_point *first = r->frame.points;
+    while (!same_place(first, p))
+        first++;
+    return first == p;
+}
+
+/** The fastest at the place of a point, which is the first there. */
+static const dsgd_frame_point *fastest(const dsgd_report *r, const dsgd_frame_point *first)
+{
+    const dsgd_frame_point *best = first;
+    double best_mean = dsgd_frame_mean(best, r->throughput).mean;
+    for (const dsgd_frame_point *p = first + 1; p < r->frame.points + r->frame.n_points; p++) {
+        const double mean = same_place(p, first) ? dsgd_frame_mean(p, r->throughput).mean : NAN;
+        if (same_place(p, first) && (mean > best_mean || !isfinite(best_mean))) {
+            best = p;
+            best_mean = mean;
+        }
+    }
+    return best;
 }
 
 /** Who is fastest at each place, and by how much. */
@@ -187,25 +217,21 @@ static void write_answers(FILE *html, const dsgd_report *r)
     enum { MOST_PLACES = 24 };
     size_t n = 0;
     fputs("<ul>\n", html);
-    for (size_t k = 0; k < r->n_groups; k++) {
-        if (!is_first(r, k) || ++n > MOST_PLACES)
+    for (size_t k = 0; k < r->frame.n_points; k++) {
+        if (!is_first(r, &r->frame.points[k]) || ++n > MOST_PLACES)
             continue;
-        const dsgd_cell *best = &r->groups[k];
-        for (size_t j = k + 1; j < r->n_groups; j++)
-            if (same_place(&r->groups[j], &r->groups[k]) &&
-                (r->groups[j].speed.mean > best->speed.mean || !isfinite(best->speed.mean)))
-                best = &r->groups[j];
-        char *const place = dsgd_report_place(r, best);
-        fputs("<li>", html);
-        dsgd_html_put(html, "%s: %s is fastest, with %.4g %s/s", place,
-                      dsgd_report_field(r, best->first, "algorithm"), best->speed.mean, unit_of(r));
-        if (best->speed_up.n > 0)
-            dsgd_html_put(html, ", %.3g times %s%s", best->speed_up.ratio, r->frame.baseline,
-                          best->speed_up.n > 1 && best->speed_up.n_settling > 0
-                              ? ", which could be chance"
-                              : "");
+        const dsgd_frame_point *const best = fastest(r, &r->frame.points[k]);
+        const dsgd_ratio speedup = dsgd_report_speedup(r, best);
+        dsgd_html_own(html, "<li>%s: ", dsgd_report_place(r, best));
+        dsgd_html(html, "%s is fastest, with ", dsgd_report_field(r, best->rows[0], "algorithm"));
+        fprintf(html, "%.4g ", dsgd_frame_mean(best, r->throughput).mean);
+        dsgd_html(html, "%s/s", unit_of(r));
+        if (speedup.n > 0) {
+            fprintf(html, ", %.3g times ", speedup.ratio);
+            dsgd_html(html, "%s%s", r->frame.baseline,
+                      speedup.n > 1 && speedup.n_settling > 0 ? ", which could be chance" : "");
+        }
         fputs(".</li>\n", html);
-        free(place);
     }
     fputs("</ul>\n", html);
     if (n > MOST_PLACES)
@@ -216,13 +242,13 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
                                  dsgd_error *error)
 {
     char *const throughput = dsgd_xprintf("throughput (%s/s)", unit_of(r));
-    char *const times = dsgd_xprintf("times %s", r->n_groups == 0 ? "" : r->frame.baseline);
-    const quantity quantities[] = {
-        {throughput, offsetof(dsgd_cell, speed)},
-        {times, is_speed_up},
-        {"step (s)", offsetof(dsgd_cell, step)},
-        {"final loss", offsetof(dsgd_cell, loss)},
-        {"final accuracy", offsetof(dsgd_cell, accuracy)},
+    char *const times = dsgd_xprintf("times %s", r->frame.n_points == 0 ? "" : r->frame.baseline);
+    quantity quantities[] = {
+        {throughput, "throughput_samples_per_s", 1},
+        {times, NULL, 1},
+        {"step (s)", "step_mean_s", 1},
+        {"final loss", "final_loss", 1},
+        {"final accuracy", "final_accuracy", 1},
     };
     dsgd_html_section(html, "results", "Results");
     write_answers(html, r);
@@ -242,14 +268,14 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
 static void write_time(FILE *html, const dsgd_report *r)
 {
     char *const cost = dsgd_xprintf("cost (%s)", dsgd_frame_currency(&r->frame));
-    const quantity quantities[] = {
-        {"computing (%)", offsetof(dsgd_cell, compute)},
-        {"waiting (%)", offsetof(dsgd_cell, wait)},
-        {"exchanging (%)", offsetof(dsgd_cell, exchange)},
-        {"sent per worker (MB)", offsetof(dsgd_cell, megabytes)},
-        {"most sent by one (MB)", offsetof(dsgd_cell, most_megabytes)},
-        {"energy (kJ)", offsetof(dsgd_cell, energy_kj)},
-        {cost, offsetof(dsgd_cell, cost)},
+    quantity quantities[] = {
+        {"computing (%)", "compute_share", 100},
+        {"waiting (%)", "wait_share", 100},
+        {"exchanging (%)", "comm_share", 100},
+        {"sent per worker (MB)", "sent_mean_bytes", 1e-6},
+        {"most sent by one (MB)", "sent_max_bytes", 1e-6, .if_more = true},
+        {"energy (kJ)", "energy_j", 1e-3},
+        {cost, "cost", 1},
     };
     dsgd_html_section(html, "time", "Where time went");
     write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
@@ -267,12 +293,8 @@ static void write_warnings(FILE *html, const dsgd_report *r)
     char **const warnings = dsgd_report_warnings(r, &n);
     dsgd_html_section(html, "warnings", "Warnings");
     fputs(n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
-    for (size_t i = 0; i < n; i++) {
-        fputs("<li>", html);
-        dsgd_html_put(html, "%s", warnings[i]);
-        fputs("</li>\n", html);
-        free(warnings[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        dsgd_html_own(html, "<li>%s</li>\n", warnings[i]);
     fputs(n == 0 ? "</section>\n" : "</ul>\n</section>\n", html);
     free(warnings);
 }
@@ -282,11 +304,8 @@ static void write_figures(FILE *html, const dsgd_report *r)
     dsgd_error error = {""};
     size_t n = 0;
     dsgd_html_section(html, "figures", "Figures");
-    if (dsgd_report_figures(r, html, &n, &error) != DSGD_OK) {
-        fputs("<p>Figures could not be drawn: ", html);
-        dsgd_html_put(html, "%s", error.text);
-        fputs("</p>\n", html);
-    }
+    if (dsgd_report_figures(r, html, &n, &error) != DSGD_OK)
+        dsgd_html(html, "<p>Figures could not be drawn: %s</p>\n", error.text);
     fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);
 }
 
@@ -296,11 +315,10 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
           html);
-    fprintf(html, "%s<title>", head);
-    dsgd_html_put(html, "%s: report", name == NULL ? r->folder : name);
-    fputs("</title>\n</head>\n<body>\n<header>\n<h1>", html);
-    dsgd_html_put(html, "%s", name == NULL ? r->folder : name);
-    fputs("</h1>\n<nav aria-label=\"Sections\">\n<ul>\n<li><a href=\"#set-up\">Set-up</a></li>\n"
+    fputs(head, html);
+    dsgd_html(html, "<title>%s: report</title>\n</head>\n<body>\n<header>\n<h1>%s</h1>\n",
+              name == NULL ? r->folder : name, name == NULL ? r->folder : name);
+    fputs("<nav aria-label=\"Sections\">\n<ul>\n<li><a href=\"#set-up\">Set-up</a></li>\n"
           "<li><a href=\"#warnings\">Warnings</a></li>\n"
           "<li><a href=\"#results\">Results</a></li>\n"
           "<li><a href=\"#figures\">Figures</a></li>\n"

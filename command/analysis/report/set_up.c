@@ -36,15 +36,17 @@ static char *values_of(const dsgd_report *r, size_t column)
 
 static void put_values(FILE *html, const dsgd_report *r, const char *column)
 {
-    dsgd_html_put_own(html, values_of(r, dsgd_csv_column(&r->runs, column)));
+    dsgd_html_own(html, "%s", values_of(r, dsgd_csv_column(&r->runs, column)));
 }
 
 static bool learns(const dsgd_report *r)
 {
-    for (size_t k = 0; k < r->n_groups; k++)
-        if (r->groups[k].loss.n > 0)
-            return true;
-    return false;
+    double *const loss = dsgd_frame_numbers(&r->frame, "final_loss");
+    bool any = false;
+    for (size_t k = 0; k < r->frame.n_points; k++)
+        any = any || dsgd_frame_mean(&r->frame.points[k], loss).n > 0;
+    free(loss);
+    return any;
 }
 
 static void write_question(FILE *html, const dsgd_report *r)
@@ -59,10 +61,8 @@ static void write_question(FILE *html, const dsgd_report *r)
     put_values(html, r, "workload");
     for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
         fputs(k == r->frame.first_swept ? ", over " : "; over ", html);
-        dsgd_html_put_own(html, dsgd_swept_name(r->runs.fields[k]));
-        fputs(" (", html);
-        dsgd_html_put_own(html, values_of(r, k));
-        fputs(")", html);
+        dsgd_html_own(html, "%s (", dsgd_swept_name(r->runs.fields[k]));
+        dsgd_html_own(html, "%s)", values_of(r, k));
     }
     fputs("?</p>\n", html);
 }
@@ -74,7 +74,7 @@ static void put_value(FILE *html, const json_t *value)
     json_t *part = NULL;
     const char *const name = json_string_value(json_object_get(value, "name"));
     if (json_is_string(value))
-        dsgd_html_put(html, "%s", json_string_value(value));
+        dsgd_html(html, "%s", json_string_value(value));
     else if (json_is_number(value))
         fprintf(html, "%.10g", json_number_value(value));
     else if (json_is_boolean(value))
@@ -84,7 +84,7 @@ static void put_value(FILE *html, const json_t *value)
         put_value(html, json_array_get(value, i));
     }
     if (name != NULL)
-        dsgd_html_put(html, "%s", name);
+        dsgd_html(html, "%s", name);
     size_t n = 0;
     json_object_foreach((json_t *)value, key, part)
     {
@@ -92,7 +92,7 @@ static void put_value(FILE *html, const json_t *value)
             json_is_null(part) || (json_is_array(part) && json_array_size(part) == 0);
         if (strcmp(key, "name") == 0 || is_empty)
             continue;
-        dsgd_html_put(html, "%s%s ", n > 0 ? ", " : name == NULL ? "" : " (", key);
+        dsgd_html(html, "%s%s ", n > 0 ? ", " : name == NULL ? "" : " (", key);
         if (json_is_object(part) && json_object_get(part, "name") == NULL)
             fputs("{", html);
         put_value(html, part);
@@ -111,9 +111,7 @@ static void write_fact(FILE *html, const char *name, const json_t *value)
     const bool is_empty = json_is_array(value)
                               ? json_array_size(value) == 0
                               : json_is_object(value) && json_object_size(value) == 0;
-    fputs("<dt>", html);
-    dsgd_html_put(html, "%s", name);
-    fputs("</dt>\n<dd>", html);
+    dsgd_html(html, "<dt>%s</dt>\n<dd>", name);
     put_value(html, value);
     fputs(is_empty ? "none</dd>\n" : "</dd>\n", html);
 }
@@ -152,12 +150,13 @@ static void write_until(FILE *html, const json_t *run)
 /** The options of each algorithm, by its label. */
 static void write_algorithms(FILE *html, const dsgd_report *r)
 {
-    for (size_t k = 0; k < r->n_groups; k++) {
-        const size_t row = r->groups[k].first;
+    for (size_t k = 0; k < r->frame.n_points; k++) {
+        const size_t row = r->frame.points[k].rows[0];
         const char *const label = dsgd_report_field(r, row, "algorithm");
         bool seen = false;
         for (size_t j = 0; j < k && !seen; j++)
-            seen = strcmp(dsgd_report_field(r, r->groups[j].first, "algorithm"), label) == 0;
+            seen =
+                strcmp(dsgd_report_field(r, r->frame.points[j].rows[0], "algorithm"), label) == 0;
         if (seen)
             continue;
         char *const name = dsgd_xprintf("Algorithm %s", label);
@@ -173,15 +172,12 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
     write_question(html, r);
     fputs("<dl>\n", html);
     if (run != NULL) {
-        fputs("<dt>Platform</dt>\n<dd>", html);
-        dsgd_html_put(html, "%s: %s", dsgd_report_field(r, 0, "platform"),
-                      text_at(run, "platform", "summary"));
-        fputs("</dd>\n<dt>Workload</dt>\n<dd>", html);
-        dsgd_html_put(html, "%s: %s; %g s per step without imbalance, %g %s per worker and step",
-                      dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"),
-                      number_at(run, "workload", "step"), number_at(run, "workload", "samples"),
-                      text_at(run, "workload", "unit"));
-        fputs("</dd>\n", html);
+        dsgd_html(html, "<dt>Platform</dt>\n<dd>%s: %s</dd>\n<dt>Workload</dt>\n<dd>%s: %s",
+                  dsgd_report_field(r, 0, "platform"), text_at(run, "platform", "summary"),
+                  dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"));
+        fprintf(html, "; %g s per step without imbalance, %g ", number_at(run, "workload", "step"),
+                number_at(run, "workload", "samples"));
+        dsgd_html(html, "%s per worker and step</dd>\n", text_at(run, "workload", "unit"));
         if (!json_is_false(json_object_get(run, "inherent")))
             write_fact(html, "Imbalance of the workload",
                        json_object_get(json_object_get(run, "workload"), "inherent"));
@@ -204,19 +200,16 @@ void dsgd_report_again(const dsgd_report *r, FILE *html)
     const char *const command = json_string_value(json_object_get(r->manifest, "command"));
     const char *const version = json_string_value(json_object_get(r->manifest, "dsgd"));
     dsgd_html_section(html, "again", "How to run it again");
-    fputs("<pre><code>", html);
     char *report = dsgd_xstrdup("dsgd report");
     dsgd_append_word(&report, r->folder);
-    dsgd_html_put(html, "%s\n%s", command == NULL ? "dsgd run" : command, report);
+    dsgd_html(
+        html,
+        "<pre><code>%s\n%s</code></pre>\n<p>Results in <code>%s</code>, all parameters in its "
+        "<code>manifest.json</code>. The same experiment gives the same bytes on one machine "
+        "and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>%s</dd>\n",
+        command == NULL ? "dsgd run" : command, report, r->folder,
+        version == NULL ? "unknown" : version);
     free(report);
-    fputs("</code></pre>\n<p>Results in <code>", html);
-    dsgd_html_put(html, "%s", r->folder);
-    fputs(
-        "</code>, all parameters in its <code>manifest.json</code>. The same experiment gives the "
-        "same bytes on one machine and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>",
-        html);
-    dsgd_html_put(html, "%s", version == NULL ? "unknown" : version);
-    fputs("</dd>\n", html);
     write_fact(html, "Libraries", json_object_get(r->manifest, "libraries"));
     write_fact(html, "Files of data", json_object_get(r->manifest, "files"));
     fputs("</dl>\n</section>\n", html);

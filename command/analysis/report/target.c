@@ -37,23 +37,11 @@ static void put_cell(FILE *html, const dsgd_comparison *c, const dsgd_frame_poin
     fputs("</td>", html);
 }
 
-static void put_head(FILE *html, const char *name, const char *unit)
-{
-    fputs("<th scope=\"col\" class=\"n\">", html);
-    dsgd_html_text(html, name);
-    fputs(" (", html);
-    dsgd_html_text(html, unit);
-    fputs(")</th>", html);
-}
-
 static void put_row(FILE *html, const dsgd_comparison *c, const dsgd_frame_point *p)
 {
-    fputs("<tr><th scope=\"row\">", html);
-    char *const label = dsgd_frame_label(&c->frame, p);
-    dsgd_html_text(html, label);
-    free(label);
-    fprintf(html, "</th><td class=\"n\">%zu of %zu</td>",
-            dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
+    dsgd_html_own(html, "<tr><th scope=\"row\">%s</th>", dsgd_frame_label(&c->frame, p));
+    fprintf(html, "<td class=\"n\">%zu of %zu</td>", dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n,
+            p->n_rows);
     put_cell(html, c, p, DSGD_TO_TARGET, 1);
     for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
         if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
@@ -64,17 +52,16 @@ static void put_row(FILE *html, const dsgd_comparison *c, const dsgd_frame_point
 static void put_table(FILE *html, const dsgd_comparison *c)
 {
     enum { MOST_ROWS = 500 };
-    fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"What it takes to the "
-          "target\">\n<table>\n<caption>Until ",
-          html);
-    dsgd_html_text(html, c->target.text);
-    fputs("</caption>\n<thead>\n<tr><th scope=\"col\">runs</th><th scope=\"col\" "
-          "class=\"n\">seeds that reach it</th>",
-          html);
-    put_head(html, "time", "s");
+    dsgd_html(html,
+              "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"What it takes to "
+              "the target\">\n<table>\n<caption>Until %s</caption>\n<thead>\n<tr><th "
+              "scope=\"col\">runs</th><th scope=\"col\" class=\"n\">seeds that reach it</th>"
+              "<th scope=\"col\" class=\"n\">time (s)</th>",
+              c->target.text);
     for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
         if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
-            put_head(html, dsgd_expenses[k].head, dsgd_expense_unit(c, &dsgd_expenses[k]));
+            dsgd_html(html, "<th scope=\"col\" class=\"n\">%s (%s)</th>", dsgd_expenses[k].head,
+                      dsgd_expense_unit(c, &dsgd_expenses[k]));
     fputs("</tr>\n</thead>\n<tbody>\n", html);
     for (size_t i = 0; i < c->frame.n_points && i < MOST_ROWS; i++)
         put_row(html, c, &c->frame.points[i]);

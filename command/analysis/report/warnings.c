@@ -50,9 +50,10 @@ static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
 static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
 {
     size_t least = SIZE_MAX;
-    for (size_t k = 0; k < r->n_groups; k++)
-        if (r->groups[k].speed.n > 0 && r->groups[k].speed.n < least)
-            least = r->groups[k].speed.n;
+    for (size_t k = 0; k < r->frame.n_points; k++) {
+        const size_t n = dsgd_frame_mean(&r->frame.points[k], r->throughput).n;
+        least = n > 0 && n < least ? n : least;
+    }
     if (least == 1)
         add(s, dsgd_xstrdup("Too few seeds: with one seed there are no intervals, and a difference "
                             "can be chance. Give `seed: [1, 2, 3, 4, 5]`."));
@@ -70,8 +71,8 @@ static double option_of(const json_t *run, const char *part, const char *key)
 
 static void warn_of_short_runs(const dsgd_report *r, sentences *s)
 {
-    for (size_t k = 0; k < r->n_groups; k++) {
-        const size_t row = r->groups[k].first;
+    for (size_t k = 0; k < r->frame.n_points; k++) {
+        const size_t row = r->frame.points[k].rows[0];
         const double period = option_of(dsgd_report_run(r, row), "algorithm", "period");
         double steps = NAN;
         dsgd_parse_number(dsgd_report_field(r, row, "steps"), NULL, &steps);
@@ -112,16 +113,14 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
 {
     size_t n = 0;
     size_t n_within = 0;
-    const dsgd_cell *example = NULL;
-    for (size_t k = 0; k < r->n_groups; k++) {
-        const dsgd_cell *const g = &r->groups[k];
-        if (g->speed_up.n < 2)
-            continue;
-        n++;
-        if (g->speed_up.n_settling == 0)
+    const dsgd_frame_point *example = NULL;
+    for (size_t k = 0; k < r->frame.n_points; k++) {
+        const dsgd_ratio speedup = dsgd_report_speedup(r, &r->frame.points[k]);
+        n += speedup.n >= 2;
+        if (speedup.n < 2 || speedup.n_settling == 0)
             continue;
         n_within++;
-        example = example == NULL ? g : example;
+        example = example == NULL ? &r->frame.points[k] : example;
     }
     if (example == NULL)
         return;
@@ -130,7 +129,7 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
         dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
                      "chance, such as that of %s at %s.",
                      n_within, n, r->frame.baseline,
-                     dsgd_report_field(r, example->first, "algorithm"), place));
+                     dsgd_report_field(r, example->rows[0], "algorithm"), place));
     free(place);
 }
 
