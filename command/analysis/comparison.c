@@ -126,31 +126,45 @@ double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_reached *
     return x;
 }
 
-/** Whether the seed is a whole number, and every measure that counts a number or not there. */
-static dsgd_status check_row(const dsgd_comparison *c, size_t row, dsgd_error *error)
+/** The columns of runs.csv that measures are made of; gives their number. */
+static size_t columns_of(const dsgd_comparison *c, size_t columns[3 * DSGD_N_MEASURES])
 {
-    const char *const seed = dsgd_csv_field(&c->csv, row, dsgd_csv_column(&c->csv, "seed"));
-    if (*seed == '\0' || seed[strspn(seed, "0123456789")] != '\0')
-        return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: seed is `%s`, not a whole number",
-                         c->csv.path, c->csv.lines[row + 1], seed);
-    dsgd_status status = DSGD_OK;
-    for (size_t m = 0; status == DSGD_OK && m < DSGD_N_MEASURES; m++) {
+    size_t n = 0;
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const char *const names[] = {dsgd_measures[m].name, dsgd_measures[m].along,
                                      dsgd_measures[m].total};
-        for (size_t k = 0; status == DSGD_OK && is_there(c, m) && k < 3; k++) {
-            const size_t column =
-                names[k] == NULL ? c->csv.n_columns : dsgd_csv_column(&c->csv, names[k]);
-            double x = 0;
-            if (dsgd_frame_counts(&c->frame, row, column))
-                status = dsgd_csv_read_number(&c->csv, row, column, &x, error);
+        for (size_t k = 0; is_there(c, m) && k < 3; k++) {
+            columns[n] = names[k] == NULL ? c->csv.n_columns : dsgd_csv_column(&c->csv, names[k]);
+            n += columns[n] < c->csv.n_columns;
         }
     }
-    return status;
+    return n;
+}
+
+/** Whether seeds are whole numbers, and all fields of measures that count numbers or empty. */
+static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
+{
+    size_t columns[3 * DSGD_N_MEASURES];
+    const size_t n = columns_of(c, columns), of_seed = dsgd_csv_column(&c->csv, "seed");
+    for (size_t row = 0; row < c->csv.n_rows; row++) {
+        const char *const seed = dsgd_csv_field(&c->csv, row, of_seed);
+        if (c->frame.point_of[row] == SIZE_MAX)
+            continue;
+        if (*seed == '\0' || seed[strspn(seed, "0123456789")] != '\0')
+            return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: seed is `%s`, not a whole number",
+                             c->csv.path, c->csv.lines[row + 1], seed);
+        for (size_t k = 0; k < n; k++) {
+            double x = 0;
+            if (dsgd_csv_read_number(&c->csv, row, columns[k], &x, NULL) != DSGD_OK &&
+                dsgd_frame_counts(&c->frame, row, columns[k]))
+                return dsgd_csv_read_number(&c->csv, row, columns[k], &x, error);
+        }
+    }
+    return DSGD_OK;
 }
 
 static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
     dsgd_reached *reached = NULL;
     const size_t *const twice = c->frame.twice;
     if (twice[1] > 0)
@@ -161,9 +175,7 @@ static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
                          dsgd_csv_field(&c->csv, twice[1], c->frame.keys[0]),
                          dsgd_csv_field(&c->csv, twice[1], dsgd_csv_column(&c->csv, "seed")),
                          c->csv.lines[twice[0] + 1]);
-    for (size_t row = 0; status == DSGD_OK && row < c->csv.n_rows; row++)
-        if (c->frame.point_of[row] != SIZE_MAX)
-            status = check_row(c, row, error);
+    dsgd_status status = check_rows(c, error);
     if (status == DSGD_OK && c->frame.n_points == 0)
         status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
                            c->csv.path);

@@ -381,9 +381,12 @@ bool dsgd_frame_counts(const dsgd_frame *f, size_t row, size_t column)
 double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
 {
     const size_t column = dsgd_csv_column(f->csv, name);
+    const dsgd_column *const about = dsgd_column_find("runs", name);
     double *const x = dsgd_xcalloc(f->csv->n_rows + 1, sizeof *x);
     for (size_t row = 0; row < f->csv->n_rows; row++)
-        x[row] = dsgd_frame_counts(f, row, column) ? dsgd_csv_value(f->csv, row, column) : NAN;
+        x[row] = dsgd_column_counts(about, dsgd_csv_field(f->csv, row, f->status))
+                     ? dsgd_csv_value(f->csv, row, column)
+                     : NAN;
     return x;
 }
 
