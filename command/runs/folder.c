@@ -128,9 +128,3 @@ size_t dsgd_results_first_swept(const dsgd_csv *runs)
     free(folder);
     return first;
 }
-
-const char *dsgd_results_currency(const dsgd_csv *runs)
-{
-    const char *const currency = dsgd_csv_first(runs, dsgd_csv_column(runs, "currency"));
-    return currency == NULL ? "" : currency;
-}

@@ -35,7 +35,4 @@ dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t
  */
 size_t dsgd_results_first_swept(const dsgd_csv *runs);
 
-/** The currency of costs, of which an experiment has one; "": no run has a cost. */
-const char *dsgd_results_currency(const dsgd_csv *runs);
-
 #endif
