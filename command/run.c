@@ -27,6 +27,7 @@
 #include "command/runs/swept.h"
 #include "command/studies/phase.h"
 #include "command/studies/sensitivity.h"
+#include "command/studies/study.h"
 
 typedef struct arguments {
     dsgd_operands file;
@@ -215,84 +216,91 @@ static void warn(const dsgd_pool_config *p)
     dsgd_exchanges_warn_of_default(stderr, p->experiment);
 }
 
-static void choose_cells(void *phase, bool *chosen)
-{
-    dsgd_phase_choose(phase, chosen);
-}
+/* --- the study -------------------------------------------------------------------------------- */
 
-static dsgd_status refine_cells(void *phase, bool *more, dsgd_error *error)
-{
-    (void)error;
-    *more = dsgd_phase_refine(phase);
-    return DSGD_OK;
-}
+/** What is asked of the runs, as the state of a study. */
+typedef struct inquiry {
+    const arguments *arguments;
+    const dsgd_pool_config *config;
+    dsgd_phase phase; /* of two swept numbers: who wins where */
+    bool has_phase;
+} inquiry;
 
-/** Refines a phase diagram, round by round: the runs of each follow from those before. */
-static dsgd_status run_refined(dsgd_phase *phase, dsgd_pool_config *config, bool *chosen,
-                               dsgd_pool_counts *done, dsgd_error *error)
+static dsgd_status plan(void *state, dsgd_error *error)
 {
-    const dsgd_rounds rounds = {phase, choose_cells, refine_cells};
-    dsgd_phase_begin(phase);
-    const dsgd_status status = dsgd_pool_run_rounds(config, &rounds, chosen, done, error);
-    size_t n_chosen = 0;
-    for (size_t i = 0; i < config->experiment->n_runs; i++)
-        n_chosen += chosen[i];
-    if (status == DSGD_OK)
-        printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
+    inquiry *const q = state;
+    const dsgd_pool_config *const config = q->config;
+    dsgd_status status = DSGD_OK;
+    if (config->numerics != DSGD_NUMERICS_OFF)
+        status = dsgd_splits_write(config->experiment, config->folder, error);
+    if (status != DSGD_OK)
+        return status;
+    status = dsgd_phase_open(config->experiment, config->results, &q->phase, error);
+    q->has_phase = status == DSGD_OK;
+    if (!q->arguments->refine)
+        return DSGD_OK;
+    if (q->has_phase)
+        dsgd_phase_begin(&q->phase);
     return status;
 }
 
-/** The runs; of two swept numbers also who wins where. */
-static dsgd_status run_all(const arguments *a, dsgd_pool_config *config, bool *chosen,
-                           dsgd_pool_counts *done, dsgd_error *error)
+/** Of a phase diagram that is refined: the runs of a round follow from those before. */
+static void choose(void *state, bool *chosen)
 {
-    dsgd_phase phase;
-    dsgd_status status = dsgd_phase_open(config->experiment, config->results, &phase, error);
-    const bool has_phase = status == DSGD_OK;
-    if (a->refine && has_phase) {
-        status = run_refined(&phase, config, chosen, done, error);
-    } else if (!a->refine) {
-        status = dsgd_pool_run(config, done, error);
-        if (has_phase)
-            dsgd_phase_want_all(&phase);
-    }
-    if (status == DSGD_OK && has_phase && config->selected == NULL)
-        status = dsgd_phase_write(&phase, error);
-    dsgd_phase_close(&phase);
+    dsgd_phase_choose(&((const inquiry *)state)->phase, chosen);
+}
+
+static dsgd_status refine(void *state, bool *more, dsgd_error *error)
+{
+    (void)error;
+    *more = dsgd_phase_refine(&((inquiry *)state)->phase);
+    return DSGD_OK;
+}
+
+static void count_chosen(const dsgd_pool_config *config)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < config->experiment->n_runs; i++)
+        n += config->chosen[i];
+    printf("%zu of %zu runs were needed\n", n, config->experiment->n_unchanged);
+}
+
+static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
+{
+    inquiry *const q = state;
+    const arguments *const a = q->arguments;
+    const dsgd_pool_config *const config = q->config;
+    dsgd_status status = DSGD_OK;
+    if (a->refine)
+        count_chosen(config);
+    else if (q->has_phase)
+        dsgd_phase_want_all(&q->phase);
+    if (q->has_phase && config->selected == NULL)
+        status = dsgd_phase_write(&q->phase, error);
+    if (status != DSGD_OK)
+        return status;
+    print_table(config, a->verbose);
+    warn(config);
+    if (a->sensitivity_percent > 0 && config->selected == NULL)
+        status = dsgd_sensitivity_report(config->experiment, config->results,
+                                         a->sensitivity_percent, a->baseline, error);
+    if (status == DSGD_OK && done->n_failed > 0)
+        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
+                           done->n_failed, done->n_runs, config->folder);
     return status;
 }
 
 static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
-    const dsgd_experiment *const experiment = config->experiment;
-    const char *const folder = config->folder;
-    dsgd_pool_counts done = {0};
-    const dsgd_results_config where = {.folder = folder,
-                                       .experiment = experiment,
-                                       .command = config->command,
-                                       .plugins = &a->plugins,
-                                       .numerics = config->numerics,
-                                       .force = a->force};
-    dsgd_status status = dsgd_results_open(&where, &config->results, error);
-    if (status == DSGD_OK && config->numerics != DSGD_NUMERICS_OFF)
-        status = dsgd_splits_write(experiment, folder, error);
-    bool *const chosen = dsgd_xcalloc(experiment->n_runs, sizeof *chosen);
-    if (status == DSGD_OK)
-        status = run_all(a, config, chosen, &done, error);
-    if (status == DSGD_OK)
-        print_table(config, a->verbose);
-    if (status == DSGD_OK)
-        warn(config);
-    if (status == DSGD_OK && a->sensitivity_percent > 0 && config->selected == NULL)
-        status = dsgd_sensitivity_report(experiment, config->results, a->sensitivity_percent,
-                                         a->baseline, error);
-    if (status == DSGD_OK && done.n_failed > 0)
-        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
-                           done.n_failed, done.n_runs, folder);
-    free(chosen);
-    dsgd_results_free(config->results);
+    inquiry q = {.arguments = a, .config = config};
+    const dsgd_study study = {&q, plan, a->refine ? choose : NULL, a->refine ? refine : NULL,
+                              conclude};
+    const dsgd_status status = dsgd_study_run(&study, config, &a->plugins, error);
+    dsgd_phase_close(&q.phase);
     return status;
 }
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 /** Checks that every run learns something and that the record can be written. */
 static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *error)
@@ -342,7 +350,7 @@ static dsgd_status select_runs(const arguments *a, dsgd_pool_config *config, boo
 }
 
 /** Checks an experiment against the command line, and runs it. */
-static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *error)
+static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     dsgd_status status = DSGD_OK;
@@ -353,11 +361,9 @@ static dsgd_status run_open(arguments *a, dsgd_pool_config *config, dsgd_error *
             "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
     if (a->record != NULL)
         status = check_record(config, error);
-    if (status == DSGD_OK && (a->numerics != DSGD_NUMERICS_OFF || a->record != NULL))
-        status = dsgd_prepare_data(experiment, error);
     if (status == DSGD_OK)
-        status = dsgd_prepare_device(experiment, a->verbose, &a->numerics, &config->gpus, error);
-    config->numerics = a->numerics;
+        status = dsgd_study_prepare(config, a->numerics != DSGD_NUMERICS_OFF || a->record != NULL,
+                                    a->verbose, error);
     return status == DSGD_OK ? run_experiment(a, config, error) : status;
 }
 
@@ -387,6 +393,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
                                    .threads = a.threads,
                                    .limits = a.limits,
+                                   .numerics = a.numerics,
                                    .anew = a.force,
                                    .progress = (dsgd_progress_form)a.progress};
         bool *const selected = dsgd_xcalloc(experiment.n_runs + 1, sizeof *selected);
