@@ -452,12 +452,6 @@ static bool one_combination(const context *c, const scratch *s, const dsgd_combi
     return finite;
 }
 
-static bool one_encoding(const context *c, const scratch *s, const dsgd_encode_op *op)
-{
-    (void)c, (void)s;
-    return ENCODE(op);
-}
-
 /** An operation of the device: each of a call by itself. */
 #define ONE_BY_ONE(operation, one)                                                                 \
     static void cpu_##operation(void *opened, uint32_t thread, const dsgd_##operation##_op *ops,   \
@@ -469,7 +463,14 @@ static bool one_encoding(const context *c, const scratch *s, const dsgd_encode_o
     }
 ONE_BY_ONE(update, one_update)
 ONE_BY_ONE(combine, one_combination)
-ONE_BY_ONE(encode, one_encoding)
+
+static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops, size_t n_ops,
+                       bool *finite)
+{
+    (void)opened, (void)thread; /* an encoding needs no problem, and may have none */
+    for (size_t i = 0; i < n_ops; i++)
+        finite[i] = ENCODE(&ops[i]);
+}
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
