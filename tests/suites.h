@@ -48,7 +48,7 @@
     X(partial)                                                                                     \
     X(staging)                                                                                     \
     X(cancel)                                                                                      \
-    X(messages)                                                                                     \
+    X(messages)                                                                                    \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
     X(traffic)                                                                                     \

@@ -7,8 +7,8 @@
 #ifndef DSGD_MODELS_DEVICES_CUDA_ENCODE_CUH
 #define DSGD_MODELS_DEVICES_CUDA_ENCODE_CUH
 
-#include "models/devices/cuda_vectors.cuh"
 #include "models/codecs/formula.h"
+#include "models/devices/cuda_vectors.cuh"
 
 namespace
 {
@@ -80,8 +80,9 @@ __device__ void encode_selection(const encoder &e)
     size_t end = n; /* the least for which enough ties are before it */
     for (size_t below = 0; n_equal > ties && end - below > 1;) {
         const size_t middle = below + (end - below) / 2;
-        const double before = encode_sum(
-            middle, [&](size_t i) { return dsgd_codec_key(codec, e.x[i], i) == least ? 1.0 : 0.0; });
+        const double before = encode_sum(middle, [&](size_t i) {
+            return dsgd_codec_key(codec, e.x[i], i) == least ? 1.0 : 0.0;
+        });
         if (before >= (double)ties)
             end = middle;
         else
@@ -171,7 +172,8 @@ __device__ void encode_product(const encoder &e)
         const size_t out = i % n_out;
         const size_t j = i / n_out;
         double sum = 0;
-        for (size_t in = 0; j < codec->count && in < n_in && out * step_out + in * step_in < n; in++)
+        for (size_t in = 0; j < codec->count && in < n_in && out * step_out + in * step_in < n;
+             in++)
             sum += (double)e.x[out * step_out + in * step_in] * (double)e.z[j * n_in + in];
         e.put(i, (real)sum);
     });

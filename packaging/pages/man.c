@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/option.h"
-#include "command/replay.h"
 #include "command/console/table.h"
+#include "command/replay.h"
 #include "packaging/pages/tables.h"
 
 /** Text as roff reads it: `code` is bold, a minus is one that can be copied, no word is a macro. */

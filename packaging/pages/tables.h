@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "base/option.h"
-#include "command/console/arguments.h"
 #include "command/commands.h"
+#include "command/console/arguments.h"
 
 /** The syntax of a sub-command, as it hands it to dsgd_parse(). Its texts live as long as the program. */
 dsgd_syntax dsgd_syntax_of(const dsgd_command *command);

@@ -791,16 +791,16 @@ static size_t codes_of(size_t n, dsgd_codec *codes)
         if (in_matrix && !dsgd_matrix_has_rank(n, 2))
             continue;
         codes[n_codes++] = (dsgd_codec){.kind = kind,
-                                       .levels = 5,
-                                       .count = in_matrix ? 2 : n / 3 + 1,
-                                       .number = 0.3,
-                                       .rows = in_matrix ? (uint32_t)m.rows : 0,
-                                       .columns = in_matrix ? (uint32_t)m.columns : 0,
-                                       .seed = 77,
-                                       .purpose = 12,
-                                       .worker = 3,
-                                       .step = 9,
-                                       .first = 5};
+                                        .levels = 5,
+                                        .count = in_matrix ? 2 : n / 3 + 1,
+                                        .number = 0.3,
+                                        .rows = in_matrix ? (uint32_t)m.rows : 0,
+                                        .columns = in_matrix ? (uint32_t)m.columns : 0,
+                                        .seed = 77,
+                                        .purpose = 12,
+                                        .worker = 3,
+                                        .step = 9,
+                                        .first = 5};
     }
     return n_codes;
 }
