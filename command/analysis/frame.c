@@ -63,7 +63,8 @@ typedef struct classes {
 static classes classes_of(size_t most)
 {
     classes c = {.texts = dsgd_xcalloc(most + 1, sizeof *c.texts)};
-    DSGD_ASSERT(hcreate_r(most + 1, &c.table) != 0, "out of memory");
+    if (hcreate_r(most + 1, &c.table) == 0)
+        dsgd_no_memory();
     return c;
 }
 
