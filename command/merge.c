@@ -125,7 +125,7 @@ static dsgd_status refuse_missing(const arguments *a, const source *sources, siz
     return n > 0 ? DSGD_EUSAGE : DSGD_OK;
 }
 
-/** Finds all parts, of which none is held in memory: there may be more than fit. */
+/** Finds all parts. None stays in memory: there may be more than fit. */
 static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
     dsgd_status status = DSGD_OK;

@@ -50,7 +50,7 @@ static char *below(const char *path, const char *key)
     return dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", key);
 }
 
-/** Compares what keys have: those of the given mapping, or those that only mine has. */
+/** Compares the values of keys: of the given mapping's, or of keys that only mine has. */
 static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *mine,
                                 dsgd_entry *given, bool of_given)
 {

@@ -362,7 +362,7 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis
     return status;
 }
 
-/** Finds the lists, of which the required ones have to be there. */
+/** Finds the lists; required ones have to be there. */
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;

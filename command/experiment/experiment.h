@@ -55,7 +55,7 @@ typedef struct dsgd_experiment {
     size_t n_left_out; /* runs that their algorithms refuse, ... */
     char *left_out; /* ... and lines that say why; NULL: none */
     struct dsgd_config
-        *config; /* the file and those that it names; owns all that the runs point to */
+        *config; /* the file and all files that it names; owns what the runs point to */
 } dsgd_experiment;
 
 /**
@@ -73,7 +73,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
 void dsgd_experiment_close(dsgd_experiment *experiment);
 
 /**
- * Adds columns behind those of the sweeps; all runs have NULL there. Their names outlive the
+ * Adds columns behind the swept ones; all runs have NULL there. Their names outlive the
  * experiment.
  */
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n);

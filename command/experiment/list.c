@@ -64,7 +64,7 @@ static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
     return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
-/** A line on the first run of those that are left out for the same reason. */
+/** A line for each reason to leave runs out, with the first such run. */
 static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *run, const char *why)
 {
     char *const line = dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);

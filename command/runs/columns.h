@@ -40,7 +40,7 @@ typedef struct dsgd_column {
 typedef struct dsgd_results_file {
     const char *name;
     const char *rows; /* what a row is: "per run" */
-    const dsgd_column *columns; /* behind those of the key; the last has no name */
+    const dsgd_column *columns; /* behind the key's; the last has no name */
 } dsgd_results_file;
 
 /** The first columns in every file: run, algorithm, workers, seed; the last has no name. */

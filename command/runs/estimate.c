@@ -93,7 +93,7 @@ static double resident_bytes(pid_t process)
 
 /* --- a short run ------------------------------------------------------------------------------ */
 
-/** Without a GPU, as its times are not those of this machine's cores. */
+/** Without a GPU: what is estimated is the time of cores. */
 static dsgd_numerics numerics_of(const dsgd_planned_run *run, int numerics)
 {
     const dsgd_numerics where = dsgd_run_numerics(run, numerics, false);
@@ -277,7 +277,7 @@ static int by_kind(const void *a, const void *b)
     return order != 0 ? order : s->i < t->i ? -1 : 1;
 }
 
-/** All runs, those of a kind one behind the other; *n_kinds of them. */
+/** All runs, sorted by kind; *n_kinds kinds. */
 static member *sort_runs(const dsgd_experiment *experiment, bool is_coarse, size_t *n_kinds)
 {
     const size_t n = experiment->n_runs;

@@ -10,7 +10,7 @@
 typedef struct dsgd_expansion {
     const dsgd_experiment *experiment;
     const dsgd_estimate *estimates; /* [n_runs]; NULL: nothing is estimated */
-    const char *folder; /* of the merged results; those of task K are in FOLDER.tasks/K */
+    const char *folder; /* of the merged results; task K writes to FOLDER.tasks/K */
     const char *program; /* a word of the shell */
     const char *command; /* that every task begins with: `dsgd run FILE` and what goes for all */
     double chunk_s; /* of a task, if it has several runs; 0: every run is one */

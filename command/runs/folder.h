@@ -15,9 +15,8 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
                           bool is_sensitivity);
 
 /**
- * Makes the folder and locks it: nobody else writes to it until this process and those that it
- * starts have ended, however they end. DSGD_EUSAGE: another process has the lock, which the sentence
- * names.
+ * Makes and flock()s the folder; children inherit the lock, and the last to exit releases it.
+ * DSGD_EUSAGE: another process has it, which the sentence names.
  */
 dsgd_status dsgd_results_lock(const char *folder, dsgd_error *error);
 

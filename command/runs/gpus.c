@@ -27,7 +27,7 @@ dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, long jobs)
     return gpus;
 }
 
-/** A GPU with memory left: the most of all, or of those that no run has. gpus->n: none. */
+/** The GPU, idle or any, with most memory left. gpus->n: none. */
 static uint32_t most_left(const dsgd_gpus *gpus, bool idle)
 {
     uint32_t best = gpus->n;

@@ -1,7 +1,7 @@
 /**
  * @file manifest.h
- * What the results of a folder are of, and by what: DIR/manifest.json. Two folders whose manifests
- * say the same have the same results.
+ * DIR/manifest.json: experiment, versions and inputs that produced the results. Two folders whose
+ * manifests say the same have the same results.
  */
 #ifndef DSGD_COMMAND_RUNS_MANIFEST_H
 #define DSGD_COMMAND_RUNS_MANIFEST_H

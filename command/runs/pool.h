@@ -27,9 +27,9 @@ typedef struct dsgd_pool_config {
     const char *record; /* file or folder of records; NULL: none */
     long jobs; /* processes at the same time */
     long threads; /* computing threads per process; 0: cores / jobs - 1 */
-    const bool *selected; /* [n_runs]: of which of all by the command line; NULL: all */
+    const bool *selected; /* [n_runs]: runs that the command line names; NULL: all */
     bool is_single; /* that is one, by its number: its record is one file */
-    const bool *chosen; /* [n_runs]: of which of these by rounds; NULL: all */
+    const bool *chosen; /* [n_runs]: selected runs that a round asks for; NULL: all */
     int numerics; /* dsgd_numerics */
     dsgd_device_survey gpus; /* of dsgd_prepare_device() */
     dsgd_run_limits limits;
@@ -57,7 +57,7 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
 /** What chooses runs round by round, each from the results of those before. */
 typedef struct dsgd_rounds {
     void *state;
-    /** Marks the runs to do, in chosen[n_runs]; those that are done may be among them. */
+    /** Marks the runs to do, in chosen[n_runs]; finished runs may be among them. */
     void (*choose)(void *state, bool *chosen);
     /** Reads the results; *more: there are others to choose. */
     dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
