@@ -233,8 +233,8 @@ static void name_over(const dsgd_tune *t, size_t n_own, dsgd_error *error)
 static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experiment *plain,
                              const char *command, dsgd_error *error)
 {
-    dsgd_experiment grid;
-    dsgd_pool_config config = {.experiment = &grid,
+    dsgd_experiment *const grid = &t->grid;
+    dsgd_pool_config config = {.experiment = grid,
                                .folder = t->folder,
                                .command = command,
                                .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
@@ -244,16 +244,16 @@ static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experi
                                .numerics = a->numerics,
                                .progress = (dsgd_progress_form)a->progress};
     dsgd_status status = dsgd_experiment_open(plain->path, (const char *const *)t->sets, t->n_sets,
-                                              a->numerics, &grid, error);
+                                              a->numerics, grid, error);
     if (status != DSGD_OK) {
         name_over(t, a->sets.n, error);
         return status;
     }
-    t->experiment = &grid;
-    dsgd_prepare_left_out(&grid);
+    t->experiment = grid;
+    dsgd_prepare_left_out(grid);
     status = dsgd_tune_find(t, error);
     if (status == DSGD_OK)
-        status = dsgd_experiment_settle(&grid, a->numerics, error);
+        status = dsgd_experiment_settle(grid, a->numerics, error);
     if (status == DSGD_OK)
         status = dsgd_study_prepare(&config, true, false, error);
     tuning of = {a, t, plain, command};
@@ -261,7 +261,7 @@ static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experi
     if (status == DSGD_OK)
         status = dsgd_study_run(&study, &config, &a->plugins, error);
     t->experiment = NULL;
-    dsgd_experiment_close(&grid);
+    dsgd_experiment_close(grid);
     return status;
 }
 

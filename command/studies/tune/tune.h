@@ -88,7 +88,7 @@ typedef struct dsgd_tune {
     dsgd_tune_contestant *contestants; /* [n_contestants] */
     size_t n_contestants;
 
-    dsgd_experiment *experiment; /* the grid */
+    dsgd_experiment grid, *experiment; /* that one, while it is open */
     const char *folder; /* of results */
     dsgd_tune_result *results; /* [n_runs] */
     dsgd_curve_point *evaluations; /* of all runs */
