@@ -14,7 +14,7 @@ static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_node *head
                                 const dsgd_value *x)
 {
     dsgd_value_node *const node = dsgd_value_node_new(values, header);
-    for (size_t i = 0; i < node->n_inputs; i++)
+    for (size_t i = 0; i < header->n_inputs; i++)
         dsgd_value_node_set_input(node, i, x[i]);
     return node;
 }
