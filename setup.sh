@@ -30,7 +30,7 @@ build() {
 # The tests of a test preset, ctest's summary, and the sum of Check's.
 pass() {
     ctest --preset "$1" -j "$(nproc)" --stop-on-failure
-    awk -F '[ ,]' '/%: Checks: [0-9]/ {suites++; checks += $3; failures += $6; errors += $9}
+    awk -F '[ ,]' '/^[0-9]+%: Checks: [0-9]/ {suites++; checks += $3; failures += $6; errors += $9}
         END {printf "%s, Check in %d suites: Checks: %d, Failures: %d, Errors: %d\n", preset, suites, checks, failures, errors}' \
         preset="$1" "build/${1%%-*}/Testing/Temporary/LastTest.log"
 }
