@@ -1,6 +1,6 @@
 /**
  * @file commands.c
- * The list of sub-commands: of main(), and of the program that writes the man pages and completions.
+ * The list of sub-commands.
  */
 #include "command/commands.h"
 #include "command/replay.h"

@@ -24,4 +24,7 @@ extern const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS];
  */
 bool dsgd_kind_at(size_t i, const char **plural, const char **singular);
 
+/** Prints the commands, kinds, keys of experiments and exit statuses as JSON. */
+void dsgd_tables_print(void);
+
 #endif

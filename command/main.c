@@ -56,6 +56,10 @@ int main(int count, char **words)
         puts(argp_program_version);
         return dsgd_program_end("dsgd", DSGD_OK, &error);
     }
+    if (count == 2 && strcmp(words[1], "--help=json") == 0) {
+        dsgd_tables_print();
+        return dsgd_program_end("dsgd", DSGD_OK, &error);
+    }
     argp_err_exit_status = DSGD_EUSAGE;
     dsgd_status status = DSGD_EUSAGE;
     const dsgd_command *command = NULL;

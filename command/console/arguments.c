@@ -5,6 +5,7 @@
 #include "command/console/arguments.h"
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,9 +83,36 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
+/** The options that are not refused, with what --help says of them. */
+static void print_json(const dsgd_syntax *syntax)
+{
+    json_t *const options = json_array();
+    for (const dsgd_argument *o = syntax->options; o != NULL && o->name != NULL; o++) {
+        json_t *const words = json_array();
+        for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
+            json_array_append_new(words, json_string(o->words[i]));
+        json_t *const option =
+            json_pack("{s:s, s:s#, s:s?, s:s?, s:s?, s:b, s:o}", "name", o->name, "letter",
+                      &o->letter, o->letter != 0, "value", o->value, "implied", o->implied, "help",
+                      o->help, "repeats", o->kind == DSGD_ARGUMENT_TEXTS, "words", words);
+        if (o->gone == NULL)
+            json_array_append(options, option);
+        json_decref(option);
+    }
+    json_t *const json = json_pack("{s:s, s:s, s:o}", "operands", syntax->operands, "help",
+                                   syntax->help, "options", options);
+    json_dumpf(json, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(json);
+}
+
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
                        dsgd_error *error)
 {
+    if (count == 2 && strcmp(words[1], "--help=json") == 0) {
+        print_json(syntax);
+        exit(DSGD_OK);
+    }
     size_t n = 0;
     while (syntax->options != NULL && syntax->options[n].name != NULL)
         n++;

@@ -14,7 +14,6 @@ FOLDER = sys.argv.pop(1)
 TOOLS_OF_DEBIAN = {
     "debhelper-compat": "the level of debhelper, by which debian/rules is read",
     "dh-sequence-python3": "python3-dsgd is a package of Debian alone",
-    "python3": "dh-sequence-python3 asks for it",
 }
 NOT_FOR_THE_PROGRAM = {
     "check": "of the tests, which neither package nor image builds",
