@@ -4,6 +4,7 @@
  */
 #include "command/console/table.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -300,4 +301,14 @@ void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width
         text += strspn(text, " ");
     }
     fputc('\n', stream);
+}
+
+void dsgd_print_text(const char *heading, int indent, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    char *const text = dsgd_xvprintf(format, values);
+    va_end(values);
+    dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
+    free(text);
 }

@@ -58,4 +58,8 @@ void dsgd_columns_print(dsgd_columns *t);
  */
 void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text);
 
+/** The same on stdout, to DSGD_TEXT_WIDTH columns, of a text that is formatted. */
+void dsgd_print_text(const char *heading, int indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #endif

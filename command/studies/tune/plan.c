@@ -1,6 +1,7 @@
 /**
  * @file plan.c
- * From an experiment to the assignments that make a grid of it.
+ * From an experiment to the assignments that make a grid of it, and from the grid to the candidates
+ * of each algorithm and their runs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,20 +14,16 @@
 
 static const char of_rate[] = "optimizer.lr";
 
-static void add_set(dsgd_tune *t, char *set)
+void dsgd_tune_add(const dsgd_tune *t, dsgd_lines *sets, const char *set)
 {
-    t->sets = dsgd_xrealloc(t->sets, t->n_sets + 1, sizeof *t->sets);
-    t->sets[t->n_sets++] = set;
+    const char **const longer = dsgd_config_alloc(t->config, (sets->n + 1) * sizeof *longer);
+    for (size_t i = 0; i < sets->n; i++)
+        longer[i] = sets->v[i];
+    longer[sets->n] = set;
+    *sets = (dsgd_lines){sets->n + 1, longer};
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
-
-/** Of --over PATH=VALUES. */
-typedef struct over {
-    size_t contestant; /* n_contestants: all */
-    const char *rest; /* of the path, below the entry */
-    const char *values;
-} over;
 
 /** FROM:TO:N by equal factors, or what may stand behind `sweep:`. */
 static const char *values_of(dsgd_config *config, const char *text)
@@ -39,8 +36,8 @@ static const char *values_of(dsgd_config *config, const char *text)
                             text, (int)(second - first - 1), first + 1, second + 1);
 }
 
-/** Whose option a path names: of all algorithms, or of one by its index or label. */
-static dsgd_status read_over(const dsgd_tune *t, dsgd_config *config, const char *text, over *o,
+/** Of --over PATH=VALUES: whose option it is, by index (n_algorithms: of all), and its rest. */
+static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, dsgd_tune_option *o,
                              dsgd_error *error)
 {
     const char *const equals = strchr(text, '=');
@@ -49,18 +46,21 @@ static dsgd_status read_over(const dsgd_tune *t, dsgd_config *config, const char
                          "--over %s: expected PATH=FROM:TO:N or PATH=[VALUE, ...], such as "
                          "learn.optimizer.lr=0.01:1:7",
                          text);
-    const char *const path = dsgd_config_keep(config, "%.*s", (int)(equals - text), text);
-    *o = (over){t->n_contestants, NULL, values_of(config, equals + 1)};
+    const char *const path = dsgd_config_keep(t->config, "%.*s", (int)(equals - text), text);
+    *of = t->n_algorithms;
+    *o = (dsgd_tune_option){.values = values_of(t->config, equals + 1)};
     if (strncmp(path, "learn.optimizer.", 16) == 0)
         o->rest = path + 6;
     else if (strncmp(path, "exchange.", 9) == 0)
         o->rest = path;
-    for (size_t a = 0; a < t->n_contestants && o->rest == NULL; a++) {
-        const char *const names[] = {dsgd_config_keep(config, "algorithms.%zu.", a),
-                                     dsgd_config_keep(config, "%s.", t->contestants[a].label)};
+    for (size_t i = 0; i < t->n_algorithms && o->rest == NULL; i++) {
+        const char *const names[] = {dsgd_config_keep(t->config, "algorithms.%zu.", i),
+                                     dsgd_config_keep(t->config, "%s.", t->algorithms[i].label)};
         for (size_t k = 0; k < 2; k++)
-            if (strncmp(path, names[k], strlen(names[k])) == 0)
-                *o = (over){a, path + strlen(names[k]), o->values};
+            if (strncmp(path, names[k], strlen(names[k])) == 0) {
+                *of = i;
+                o->rest = path + strlen(names[k]);
+            }
     }
     if (o->rest != NULL && *o->rest != '\0')
         return DSGD_OK;
@@ -68,29 +68,24 @@ static dsgd_status read_over(const dsgd_tune *t, dsgd_config *config, const char
                      "--over %s: `%s` is nothing that an algorithm has for itself; there is "
                      "learn.optimizer.KEY, exchange.KEY, and LABEL.KEY of one algorithm, such as "
                      "%s.optimizer.lr",
-                     text, path, t->contestants[0].label);
+                     text, path, t->algorithms[0].label);
 }
 
-static dsgd_status add_option(dsgd_tune *t, dsgd_config *config, size_t a, const char *rest,
-                              dsgd_tune_option option, dsgd_error *error)
+static dsgd_status add_option(dsgd_tune *t, size_t i, dsgd_tune_option option, dsgd_error *error)
 {
-    dsgd_tune_contestant *const c = &t->contestants[a];
-    option.path = dsgd_config_keep(config, "algorithms.%zu.%s", a, rest);
-    for (size_t k = 0; k < c->n_options; k++)
-        if (strcmp(c->options[k].path, option.path) == 0) { /* as with --set the last counts */
-            c->options[k] = option;
-            return DSGD_OK;
-        }
-    if (c->n_options == DSGD_TUNE_MOST_OPTIONS)
+    dsgd_tuned *const a = &t->algorithms[i];
+    const size_t k = dsgd_tune_option_of(a, option.rest);
+    if (k == DSGD_TUNE_MOST_OPTIONS)
         return dsgd_fail(error, DSGD_EUSAGE, "--over: %d options of %s are the most that fit",
-                         DSGD_TUNE_MOST_OPTIONS, c->label);
-    c->options[c->n_options++] = option;
+                         DSGD_TUNE_MOST_OPTIONS, a->label);
+    option.path = dsgd_config_keep(t->config, "algorithms.%zu.%s", i, option.rest);
+    a->options[k] = option; /* as with --set the last counts */
+    a->n_options += k == a->n_options;
     return DSGD_OK;
 }
 
 /** Powers of two around the file's own rate: the middle nine at first. */
-static dsgd_status add_rate(dsgd_tune *t, dsgd_config *config, const dsgd_planned_run *run,
-                            size_t a, dsgd_error *error)
+static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_error *error)
 {
     enum { AROUND = 4, BEYOND = 4 };
     const double rate = run->learning.optimizer.lr;
@@ -99,123 +94,120 @@ static dsgd_status add_rate(dsgd_tune *t, dsgd_config *config, const dsgd_planne
                          "the learning rate of %s is 0, so there is nothing to look around; give "
                          "--over learn.optimizer.lr=FROM:TO:N",
                          run->label);
-    char *list = dsgd_xstrdup("[");
+    const char *list = "[";
     for (int power = -AROUND - BEYOND; power <= AROUND + BEYOND; power++)
-        dsgd_append(&list, "%s%.9g", list[1] == '\0' ? "" : ", ", ldexp(rate, power));
-    const dsgd_tune_option option = {.values = dsgd_config_keep(config, "%s]", list),
-                                     .n_beyond = BEYOND};
-    free(list);
-    return add_option(t, config, a, of_rate, option, error);
+        list = dsgd_config_keep(t->config, "%s%s%.9g", list, list[1] == '\0' ? "" : ", ",
+                                ldexp(rate, power));
+    const dsgd_tune_option option = {
+        .rest = of_rate, .values = dsgd_config_keep(t->config, "%s]", list), .n_beyond = BEYOND};
+    return add_option(t, run->chosen[DSGD_AXIS_ALGORITHM], option, error);
 }
 
-static dsgd_status find_options(dsgd_tune *t, const dsgd_experiment *plain, const dsgd_texts *texts,
-                                dsgd_error *error)
+static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_error *error)
 {
-    dsgd_config *const config = plain->config;
     dsgd_status status = DSGD_OK;
-    for (size_t i = 0; i < texts->n && status == DSGD_OK; i++) {
-        over o = {0, NULL, NULL};
-        status = read_over(t, config, texts->v[i], &o, error);
-        for (size_t a = 0; a < t->n_contestants && status == DSGD_OK; a++)
-            if (o.contestant == a || o.contestant == t->n_contestants)
-                status =
-                    add_option(t, config, a, o.rest, (dsgd_tune_option){.values = o.values}, error);
+    for (size_t k = 0; k < texts->n && status == DSGD_OK; k++) {
+        size_t of = 0;
+        dsgd_tune_option option;
+        status = read_over(t, texts->v[k], &of, &option, error);
+        for (size_t i = 0; i < t->n_algorithms && status == DSGD_OK; i++)
+            if (of == i || of == t->n_algorithms)
+                status = add_option(t, i, option, error);
     }
-    for (size_t i = 0; i < plain->n_runs && status == DSGD_OK; i++) {
-        const size_t a = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM];
+    for (size_t i = 0; i < t->plain->n_runs && status == DSGD_OK; i++) {
+        const dsgd_planned_run *const run = &t->plain->runs[i];
+        const dsgd_tuned *const a = &t->algorithms[run->chosen[DSGD_AXIS_ALGORITHM]];
         bool has_rate = false;
-        for (size_t k = 0; k < t->contestants[a].n_options; k++)
-            has_rate = has_rate || strstr(t->contestants[a].options[k].path, of_rate) != NULL;
+        for (size_t k = 0; k < a->n_options; k++)
+            has_rate = has_rate || strstr(a->options[k].rest, of_rate) != NULL;
         if (!has_rate)
-            status = add_rate(t, config, &plain->runs[i], a, error);
+            status = add_rate(t, run, error);
     }
     return status;
 }
 
 /** Every entry a mapping, so that its options can be set; then the options. */
-static void set_options(dsgd_tune *t, const dsgd_experiment *plain)
+static void set_options(dsgd_tune *t)
 {
-    dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(plain->config), "algorithms");
-    char *set = dsgd_xstrdup("algorithms=[");
-    for (size_t a = 0; a < dsgd_entry_count(list); a++) {
-        dsgd_entry *const entry = dsgd_entry_at(list, a);
+    dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(t->config), "algorithms");
+    const char *set = "algorithms=[";
+    for (size_t i = 0; i < dsgd_entry_count(list); i++) {
+        dsgd_entry *const entry = dsgd_entry_at(list, i);
         char *const text = dsgd_entry_yaml(entry);
-        const bool is_name = dsgd_entry_text(entry) != NULL;
-        dsgd_append(&set, "%s%s%s%s", a == 0 ? "" : ", ", is_name ? "{name: " : "", text,
-                    is_name ? "}" : "");
+        set = dsgd_config_keep(t->config,
+                               dsgd_entry_text(entry) == NULL ? "%s%s%s" : "%s%s{name: %s}", set,
+                               i == 0 ? "" : ", ", text);
         free(text);
     }
-    dsgd_append(&set, "]");
-    add_set(t, set);
-    for (size_t a = 0; a < t->n_contestants; a++)
-        for (size_t k = 0; k < t->contestants[a].n_options; k++)
-            add_set(t, dsgd_xprintf("%s={sweep: %s}", t->contestants[a].options[k].path,
-                                    t->contestants[a].options[k].values));
+    dsgd_tune_add(t, &t->sets, dsgd_config_keep(t->config, "%s]", set));
+    for (size_t i = 0; i < t->n_algorithms; i++)
+        for (size_t k = 0; k < t->algorithms[i].n_options; k++)
+            dsgd_tune_add(t, &t->sets,
+                          dsgd_config_keep(t->config, "%s={sweep: %s}",
+                                           t->algorithms[i].options[k].path,
+                                           t->algorithms[i].options[k].values));
 }
 
 /* --- seeds and lengths ------------------------------------------------------------------------ */
 
 /** The smallest seeds from 1 on that the experiment does not have. */
-static void set_seeds(dsgd_tune *t, const dsgd_experiment *plain)
+static void set_seeds(dsgd_tune *t)
 {
-    t->seeds = dsgd_xcalloc(t->n_seeds, sizeof *t->seeds);
-    char *set = dsgd_xstrdup("seed=[");
+    const char *set = "seed=[";
     size_t n = 0;
+    t->seeds = dsgd_config_alloc(t->config, t->n_seeds * sizeof *t->seeds);
     for (long seed = 1; n < t->n_seeds; seed++) {
         bool is_used = false;
-        for (size_t i = 0; i < plain->n_runs; i++)
-            is_used = is_used || plain->runs[i].seed == seed;
+        for (size_t i = 0; i < t->plain->n_runs; i++)
+            is_used = is_used || t->plain->runs[i].seed == seed;
         if (is_used)
             continue;
-        dsgd_append(&set, "%s%ld", n == 0 ? "" : ", ", seed);
+        set = dsgd_config_keep(t->config, "%s%s%ld", set, n == 0 ? "" : ", ", seed);
         t->seeds[n++] = seed;
     }
-    dsgd_append(&set, "]");
-    add_set(t, set);
+    dsgd_tune_add(t, &t->sets, dsgd_config_keep(t->config, "%s]", set));
 }
 
-/** `steps: 400, accuracy: 0.8`. */
-static char *bounds_text(const dsgd_until *until)
+/** `{steps: 400, accuracy: 0.8}`, or one number where there is one bound beside an accuracy. */
+static const char *bounds_text(dsgd_config *config, const dsgd_until *until, bool is_one)
 {
-    char *text = dsgd_xstrdup("");
+    const char *text = "{";
     for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++) {
-        const double value = *(const double *)((const char *)until + o->offset);
-        char *const number = dsgd_csv_number_text(value);
-        if (value > 0)
-            dsgd_append(&text, "%s%s: %s", *text == '\0' ? "" : ", ", o->name, number);
+        const double *const value = (const double *)((const char *)until + o->offset);
+        char *const number = dsgd_csv_number_text(*value);
+        if (*value > 0 && is_one && value != &until->accuracy)
+            text = dsgd_config_keep(config, "%s", number);
+        else if (*value > 0 && !is_one)
+            text = dsgd_config_keep(config, "%s%s%s: %s", text, text[1] == '\0' ? "" : ", ",
+                                    o->name, number);
         free(number);
     }
-    return text;
+    return is_one ? text : dsgd_config_keep(config, "%s}", text);
 }
 
 /** The lengths as a sweep: of a number, where there is one bound beside an accuracy. */
 static void set_bounds(dsgd_tune *t)
 {
     const dsgd_until *const last = &t->lengths[t->n_lengths - 1];
-    const size_t n_bounds = (last->steps > 0) + (last->seconds > 0) + (last->samples > 0);
-    char *set = dsgd_xprintf("until%s={sweep: [", n_bounds > 1        ? ""
-                                                  : last->steps > 0   ? ".steps"
-                                                  : last->seconds > 0 ? ".seconds"
-                                                                      : ".samples");
-    for (size_t k = 0; k < t->n_lengths; k++) {
-        char *const bounds = bounds_text(&t->lengths[k]);
-        const double one =
-            fmax(t->lengths[k].steps, fmax(t->lengths[k].seconds, t->lengths[k].samples));
-        char *const number = dsgd_csv_number_text(one);
-        dsgd_append(&set, "%s%s%s%s", k == 0 ? "" : ", ", n_bounds > 1 ? "{" : "",
-                    n_bounds > 1 ? bounds : number, n_bounds > 1 ? "}" : "");
-        free(number);
-        free(bounds);
-    }
-    dsgd_append(&set, "]}");
-    if (n_bounds == 1 && last->accuracy > 0)
-        add_set(t, dsgd_xprintf("until.accuracy=%.17g", last->accuracy));
-    add_set(t, set);
+    const bool is_one = (last->steps > 0) + (last->seconds > 0) + (last->samples > 0) == 1;
+    const char *const key = !is_one             ? ""
+                            : last->steps > 0   ? ".steps"
+                            : last->seconds > 0 ? ".seconds"
+                                                : ".samples";
+    const char *set = dsgd_config_keep(t->config, "until%s={sweep: [", key);
+    for (size_t k = 0; k < t->n_lengths; k++)
+        set = dsgd_config_keep(t->config, "%s%s%s", set, k == 0 ? "" : ", ",
+                               bounds_text(t->config, &t->lengths[k], is_one));
+    if (is_one && last->accuracy > 0)
+        dsgd_tune_add(t, &t->sets,
+                      dsgd_config_keep(t->config, "until.accuracy=%.17g", last->accuracy));
+    dsgd_tune_add(t, &t->sets, dsgd_config_keep(t->config, "%s]}", set));
 }
 
 /** The parts of the steps, seconds and samples that short rungs have. */
-static dsgd_status set_lengths(dsgd_tune *t, const dsgd_planned_run *run, dsgd_error *error)
+static dsgd_status set_lengths(dsgd_tune *t, dsgd_error *error)
 {
+    const dsgd_planned_run *const run = &t->plain->runs[0];
     dsgd_until whole = run->config.until;
     const double every = fmax(run->learning.evaluate.every, 1);
     if (whole.steps == 0 && whole.seconds == 0 && whole.samples == 0)
@@ -244,8 +236,9 @@ static dsgd_status set_lengths(dsgd_tune *t, const dsgd_planned_run *run, dsgd_e
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static dsgd_status check(const dsgd_tune *t, const dsgd_experiment *plain, dsgd_error *error)
+static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
 {
+    const dsgd_experiment *const plain = t->plain;
     const dsgd_planned_run *const first = &plain->runs[0];
     bool is_one = true;
     for (size_t k = 0; k < plain->n_columns; k++)
@@ -271,26 +264,177 @@ static dsgd_status check(const dsgd_tune *t, const dsgd_experiment *plain, dsgd_
     return DSGD_OK;
 }
 
-dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_experiment *plain, const dsgd_texts *texts,
-                           dsgd_error *error)
+dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
-    dsgd_status status = check(t, plain, error);
+    const dsgd_experiment *const plain = t->plain;
+    dsgd_status status = check(t, error);
     if (status != DSGD_OK)
         return status;
+    for (size_t i = 0; i < plain->n_runs; i++)
+        if (plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] >= t->n_algorithms)
+            t->n_algorithms = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] + 1;
+    t->algorithms = dsgd_config_alloc(t->config, t->n_algorithms * sizeof *t->algorithms);
     for (size_t i = 0; i < plain->n_runs; i++) {
-        const size_t a = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM];
-        if (a >= t->n_contestants) {
-            t->contestants = dsgd_xrealloc(t->contestants, a + 1, sizeof *t->contestants);
-            memset(t->contestants + t->n_contestants, 0,
-                   (a + 1 - t->n_contestants) * sizeof *t->contestants);
-            t->n_contestants = a + 1;
-        }
-        t->contestants[a].label = plain->runs[i].label;
+        dsgd_tuned *const a = &t->algorithms[plain->runs[i].chosen[DSGD_AXIS_ALGORITHM]];
+        a->label = plain->runs[i].label;
+        a->name = plain->runs[i].algorithm.about->name;
     }
-    status = find_options(t, plain, texts, error);
+    status = find_options(t, over, error);
     if (status != DSGD_OK)
         return status;
-    set_options(t, plain);
-    set_seeds(t, plain);
-    return set_lengths(t, &plain->runs[0], error);
+    set_options(t);
+    set_seeds(t);
+    return set_lengths(t, error);
+}
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+/** Index of a text among those of an option, where a new one is added. */
+static size_t text_index(dsgd_tune_option *o, const char *text)
+{
+    for (size_t v = 0; v < o->n; v++)
+        if (strcmp(o->texts[v], text) == 0)
+            return v;
+    o->texts[o->n] = text;
+    return o->n++;
+}
+
+static dsgd_tuned *algorithm_of(const dsgd_tune *t, const dsgd_planned_run *run)
+{
+    return &t->algorithms[run->chosen[DSGD_AXIS_ALGORITHM]];
+}
+
+/** Values in the order of their lists. */
+static void find_values(dsgd_tune *t)
+{
+    const dsgd_experiment *const e = &t->grid;
+    size_t n = 0, n_rests = 0;
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, dsgd_config_root(e->config), &n);
+    t->rests = dsgd_config_alloc(t->config,
+                                 (t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1) * sizeof *t->rests);
+    for (size_t i = 0; i < t->n_algorithms; i++)
+        for (size_t k = 0; k < t->algorithms[i].n_options; k++) {
+            dsgd_tune_option *const o = &t->algorithms[i].options[k];
+            for (size_t s = 0; s < n; s++)
+                if (strcmp(sweeps[s]->path, o->path) == 0)
+                    o->column = s;
+            o->texts = dsgd_config_alloc(e->config, e->n_runs * sizeof *o->texts);
+            if (dsgd_find_word(t->rests, o->rest) < 0)
+                t->rests[n_rests++] = o->rest;
+        }
+    for (size_t i = 0; i < e->n_runs; i++) {
+        dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
+        for (size_t k = 0; k < a->n_options; k++)
+            text_index(&a->options[k], e->runs[i].swept[a->options[k].column]);
+    }
+}
+
+/** Which candidate, length and seed a run is of: its place in a->runs. */
+static size_t place_of(const dsgd_tune *t, dsgd_tuned *a, const dsgd_planned_run *run)
+{
+    size_t candidate = 0, length = 0, seed = 0;
+    for (size_t k = 0; k < a->n_options; k++)
+        candidate = candidate * a->options[k].n +
+                    text_index(&a->options[k], run->swept[a->options[k].column]);
+    while (length + 1 < t->n_lengths && (t->lengths[length].steps != run->config.until.steps ||
+                                         t->lengths[length].seconds != run->config.until.seconds ||
+                                         t->lengths[length].samples != run->config.until.samples))
+        length++;
+    while (seed + 1 < t->n_seeds && t->seeds[seed] != run->seed)
+        seed++;
+    return (candidate * t->n_lengths + length) * t->n_seeds + seed;
+}
+
+/** The column for the same option of all algorithms: algorithms.optimizer.lr. */
+static const char *common_column(dsgd_config *config, const char *column)
+{
+    const size_t n = strlen("algorithms.");
+    return strncmp(column, "algorithms.", n) != 0
+               ? column
+               : dsgd_config_keep(config, "algorithms.%s",
+                                  column + n + strcspn(column + n, ".") + 1);
+}
+
+/** One column for the same option of all algorithms, in place of one each. */
+static void join_columns(dsgd_tune *t)
+{
+    dsgd_experiment *const e = &t->grid;
+    const size_t n = e->n_columns;
+    size_t *const to = dsgd_config_alloc(e->config, (n + 1) * sizeof *to);
+    const char **const columns = dsgd_config_alloc(e->config, (n + 1) * sizeof *columns);
+    e->n_columns = 0;
+    for (size_t k = 0; k < n; k++) {
+        const char *const column = common_column(e->config, e->columns[k]);
+        while (to[k] < e->n_columns && strcmp(columns[to[k]], column) != 0)
+            to[k]++;
+        columns[to[k]] = column;
+        e->n_columns += to[k] == e->n_columns;
+    }
+    e->columns = columns;
+    for (size_t i = 0; i < e->n_runs; i++) {
+        const char **const swept = dsgd_config_alloc(e->config, (n + 1) * sizeof *swept);
+        for (size_t k = 0; k < n; k++)
+            if (e->runs[i].swept[k] != NULL)
+                swept[to[k]] = e->runs[i].swept[k];
+        e->runs[i].swept = swept;
+    }
+    for (size_t i = 0; i < t->n_algorithms; i++)
+        for (size_t k = 0; k < t->algorithms[i].n_options; k++)
+            t->algorithms[i].options[k].column = to[t->algorithms[i].options[k].column];
+}
+
+dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
+{
+    dsgd_experiment *const e = &t->grid;
+    find_values(t);
+    join_columns(t);
+    for (size_t i = 0; i < t->n_algorithms; i++) {
+        dsgd_tuned *const a = &t->algorithms[i];
+        a->n_candidates = a->n_begun = 1;
+        for (size_t k = 0; k < a->n_options; k++) {
+            dsgd_tune_option *const o = &a->options[k];
+            if (o->n == 0)
+                return dsgd_fail(error, DSGD_EUSAGE, "%s: no run of %s is possible", e->path,
+                                 a->label);
+            o->low = o->n_beyond;
+            o->high = o->n - 1 - o->n_beyond;
+            a->n_candidates *= o->n;
+            a->n_begun *= o->high - o->low + 1;
+        }
+        a->runs = dsgd_config_alloc(t->config,
+                                    a->n_candidates * t->n_lengths * t->n_seeds * sizeof *a->runs);
+        dsgd_tune_begin(t, a);
+    }
+    bool *const keep = dsgd_config_alloc(e->config, e->n_runs * sizeof *keep);
+    for (size_t i = 0; i < e->n_runs; i++) {
+        dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
+        const size_t place = place_of(t, a, &e->runs[i]);
+        for (size_t rung = 0; rung < a->n_rungs; rung++)
+            keep[i] = keep[i] || (place / t->n_seeds % t->n_lengths == a->rungs[rung].length &&
+                                  place % t->n_seeds < a->rungs[rung].n_seeds);
+    }
+    dsgd_experiment_keep(e, keep);
+    for (size_t i = 0; i < e->n_runs; i++) {
+        dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
+        a->runs[place_of(t, a, &e->runs[i])] = i + 1;
+    }
+    return DSGD_OK;
+}
+
+size_t dsgd_tune_value(const dsgd_tuned *a, size_t candidate, size_t k)
+{
+    for (size_t j = a->n_options - 1; j > k; j--)
+        candidate /= a->options[j].n;
+    return candidate % a->options[k].n;
+}
+
+const char *dsgd_tune_text_of(const dsgd_tuned *a, size_t candidate, size_t k)
+{
+    return a->options[k].texts[dsgd_tune_value(a, candidate, k)];
+}
+
+size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t length,
+                     size_t seed)
+{
+    return a->runs[(candidate * t->n_lengths + length) * t->n_seeds + seed];
 }

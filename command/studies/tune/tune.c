@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
+#include "command/experiment/config.h"
 #include "command/experiment/edit.h"
 #include "command/experiment/plugin.h"
 #include "command/runs/prepare.h"
@@ -90,203 +91,136 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
 
 /* --- tuned.yaml ------------------------------------------------------------------------------- */
 
-static void add(char ***sets, size_t *n, char *set)
-{
-    *sets = dsgd_xrealloc(*sets, *n + 1, sizeof **sets);
-    (*sets)[(*n)++] = set;
-}
-
 /** Assignments of the best values; where there are none, of what the file has. */
-static void add_best(const dsgd_tune *t, const dsgd_experiment *plain, char ***sets, size_t *n)
+static void add_best(const dsgd_tune *t, dsgd_lines *sets)
 {
-    bool *const has_best = dsgd_xcalloc(t->n_contestants, sizeof *has_best);
-    for (size_t i = 0; i < t->n_trials; i++) {
-        const dsgd_tune_trial *const trial = &t->trials[i];
-        const dsgd_tune_contestant *const c = &t->contestants[trial->contestant];
-        for (size_t k = 0; trial->fate == DSGD_TUNE_BEST && k < c->n_options; k++) {
-            add(sets, n,
-                dsgd_xprintf("%s=%s", c->options[k].path,
-                             dsgd_tune_text_of(c, trial->candidate, k)));
-            has_best[trial->contestant] = true;
-        }
+    for (size_t i = 0; i < t->n_algorithms; i++) {
+        const dsgd_tuned *const a = &t->algorithms[i];
+        for (size_t k = 0; dsgd_tune_has_best(a) && k < a->n_options; k++)
+            dsgd_tune_add(t, sets,
+                          dsgd_config_keep(t->config, "%s=%s", a->options[k].path,
+                                           dsgd_tune_text_of(a, a->last->candidate, k)));
     }
-    for (size_t i = 0; i < plain->n_runs; i++) {
-        const size_t a = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM];
-        if (!has_best[a])
-            add(sets, n,
-                dsgd_xprintf("algorithms.%zu.name=%s", a, plain->runs[i].algorithm.about->name));
-        has_best[a] = true;
-    }
-    free(has_best);
+    for (size_t i = 0; i < t->n_algorithms; i++)
+        if (!dsgd_tune_has_best(&t->algorithms[i]) && t->algorithms[i].name != NULL)
+            dsgd_tune_add(
+                t, sets,
+                dsgd_config_keep(t->config, "algorithms.%zu.name=%s", i, t->algorithms[i].name));
 }
 
 /** The user's file with the best values, and a name of its own. */
-static dsgd_status write_tuned(const arguments *a, const dsgd_tune *t, const dsgd_experiment *plain,
-                               const char *command, dsgd_error *error)
+static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
 {
-    char **sets = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < a->sets.n; i++)
-        if (dsgd_is_of_algorithms(a->sets.v[i]))
-            add(&sets, &n, dsgd_xstrdup(a->sets.v[i]));
-    const size_t expands = n;
-    add(&sets, &n, dsgd_xstrdup(t->sets[a->sets.n])); /* the list of algorithms as mappings */
-    add_best(t, plain, &sets, &n);
-    add(&sets, &n, dsgd_xprintf("name=%s-tuned", plain->name));
+    dsgd_lines sets = {0, NULL};
+    for (size_t i = 0; i < t->own->n; i++)
+        if (dsgd_is_of_algorithms(t->own->v[i]))
+            dsgd_tune_add(t, &sets, t->own->v[i]);
+    const size_t expands = sets.n;
+    dsgd_tune_add(t, &sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
+    add_best(t, &sets);
+    dsgd_tune_add(t, &sets, dsgd_config_keep(t->config, "name=%s-tuned", t->plain->name));
     char *text = NULL;
-    dsgd_status status =
-        dsgd_config_edited(plain->path, (const char *const *)sets, n, expands, &text, error);
     dsgd_whole_file file;
-    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/tuned.yaml", t->folder) != NULL) {
-        fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", command, text);
-        status = dsgd_whole_close(&file, error);
-    } else if (status == DSGD_OK) {
+    dsgd_status status = dsgd_config_edited(t->plain->path, sets.v, sets.n, expands, &text, error);
+    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/tuned.yaml", t->pool.folder) == NULL)
         status = DSGD_EIO;
+    if (status == DSGD_OK) {
+        fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", t->command, text);
+        status = dsgd_whole_close(&file, error);
     }
-    for (size_t i = 0; i < n; i++)
-        free(sets[i]);
-    free(sets);
     free(text);
     return status;
 }
 
 /** How to go on; a file that names others by relative paths has to stay beside them. */
-static void print_end(const arguments *a, const dsgd_tune *t, const dsgd_experiment *plain)
+static void print_end(const dsgd_tune *t)
 {
-    char *const tuned = dsgd_xprintf("%s/tuned.yaml", t->folder);
+    const char *const tuned = dsgd_config_keep(t->config, "%s/tuned.yaml", t->pool.folder);
     dsgd_experiment again;
     dsgd_error why;
-    const dsgd_status status =
-        dsgd_experiment_open(tuned, a->sets.v, a->sets.n, a->numerics, &again, &why);
-    printf("all that was tried: %s/tune.csv\n", t->folder);
+    const dsgd_status status = dsgd_experiment_open(
+        tuned, t->own->v, t->own->n, t->plain->runs[0].config.numerics, &again, &why);
+    printf("all that was tried: %s/tune.csv\n", t->pool.folder);
     char *command = dsgd_xstrdup("dsgd run");
     dsgd_append_word(&command, tuned);
-    for (size_t i = 0; i < a->sets.n; i++)
-        if (!dsgd_is_of_algorithms(a->sets.v[i])) {
+    for (size_t i = 0; i < t->own->n; i++)
+        if (!dsgd_is_of_algorithms(t->own->v[i])) {
             dsgd_append(&command, " --set");
-            dsgd_append_word(&command, a->sets.v[i]);
+            dsgd_append_word(&command, t->own->v[i]);
         }
     printf("tuned: %s\n", command);
     free(command);
     if (status == DSGD_OK)
         dsgd_experiment_close(&again);
     else
-        printf("Copy it beside %s first, which names other files: there\n%s\n", plain->path,
+        printf("Copy it beside %s first, which names other files: there\n%s\n", t->plain->path,
                why.text);
-    free(tuned);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/** A tuning under way, as the state of a study. */
-typedef struct tuning {
-    const arguments *arguments;
-    dsgd_tune *tune;
-    const dsgd_experiment *plain;
-    const char *command;
-} tuning;
-
-static dsgd_status print_plan(void *state, dsgd_error *error)
-{
-    (void)error;
-    dsgd_tune_print_plan(((const tuning *)state)->tune);
-    return DSGD_OK;
-}
-
-static void choose(void *state, bool *chosen)
-{
-    dsgd_tune_choose(((const tuning *)state)->tune, chosen);
-}
-
-static dsgd_status advance(void *state, bool *more, dsgd_error *error)
-{
-    return dsgd_tune_advance(((const tuning *)state)->tune, more, error);
-}
-
 static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
 {
     (void)done; /* failed runs have ended it */
-    const tuning *const of = state;
-    dsgd_status status = dsgd_tune_write(of->tune, error);
+    const dsgd_tune *const t = state;
+    dsgd_status status = dsgd_tune_write(t, error);
     if (status == DSGD_OK)
-        status = write_tuned(of->arguments, of->tune, of->plain, of->command, error);
+        status = write_tuned(t, error);
     if (status == DSGD_OK) {
-        dsgd_tune_print(of->tune);
-        print_end(of->arguments, of->tune, of->plain);
+        dsgd_tune_print(t);
+        print_end(t);
     }
     return status;
 }
 
-/** A sentence about an assignment that the user did not make is about the --over behind it. */
-static void name_over(const dsgd_tune *t, size_t n_own, dsgd_error *error)
+/** Opens the grid; a sentence about an assignment that the user did not make is about an --over. */
+static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
 {
     static const char set[] = "--set ";
     const size_t n = sizeof set - 1;
+    const dsgd_status status =
+        dsgd_experiment_open(t->plain->path, t->sets.v, t->sets.n, numerics, &t->grid, error);
     const dsgd_error before = *error;
-    for (size_t i = n_own; i < t->n_sets; i++)
+    for (size_t i = t->own->n; status != DSGD_OK && i < t->sets.n; i++)
         if (strncmp(before.text, set, n) == 0 &&
-            strncmp(before.text + n, t->sets[i], strlen(t->sets[i])) == 0)
+            strncmp(before.text + n, t->sets.v[i], strlen(t->sets.v[i])) == 0)
             dsgd_fail(error, DSGD_EUSAGE, "--over %s", before.text + n);
-}
-
-/** Opens the grid and runs what the rungs need of it. */
-static dsgd_status tune_open(const arguments *a, dsgd_tune *t, const dsgd_experiment *plain,
-                             const char *command, dsgd_error *error)
-{
-    dsgd_experiment *const grid = &t->grid;
-    dsgd_pool_config config = {.experiment = grid,
-                               .folder = t->folder,
-                               .command = command,
-                               .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
-                               .threads = a->threads,
-                               .limits = a->limits,
-                               .anew = a->force,
-                               .numerics = a->numerics,
-                               .progress = (dsgd_progress_form)a->progress};
-    dsgd_status status = dsgd_experiment_open(plain->path, (const char *const *)t->sets, t->n_sets,
-                                              a->numerics, grid, error);
-    if (status != DSGD_OK) {
-        name_over(t, a->sets.n, error);
-        return status;
-    }
-    t->experiment = grid;
-    dsgd_prepare_left_out(grid);
-    status = dsgd_tune_find(t, error);
-    if (status == DSGD_OK)
-        status = dsgd_experiment_settle(grid, a->numerics, error);
-    if (status == DSGD_OK)
-        status = dsgd_study_prepare(&config, true, false, error);
-    tuning of = {a, t, plain, command};
-    const dsgd_study study = {&of, print_plan, choose, advance, conclude};
-    if (status == DSGD_OK)
-        status = dsgd_study_run(&study, &config, &a->plugins, error);
-    t->experiment = NULL;
-    dsgd_experiment_close(grid);
     return status;
 }
 
-static dsgd_status tune_file(const arguments *a, dsgd_tune *t, const char *command,
-                             dsgd_error *error)
+/** Runs what the rungs need of the grid. */
+static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
-    dsgd_experiment plain;
-    dsgd_status status = dsgd_plugins_load(&a->plugins, error);
+    dsgd_status status = dsgd_tune_plan(t, &a->over, error);
     if (status == DSGD_OK)
-        status =
-            dsgd_experiment_open(a->file.v[0], a->sets.v, a->sets.n, a->numerics, &plain, error);
+        status = open_grid(t, a->numerics, error);
     if (status != DSGD_OK)
         return status;
-    char *const folder =
-        a->folder != NULL ? dsgd_xstrdup(a->folder) : dsgd_xprintf("results/%s-tune", plain.name);
-    t->folder = folder;
-    for (size_t i = 0; i < a->sets.n; i++) {
-        t->sets = dsgd_xrealloc(t->sets, t->n_sets + 1, sizeof *t->sets);
-        t->sets[t->n_sets++] = dsgd_xstrdup(a->sets.v[i]);
-    }
-    status = dsgd_tune_plan(t, &plain, &a->over, error);
+    t->pool = (dsgd_pool_config){
+        .experiment = &t->grid,
+        .folder = a->folder != NULL
+                      ? a->folder
+                      : dsgd_config_keep(t->config, "results/%s-tune", t->plain->name),
+        .command = t->command,
+        .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
+        .threads = a->threads,
+        .limits = a->limits,
+        .anew = a->force,
+        .numerics = a->numerics,
+        .progress = (dsgd_progress_form)a->progress};
+    dsgd_prepare_left_out(&t->grid);
+    status = dsgd_tune_find(t, error);
     if (status == DSGD_OK)
-        status = tune_open(a, t, &plain, command, error);
-    free(folder);
-    dsgd_experiment_close(&plain);
+        status = dsgd_experiment_settle(&t->grid, a->numerics, error);
+    if (status == DSGD_OK)
+        status = dsgd_study_prepare(&t->pool, true, false, error);
+    const dsgd_study study = {t, dsgd_tune_print_plan, dsgd_tune_choose, dsgd_tune_advance,
+                              conclude};
+    if (status == DSGD_OK)
+        status = dsgd_study_run(&study, &t->pool, &a->plugins, error);
+    free(t->results);
+    free(t->evaluations);
+    dsgd_experiment_close(&t->grid);
     return status;
 }
 
@@ -306,12 +240,21 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
     for (int i = 1; i < count; i++)
         dsgd_append(&command, " %s", words[i]);
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    dsgd_tune t = {.on = DSGD_TUNE_FINAL};
+    dsgd_experiment plain;
+    dsgd_tune t = {.plain = &plain, .command = command, .own = &a.sets};
     if (status == DSGD_OK)
         status = read_arguments(&a, &t, error);
     if (status == DSGD_OK)
-        status = tune_file(&a, &t, command, error);
-    dsgd_tune_close(&t);
+        status = dsgd_plugins_load(&a.plugins, error);
+    if (status == DSGD_OK)
+        status = dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &plain, error);
+    if (status == DSGD_OK) {
+        t.config = plain.config;
+        for (size_t i = 0; i < a.sets.n; i++)
+            dsgd_tune_add(&t, &t.sets, a.sets.v[i]);
+        status = tune_file(&a, &t, error);
+        dsgd_experiment_close(&plain);
+    }
     free(command);
     return status;
 }
