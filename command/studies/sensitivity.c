@@ -21,71 +21,88 @@ typedef struct analysis {
     dsgd_csv runs;
     dsgd_frame frame;
     double *throughput; /* by row, samples/s; NAN: does not count */
-    const dsgd_frame_point **points; /* [variations][places][series]; NULL: none has results */
-    size_t parameter, factor; /* columns */
+    const dsgd_frame_point **points; /* [variations][places][series]; NULL: there is none */
+    /* [variations], [places], [series]: a parameter; "64 workers", and what else distinguishes the
+     * places; "wagma; group 4" */
+    char **names[DSGD_N_COORDINATES];
+    size_t factor; /* column */
     size_t n_left_out; /* runs without results */
     double percent;
 } analysis;
 
-static const dsgd_frame_point *point_of(const analysis *a, size_t v, size_t place, size_t series)
+static const dsgd_frame_point **point_at(const analysis *a, size_t v, size_t place, size_t series)
 {
-    return a->points[(v * a->frame.n[DSGD_PLACE] + place) * a->frame.n[DSGD_SERIES] + series];
-}
-
-/** Any point of a variation (SIZE_MAX: all), place and series (likewise); NULL: there is none. */
-static const dsgd_frame_point *any_of(const analysis *a, size_t v, size_t place, size_t series)
-{
-    const size_t wanted[] = {[DSGD_SERIES] = series, [DSGD_PLACE] = place, [DSGD_VARIATION] = v};
-    for (size_t i = 0; i < a->frame.n_points; i++) {
-        bool fits = true;
-        for (int c = 0; c < DSGD_N_COORDINATES; c++)
-            fits = fits && (wanted[c] == SIZE_MAX || a->frame.points[i].at[c] == wanted[c]);
-        if (fits)
-            return &a->frame.points[i];
-    }
-    return NULL;
-}
-
-static const char *parameter_of(const analysis *a, size_t v)
-{
-    const dsgd_frame_point *const p = any_of(a, v, SIZE_MAX, SIZE_MAX);
-    return p == NULL ? "" : dsgd_csv_field(&a->runs, p->rows[0], a->parameter);
+    return &a->points[(v * a->frame.n[DSGD_PLACE] + place) * a->frame.n[DSGD_SERIES] + series];
 }
 
 /** By what a variation multiplies at a place; 0: there is no such parameter. */
 static double factor_at(const analysis *a, size_t v, size_t place)
 {
-    const dsgd_frame_point *const p = any_of(a, v, place, SIZE_MAX);
-    return p == NULL ? 0 : dsgd_csv_value(&a->runs, p->rows[0], a->factor);
+    for (size_t series = 0; series < a->frame.n[DSGD_SERIES]; series++) {
+        const dsgd_frame_point *const p = *point_at(a, v, place, series);
+        if (p != NULL)
+            return dsgd_csv_value(&a->runs, p->rows[0], a->factor);
+    }
+    return 0;
+}
+
+/** How readers know a coordinate of a point; the caller frees it. */
+static char *name_of(const analysis *a, const dsgd_frame_point *p, dsgd_coordinate of)
+{
+    enum { WORKERS = 1, PLATFORM, WORKLOAD }; /* keys */
+    const dsgd_frame *const f = &a->frame;
+    if (of == DSGD_VARIATION)
+        return dsgd_xstrdup(
+            dsgd_csv_field(&a->runs, p->rows[0], dsgd_csv_column(&a->runs, "parameter")));
+    char *name = of == DSGD_SERIES ? dsgd_xstrdup(dsgd_frame_value(f, p, 0))
+                                   : dsgd_xprintf("%s workers", dsgd_frame_value(f, p, WORKERS));
+    for (size_t k = 1; k < f->n_keys; k++) {
+        const char *const value = dsgd_frame_value(f, p, k), *const key = dsgd_frame_key(f, k);
+        const bool is_named = dsgd_frame_part(f, k) == of && *value != '\0';
+        if (of == DSGD_PLACE && k >= PLATFORM && k <= WORKLOAD && dsgd_frame_varies(f, k))
+            dsgd_append(&name, ", %s", value);
+        else if (of == DSGD_PLACE && k > WORKLOAD && is_named)
+            dsgd_append(&name, ", %s %s", key, value);
+        else if (of == DSGD_SERIES && is_named)
+            dsgd_append(&name, "; %s %s", dsgd_last_key(key), value);
+    }
+    return name;
 }
 
 static dsgd_status analysis_open(analysis *a, const char *folder, const char *baseline,
                                  dsgd_error *error)
 {
     dsgd_frame *const f = &a->frame;
+    const dsgd_framing framing = {.baseline = baseline, .planned = true};
     dsgd_status status = dsgd_csv_read(&a->runs, error, "%s/runs.csv", folder);
     if (status == DSGD_OK)
-        status = dsgd_frame_open(&a->runs, &(dsgd_framing){.baseline = baseline, .planned = true},
-                                 f, error);
+        status = dsgd_frame_open(&a->runs, &framing, f, error);
     if (status != DSGD_OK)
         return status;
-    a->parameter = dsgd_csv_column(&a->runs, "parameter");
     a->factor = dsgd_csv_column(&a->runs, "factor");
     a->throughput = dsgd_frame_numbers(f, "throughput_samples_per_s");
     for (size_t row = 0; row < a->runs.n_rows; row++)
         a->n_left_out += isnan(a->throughput[row]);
     a->points = dsgd_xcalloc(f->n[DSGD_VARIATION] * f->n[DSGD_PLACE] * f->n[DSGD_SERIES] + 1,
                              sizeof *a->points);
-    for (size_t i = 0; i < f->n_points; i++) {
-        const size_t *const at = f->points[i].at;
-        a->points[(at[DSGD_VARIATION] * f->n[DSGD_PLACE] + at[DSGD_PLACE]) * f->n[DSGD_SERIES] +
-                  at[DSGD_SERIES]] = &f->points[i];
+    for (int c = 0; c < DSGD_N_COORDINATES; c++)
+        a->names[c] = dsgd_xcalloc(f->n[c] + 1, sizeof *a->names[c]);
+    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
+        *point_at(a, p->at[DSGD_VARIATION], p->at[DSGD_PLACE], p->at[DSGD_SERIES]) = p;
+        for (int c = 0; c < DSGD_N_COORDINATES; c++)
+            if (a->names[c][p->at[c]] == NULL)
+                a->names[c][p->at[c]] = name_of(a, p, c);
     }
     return DSGD_OK;
 }
 
 static void analysis_close(analysis *a)
 {
+    for (int c = 0; c < DSGD_N_COORDINATES; c++) {
+        for (size_t i = 0; a->names[c] != NULL && i < a->frame.n[c]; i++)
+            free(a->names[c][i]);
+        free(a->names[c]);
+    }
     dsgd_frame_close(&a->frame);
     dsgd_csv_close(&a->runs);
     free(a->throughput);
@@ -106,8 +123,8 @@ static effect effect_of(const analysis *a, size_t v, size_t place, size_t series
 {
     const dsgd_frame *const f = &a->frame;
     const double *const x = a->throughput;
-    const dsgd_frame_point *const new = point_of(a, v, place, series);
-    const dsgd_frame_point *const old = point_of(a, 0, place, series);
+    const dsgd_frame_point *const new = *point_at(a, v, place, series);
+    const dsgd_frame_point *const old = *point_at(a, 0, place, series);
     if (new == NULL || old == NULL)
         return (effect){.n = 0};
     double *const own = dsgd_xcalloc(2 * new->n_rows, sizeof *own);
@@ -134,8 +151,8 @@ typedef enum order {
 
 static order order_of(const analysis *a, size_t v, size_t place, size_t first, size_t second)
 {
-    const dsgd_frame_point *const p = point_of(a, v, place, first);
-    const dsgd_frame_point *const q = point_of(a, v, place, second);
+    const dsgd_frame_point *const p = *point_at(a, v, place, first);
+    const dsgd_frame_point *const q = *point_at(a, v, place, second);
     if (p == NULL || q == NULL)
         return UNKNOWN;
     const dsgd_ratio ratio = dsgd_frame_ratio(&a->frame, p, q, a->throughput);
@@ -174,8 +191,8 @@ static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, s
     if (x.n == 0)
         return;
     const double factor = factor_at(a, v, place);
-    fprintf(stream, "%s,%.6g", parameter_of(a, v), factor);
-    write_keys(stream, a, point_of(a, v, place, series));
+    fprintf(stream, "%s,%.6g", a->names[DSGD_VARIATION][v], factor);
+    write_keys(stream, a, *point_at(a, v, place, series));
     fprintf(stream, ",%zu", x.n);
     const double numbers[] = {
         x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
@@ -204,35 +221,6 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** "wagma; group 4"; the caller frees it. */
-static char *name_of(const analysis *a, size_t series)
-{
-    const dsgd_frame_point *const p = any_of(a, SIZE_MAX, SIZE_MAX, series);
-    char *name = dsgd_xstrdup(dsgd_frame_value(&a->frame, p, 0));
-    for (size_t k = 1; k < a->frame.n_keys; k++) {
-        const char *const value = dsgd_frame_value(&a->frame, p, k);
-        if (dsgd_frame_part(&a->frame, k) == DSGD_SERIES && *value != '\0')
-            dsgd_append(&name, "; %s %s", dsgd_last_key(dsgd_frame_key(&a->frame, k)), value);
-    }
-    return name;
-}
-
-/** "64 workers", and what else distinguishes the places; the caller frees it. */
-static char *place_name(const analysis *a, size_t place)
-{
-    enum { WORKERS = 1, PLATFORM, WORKLOAD }; /* keys */
-    const dsgd_frame_point *const p = any_of(a, SIZE_MAX, place, SIZE_MAX);
-    char *name = dsgd_xprintf("%s workers", dsgd_frame_value(&a->frame, p, WORKERS));
-    for (size_t k = PLATFORM; k < a->frame.n_keys; k++) {
-        const char *const value = dsgd_frame_value(&a->frame, p, k);
-        if (k <= WORKLOAD && dsgd_frame_varies(&a->frame, k))
-            dsgd_append(&name, ", %s", value);
-        else if (k > WORKLOAD && dsgd_frame_part(&a->frame, k) == DSGD_PLACE && *value != '\0')
-            dsgd_append(&name, ", %s %s", dsgd_frame_key(&a->frame, k), value);
-    }
-    return name;
-}
-
 /** The largest change by a parameter, and where. */
 typedef struct largest {
     bool known;
@@ -250,19 +238,6 @@ static void take(largest *l, double change, size_t v, size_t place, size_t serie
 {
     if (!isnan(change) && (!l->known || fabs(change) > fabs(l->change)))
         *l = (largest){true, change, v, place, series};
-}
-
-static void add_to_line(const analysis *a, size_t v, line *l)
-{
-    for (size_t place = 0; place < a->frame.n[DSGD_PLACE]; place++) {
-        for (size_t c = 0; c < a->frame.n[DSGD_SERIES]; c++) {
-            const effect x = effect_of(a, v, place, c);
-            take(&l->speedup, x.speedup_change, v, place, c);
-            take(&l->throughput, x.change, v, place, c);
-            for (size_t d = 0; d < c; d++)
-                l->swaps += is_swap(order_of(a, 0, place, d, c), order_of(a, v, place, d, c));
-        }
-    }
 }
 
 static int by_effect(const void *a, const void *b)
@@ -283,20 +258,37 @@ static char *largest_text(const analysis *a, const largest *l)
         return dsgd_xstrdup("-");
     if (fabs(l->change) < 5e-4)
         return dsgd_xstrdup("0.0 %");
-    char *const name = name_of(a, l->series);
-    char *const place = place_name(a, l->place);
-    const double factor = factor_at(a, l->variation, l->place);
-    char *const text = dsgd_xprintf("%+.1f %%: %s at %s, for %+.3g %%", 100 * l->change, name,
-                                    place, 100 * (factor - 1));
-    free(place);
-    free(name);
-    return text;
+    return dsgd_xprintf("%+.1f %%: %s at %s, for %+.3g %%", 100 * l->change,
+                        a->names[DSGD_SERIES][l->series], a->names[DSGD_PLACE][l->place],
+                        100 * (factor_at(a, l->variation, l->place) - 1));
 }
 
-static void print_lines(const analysis *a, const line *lines, size_t n)
+/** The parameters in the order of their effect. */
+static void print_parameters(const analysis *a, const char *folder)
 {
+    const size_t *const n = a->frame.n;
+    line *const lines = dsgd_xcalloc(n[DSGD_VARIATION], sizeof *lines);
+    size_t n_lines = 0;
+    for (size_t v = 1; v < n[DSGD_VARIATION]; v++) {
+        const char *const parameter = a->names[DSGD_VARIATION][v];
+        if (n_lines == 0 || strcmp(lines[n_lines - 1].parameter, parameter) != 0)
+            lines[n_lines++].parameter = parameter;
+        line *const l = &lines[n_lines - 1];
+        for (size_t place = 0; place < n[DSGD_PLACE]; place++)
+            for (size_t c = 0; c < n[DSGD_SERIES]; c++) {
+                const effect x = effect_of(a, v, place, c);
+                take(&l->speedup, x.speedup_change, v, place, c);
+                take(&l->throughput, x.change, v, place, c);
+                for (size_t d = 0; d < c; d++)
+                    l->swaps += is_swap(order_of(a, 0, place, d, c), order_of(a, v, place, d, c));
+            }
+    }
+    qsort(lines, n_lines, sizeof *lines, by_effect);
+    printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s;\n"
+           "all in %s/sensitivity.csv\n\n",
+           1 - a->percent / 100, 1 + a->percent / 100, a->frame.baseline, folder);
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_lines; i++) {
         dsgd_columns_row(&t);
         dsgd_columns_put(&t, "parameter", "%s", lines[i].parameter);
         dsgd_columns_take(&t, "largest change of a speed-up", largest_text(a, &lines[i].speedup));
@@ -304,23 +296,6 @@ static void print_lines(const analysis *a, const line *lines, size_t n)
         dsgd_columns_put(&t, "swaps", "%zu", lines[i].swaps);
     }
     dsgd_columns_print(&t);
-}
-
-/** The parameters in the order of their effect. */
-static void print_parameters(const analysis *a, const char *folder)
-{
-    line *const lines = dsgd_xcalloc(a->frame.n[DSGD_VARIATION], sizeof *lines);
-    size_t n = 0;
-    for (size_t v = 1; v < a->frame.n[DSGD_VARIATION]; v++) {
-        if (n == 0 || strcmp(lines[n - 1].parameter, parameter_of(a, v)) != 0)
-            lines[n++].parameter = parameter_of(a, v);
-        add_to_line(a, v, &lines[n - 1]);
-    }
-    qsort(lines, n, sizeof *lines, by_effect);
-    printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s;\n"
-           "all in %s/sensitivity.csv\n\n",
-           1 - a->percent / 100, 1 + a->percent / 100, a->frame.baseline, folder);
-    print_lines(a, lines, n);
     putchar('\n');
     free(lines);
 }
@@ -342,23 +317,20 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
             tie = tie || (unchanged == TIE) != (varied == TIE);
         if (!is_swap(unchanged, varied))
             continue;
-        dsgd_append(&when, "%s%s %+.3g %%", *when == '\0' ? "" : ", ", parameter_of(a, v),
+        dsgd_append(&when, "%s%s %+.3g %%", *when == '\0' ? "" : ", ", a->names[DSGD_VARIATION][v],
                     100 * (factor_at(a, v, place) - 1));
     }
     *ties += tie;
     const bool swap = *when != '\0';
-    char *const at = place_name(a, place);
-    char *const faster = name_of(a, unchanged == FASTER ? first : second);
-    char *const slower = name_of(a, unchanged == FASTER ? second : first);
+    const char *const *const names = (const char *const *)a->names[DSGD_SERIES];
     if (swap) {
         char *const text =
-            dsgd_xprintf("at %s %s is before %s, but behind for %s", at, faster, slower, when);
+            dsgd_xprintf("at %s %s is before %s, but behind for %s", a->names[DSGD_PLACE][place],
+                         names[unchanged == FASTER ? first : second],
+                         names[unchanged == FASTER ? second : first], when);
         dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH, text);
         free(text);
     }
-    free(slower);
-    free(faster);
-    free(at);
     free(when);
     return swap;
 }
@@ -386,28 +358,6 @@ static void print_rankings(const analysis *a)
         puts("no ranking changes");
     else
         printf("%zu of %zu rankings change\n", changed, a->frame.n[DSGD_PLACE]);
-}
-
-dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char *baseline,
-                                   dsgd_error *error)
-{
-    if (baseline == NULL)
-        return DSGD_OK;
-    const char **const names = dsgd_xcalloc(experiment->n_runs + 1, sizeof *names);
-    bool found = false;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        names[i] = experiment->runs[i].label;
-        found = found || strcmp(names[i], baseline) == 0;
-    }
-    char *const hint = dsgd_hint(baseline, names);
-    dsgd_status status = DSGD_OK;
-    if (!found)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
-                           baseline, experiment->path, hint);
-    free(hint);
-    free(names);
-    return status;
 }
 
 dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsgd_results *results,

@@ -12,18 +12,6 @@
 #include "command/runs/results.h"
 
 /**
- * Appends to the runs of an experiment, for each calibrated parameter of platform and workload that
- * is not 0, each run with that parameter times 1 - percent / 100 and times 1 + percent / 100 (0 <
- * percent < 100), clipped to the limits of its option. All runs get the columns `parameter` and
- * `factor`, empty in the unchanged ones.
- */
-dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, dsgd_error *error);
-
-/** DSGD_EUSAGE if @p baseline is no algorithm's label; NULL stands for the first algorithm. */
-dsgd_status dsgd_sensitivity_check(const dsgd_experiment *experiment, const char *baseline,
-                                   dsgd_error *error);
-
-/**
  * Writes FOLDER/sensitivity.csv, and prints the parameters in the order of their effect and the
  * algorithms that swap places. Changes and speed-ups are geometric means of ratios of runs with the same
  * seed; runs without results are left out.

@@ -3,6 +3,7 @@
  * The runs of --sensitivity: each again with every calibrated parameter smaller and larger.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command/experiment/config.h"
@@ -60,22 +61,12 @@ static void add_variation(dsgd_experiment *experiment, size_t i, size_t part,
     experiment->runs[experiment->n_runs++] = run;
 }
 
-/** The columns `parameter` and `factor`. */
-static void add_columns(dsgd_experiment *experiment)
-{
-    static const char *const names[] = {"parameter", "factor"};
-    const size_t n = experiment->n_columns;
-    dsgd_experiment_add_columns(experiment, names, 2);
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        if (run->parameter == NULL)
-            continue;
-        run->swept[n] = run->parameter;
-        run->swept[n + 1] = dsgd_config_keep(experiment->config, "%.6g", run->factor);
-    }
-}
-
-dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, dsgd_error *error)
+/**
+ * Appends, for each calibrated parameter of platform and workload that is not 0, each run with that
+ * parameter times 1 - percent / 100 and times 1 + percent / 100, clipped to the limits of its option.
+ * All runs get the columns `parameter` and `factor`, empty in the unchanged ones.
+ */
+static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
@@ -98,8 +89,33 @@ dsgd_status dsgd_sensitivity_vary(dsgd_experiment *experiment, double percent, d
         return dsgd_fail(error, DSGD_EUSAGE,
                          "%s: every calibrated parameter is 0, so there is nothing to vary",
                          experiment->path);
-    add_columns(experiment);
+    static const char *const names[] = {"parameter", "factor"};
+    const size_t n = experiment->n_columns;
+    dsgd_experiment_add_columns(experiment, names, 2);
+    for (size_t i = experiment->n_unchanged; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        run->swept[n] = run->parameter;
+        run->swept[n + 1] = dsgd_config_keep(config, "%.6g", run->factor);
+    }
     return dsgd_experiment_settle(experiment, experiment->runs[0].config.numerics, error);
+}
+
+/** NULL stands for the first algorithm. */
+static dsgd_status check_baseline(const dsgd_experiment *experiment, const char *baseline,
+                                  dsgd_error *error)
+{
+    const char **const names =
+        dsgd_config_alloc(experiment->config, (experiment->n_runs + 1) * sizeof *names);
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        names[i] = experiment->runs[i].label;
+    if (baseline == NULL || dsgd_find_word(names, baseline) >= 0)
+        return DSGD_OK;
+    char *const hint = dsgd_hint(baseline, names);
+    dsgd_fail(error, DSGD_EUSAGE,
+              "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them", baseline,
+              experiment->path, hint);
+    free(hint);
+    return DSGD_EUSAGE;
 }
 
 dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
@@ -121,9 +137,9 @@ dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *
                                       (dsgd_numerics)request->numerics, experiment, error);
     if (status != DSGD_OK || sensitivity == NULL)
         return status;
-    status = dsgd_sensitivity_check(experiment, request->baseline, error);
+    status = check_baseline(experiment, request->baseline, error);
     if (status == DSGD_OK)
-        status = dsgd_sensitivity_vary(experiment, *percent, error);
+        status = vary(experiment, *percent, error);
     if (status != DSGD_OK)
         dsgd_experiment_close(experiment);
     return status;

@@ -15,7 +15,6 @@
 #include "command/runs/prepare.h"
 #include "command/runs/results.h"
 #include "command/runs/source.h"
-#include "command/studies/explain/counterfactuals.h"
 #include "command/studies/study.h"
 
 /** What is asked, of an open experiment. */
@@ -29,49 +28,33 @@ typedef struct attribution {
     dsgd_status failed;
 } attribution;
 
-char *dsgd_facts_path(const char *folder, size_t i)
-{
-    return dsgd_xprintf("%s/%zu.facts", folder, i + 1);
-}
-
 /* --- the runs --------------------------------------------------------------------------------- */
 
 static dsgd_status simulate(const void *of, size_t i, const dsgd_run_config *run,
                             dsgd_run_result *result, dsgd_error *error)
 {
     const attribution *const a = of;
-    if (i >= a->experiment->n_unchanged)
-        return dsgd_simulate(run, result, error);
-    char *const path = dsgd_facts_path(a->config.folder, i);
-    const dsgd_status status = dsgd_facts_record(run, result, path, error);
-    free(path);
-    return status;
-}
-
-static void note_failure(attribution *a, dsgd_status status, const dsgd_error *why)
-{
-    if (a->failed == DSGD_OK)
-        a->failure = *why;
-    if (a->failed == DSGD_OK)
-        a->failed = status;
+    return i < a->experiment->n_unchanged
+               ? dsgd_facts_record(run, result, a->config.folder, i, error)
+               : dsgd_simulate(run, result, error);
 }
 
 /** The counterfactuals of a run that are other than it. */
 static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
 {
-    char *const path = dsgd_facts_path(a->config.folder, i);
-    dsgd_facts facts = {0};
-    dsgd_error why = {""};
-    if (dsgd_results_state(a->config.results, i) == DSGD_RUN_DONE) {
-        const dsgd_status read = dsgd_facts_read(path, &facts, &why);
-        for (int which = 0; read == DSGD_OK && which < DSGD_N_COUNTERFACTUALS; which++)
-            chosen[dsgd_counterfactual_run(a->experiment, i, which)] =
-                dsgd_counterfactual_settle(a->experiment, i, which, &facts);
-        if (read != DSGD_OK)
-            note_failure(a, read, &why);
-        dsgd_facts_free(&facts);
+    dsgd_facts facts;
+    dsgd_error why;
+    if (dsgd_results_state(a->config.results, i) != DSGD_RUN_DONE)
+        return;
+    const dsgd_status status = dsgd_facts_read(a->config.folder, i, &facts, &why);
+    for (int which = 0; status == DSGD_OK && which < DSGD_N_COUNTERFACTUALS; which++)
+        chosen[dsgd_counterfactual_run(a->experiment, i, which)] =
+            dsgd_counterfactual_settle(a->experiment, i, which, &facts);
+    if (a->failed == DSGD_OK && status != DSGD_OK) {
+        a->failed = status;
+        a->failure = why;
     }
-    free(path);
+    dsgd_facts_free(&facts);
 }
 
 static void choose(void *of, bool *chosen)

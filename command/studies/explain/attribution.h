@@ -1,6 +1,7 @@
 /**
  * @file attribution.h
- * Where the time of an experiment's runs went, and what would be gained without what took it.
+ * Where the time of an experiment's runs went, and what would be gained without what took it: the
+ * same runs with the same draws, but without one cause of lost time.
  */
 #ifndef DSGD_COMMAND_STUDIES_EXPLAIN_ATTRIBUTION_H
 #define DSGD_COMMAND_STUDIES_EXPLAIN_ATTRIBUTION_H
@@ -11,6 +12,86 @@
 /** Simulates; prints a table per algorithm, or writes a figure. Plug-ins are loaded. */
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error);
 
+/* --- facts.c: what a run is explained by beside its results ----------------------------------- */
+
+typedef struct dsgd_worker_facts {
+    int place; /* of its host among the platform's */
+    long n_steps; /* whose computation has ended */
+    double compute_s; /* of a step, mean */
+    double last; /* share of the steps that all have computed in which it was the last to do so */
+    double held_s; /* sum of what others waited for it, in verbs, without what computation hides */
+} dsgd_worker_facts;
+
+/** What a link has carried. */
+typedef struct dsgd_link_facts {
+    char link[64]; /* longer names are cut */
+    double bytes, bytes_per_s;
+} dsgd_link_facts;
+
+/**
+ * How long each worker computed in each step, who was waited for, and what links carried. Recorded in
+ * the process of the run, read by its parent.
+ */
+typedef struct dsgd_facts {
+    int n_workers;
+    dsgd_worker_facts *workers; /* [n_workers] */
+    long n_steps; /* the most of any worker */
+    double *compute_s; /* [n_workers][n_steps]; NAN: not computed */
+    double gradient_s; /* median over all gradients; 0: there is none */
+    double shortest_s, longest_s; /* step */
+    int slowest, median; /* workers, by their means; of an even number the faster of the middle */
+    size_t n_links;
+    dsgd_link_facts *links; /* [n_links] */
+    double virtual_s, steps; /* of the run; of all workers / P */
+} dsgd_facts;
+
+/** dsgd_simulate(), whose facts go to the file of run @p i in the folder. */
+dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,
+                              const char *folder, size_t i, dsgd_error *error);
+
+/** Of run @p i. DSGD_EIO where there are none. Release by dsgd_facts_free() in any case. */
+dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error);
+void dsgd_facts_free(dsgd_facts *facts);
+
+/* --- counterfactuals.c ------------------------------------------------------------------------ */
+
+typedef enum dsgd_counterfactual {
+    DSGD_WITHOUT_STRAGGLERS, /* every gradient takes the median of all */
+    DSGD_WITHOUT_SLOWEST, /* the slowest worker computes as long as the median one in each step */
+    DSGD_IDLE_NETWORK, /* no latency, no overheads, and bandwidth without limit */
+    DSGD_TWICE_BANDWIDTH, /* of all links */
+    DSGD_HALF_LATENCY, /* of all links */
+    DSGD_FREE_REDUCTION, /* what arrives is added in no time */
+    DSGD_FREE_STAGING, /* copies to and from a device's memory take no time */
+    /* Nothing, of a run that ends by time or accuracy: what the others are compared with, which end
+     * after its steps, as it does. So all have the same draws, and no part of a step is left over. */
+    DSGD_SAME_STEPS,
+    DSGD_N_COUNTERFACTUALS
+} dsgd_counterfactual;
+
+/** What is different, by dsgd_counterfactual: "without stragglers". */
+extern const char *const dsgd_counterfactual_names[];
+
+/**
+ * Appends the counterfactuals of every run, behind the runs as they are, and settles the list. Those
+ * of a run i are n_unchanged + DSGD_N_COUNTERFACTUALS * i and on. Their column is `what_if`.
+ */
+dsgd_status dsgd_counterfactuals_add(dsgd_experiment *experiment, dsgd_numerics numerics,
+                                     dsgd_error *error);
+
+/** Index of a counterfactual in the list of runs. */
+size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
+                               dsgd_counterfactual which);
+
+/**
+ * Completes a counterfactual of run @p i by what was recorded of it. False: it would be the run as
+ * it is.
+ */
+bool dsgd_counterfactual_settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
+                                const dsgd_facts *facts);
+
+/* --- report.c and map.c: what is shown -------------------------------------------------------- */
+
 /** The runs of an experiment and their counterfactuals, when they are done. */
 typedef struct dsgd_explained {
     const dsgd_experiment *experiment;
@@ -18,13 +99,10 @@ typedef struct dsgd_explained {
     const bool *wanted; /* [n_unchanged] */
 } dsgd_explained;
 
-/** Where what was recorded of run @p i is; the caller frees it. */
-char *dsgd_facts_path(const char *folder, size_t i);
-
-/** Prints a table, names and a sentence per algorithm. (report.c) */
+/** Prints a table, names and a sentence per algorithm. */
 dsgd_status dsgd_explained_print(const dsgd_explained *explained, dsgd_error *error);
 
-/** The table of the figure `slowdown`, of run @p i; the caller frees it. (map.c) */
+/** The table of the figure `slowdown`, of run @p i; the caller frees it. */
 dsgd_status dsgd_explained_map(const dsgd_explained *explained, size_t i, char **table,
                                dsgd_error *error);
 

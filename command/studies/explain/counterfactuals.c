@@ -2,23 +2,15 @@
  * @file counterfactuals.c
  * What is different in the platform of a counterfactual, or in the computation of its workers.
  */
-#include "command/studies/explain/counterfactuals.h"
-
 #include <string.h>
 
 #include "command/experiment/config.h"
+#include "command/studies/explain/attribution.h"
 
 const char *const dsgd_counterfactual_names[] = {
     "without stragglers",       "without the slowest worker", "with an idle network",
     "with twice the bandwidth", "with half the latency",      "without reduction cost",
     "without staging",          "as it is, by steps"};
-
-dsgd_cause dsgd_cause_of(dsgd_counterfactual which)
-{
-    if (which <= DSGD_WITHOUT_SLOWEST)
-        return DSGD_CAUSE_WORKERS;
-    return which <= DSGD_HALF_LATENCY ? DSGD_CAUSE_NETWORK : DSGD_CAUSE_COPIES;
-}
 
 /* --- platforms -------------------------------------------------------------------------------- */
 

@@ -2,8 +2,6 @@
  * @file facts.c
  * Listens to a run (sim/timeline.h), and sums up what it hears.
  */
-#include "command/studies/explain/facts.h"
-
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <limits.h>
@@ -11,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/option.h"
+#include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"
 
 /* --- listening -------------------------------------------------------------------------------- */
@@ -46,18 +44,15 @@ typedef struct listener {
     double *held_s; /* [n_workers] */
 } listener;
 
-static double overlap_s(interval a, interval b)
-{
-    return fmax(0, fmin(a.end_s, b.end_s) - fmax(a.since_s, b.since_s));
-}
-
 /** Counts the waits but for those within the computation that has ended now. */
 static void count_waits(listener *l, heard *w, interval now)
 {
     for (size_t i = 0; i < w->n_waits; i++) {
-        const interval at = w->waits[i].at;
+        const interval at = w->waits[i].at, before = w->computation;
+        const double overlap_s =
+            fmax(0, fmin(at.end_s, before.end_s) - fmax(at.since_s, before.since_s));
         if (at.since_s < now.since_s)
-            l->held_s[w->waits[i].peer] += at.end_s - at.since_s - overlap_s(at, w->computation);
+            l->held_s[w->waits[i].peer] += at.end_s - at.since_s - overlap_s;
     }
     w->n_waits = 0;
 }
@@ -137,156 +132,137 @@ static void sum_up_steps(const listener *l, dsgd_facts *f)
     free(all);
 }
 
-/** Who ended the computation of step @p t last counts; of several at one instant all, unless all do. */
-static void find_last(const listener *l, long t, double *n_last)
-{
-    static const double instant = 1e-9; /* of the time */
-    double last_s = 0;
-    int n = 0;
-    for (int i = 0; i < l->n_workers; i++)
-        last_s = fmax(last_s, l->workers[i].steps[t].end_s);
-    for (int i = 0; i < l->n_workers; i++)
-        n += l->workers[i].steps[t].end_s >= last_s * (1 - instant);
-    for (int i = 0; n < l->n_workers && i < l->n_workers; i++)
-        n_last[i] += l->workers[i].steps[t].end_s >= last_s * (1 - instant);
-}
-
+/**
+ * Who ended the computation of a step last, of the steps that all have; of several at one instant all
+ * count, unless all workers do. And who is slowest.
+ */
 static void sum_up_order(const listener *l, dsgd_facts *f)
 {
+    static const double instant = 1e-9; /* of the time */
     const size_t n = (size_t)f->n_workers;
-    long common = f->n_steps;
-    for (int i = 0; i < f->n_workers; i++)
-        common = (long)l->workers[i].n_steps < common ? (long)l->workers[i].n_steps : common;
-    double *const n_last = dsgd_xcalloc(n, sizeof *n_last);
-    for (long t = 0; t < common; t++)
-        find_last(l, t, n_last);
+    size_t common = (size_t)f->n_steps;
     double *const means = dsgd_xcalloc(n, sizeof *means);
     size_t *const order = dsgd_xcalloc(n, sizeof *order);
     for (size_t i = 0; i < n; i++) {
-        f->workers[i].last = common > 0 ? n_last[i] / (double)common : 0;
+        common = l->workers[i].n_steps < common ? l->workers[i].n_steps : common;
         means[i] = isnan(f->workers[i].compute_s) ? 0 : f->workers[i].compute_s;
     }
+    for (size_t t = 0; t < common; t++) {
+        double last_s = 0;
+        size_t n_last = 0;
+        for (size_t i = 0; i < n; i++)
+            last_s = fmax(last_s, l->workers[i].steps[t].end_s);
+        for (size_t i = 0; i < n; i++)
+            n_last += l->workers[i].steps[t].end_s >= last_s * (1 - instant);
+        for (size_t i = 0; n_last < n && i < n; i++)
+            f->workers[i].last += l->workers[i].steps[t].end_s >= last_s * (1 - instant);
+    }
+    for (size_t i = 0; i < n; i++)
+        f->workers[i].last /= common > 0 ? (double)common : 1;
     gsl_sort_index(order, means, 1, n);
     f->slowest = (int)order[n - 1];
     f->median = (int)order[(n - 1) / 2];
     free(order);
     free(means);
-    free(n_last);
-}
-
-static void sum_up(listener *l, const dsgd_run_result *result, dsgd_facts *f)
-{
-    *f = (dsgd_facts){.n_workers = l->n_workers,
-                      .n_loads = result->n_loads,
-                      .loads = result->loads,
-                      .virtual_s = result->virtual_s,
-                      .steps = result->steps};
-    f->workers = dsgd_xcalloc((size_t)l->n_workers, sizeof *f->workers);
-    for (int i = 0; i < l->n_workers; i++) {
-        count_waits(l, &l->workers[i], (interval){INFINITY, INFINITY});
-        f->workers[i].place = result->worker_places[i];
-    }
-    sum_up_steps(l, f);
-    sum_up_order(l, f);
-}
-
-static void listener_close(listener *l)
-{
-    for (int i = 0; i < l->n_workers; i++) {
-        free(l->workers[i].steps);
-        free(l->workers[i].waits);
-    }
-    free(l->workers);
-    free(l->held_s);
 }
 
 /* --- the file, which never leaves the machine ------------------------------------------------- */
 
-/** Links beyond these are not looked at. */
-enum { LINK_NAME = 64 };
-
-typedef struct load_record {
-    char link[LINK_NAME];
-    double bytes, bytes_per_s;
-} load_record;
-
-static dsgd_status write_facts(const dsgd_facts *f, const char *path, dsgd_error *error)
+/** That of run @p i; the caller closes it. NULL: there is none, or it cannot be written. */
+static FILE *facts_file(const char *folder, size_t i, const char *mode)
 {
-    FILE *const stream = fopen(path, "wb");
-    const size_t n = (size_t)f->n_workers;
-    bool good = stream != NULL && fwrite(f, sizeof *f, 1, stream) == 1 &&
-                fwrite(f->workers, sizeof *f->workers, n, stream) == n &&
-                fwrite(f->compute_s, sizeof(double) * (size_t)f->n_steps, n, stream) ==
-                    (f->n_steps > 0 ? n : 0);
-    for (size_t i = 0; good && i < f->n_loads; i++) {
-        load_record record = {.bytes = f->loads[i].bytes, .bytes_per_s = f->loads[i].bytes_per_s};
-        snprintf(record.link, sizeof record.link, "%s", f->loads[i].link);
-        good = fwrite(&record, sizeof record, 1, stream) == 1;
-    }
-    if (stream != NULL)
-        good = fclose(stream) == 0 && good;
-    return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+    char *const path = dsgd_xprintf("%s/%zu.facts", folder, i + 1);
+    FILE *const stream = fopen(path, mode);
+    free(path);
+    return stream;
 }
 
-dsgd_status dsgd_facts_read(const char *path, dsgd_facts *facts, dsgd_error *error)
+static dsgd_status write_facts(const dsgd_facts *f, const char *folder, size_t i, dsgd_error *error)
 {
-    FILE *const stream = fopen(path, "rb");
+    FILE *const stream = facts_file(folder, i, "wb");
+    const size_t n = (size_t)f->n_workers, n_cells = n * (size_t)f->n_steps;
+    bool good = stream != NULL && fwrite(f, sizeof *f, 1, stream) == 1 &&
+                fwrite(f->workers, sizeof *f->workers, n, stream) == n &&
+                fwrite(f->compute_s, sizeof *f->compute_s, n_cells, stream) == n_cells &&
+                fwrite(f->links, sizeof *f->links, f->n_links, stream) == f->n_links;
+    if (stream != NULL)
+        good = fclose(stream) == 0 && good;
+    return good ? DSGD_OK
+                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,
+                            i + 1);
+}
+
+dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error)
+{
+    FILE *const stream = facts_file(folder, i, "rb");
     bool good = stream != NULL && fread(facts, sizeof *facts, 1, stream) == 1;
     if (!good)
         *facts = (dsgd_facts){0};
-    const size_t n = (size_t)facts->n_workers;
-    const size_t n_cells = n * (size_t)facts->n_steps;
+    const size_t n = (size_t)facts->n_workers, n_cells = n * (size_t)facts->n_steps;
     facts->workers = dsgd_xcalloc(n + 1, sizeof *facts->workers);
     facts->compute_s = dsgd_xcalloc(n_cells + 1, sizeof *facts->compute_s);
-    facts->loads = dsgd_xcalloc(facts->n_loads + 1, sizeof *facts->loads);
+    facts->links = dsgd_xcalloc(facts->n_links + 1, sizeof *facts->links);
     good = good && fread(facts->workers, sizeof *facts->workers, n, stream) == n &&
-           fread(facts->compute_s, sizeof(double), n_cells, stream) == n_cells;
-    for (size_t i = 0; good && i < facts->n_loads; i++) {
-        load_record record;
-        good = fread(&record, sizeof record, 1, stream) == 1;
-        if (good)
-            facts->loads[i] =
-                (dsgd_load){dsgd_xstrdup(record.link), record.bytes, record.bytes_per_s};
-    }
+           fread(facts->compute_s, sizeof *facts->compute_s, n_cells, stream) == n_cells &&
+           fread(facts->links, sizeof *facts->links, facts->n_links, stream) == facts->n_links;
     if (stream != NULL)
         fclose(stream);
-    return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: what was recorded is not there", path);
+    return good ? DSGD_OK
+                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: what was recorded is not there", folder,
+                            i + 1);
 }
 
 void dsgd_facts_free(dsgd_facts *facts)
 {
-    for (size_t i = 0; facts->loads != NULL && i < facts->n_loads; i++)
-        free(facts->loads[i].link);
-    free(facts->loads);
+    free(facts->links);
     free(facts->workers);
     free(facts->compute_s);
-    *facts = (dsgd_facts){0};
 }
 
 dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,
-                              const char *path, dsgd_error *error)
+                              const char *folder, size_t i, dsgd_error *error)
 {
     const size_t n = (size_t)config->workers;
     listener l = {.n_workers = config->workers,
                   .workers = dsgd_xcalloc(n, sizeof *l.workers),
                   .held_s = dsgd_xcalloc(n, sizeof *l.held_s)};
     bool *const all = dsgd_xcalloc(n, sizeof *all);
-    for (size_t i = 0; i < n; i++)
-        all[i] = true;
+    for (size_t k = 0; k < n; k++)
+        all[k] = true;
     dsgd_timeline timeline = {.end_step = LONG_MAX, .chosen = all, .ended = hear, .listener = &l};
     dsgd_run_config watched = *config;
     watched.timeline = &timeline;
     watched.loads = true;
     dsgd_status status = dsgd_simulate(&watched, result, error);
     if (status == DSGD_OK) {
-        dsgd_facts facts;
-        sum_up(&l, result, &facts);
-        status = write_facts(&facts, path, error);
-        free(facts.workers);
-        free(facts.compute_s);
+        dsgd_facts f = {.n_workers = l.n_workers,
+                        .workers = dsgd_xcalloc(n, sizeof *f.workers),
+                        .n_links = result->n_loads,
+                        .links = dsgd_xcalloc(result->n_loads + 1, sizeof *f.links),
+                        .virtual_s = result->virtual_s,
+                        .steps = result->steps};
+        for (size_t k = 0; k < n; k++) {
+            count_waits(&l, &l.workers[k], (interval){INFINITY, INFINITY});
+            f.workers[k].place = result->worker_places[k];
+        }
+        for (size_t k = 0; k < f.n_links; k++) {
+            const dsgd_load *const load = &result->loads[k];
+            f.links[k].bytes = load->bytes;
+            f.links[k].bytes_per_s = load->bytes_per_s;
+            snprintf(f.links[k].link, sizeof f.links[k].link, "%s", load->link);
+        }
+        sum_up_steps(&l, &f);
+        sum_up_order(&l, &f);
+        status = write_facts(&f, folder, i, error);
+        dsgd_facts_free(&f);
     }
     dsgd_timeline_free(&timeline);
-    listener_close(&l);
+    for (size_t k = 0; k < n; k++) {
+        free(l.workers[k].steps);
+        free(l.workers[k].waits);
+    }
+    free(l.workers);
+    free(l.held_s);
     free(all);
     return status;
 }

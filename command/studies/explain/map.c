@@ -8,24 +8,18 @@
 
 #include "base/csv.h"
 #include "command/studies/explain/attribution.h"
-#include "command/studies/explain/facts.h"
 
 /** Cells that can be told apart on half a page. */
 enum { MOST_ROWS = 128, MOST_COLUMNS = 160 };
 
 /** The longest step of a block over the median; NAN: nothing is computed there. */
-static double worst(const dsgd_facts *f, const long from[2], const long to[2], double median_s)
+static double worst(const dsgd_facts *f, const long from[2], const long to[2])
 {
     double most = NAN;
     for (long i = from[0]; i < to[0] && i < f->n_workers; i++)
         for (long t = from[1]; t < to[1] && t < f->n_steps; t++)
-            most = fmax(most, f->compute_s[i * f->n_steps + t] / median_s); /* but for NAN */
+            most = fmax(most, f->compute_s[i * f->n_steps + t] / f->gradient_s); /* but for NAN */
     return most;
-}
-
-static long per_cell(long n, long most)
-{
-    return (n + most - 1) / most;
 }
 
 static long least(long a, long b)
@@ -33,16 +27,17 @@ static long least(long a, long b)
     return a < b ? a : b;
 }
 
-static char *table_of(const dsgd_facts *f, double median_s)
+static char *table_of(const dsgd_facts *f)
 {
     char *text = NULL;
     size_t n_bytes = 0;
     FILE *const stream = dsgd_text_open(&text, &n_bytes);
-    const long each[2] = {per_cell(f->n_workers, MOST_ROWS), per_cell(f->n_steps, MOST_COLUMNS)};
+    const long each[2] = {(f->n_workers + MOST_ROWS - 1) / MOST_ROWS,
+                          (f->n_steps + MOST_COLUMNS - 1) / MOST_COLUMNS};
     fputs("worker,workers,step,steps,slowdown\n", stream);
     for (long i = 0; i < f->n_workers; i += each[0])
         for (long t = 0; t < f->n_steps; t += each[1]) {
-            const double x = worst(f, (long[]){i, t}, (long[]){i + each[0], t + each[1]}, median_s);
+            const double x = worst(f, (long[]){i, t}, (long[]){i + each[0], t + each[1]});
             fprintf(stream, "%ld,%ld,%ld,%ld,", i, least(each[0], f->n_workers - i), t,
                     least(each[1], f->n_steps - t));
             if (isnan(
@@ -59,14 +54,12 @@ static char *table_of(const dsgd_facts *f, double median_s)
 dsgd_status dsgd_explained_map(const dsgd_explained *explained, size_t i, char **table,
                                dsgd_error *error)
 {
-    char *const path = dsgd_facts_path(explained->results->folder, i);
     dsgd_facts facts;
-    dsgd_status status = dsgd_facts_read(path, &facts, error);
+    dsgd_status status = dsgd_facts_read(explained->results->folder, i, &facts, error);
     if (status == DSGD_OK && !(facts.gradient_s > 0))
         status = dsgd_fail(error, DSGD_ERUNS, "run %zu ended before any step was computed", i + 1);
     if (status == DSGD_OK)
-        *table = table_of(&facts, facts.gradient_s);
+        *table = table_of(&facts);
     dsgd_facts_free(&facts);
-    free(path);
     return status;
 }
