@@ -218,7 +218,7 @@ static dsgd_status build(replay *r, dsgd_error *error)
             "was %08lx when it was recorded",
             r->file.path, source->about.name, (unsigned long)record_data_checksum(r->data),
             (unsigned long)p->data_checksum);
-    if (model->build(p->model.params, r->data, &r->network, &why) != DSGD_OK)
+    if (dsgd_model_build(model, p->model.params, r->data, &r->network, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: its model cannot be built: %s", r->file.path,
                          why.text);
     if (record_initial_checksum(&r->network, (uint64_t)p->seed) != p->initial_checksum)

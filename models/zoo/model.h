@@ -104,15 +104,23 @@ typedef struct dsgd_network {
     dsgd_fill fills[DSGD_MAX_FILLS];
 } dsgd_network;
 
-/** A model that a user can name: "logreg", "mlp", "cnn", ... One constant per file. */
+struct dsgd_builder;
+
+/** A model that a user can name: "logreg", "mlp", "cnn", ... */
 typedef struct dsgd_model_kind {
     dsgd_about about;
-    /** Fills *network for this data, or DSGD_EUSAGE for data that does not fit. */
-    dsgd_status (*build)(const void *params, const dsgd_data *data, dsgd_network *network,
-                         dsgd_error *error);
+    dsgd_loss loss;
+    dsgd_data_kind wants;
+    const char *suggested; /* a source of such data; NULL: any data of the loss will do */
+    /** Appends all layers but that of the output. */
+    void (*layers)(const void *params, struct dsgd_builder *b);
 } dsgd_model_kind;
 
 extern const dsgd_about *const dsgd_model_kinds[]; /* NULL-terminated */
+
+/** Fills *network for this data, or DSGD_EUSAGE for data that does not fit. */
+dsgd_status dsgd_model_build(const dsgd_model_kind *kind, const void *params, const dsgd_data *data,
+                             dsgd_network *network, dsgd_error *error);
 
 /** x[n_params] <- initial parameters, the same for every worker. */
 void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x);

@@ -32,15 +32,6 @@ dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const 
     return b;
 }
 
-void dsgd_network_wants(dsgd_builder *b, dsgd_data_kind kind, const char *suggestion)
-{
-    static const char *const names[] = {"points", "images", "sequences", "texts", "environments"};
-    if (b->status == DSGD_OK && b->data->kind != kind)
-        b->status = dsgd_fail(b->error, DSGD_EUSAGE,
-                              "learn: %s learns from %s, but this data has %s; data: %s would do",
-                              b->model, names[kind], names[b->data->kind], suggestion);
-}
-
 uint32_t dsgd_network_here(const dsgd_builder *b)
 {
     return b->network->layers[b->network->n_layers].from;
@@ -79,42 +70,39 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
-/** Appends a layer from the current tensor to one of this shape; after an error, room for one. */
-static dsgd_layer *append(dsgd_builder *b, dsgd_layer_kind kind, uint32_t n_rows,
-                          uint32_t n_columns, uint32_t width)
+/** Appends a layer, with its output's shape, that reads the current tensor and saves so many reals. */
+static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 {
     dsgd_network *const network = b->network;
     if (b->status == DSGD_OK && network->n_layers + 1 == DSGD_MAX_LAYERS)
         b->status = dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: more than %d layers", b->model,
                               DSGD_MAX_LAYERS - 1);
-    dsgd_layer *const layer = &network->layers[network->n_layers];
     if (b->status != DSGD_OK)
-        return layer;
-    network->n_layers++;
-    layer->kind = kind;
-    layer->out = (dsgd_tensor){n_rows, n_columns, width, network->n_reals};
-    network->n_reals += (size_t)n_rows * n_columns;
+        return dsgd_network_here(b);
+    layer.from = dsgd_network_here(b);
+    layer.in = *here(b);
+    layer.out.offset = network->n_reals;
+    layer.saved = n_saved == 0 ? 0 : network->n_saved;
+    network->n_reals += (size_t)layer.out.n_rows * layer.out.n_columns;
+    network->n_saved += n_saved;
+    network->layers[network->n_layers++] = layer;
     dsgd_network_goto(b, network->n_layers);
-    return layer;
+    return network->n_layers;
 }
 
-/** Appends parameters [n_rows][n_columns] to the layer, initially uniform in centre +- bound. */
-static void fill(dsgd_builder *b, dsgd_layer *layer, size_t n_rows, size_t n_columns, double centre,
-                 double bound)
+/** Appends parameters [n_rows][n_columns] to the last layer, at first uniform in centre +- bound. */
+static void fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre, double bound)
 {
     dsgd_network *const network = b->network;
     if (b->status != DSGD_OK)
         return;
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
+    const uint32_t l = network->n_layers - 1;
+    dsgd_layer *const layer = &network->layers[l];
     const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
     /* The offset is relative to the layer until dsgd_network_end(). */
-    network->fills[network->n_fills++] = (dsgd_fill){.offset = layer->n_params,
-                                                     .n_rows = (uint32_t)n_rows,
-                                                     .n_columns = (uint32_t)n_columns,
-                                                     .centre = centre,
-                                                     .bound = bound,
-                                                     .layer = (uint32_t)(layer - network->layers),
-                                                     .part = part};
+    network->fills[network->n_fills++] =
+        (dsgd_fill){layer->n_params, (uint32_t)n_rows, (uint32_t)n_columns, centre, bound, l, part};
     layer->n_params += n_rows * n_columns;
 }
 
@@ -127,10 +115,9 @@ uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
-    dsgd_layer *const layer = append(b, DSGD_LINEAR, in.n_rows, n, in.width);
-    layer->relu = relu;
-    fill(b, layer, in.n_columns, n, 0, he_bound(in.n_columns));
-    fill(b, layer, 1, n, 0, 0);
+    append(b, (dsgd_layer){.kind = DSGD_LINEAR, .out = {in.n_rows, n, in.width}, .relu = relu}, 0);
+    fill(b, in.n_columns, n, 0, he_bound(in.n_columns));
+    fill(b, 1, n, 0, 0);
     return dsgd_network_here(b);
 }
 
@@ -140,21 +127,21 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_channels, "channels");
     const uint32_t padding = kernel_size / 2;
-    const uint32_t height = in.n_rows / in.width;
-    const uint32_t out_width = (in.width + 2 * padding - kernel_size) / stride + 1;
-    const uint32_t out_height = (height + 2 * padding - kernel_size) / stride + 1;
-    dsgd_layer *const layer = append(b, DSGD_CONVOLUTION, out_height * out_width, n, out_width);
-    layer->kernel_size = kernel_size;
-    layer->stride = stride;
-    layer->padding = padding;
-    layer->biased = biased;
-    layer->relu = relu;
+    const uint32_t width = (in.width + 2 * padding - kernel_size) / stride + 1;
+    const uint32_t height = (in.n_rows / in.width + 2 * padding - kernel_size) / stride + 1;
     const size_t n_inputs = (size_t)kernel_size * kernel_size * in.n_columns;
-    layer->saved = b->network->n_saved; /* the rows of im2col */
-    b->network->n_saved += n_inputs * layer->out.n_rows;
-    fill(b, layer, n_inputs, n, 0, he_bound(n_inputs));
+    append(b,
+           (dsgd_layer){.kind = DSGD_CONVOLUTION,
+                        .out = {height * width, n, width},
+                        .kernel_size = kernel_size,
+                        .stride = stride,
+                        .padding = padding,
+                        .biased = biased,
+                        .relu = relu},
+           n_inputs * height * width); /* the rows of im2col */
+    fill(b, n_inputs, n, 0, he_bound(n_inputs));
     if (biased)
-        fill(b, layer, 1, n, 0, 0);
+        fill(b, 1, n, 0, 0);
     return dsgd_network_here(b);
 }
 
@@ -167,93 +154,93 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
         b->status =
             dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: images of %u by %u pixels are too small",
                       b->model, b->data->n_rows / b->data->width, b->data->width);
-    dsgd_layer *const layer = append(b, DSGD_MAX_POOL, height * width, in.n_columns, width);
-    layer->kernel_size = layer->stride = window;
-    return dsgd_network_here(b);
+    return append(b,
+                  (dsgd_layer){.kind = DSGD_MAX_POOL,
+                               .out = {height * width, in.n_columns, width},
+                               .kernel_size = window,
+                               .stride = window},
+                  0);
 }
 
 uint32_t dsgd_network_mean_rows(dsgd_builder *b)
 {
-    append(b, DSGD_MEAN_ROWS, 1, here(b)->n_columns, 1);
-    return dsgd_network_here(b);
+    return append(b, (dsgd_layer){.kind = DSGD_MEAN_ROWS, .out = {1, here(b)->n_columns, 1}}, 0);
 }
 
 uint32_t dsgd_network_last_row(dsgd_builder *b)
 {
-    append(b, DSGD_LAST_ROW, 1, here(b)->n_columns, 1);
-    return dsgd_network_here(b);
+    return append(b, (dsgd_layer){.kind = DSGD_LAST_ROW, .out = {1, here(b)->n_columns, 1}}, 0);
 }
 
 uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
 {
     const dsgd_tensor in = *here(b);
     dsgd_network *const network = b->network;
-    dsgd_layer *const layer = append(b, DSGD_BATCH_NORM, in.n_rows, in.n_columns, in.width);
-    layer->relu = relu;
-    layer->totals = network->n_totals; /* mean, 1 / deviation, two sums of the backward pass */
-    network->n_totals += 4 * (size_t)in.n_columns;
-    layer->state = network->n_state;
+    append(b,
+           (dsgd_layer){.kind = DSGD_BATCH_NORM,
+                        .out = in,
+                        .relu = relu,
+                        .totals = network->n_totals,
+                        .state = network->n_state},
+           0);
+    network->n_totals += 4 * (size_t)in.n_columns; /* mean, 1 / deviation, two sums of backward */
     network->n_state += 2 * (size_t)in.n_columns;
     network->coupled = true;
-    fill(b, layer, 1, in.n_columns, 1, 0);
-    fill(b, layer, 1, in.n_columns, 0, 0);
+    fill(b, 1, in.n_columns, 1, 0);
+    fill(b, 1, in.n_columns, 0, 0);
     return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
 {
-    const dsgd_tensor in = *here(b);
-    dsgd_layer *const layer = append(b, DSGD_ADD, in.n_rows, in.n_columns, in.width);
-    layer->relu = relu;
-    layer->other = other;
-    layer->second = tensor_of(b->network, other);
-    return dsgd_network_here(b);
+    const dsgd_tensor second = tensor_of(b->network, other);
+    return append(
+        b,
+        (dsgd_layer){
+            .kind = DSGD_ADD, .out = *here(b), .relu = relu, .other = other, .second = second},
+        0);
 }
 
 uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_columns)
 {
-    const dsgd_tensor in = *here(b);
+    const uint32_t n_rows = here(b)->n_rows;
     const uint32_t n = whole(b, n_columns, "columns");
-    dsgd_layer *const layer = append(b, DSGD_EMBEDDING, in.n_rows, n, 1);
-    layer->n_tokens = n_tokens;
-    fill(b, layer, n_tokens, n, 0, 0.1);
-    fill(b, layer, in.n_rows, n, 0, 0.1);
+    append(b, (dsgd_layer){.kind = DSGD_EMBEDDING, .out = {n_rows, n, 1}, .n_tokens = n_tokens}, 0);
+    fill(b, n_tokens, n, 0, 0.1);
+    fill(b, n_rows, n, 0, 0.1);
     return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_layer_norm(dsgd_builder *b)
 {
     const dsgd_tensor in = *here(b);
-    dsgd_layer *const layer = append(b, DSGD_LAYER_NORM, in.n_rows, in.n_columns, in.width);
-    layer->saved = b->network->n_saved; /* mean and 1 / deviation of each row */
-    b->network->n_saved += 2 * (size_t)in.n_rows;
-    fill(b, layer, 1, in.n_columns, 1, 0);
-    fill(b, layer, 1, in.n_columns, 0, 0);
+    const size_t n_saved = 2 * (size_t)in.n_rows; /* mean and 1 / deviation of each */
+    append(b, (dsgd_layer){.kind = DSGD_LAYER_NORM, .out = in}, n_saved);
+    fill(b, 1, in.n_columns, 1, 0);
+    fill(b, 1, in.n_columns, 0, 0);
     return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
 {
     const dsgd_tensor in = *here(b);
-    dsgd_layer *const layer = append(b, DSGD_ATTENTION, in.n_rows, in.n_columns / 3, 1);
     DSGD_ASSERT(b->status != DSGD_OK || in.n_columns % (3 * n_heads) == 0,
                 "%u columns for %u heads", in.n_columns, n_heads);
-    layer->n_heads = n_heads;
-    layer->saved = b->network->n_saved; /* weights of each head, and their grads */
-    b->network->n_saved += 2 * (size_t)n_heads * in.n_rows * in.n_rows;
-    return dsgd_network_here(b);
+    return append(b,
+                  (dsgd_layer){.kind = DSGD_ATTENTION,
+                               .out = {in.n_rows, in.n_columns / 3, 1},
+                               .n_heads = n_heads},
+                  2 * (size_t)n_heads * in.n_rows * in.n_rows); /* weights, and their grads */
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
 {
     const uint32_t n = whole(b, n_units, "units");
     dsgd_network_linear(b, 4.0 * n, false);
-    const dsgd_tensor in = *here(b);
-    dsgd_layer *const layer = append(b, DSGD_LSTM, in.n_rows, n, 1);
+    const uint32_t n_rows = here(b)->n_rows;
     /* per row: 4 gates, cell, previous output, grads of cell and output from the next row */
-    layer->saved = b->network->n_saved;
-    b->network->n_saved += 8 * (size_t)in.n_rows * n;
-    fill(b, layer, n, 4 * (size_t)n, 0, 1 / sqrt(n));
+    append(b, (dsgd_layer){.kind = DSGD_LSTM, .out = {n_rows, n, 1}}, 8 * (size_t)n_rows * n);
+    fill(b, n, 4 * (size_t)n, 0, 1 / sqrt(n));
     return dsgd_network_here(b);
 }
 
@@ -315,6 +302,19 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
         network->fills[i].offset += network->layers[network->fills[i].layer].params;
     mark_sums(network);
     return DSGD_OK;
+}
+
+dsgd_status dsgd_model_build(const dsgd_model_kind *kind, const void *params, const dsgd_data *data,
+                             dsgd_network *network, dsgd_error *error)
+{
+    static const char *const names[] = {"points", "images", "sequences", "texts", "environments"};
+    dsgd_builder b = dsgd_network_begin(network, kind->about.name, data, kind->loss, error);
+    if (b.status == DSGD_OK && kind->suggested != NULL && data->kind != kind->wants)
+        b.status = dsgd_fail(error, DSGD_EUSAGE,
+                             "learn: %s learns from %s, but this data has %s; data: %s would do",
+                             b.model, names[kind->wants], names[data->kind], kind->suggested);
+    kind->layers(params, &b);
+    return dsgd_network_end(&b);
 }
 
 void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x)

@@ -18,17 +18,9 @@ typedef struct dsgd_builder {
     dsgd_error *error;
 } dsgd_builder;
 
-/** Defines the model NAME with NAME_build() and the fields of dsgd_about that are given. */
-#define DSGD_MODEL(NAME, ...)                                                                      \
-    extern const dsgd_model_kind dsgd_model_##NAME;                                                \
-    const dsgd_model_kind dsgd_model_##NAME = {.about = {.name = #NAME, __VA_ARGS__},              \
-                                               .build = NAME##_build}
-
 /** A network whose tensor 0 has the shape of the data. Error: the data does not fit the loss. */
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
                                 dsgd_loss loss, dsgd_error *error);
-/** Error unless the data is of this kind; @p suggestion names a source that is. */
-void dsgd_network_wants(dsgd_builder *b, dsgd_data_kind kind, const char *suggestion);
 /** Reshapes the current tensor to [1][n_rows * n_columns]. */
 void dsgd_network_flatten(dsgd_builder *b);
 

@@ -95,7 +95,9 @@ static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, b
 {
     const dsgd_model_kind *const model = (const dsgd_model_kind *)learning->model.about;
     const dsgd_status status = dsgd_data_open(&learning->data, seed, keep, data, error);
-    return status != DSGD_OK ? status : model->build(learning->model.params, *data, network, error);
+    return status != DSGD_OK
+               ? status
+               : dsgd_model_build(model, learning->model.params, *data, network, error);
 }
 
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,

@@ -209,7 +209,8 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
     void *const params = dsgd_xcalloc(1, kind->about.params_size);
     dsgd_options_default(kind->about.options, params);
     static dsgd_network network;
-    DSGD_ASSERT(kind->build(params, data, &network, NULL) == DSGD_OK, "%s on images", model);
+    DSGD_ASSERT(dsgd_model_build(kind, params, data, &network, NULL) == DSGD_OK, "%s on images",
+                model);
     free(params);
     const size_t begin[] = {0, network.n_params};
     const dsgd_problem problem = {

@@ -208,7 +208,8 @@ int main(int count, char **arguments)
     const dsgd_numbers sizes = {1, &hidden};
     DSGD_ASSERT(kind->about.params_size == sizeof sizes, "the sizes are mlp's only parameter");
     dsgd_network network;
-    DSGD_ASSERT(kind->build(&sizes, data, &network, NULL) == DSGD_OK, "mlp on fashion-mnist");
+    DSGD_ASSERT(dsgd_model_build(kind, &sizes, data, &network, NULL) == DSGD_OK,
+                "mlp on fashion-mnist");
     const size_t begin[] = {0, network.n_params};
     const dsgd_device *device = dsgd_device_cpu(false);
     if (strcmp(where, "cpu") != 0)

@@ -198,7 +198,7 @@ static rig *rig_of(model_spec spec)
     for (size_t i = 0; s->data == NULL; i++) {
         DSGD_ASSERT(i < SOURCES, "no data for %s", spec.model);
         s->data = sources[i]();
-        if (kind->build(params, s->data, &s->network, NULL) == DSGD_OK)
+        if (dsgd_model_build(kind, params, s->data, &s->network, NULL) == DSGD_OK)
             break;
         dsgd_data_free(s->data);
         s->data = NULL;

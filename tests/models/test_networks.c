@@ -705,7 +705,7 @@ static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, ds
 {
     dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
     dsgd_error error = {""};
-    const dsgd_status status = kind->build(params, data, network, &error);
+    const dsgd_status status = dsgd_model_build(kind, params, data, network, &error);
     if (status != DSGD_OK) {
         ck_assert_int_eq(status, DSGD_EUSAGE);
         demand_sentence(&error);
@@ -817,7 +817,7 @@ TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
     dsgd_options_default(kind->about.options, params);
     dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
     dsgd_error error = {""};
-    ck_assert_int_eq(kind->build(params, data, network, &error), DSGD_EUSAGE);
+    ck_assert_int_eq(dsgd_model_build(kind, params, data, network, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, refusals[_i].said);
     free(network);
     free(params);
@@ -852,12 +852,12 @@ TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i i
             set_limit(&kind->about, one, o, largest);
             set_limit(&kind->about, all, o, largest);
             dsgd_error error = {""};
-            if (kind->build(one, &s->data, network, &error) != DSGD_OK)
+            if (dsgd_model_build(kind, one, &s->data, network, &error) != DSGD_OK)
                 demand_sentence(&error);
             free(one);
         }
         dsgd_error error = {""};
-        if (kind->build(all, &s->data, network, &error) != DSGD_OK)
+        if (dsgd_model_build(kind, all, &s->data, network, &error) != DSGD_OK)
             demand_sentence(&error);
         free(all);
     }
@@ -874,7 +874,7 @@ TEST(sizes_that_do_not_fit_are_refused)
     const dsgd_model_kind *const cnn = (const void *)dsgd_about_find(dsgd_model_kinds, "cnn");
     void *const params = rig_params(&spec);
     dsgd_error error = {""};
-    ck_assert_int_eq(cnn->build(params, &s->data, &s->network, &error), DSGD_EUSAGE);
+    ck_assert_int_eq(dsgd_model_build(cnn, params, &s->data, &s->network, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: cnn: images of 7 by 5 pixels are too small");
     free(params);
     rig_free(s);
@@ -884,7 +884,8 @@ TEST(sizes_that_do_not_fit_are_refused)
     void *const heads = rig_params(&spec);
     const dsgd_model_kind *const transformer =
         (const void *)dsgd_about_find(dsgd_model_kinds, "transformer");
-    ck_assert_int_eq(transformer->build(heads, &t->data, &t->network, &error), DSGD_EUSAGE);
+    ck_assert_int_eq(dsgd_model_build(transformer, heads, &t->data, &t->network, &error),
+                     DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: transformer: 4 heads do not share a width of 6 evenly");
     free(heads);
     rig_free(t);

@@ -74,7 +74,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, t->model);
     dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
     void *const params = params_of(&kind->about, t);
-    ck_assert_int_eq(kind->build(params, data, network, NULL), DSGD_OK);
+    ck_assert_int_eq(dsgd_model_build(kind, params, data, network, NULL), DSGD_OK);
     const size_t n = network->n_params;
     const size_t begin[] = {0, n};
     const dsgd_problem problem = {network, data, 1, begin, t->update};

@@ -69,7 +69,7 @@ static dsgd_status build(const char *name, void *params, dsgd_data data, dsgd_ne
 {
     const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, name);
     ck_assert_ptr_nonnull(kind);
-    return kind->build(params, &data, network, error);
+    return dsgd_model_build(kind, params, &data, network, error);
 }
 
 TEST(networks_have_the_published_sizes_in_backward_order)

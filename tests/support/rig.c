@@ -163,7 +163,8 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
     dsgd_error error = {""};
     const dsgd_model_kind *const kind =
         (const void *)dsgd_about_find(dsgd_model_kinds, spec->model);
-    ck_assert_msg(kind->build(params, &s->data, &s->network, &error) == DSGD_OK, "%s", error.text);
+    ck_assert_msg(dsgd_model_build(kind, params, &s->data, &s->network, &error) == DSGD_OK, "%s",
+                  error.text);
     free(params);
     s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,
                                 .update = {.momentum = 0.9, .weight_decay = 1e-2}};

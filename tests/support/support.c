@@ -382,9 +382,9 @@ support_problem *support_problem_new(const support_case *c)
     const dsgd_pick *const source = &c->learning.data;
     const dsgd_pick *const model = &c->learning.model;
     ck_assert_int_eq(dsgd_data_open(source, c->config.seed, false, &p->data, NULL), DSGD_OK);
-    ck_assert_int_eq(
-        ((const dsgd_model_kind *)model->about)->build(model->params, p->data, &p->network, NULL),
-        DSGD_OK);
+    ck_assert_int_eq(dsgd_model_build((const dsgd_model_kind *)model->about, model->params, p->data,
+                                      &p->network, NULL),
+                     DSGD_OK);
     p->stream = (dsgd_stream){c->config.seed, p->data->train.n, (uint32_t)c->config.workers,
                               (uint32_t)c->learning.batch, NULL};
     dsgd_split *split = NULL;
