@@ -127,10 +127,7 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
 /** What libfyaml would print beside what it collects: nothing. */
 static void print_nothing(struct fy_diag *diag, void *user, const char *text, size_t n)
 {
-    (void)diag;
-    (void)user;
-    (void)text;
-    (void)n;
+    (void)diag, (void)user, (void)text, (void)n;
 }
 
 /**
@@ -400,18 +397,27 @@ dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const 
     return dsgd_entry_chosen(config, entry);
 }
 
-dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
+static struct fy_node_pair *find_pair(dsgd_entry *mapping, const char *key)
 {
-    if (!dsgd_entry_is_mapping(mapping))
-        return NULL;
     void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL;
-         (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
+    struct fy_node_pair *p = NULL;
+    while (dsgd_entry_is_mapping(mapping) &&
+           (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL) {
         const char *const text = dsgd_entry_text(fy_node_pair_key(p));
         if (text != NULL && strcmp(text, key) == 0)
-            return fy_node_pair_value(p);
+            break;
     }
-    return NULL;
+    return p;
+}
+
+dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
+{
+    return fy_node_pair_value(find_pair(mapping, key));
+}
+
+dsgd_entry *dsgd_entry_key(dsgd_entry *mapping, const char *key)
+{
+    return fy_node_pair_key(find_pair(mapping, key));
 }
 
 bool dsgd_entry_is_mapping(dsgd_entry *entry)
@@ -476,20 +482,16 @@ char *dsgd_entry_yaml(dsgd_entry *entry)
     return text;
 }
 
-static void add_sweep(dsgd_config *config, struct fy_node *node, const char *path)
-{
-    dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-    *sweep = (dsgd_sweep){.entry = node, .path = dsgd_config_keep(config, "%s", path)};
-    sweep->values = dsgd_entry_elements(config, dsgd_entry_find(node, "sweep"), &sweep->n);
-    config->sweeps = dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
-    config->sweeps[config->n_sweeps++] = sweep;
-}
-
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path)
 {
     if (fy_node_is_mapping(node) && fy_node_mapping_item_count(node) == 1 &&
         dsgd_entry_find(node, "sweep") != NULL) {
-        add_sweep(config, node, path);
+        dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
+        *sweep = (dsgd_sweep){.entry = node, .path = dsgd_config_keep(config, "%s", path)};
+        sweep->values = dsgd_entry_elements(config, dsgd_entry_find(node, "sweep"), &sweep->n);
+        config->sweeps =
+            dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
+        config->sweeps[config->n_sweeps++] = sweep;
         return;
     }
     const char *const dot = *path == '\0' ? "" : ".";
@@ -513,20 +515,17 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
     }
 }
 
-static bool is_below(struct fy_node *node, const struct fy_node *top)
-{
-    while (node != NULL && node != top)
-        node = fy_node_get_parent(node);
-    return node != NULL;
-}
-
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n)
 {
     dsgd_sweep **const found = dsgd_config_alloc(config, (config->n_sweeps + 1) * sizeof *found);
     *n = 0;
-    for (size_t i = 0; i < config->n_sweeps; i++)
-        if (is_below(config->sweeps[i]->entry, entry))
+    for (size_t i = 0; i < config->n_sweeps; i++) {
+        struct fy_node *node = config->sweeps[i]->entry;
+        while (node != NULL && node != entry)
+            node = fy_node_get_parent(node);
+        if (node != NULL)
             found[(*n)++] = config->sweeps[i];
+    }
     return found;
 }
 

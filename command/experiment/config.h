@@ -1,7 +1,7 @@
 /**
  * @file config.h
- * YAML or JSON files, read by option tables (base/option.h). Only config.c, read.c, override.c and
- * edit.c know libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
+ * YAML or JSON files, read by option tables (base/option.h). Only config.c, read.c and edit.c
+ * know libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
  */
 #ifndef DSGD_COMMAND_EXPERIMENT_CONFIG_H
 #define DSGD_COMMAND_EXPERIMENT_CONFIG_H
@@ -33,14 +33,14 @@ dsgd_entry *dsgd_config_root(dsgd_config *config);
 /** Zeroed memory that lives as long as the config. */
 void *dsgd_config_alloc(dsgd_config *config, size_t bytes);
 
-/** For override.c and edit.c: a text as YAML, NULL where it is none. The text has to live as long. */
+/** For edit.c: a text as YAML, NULL where it is none. The text has to live as long. */
 struct fy_document *dsgd_config_document(const char *text);
 
 /** Like dsgd_xprintf(), into a text that lives as long as the config. */
 const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** For override.c: sentences on this part name the assignment. Finds the sweeps again. */
+/** For edit.c: sentences on this part name the assignment. Finds the sweeps again. */
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment);
 
 /**
@@ -56,6 +56,9 @@ const char *const *dsgd_config_data_files(const dsgd_config *config);
 
 /** The value of a key, or NULL. */
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
+
+/** The key itself, or NULL. */
+dsgd_entry *dsgd_entry_key(dsgd_entry *mapping, const char *key);
 
 bool dsgd_entry_is_mapping(dsgd_entry *entry);
 

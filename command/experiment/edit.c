@@ -1,7 +1,7 @@
 /**
  * @file edit.c
- * Values put into a text at the places that its YAML tree gives. Every change reads the text again:
- * places move.
+ * `--set a.b.c=value`: put into a document that was read; or into its text, at the places that its
+ * YAML tree gives. There every change reads the text again: places move.
  */
 #include "command/experiment/edit.h"
 
@@ -11,6 +11,127 @@
 
 #include "base/file.h"
 #include "command/experiment/config.h"
+
+/** What stands under the first key, or index, of a.b.c; NULL: nothing. */
+static struct fy_node *step(struct fy_node *node, const char *path)
+{
+    char *const key = dsgd_xprintf("%.*s", (int)strcspn(path, "."), path);
+    const bool is_index = *key != '\0' && key[strspn(key, "0123456789")] == '\0';
+    struct fy_node *const next = !fy_node_is_sequence(node) ? dsgd_entry_find(node, key)
+                                 : is_index ? fy_node_sequence_get_by_index(node, atoi(key))
+                                            : NULL;
+    free(key);
+    return next;
+}
+
+/** "c.d" and v as `c: {d: v}`. */
+static char *nested(const char *keys, const char *value)
+{
+    const char *const dot = strchr(keys, '.');
+    if (dot == NULL)
+        return dsgd_xprintf("%s: %s", keys, value);
+    char *const inner = nested(dot + 1, value);
+    char *const outer = dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, inner);
+    free(inner);
+    return outer;
+}
+
+/* --- --set: a value put into the tree --------------------------------------------------------- */
+
+/** Whether a value repeats another. The file's aliases are resolved by then. */
+static bool has_alias(struct fy_node *node)
+{
+    bool has = fy_node_is_alias(node);
+    void *iterator = NULL;
+    if (fy_node_is_sequence(node))
+        for (struct fy_node *e = NULL; (e = fy_node_sequence_iterate(node, &iterator)) != NULL;)
+            has = has || has_alias(e);
+    else if (fy_node_is_mapping(node))
+        for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(node, &iterator)) != NULL;)
+            has = has || has_alias(fy_node_pair_key(p)) || has_alias(fy_node_pair_value(p));
+    return has;
+}
+
+static bool is_yaml(const char *text)
+{
+    struct fy_document *const document = dsgd_config_document(text);
+    const bool is = document != NULL && !has_alias(fy_document_root(document));
+    fy_document_destroy(document);
+    return is;
+}
+
+static bool is_utf8(const char *text)
+{
+    size_t n = strlen(text), length = 1;
+    for (; n > 0 && length > 0; text += length, n -= length)
+        length = dsgd_utf8_length(text, n);
+    return length > 0;
+}
+
+/** Puts a value, which is YAML, under a key. */
+static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
+                const char *assignment)
+{
+    struct fy_document *const document = fy_node_document(mapping);
+    /* The nodes refer to the texts, so these live as long as the config. */
+    struct fy_node *const node =
+        fy_node_build_from_string(document, dsgd_config_keep(config, "%s", value), FY_NT);
+    if (node == NULL)
+        return false;
+    struct fy_node *const old = dsgd_entry_key(mapping, key); /* or the old list would be longer */
+    if (old != NULL)
+        fy_node_free(fy_node_mapping_remove_by_key(mapping, old));
+    struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
+    if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {
+        fy_node_free(name); /* which was there already, but for blanks */
+        fy_node_free(node);
+        return false;
+    }
+    dsgd_config_note_override(config, name, assignment);
+    dsgd_config_note_override(config, node, assignment);
+    return true;
+}
+
+dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
+{
+    const char *const equals = strchr(assignment, '=');
+    if (equals == NULL || equals == assignment)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
+                         assignment);
+    if (!is_utf8(assignment))
+        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: this is no text in UTF-8", assignment);
+    char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
+    if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
+        free(keys);
+        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: a key beside a dot is missing", assignment);
+    }
+    char *rest = keys, *dot = NULL;
+    struct fy_node *place = dsgd_config_root(config);
+    for (struct fy_node *next = NULL;
+         (dot = strchr(rest, '.')) != NULL && (next = step(place, rest)) != NULL; rest = dot + 1)
+        place = next; /* the deepest that exists */
+    if (dot != NULL)
+        *dot = '\0';
+    char *const below = dot == NULL ? NULL : nested(dot + 1, equals + 1);
+    char *const value = below == NULL ? dsgd_xstrdup(equals + 1) : dsgd_xprintf("{%s}", below);
+    dsgd_status status = DSGD_OK;
+    if (!fy_node_is_mapping(place))
+        status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "--set %s: there is no such key; of an element of a list each key is set "
+                      "by itself, as in algorithms.0.period=4, or the list as a whole",
+                      assignment);
+    else if (!is_yaml(value) || !set(config, place, rest, value, assignment))
+        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML without aliases",
+                           assignment);
+    free(value);
+    free(below);
+    free(keys);
+    return status;
+}
+
+/* --- a value put into the text ----------------------------------------------------------------- */
 
 /** A part of a text that is replaced. */
 typedef struct change {
@@ -34,18 +155,6 @@ static bool find_scalar(struct fy_node *node, const char *text, size_t *from, si
     *from -= is_quoted;
     *to += is_quoted;
     return true;
-}
-
-/** "c.d" and v as `c: {d: v}`. */
-static char *nested(const char *keys, const char *value)
-{
-    const char *const dot = strchr(keys, '.');
-    if (dot == NULL)
-        return dsgd_xprintf("%s: %s", keys, value);
-    char *const inner = nested(dot + 1, value);
-    char *const outer = dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, inner);
-    free(inner);
-    return outer;
 }
 
 /** A new key behind the first one of a mapping. */
@@ -80,13 +189,7 @@ static bool plan(struct fy_node *node, const char *text, const char *path, const
     *again = false;
     for (const char *rest = path; node != NULL;) {
         const size_t n = strcspn(rest, ".");
-        char *const key = dsgd_xprintf("%.*s", (int)n, rest);
-        const bool is_index = key[strspn(key, "0123456789")] == '\0';
-        struct fy_node *const next = fy_node_is_mapping(node) ? dsgd_entry_find(node, key)
-                                     : is_index && fy_node_is_sequence(node)
-                                         ? fy_node_sequence_get_by_index(node, atoi(key))
-                                         : NULL;
-        free(key);
+        struct fy_node *const next = step(node, rest);
         if (next == NULL && fy_node_is_mapping(node))
             return insert(node, text, rest, value, c);
         if (next == NULL && find_scalar(node, text, &c->from, &c->to)) {

@@ -92,10 +92,9 @@ static bool ends_with(const char *text, const char *end)
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
-                                 dsgd_planned_run *run, dsgd_error *error)
+static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
+                                 dsgd_error *error)
 {
-    dsgd_config *const config = experiment->config;
     const char *const name_key[] = {platform_option->key, NULL};
     entry = dsgd_entry_chosen(config, entry);
     dsgd_entry *const named = dsgd_entry_chosen(
@@ -128,10 +127,9 @@ static dsgd_status read_platform(dsgd_experiment *experiment, dsgd_entry *entry,
     return status;
 }
 
-static dsgd_status read_workload(dsgd_experiment *experiment, dsgd_entry *entry,
-                                 dsgd_planned_run *run, dsgd_error *error)
+static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
+                                 dsgd_error *error)
 {
-    dsgd_config *const config = experiment->config;
     entry = dsgd_entry_chosen(config, entry);
     run->workload_name = dsgd_entry_text(entry);
     if (run->workload_name == NULL) {
@@ -168,53 +166,10 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
     return status;
 }
 
-/** @p before has the same platform, or workload, where `same` says so; then it is not read again. */
-static dsgd_status read_axes(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
-                             const bool same[DSGD_N_AXES], dsgd_planned_run *run, dsgd_error *error)
-{
-    dsgd_config *const config = experiment->config;
-    const dsgd_planned_run *const before = run - 1;
-    dsgd_status status = DSGD_OK;
-    if (same[DSGD_AXIS_PLATFORM]) {
-        run->platform = before->platform;
-        run->platform_name = before->platform_name;
-    } else {
-        status = read_platform(experiment, entries[DSGD_AXIS_PLATFORM], run, error);
-    }
-    if (same[DSGD_AXIS_WORKLOAD]) {
-        run->workload = before->workload;
-        run->workload_name = before->workload_name;
-    } else if (status == DSGD_OK) {
-        status = read_workload(experiment, entries[DSGD_AXIS_WORKLOAD], run, error);
-    }
-    if (status == DSGD_OK)
-        status = dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
-                                        &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error);
-    if (status == DSGD_OK)
-        status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
-    run->config.workers = (int)run->workers;
-    return status;
-}
-
-static dsgd_status read_seed(dsgd_experiment *experiment, dsgd_entry *entry, dsgd_planned_run *run,
-                             dsgd_error *error)
-{
-    dsgd_status status = DSGD_OK;
-    if (entry != NULL)
-        status = dsgd_config_read_value(experiment->config, entry,
-                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
-    run->config.seed = (uint64_t)run->seed;
-    return status;
-}
-
 /** A folder of results gets this name. */
-static dsgd_status read_name(dsgd_experiment *experiment, const char *name, dsgd_error *error)
+static dsgd_status check_name(dsgd_config *config, const char *name, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->config;
-    if (name == NULL)
-        return DSGD_OK;
-    experiment->name = name;
-    if (dsgd_is_file_name(name))
+    if (name == NULL || dsgd_is_file_name(name))
         return DSGD_OK;
     return dsgd_entry_fail(config, dsgd_entry_find(dsgd_config_root(config), "name"), error,
                            "name is `%s`, but a folder is called so: it needs a character, has "
@@ -222,20 +177,41 @@ static dsgd_status read_name(dsgd_experiment *experiment, const char *name, dsgd
                            name);
 }
 
-/** Reads a run with the sweeps chosen as they are. */
+/**
+ * Reads a run with the sweeps chosen as they are. The run before it has the same platform, or
+ * workload, where `same` says so; then it is not read again.
+ */
 static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
                             const bool same[DSGD_N_AXES], dsgd_planned_run *run, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
+    const dsgd_planned_run *const before = run - 1;
     dsgd_status status = dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options,
                                           NULL, run, error);
+    if (status == DSGD_OK && same[DSGD_AXIS_PLATFORM]) {
+        run->platform = before->platform;
+        run->platform_name = before->platform_name;
+    } else if (status == DSGD_OK) {
+        status = read_platform(config, entries[DSGD_AXIS_PLATFORM], run, error);
+    }
+    if (status == DSGD_OK && same[DSGD_AXIS_WORKLOAD]) {
+        run->workload = before->workload;
+        run->workload_name = before->workload_name;
+    } else if (status == DSGD_OK) {
+        status = read_workload(config, entries[DSGD_AXIS_WORKLOAD], run, error);
+    }
     if (status == DSGD_OK)
-        status = read_axes(experiment, entries, same, run, error);
+        status = dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
+                                        &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error);
+    if (status == DSGD_OK)
+        status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
+    if (status == DSGD_OK)
+        status = check_name(config, run->name, error);
     if (status != DSGD_OK)
         return status;
-    status = read_name(experiment, run->name, error);
-    if (status != DSGD_OK)
-        return status;
+    if (run->name != NULL)
+        experiment->name = run->name;
+    run->config.workers = (int)run->workers;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
     return DSGD_OK;
@@ -326,8 +302,10 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
     run->unchanged = i;
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
     dsgd_status status = by_seed_alone ? DSGD_OK : read_run(experiment, entries, same, run, error);
-    if (status == DSGD_OK)
-        status = read_seed(experiment, entries[DSGD_AXIS_SEED], run, error);
+    if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
+        status = dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
+                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
+    run->config.seed = (uint64_t)run->seed;
     run->swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
     for (size_t k = 0; k < experiment->n_columns; k++)
         run->swept[k] =
@@ -399,15 +377,6 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
     return status;
 }
 
-/** The file's name without folder and ending: the experiment's, where it has none. */
-static const char *default_name(dsgd_config *config, const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    const char *const base = slash == NULL ? path : slash + 1;
-    char *const name = dsgd_config_alloc(config, strlen(base) + 1);
-    return strncpy(name, base, strcspn(base, "."));
-}
-
 /** The name of its column, once a value has been read. */
 static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
 {
@@ -432,7 +401,8 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
         return status;
     experiment->config = config;
     experiment->path = dsgd_config_keep(config, "%s", path);
-    experiment->name = default_name(config, path);
+    const char *const slash = strrchr(path, '/'), *const base = slash == NULL ? path : slash + 1;
+    experiment->name = dsgd_config_keep(config, "%.*s", (int)strcspn(base, "."), base);
     for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
         status = dsgd_config_override(config, sets[i], error);
     if (status == DSGD_OK)
