@@ -1,9 +1,10 @@
 /**
  * @file data.c
- * What the sections of a report read.
+ * What the sections of a report read, and how texts stand in them.
  */
 #include "command/analysis/report/data.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,28 +28,23 @@ dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point
                             report->throughput);
 }
 
-/** Whether the column has another value in the first run of a point. */
-static bool is_compared(const dsgd_report *report, const char *column, const char *value)
-{
-    for (size_t k = 0; k < report->frame.n_points; k++)
-        if (strcmp(dsgd_report_field(report, report->frame.points[k].rows[0], column), value) != 0)
-            return true;
-    return false;
-}
-
 char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
 {
     static const char *const columns[] = {"platform", "workload", "network"};
+    const dsgd_frame *const f = &report->frame;
     char *name = dsgd_xprintf("%s workers", dsgd_report_field(report, p->rows[0], "workers"));
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
         const char *const mine = dsgd_report_field(report, p->rows[0], columns[c]);
-        if (is_compared(report, columns[c], mine))
+        size_t k = 0; /* the first point that has another */
+        while (k < f->n_points &&
+               strcmp(dsgd_report_field(report, f->points[k].rows[0], columns[c]), mine) == 0)
+            k++;
+        if (k < f->n_points)
             dsgd_append(&name, ", %s", mine);
     }
-    for (size_t k = 0; k < report->frame.n_keys; k++) {
-        char *const text = dsgd_frame_text(&report->frame, p, k);
-        if (report->frame.keys[k] >= report->frame.first_swept && *text != '\0' &&
-            dsgd_frame_part(&report->frame, k) != DSGD_SERIES)
+    for (size_t k = 0; k < f->n_keys; k++) {
+        char *const text = dsgd_frame_text(f, p, k);
+        if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) != DSGD_SERIES)
             dsgd_append(&name, ", %s", text);
         free(text);
     }
@@ -62,10 +58,8 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
     if (status == DSGD_OK && report->runs.n_rows == 0)
         return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
     static const char *const needed[] = {"run", "workers"};
-    for (size_t k = 0; status == DSGD_OK && k < sizeof needed / sizeof needed[0]; k++) {
-        size_t column = 0;
+    for (size_t k = 0, column = 0; status == DSGD_OK && k < 2; k++)
         status = dsgd_csv_need(&report->runs, needed[k], &column, error);
-    }
     if (status != DSGD_OK)
         return status;
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
@@ -88,5 +82,44 @@ void dsgd_report_close(dsgd_report *report)
     free(report->throughput);
     json_decref(report->manifest);
     dsgd_csv_close(&report->runs);
-    *report = (dsgd_report){.folder = NULL};
+}
+
+/* --- HTML --------------------------------------------------------------------------------------- */
+
+/** With what HTML keeps for itself escaped; control characters go. */
+static void put_text(FILE *html, const char *text)
+{
+    static const char *const escaped[256] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (escaped[c] != NULL)
+            fputs(escaped[c], html);
+        else if (c >= ' ' || c == '\n' || c == '\t')
+            fputc(c, html);
+    }
+}
+
+void dsgd_html(FILE *html, const char *markup, ...)
+{
+    va_list texts;
+    va_start(texts, markup);
+    for (const char *at = strstr(markup, "%s"); at != NULL; at = strstr(markup, "%s")) {
+        fwrite(markup, 1, (size_t)(at - markup), html);
+        put_text(html, va_arg(texts, const char *));
+        markup = at + 2;
+    }
+    va_end(texts);
+    fputs(markup, html);
+}
+
+void dsgd_html_own(FILE *html, const char *markup, char *text)
+{
+    dsgd_html(html, markup, text);
+    free(text);
+}
+
+void dsgd_html_section(FILE *html, const char *id, const char *title)
+{
+    dsgd_html(html, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id, id, title);
 }

@@ -1,16 +1,13 @@
 /**
  * @file data.h
- * The results of a folder as a report needs them: a frame of runs, and what may mislead.
+ * The results of a folder as a report needs them, the sections of its page, and texts in HTML.
  */
 #ifndef DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
 #define DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
-#include "base/csv.h"
 #include "command/analysis/frame.h"
-#include "command/console/arguments.h"
 
 typedef struct dsgd_report {
     const char *folder;
@@ -57,5 +54,22 @@ dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n
  */
 dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
                                dsgd_error *error);
+
+/* --- HTML --------------------------------------------------------------------------------------- */
+
+/**
+ * The page up to the first section, with %s where its title goes (page.html). Nothing is loaded and no
+ * script runs, whatever a folder of results brings along.
+ */
+extern const char dsgd_report_page[];
+
+/** Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have. */
+void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
+
+/** The same with one text, which it frees. */
+void dsgd_html_own(FILE *html, const char *markup, char *text);
+
+/** Begins a section with a heading; `</section>` ends it. */
+void dsgd_html_section(FILE *html, const char *id, const char *title);
 
 #endif

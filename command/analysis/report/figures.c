@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "command/analysis/plot.h"
 #include "command/analysis/report/data.h"
-#include "command/analysis/report/html.h"
 #include "command/console/data_folder.h"
 
 static int is_svg(const struct dirent *e)

@@ -11,45 +11,9 @@
 #include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"
-#include "command/analysis/report/html.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/runs/swept.h"
-
-/* Nothing is loaded and no script runs, whatever a folder of results brings along. */
-static const char head[] =
-    "<meta charset=\"utf-8\"/>\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'; img-src data:\"/>\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-    "<style>\n"
-    "body { margin: 0 auto; padding: 1rem; max-width: 62rem; color: #1a1a1a; background: #fff;\n"
-    "  font: 1rem/1.5 system-ui, sans-serif; }\n"
-    "h1 { font-size: 1.6rem; line-height: 1.25; }\n"
-    "h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #767676; }\n"
-    "a { color: #0b4fa0; }\n"
-    "nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; }\n"
-    "nav a { display: inline-block; padding: .3rem 0; }\n"
-    ".scroll { overflow-x: auto; border: 1px solid #d0d0d0; }\n"
-    ".scroll:focus-visible, a:focus-visible { outline: 3px solid #0b4fa0; outline-offset: 2px; }\n"
-    "table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }\n"
-    "caption { text-align: left; padding: .5rem; font-weight: 600; }\n"
-    "th, td { padding: .3rem .6rem; text-align: left; white-space: nowrap;\n"
-    "  border-top: 1px solid #d0d0d0; }\n"
-    "td.n, th.n { text-align: right; }\n"
-    "figure { margin: 1.5rem 0; }\n"
-    "svg { display: block; width: 100%; min-width: 34rem; max-width: 46rem; height: auto;\n"
-    "  margin: 0 auto; }\n"
-    "figcaption { color: #404040; font-size: .9rem; }\n"
-    "pre { overflow-x: auto; padding: .6rem; background: #f2f2f2; }\n"
-    "code { font: .9rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }\n"
-    ".warnings li { margin: .4rem 0; padding: .3rem .7rem; border-left: .3rem solid #a34700; }\n"
-    "dt { font-weight: 600; margin-top: .5rem; }\n"
-    "dd { margin-left: 1rem; overflow-wrap: anywhere; }\n"
-    "@media print { nav { display: none; } body { max-width: none; padding: 0; font-size: 10pt; }\n"
-    "  .scroll { overflow: visible; border: 0; } svg { min-width: 0; }\n"
-    "  figure, tr { break-inside: avoid; } th, td { white-space: normal; } }\n"
-    "</style>\n";
 
 /* --- results ---------------------------------------------------------------------------------- */
 
@@ -313,19 +277,8 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
                               dsgd_error *error)
 {
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
-    fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
-          html);
-    fputs(head, html);
-    dsgd_html(html, "<title>%s: report</title>\n</head>\n<body>\n<header>\n<h1>%s</h1>\n",
-              name == NULL ? r->folder : name, name == NULL ? r->folder : name);
-    fputs("<nav aria-label=\"Sections\">\n<ul>\n<li><a href=\"#set-up\">Set-up</a></li>\n"
-          "<li><a href=\"#warnings\">Warnings</a></li>\n"
-          "<li><a href=\"#results\">Results</a></li>\n"
-          "<li><a href=\"#figures\">Figures</a></li>\n"
-          "<li><a href=\"#time\">Where time went</a></li>\n"
-          "<li><a href=\"#again\">How to run it again</a></li>\n"
-          "</ul>\n</nav>\n</header>\n<main>\n",
-          html);
+    const char *const title = name == NULL ? r->folder : name;
+    dsgd_html(html, dsgd_report_page, title, title);
     dsgd_report_set_up(r, html);
     write_warnings(html, r);
     const dsgd_status status = write_results(html, r, target, error);

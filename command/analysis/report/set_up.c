@@ -9,7 +9,6 @@
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"
-#include "command/analysis/report/html.h"
 #include "command/runs/swept.h"
 
 /** The values of a column in the order of their first rows, as "a, b and c"; the caller frees it. */

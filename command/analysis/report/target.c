@@ -7,7 +7,6 @@
 
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
-#include "command/analysis/report/html.h"
 
 /** So many significant digits, and all of a whole number. */
 static void put_number(FILE *html, double x, int digits)
