@@ -38,10 +38,7 @@ static bool has_ratio(size_t m)
 
 static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
 {
-    for (size_t k = 0; k < c->frame.n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_frame_key(&c->frame, k));
-        fputc(',', stream);
-    }
+    dsgd_frame_put_keys(stream, &c->frame, NULL, c->frame.n_keys);
     fputs("label,n_diverged", stream);
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const char *const name = dsgd_measures[m].name;
@@ -59,21 +56,18 @@ static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
 static void write_point(FILE *stream, const dsgd_comparison *c, const dsgd_frame_point *p,
                         bool ratio)
 {
-    for (size_t k = 0; k < c->frame.n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_frame_value(&c->frame, p, k));
-        fputc(',', stream);
-    }
+    dsgd_frame_put_keys(stream, &c->frame, p, c->frame.n_keys);
     char *const label = dsgd_frame_label(&c->frame, p);
     dsgd_csv_text(stream, label);
     free(label);
     fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
-        const double numbers[] = {s->of.mean, s->of.ci, s->difference.mean, s->difference.ci};
         if (!dsgd_comparison_has(c, m))
             continue;
         fprintf(stream, ",%zu", s->of.n);
-        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
+        dsgd_csv_numbers(stream,
+                         (double[]){s->of.mean, s->of.ci, s->difference.mean, s->difference.ci}, 4);
         if (dsgd_measure_is_to_target(m))
             dsgd_csv_numbers(stream, (double[]){(double)p->n_rows, s->median}, 2);
         if (ratio && has_ratio(m))
@@ -121,14 +115,12 @@ static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool
 {
     if (isnan(x.mean))
         return dsgd_xstrdup("");
-    char *const number = readable(multiple * x.mean, per_cent, sign);
-    if (isnan(x.ci))
-        return number;
+    char *text = readable(multiple * x.mean, per_cent, sign);
     char *const half = readable(x.ci > rounding_of(x.mean) ? multiple * x.ci : 0, per_cent, false);
-    char *const both = dsgd_xprintf("%s ± %s", number, half);
-    free(number);
+    if (!isnan(x.ci))
+        dsgd_append(&text, " ± %s", half);
     free(half);
-    return both;
+    return text;
 }
 
 static char *difference_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
@@ -136,25 +128,12 @@ static char *difference_of(const dsgd_comparison *c, const dsgd_frame_point *p, 
     const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
     if (p->baseline == p)
         return dsgd_xstrdup("baseline");
-    char *const text = with_interval(s->difference, 1, m == DSGD_ACCURACY, true);
-    char pairs[48] = "";
+    char *cell = with_interval(s->difference, 1, m == DSGD_ACCURACY, true);
+    if (fabs(s->difference.mean) > s->difference.ci + rounding_of(s->of.mean))
+        dsgd_append(&cell, " *");
     if (s->difference.n > 0 && s->difference.n < s->of.n)
-        snprintf(pairs, sizeof pairs, " (%zu pairs)", s->difference.n);
-    const bool marked = fabs(s->difference.mean) > s->difference.ci + rounding_of(s->of.mean);
-    char *const cell = dsgd_xprintf("%s%s%s", text, marked ? " *" : "", pairs);
-    free(text);
+        dsgd_append(&cell, " (%zu pairs)", s->difference.n);
     return cell;
-}
-
-/** The first measure of the table: accuracy, else loss, else throughput. */
-static size_t leading_measure(const dsgd_comparison *c)
-{
-    static const size_t order[] = {DSGD_ACCURACY, DSGD_LOSS};
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
-        for (size_t i = 0; i < c->frame.n_points; i++)
-            if (dsgd_comparison_of(c, &c->frame.points[i], order[k])->of.n > 0)
-                return order[k];
-    return DSGD_THROUGHPUT;
 }
 
 static char *mean_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
@@ -176,12 +155,19 @@ static char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p, size
         return with_interval(s->of, multiple, false, false);
     if (s->of.n == 0)
         return dsgd_xstrdup("never");
-    char *const number =
-        isnan(s->median) ? dsgd_xstrdup("") : readable(multiple * s->median, false, false);
-    char *const cell = dsgd_xprintf("%zu of %zu seeds%s%s", s->of.n, p->n_rows,
-                                    isnan(s->median) ? "" : ", median ", number);
+    char *const number = readable(multiple * s->median, false, false);
+    char *cell = dsgd_xprintf("%zu of %zu seeds", s->of.n, p->n_rows);
+    if (!isnan(s->median))
+        dsgd_append(&cell, ", median %s", number);
     free(number);
     return cell;
+}
+
+static void put_to_target(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
+{
+    char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
+    dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
+    free(head);
 }
 
 static void put_keys(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
@@ -242,11 +228,8 @@ static void put_point(const dsgd_comparison *c, const dsgd_frame_point *p, size_
     dsgd_columns_take(t, "difference", difference_of(c, p, m));
     if (m != DSGD_THROUGHPUT)
         dsgd_columns_take(t, throughput, mean_of(c, p, DSGD_THROUGHPUT));
-    if (dsgd_comparison_has(c, DSGD_TO_TARGET)) {
-        char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-        dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
-        free(head);
-    }
+    if (dsgd_comparison_has(c, DSGD_TO_TARGET))
+        put_to_target(c, p, t);
 }
 
 static void print_foot(const dsgd_comparison *c)
@@ -258,7 +241,12 @@ static void print_foot(const dsgd_comparison *c)
 
 static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measures)
 {
-    const size_t m = leading_measure(c);
+    size_t m = DSGD_THROUGHPUT; /* comes first: accuracy, else loss, else this */
+    for (size_t i = 0; m != DSGD_ACCURACY && i < c->frame.n_points; i++)
+        if (dsgd_comparison_of(c, &c->frame.points[i], DSGD_ACCURACY)->of.n > 0)
+            m = DSGD_ACCURACY;
+        else if (dsgd_comparison_of(c, &c->frame.points[i], DSGD_LOSS)->of.n > 0)
+            m = DSGD_LOSS;
     dsgd_columns t = {.wraps = true};
     for (size_t i = 0; i < c->frame.n_points; i++) {
         put_point(c, &c->frame.points[i], m, &t);
@@ -308,11 +296,9 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd
         return;
     }
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
-    char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-    dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
+    put_to_target(c, p, t);
     dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     dsgd_columns_take(t, "seeds needed", settling_of(sooner));
-    free(head);
 }
 
 static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)

@@ -96,7 +96,7 @@ dsgd_reached *dsgd_frame_reached(const dsgd_frame *f, const dsgd_target *target,
     dsgd_reached *const reached = dsgd_xcalloc(f->csv->n_rows + 1, sizeof *reached);
     for (size_t row = 0; row < f->csv->n_rows; row++) {
         reached[row] = (dsgd_reached){NAN, NAN};
-        if (dsgd_frame_learned(f, row) &&
+        if (dsgd_frame_counts(f, row, "final_loss") &&
             dsgd_target_reach(target, curves, row, &reached[row], error) != DSGD_OK &&
             error != NULL) {
             free(reached);
@@ -156,7 +156,7 @@ static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
         for (size_t k = 0; k < n; k++) {
             double x = 0;
             if (dsgd_csv_read_number(&c->csv, row, columns[k], &x, NULL) != DSGD_OK &&
-                dsgd_frame_counts(&c->frame, row, columns[k]))
+                dsgd_frame_counts(&c->frame, row, c->csv.fields[columns[k]]))
                 return dsgd_csv_read_number(&c->csv, row, columns[k], &x, error);
         }
     }

@@ -19,10 +19,9 @@ typedef struct line {
     size_t key;
     const dsgd_frame_point **points; /* [n] */
     double *x; /* [n], rising */
-    size_t n;
-    double
-        *logs; /* [n_seeds][n]: of throughput over the baseline's, of seeds that all points have */
-    size_t n_seeds;
+    bool is_log; /* scale of interpolation: where x spans a factor of ten */
+    size_t n, n_seeds; /* seeds that all points have */
+    double *logs; /* [n_seeds][n]: of throughput over the baseline's */
 } line;
 
 /** Where the mean over seeds passes a level. */
@@ -35,19 +34,15 @@ typedef struct crossing {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static bool value_of(const line *l, const dsgd_frame_point *p, double *x)
+/** Whether a point differs from the first in the key alone, and has a number there. */
+static bool is_on(const line *l, const dsgd_frame_point *first, const dsgd_frame_point *p,
+                  double *x)
 {
-    return dsgd_parse_number(dsgd_frame_value(&l->c->frame, p, l->key), NULL, x);
-}
-
-static bool differs_in_key_alone(const line *l, const dsgd_frame_point *a,
-                                 const dsgd_frame_point *b)
-{
-    for (size_t k = 0; k < l->c->frame.n_keys; k++)
-        if (k != l->key &&
-            strcmp(dsgd_frame_value(&l->c->frame, a, k), dsgd_frame_value(&l->c->frame, b, k)) != 0)
+    const dsgd_frame *const f = &l->c->frame;
+    for (size_t k = 0; k < f->n_keys; k++)
+        if (k != l->key && strcmp(dsgd_frame_value(f, first, k), dsgd_frame_value(f, p, k)) != 0)
             return false;
-    return true;
+    return p->baseline != NULL && dsgd_parse_number(dsgd_frame_value(f, p, l->key), NULL, x);
 }
 
 /** Collects the line of a point; false: another point begins it, or there is no other. */
@@ -55,11 +50,11 @@ static bool find_line(line *l, const dsgd_frame_point *first)
 {
     double x = 0;
     l->n = 0;
-    if (first->baseline == NULL || first->baseline == first || !value_of(l, first, &x))
+    if (first->baseline == first || !is_on(l, first, first, &x))
         return false;
     for (size_t i = 0; i < l->c->frame.n_points; i++) {
         const dsgd_frame_point *const p = &l->c->frame.points[i];
-        if (p->baseline == NULL || !value_of(l, p, &x) || !differs_in_key_alone(l, first, p))
+        if (!is_on(l, first, p, &x))
             continue;
         if (p < first)
             return false;
@@ -71,20 +66,15 @@ static bool find_line(line *l, const dsgd_frame_point *first)
         l->x[at] = x;
         l->points[at] = p;
     }
+    l->is_log = l->n > 1 && l->x[0] > 0 && l->x[l->n - 1] >= 10 * l->x[0];
     return l->n > 1;
 }
 
-/** The logarithm of the speed-up of the seed of @p row; NAN: there is none. */
-static double log_of(const line *l, const dsgd_frame_point *p, size_t row)
-{
-    const double *const x = l->c->numbers[DSGD_THROUGHPUT];
-    const size_t own = dsgd_frame_seed(&l->c->frame, p, row);
-    const size_t base = dsgd_frame_seed(&l->c->frame, p->baseline, row);
-    return own == SIZE_MAX || base == SIZE_MAX ? NAN : log(x[own] / x[base]);
-}
-
+/** The logarithms of the speed-ups of seeds that all points and their baselines have. */
 static void read_logs(line *l)
 {
+    const dsgd_frame *const f = &l->c->frame;
+    const double *const x = l->c->numbers[DSGD_THROUGHPUT];
     const dsgd_frame_point *const first = l->points[0];
     l->logs = dsgd_xcalloc(l->n * first->n_rows, sizeof *l->logs);
     l->n_seeds = 0;
@@ -92,7 +82,9 @@ static void read_logs(line *l)
         double *const logs = l->logs + l->n_seeds * l->n;
         bool whole = true;
         for (size_t i = 0; i < l->n; i++) {
-            logs[i] = log_of(l, l->points[i], first->rows[s]);
+            const size_t own = dsgd_frame_seed(f, l->points[i], first->rows[s]);
+            const size_t base = dsgd_frame_seed(f, l->points[i]->baseline, first->rows[s]);
+            logs[i] = own == SIZE_MAX || base == SIZE_MAX ? NAN : log(x[own] / x[base]);
             whole = whole && !isnan(logs[i]);
         }
         l->n_seeds += whole;
@@ -101,16 +93,14 @@ static void read_logs(line *l)
 
 /* --- crossings -------------------------------------------------------------------------------- */
 
-/** On the scale of interpolation: log x where x spans a factor of ten. */
 static double scaled(const line *l, size_t i)
 {
-    const bool log_scale = l->x[0] > 0 && l->x[l->n - 1] >= 10 * l->x[0];
-    return log_scale ? log(l->x[i]) : l->x[i];
+    return l->is_log ? log(l->x[i]) : l->x[i];
 }
 
 static double unscaled(const line *l, double place)
 {
-    return scaled(l, 0) == l->x[0] ? place : exp(place);
+    return l->is_log ? exp(place) : place;
 }
 
 static double mean_at(const line *l, size_t i)
@@ -129,26 +119,20 @@ static double passes(const line *l, size_t i, double before, double after, bool 
     return scaled(l, i) + (scaled(l, i + 1) - scaled(l, i)) * before / (before - after);
 }
 
-/** Where a seed passes in that direction, nearest to a place; NAN: nowhere. */
-static double seed_passes(const line *l, const double *logs, double level, bool rises, double near)
-{
-    double nearest = NAN;
-    for (size_t i = 0; i + 1 < l->n; i++) {
-        const double at = passes(l, i, logs[i] - level, logs[i + 1] - level, rises);
-        if (!isnan(at) && !(fabs(nearest - near) <= fabs(at - near)))
-            nearest = at;
-    }
-    return nearest;
-}
-
 static crossing crossing_at(const line *l, double level, bool rises, double at)
 {
     crossing c = {.rises = rises, .at = unscaled(l, at), .low = NAN, .high = NAN};
     double *const places = dsgd_xcalloc(l->n_seeds, sizeof *places);
     for (size_t s = 0; s < l->n_seeds; s++) {
-        const double place = seed_passes(l, l->logs + s * l->n, level, rises, at);
-        if (!isnan(place))
-            places[c.n++] = place;
+        const double *const logs = l->logs + s * l->n;
+        double nearest = NAN; /* of the places where this seed passes in that direction */
+        for (size_t i = 0; i + 1 < l->n; i++) {
+            const double place = passes(l, i, logs[i] - level, logs[i + 1] - level, rises);
+            if (!isnan(place) && !(fabs(nearest - at) <= fabs(place - at)))
+                nearest = place;
+        }
+        if (!isnan(nearest))
+            places[c.n++] = nearest;
     }
     if (c.n == l->n_seeds) {
         const dsgd_interval mean = dsgd_mean(places, c.n);
@@ -177,21 +161,6 @@ static size_t find_crossings(const line *l, double level, crossing *crossings)
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
-
-/** What the points have in common, as " (workers 256, host_bandwidth 5GB/s)"; the caller frees it. */
-static char *place_of(const line *l)
-{
-    char *place = dsgd_xstrdup("");
-    for (size_t k = 1; k < l->c->frame.n_keys; k++) {
-        char *const text = dsgd_frame_text(&l->c->frame, l->points[0], k);
-        if (k != l->key && dsgd_frame_varies(&l->c->frame, k) && *text != '\0')
-            dsgd_append(&place, "%s%s", *place == '\0' ? " (" : ", ", text);
-        free(text);
-    }
-    if (*place != '\0')
-        dsgd_append(&place, ")");
-    return place;
-}
 
 /** A value of the key for readers; the caller frees it. */
 static char *shown(const line *l, double x)
@@ -222,12 +191,8 @@ static void print_crossing(const line *l, const crossing *c)
 static void write_row(FILE *stream, const line *l, double level, const crossing *c,
                       const char *direction)
 {
-    const dsgd_frame *const f = &l->c->frame;
-    for (size_t k = 0; k < f->n_keys; k++) {
-        dsgd_csv_text(stream, k == l->key ? "" : dsgd_frame_value(f, l->points[0], k));
-        fputc(',', stream);
-    }
-    dsgd_csv_text(stream, dsgd_frame_key(f, l->key));
+    dsgd_frame_put_keys(stream, &l->c->frame, l->points[0], l->key);
+    dsgd_csv_text(stream, dsgd_frame_key(&l->c->frame, l->key));
     dsgd_csv_numbers(stream, &level, 1);
     fprintf(stream, ",%s,%zu,%zu", direction, c->n, l->n_seeds);
     dsgd_csv_numbers(stream, (double[]){c->at, c->low, c->high}, 3);
@@ -240,9 +205,17 @@ static void report_line(FILE *stream, line *l, double level)
     read_logs(l);
     crossing *const crossings = dsgd_xcalloc(l->n, sizeof *crossings);
     const size_t n = find_crossings(l, level, crossings);
-    char *const name = dsgd_swept_name(dsgd_frame_key(f, l->key)), *const place = place_of(l);
+    char *place = dsgd_xstrdup(""); /* what the points have in common */
+    for (size_t k = 1; k < f->n_keys; k++) {
+        char *const text = dsgd_frame_text(f, l->points[0], k);
+        if (k != l->key && dsgd_frame_varies(f, k) && *text != '\0')
+            dsgd_append(&place, "%s%s", *place == '\0' ? " (" : ", ", text);
+        free(text);
+    }
+    char *const name = dsgd_swept_name(dsgd_frame_key(f, l->key));
     char *const from = shown(l, l->x[0]), *const to = shown(l, l->x[l->n - 1]);
-    printf("%s%s, %s %s to %s: ", dsgd_frame_value(f, l->points[0], 0), place, name, from, to);
+    printf("%s%s%s, %s %s to %s: ", dsgd_frame_value(f, l->points[0], 0), place,
+           *place == '\0' ? "" : ")", name, from, to);
     for (size_t i = 0; i < n; i++) {
         printf("%s", i == 0 ? "passes " : ", then ");
         print_crossing(l, &crossings[i]);
@@ -273,10 +246,7 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
     FILE *const stream = dsgd_whole_open(&file, error, "%s/crossings.csv", folder);
     if (stream == NULL)
         return DSGD_EIO;
-    for (size_t k = 0; k < c->frame.n_keys; k++) {
-        dsgd_csv_text(stream, dsgd_frame_key(&c->frame, k));
-        fputc(',', stream);
-    }
+    dsgd_frame_put_keys(stream, &c->frame, NULL, c->frame.n_keys);
     fputs("along,level,direction,n,seeds,at,low,high\n", stream);
     printf("\nWhere throughput passes %g times that of %s %s:\n", level,
            dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);

@@ -32,23 +32,16 @@ dsgd_interval dsgd_mean(const double *x, size_t n)
                            n < 2 ? NAN : half_width(gsl_stats_sd(x, 1, n), n), n};
 }
 
-static size_t settling(double mean, double deviation, size_t n)
-{
-    size_t more = n;
-    while (more <= DSGD_MOST_SEEDS && half_width(deviation, more) >= fabs(mean) - rounding)
-        more++;
-    return more == n ? 0 : more;
-}
-
 dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 {
-    const dsgd_interval log_of = dsgd_mean(logs, n);
-    return (dsgd_ratio){.n = n,
-                        .ratio = exp(log_of.mean),
-                        .low = exp(log_of.mean - log_of.ci),
-                        .high = exp(log_of.mean + log_of.ci),
-                        .n_settling =
-                            n > 1 ? settling(log_of.mean, gsl_stats_sd(logs, 1, n), n) : 0};
+    const dsgd_interval of = dsgd_mean(logs, n);
+    const double deviation = n > 1 ? gsl_stats_sd(logs, 1, n) : 0;
+    size_t settled = n;
+    while (n > 1 && settled <= DSGD_MOST_SEEDS &&
+           half_width(deviation, settled) >= fabs(of.mean) - rounding)
+        settled++;
+    return (dsgd_ratio){n, exp(of.mean), exp(of.mean - of.ci), exp(of.mean + of.ci),
+                        settled == n ? 0 : settled};
 }
 
 /* --- classes of texts ------------------------------------------------------------------------- */
@@ -179,11 +172,6 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-static bool has_status(const dsgd_frame *f, size_t row, const char *status)
-{
-    return strcmp(dsgd_csv_field(f->csv, row, f->status), status) == 0;
-}
-
 /** What a row has of a coordinate, as a text in fresh memory; of a variation that is none "". */
 static char *coordinate_of(const dsgd_frame *f, size_t row, dsgd_coordinate c)
 {
@@ -244,35 +232,31 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
     classes_free(&points);
 }
 
-/** The values of a key in their order, of which it notes the number; NULL behind. To be freed. */
-static const char **values_of(dsgd_frame *f, size_t k)
+/** Its different values. */
+static classes values_of(const dsgd_frame *f, size_t k)
 {
-    const char **const values = dsgd_xcalloc(f->n_points + 1, sizeof *values);
     classes c = classes_of(f->n_points);
-    for (size_t i = 0; i < f->n_points; i++) {
-        const char *const value = dsgd_frame_value(f, &f->points[i], k);
-        values[number_of(&c, dsgd_xstrdup(value))] = value;
-    }
-    f->n_values[k] = c.n;
-    values[c.n] = NULL;
-    classes_free(&c);
-    return values;
+    for (size_t i = 0; i < f->n_points; i++)
+        number_of(&c, dsgd_xstrdup(dsgd_frame_value(f, &f->points[i], k)));
+    return c;
 }
 
 static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *error)
 {
-    const char **const values = values_of(f, f->by);
     const char *const column = dsgd_frame_key(f, f->by);
-    if (name == NULL)
-        f->baseline = dsgd_find_word(values, "allreduce") >= 0 ? "allreduce" : values[0];
-    for (size_t i = 0; name != NULL && values[i] != NULL; i++)
-        if (dsgd_swept_is(column, values[i], name) &&
-            (f->baseline == NULL || strcmp(values[i], name) == 0))
-            f->baseline = values[i];
-    const dsgd_status status =
-        f->baseline != NULL ? DSGD_OK : unknown(f, "--baseline", name, values, error);
-    free(values);
-    return status;
+    for (size_t i = 0; i < f->n_points; i++) {
+        const char *const value = dsgd_frame_value(f, &f->points[i], f->by);
+        const char *const wanted = name == NULL ? "allreduce" : name;
+        if (f->baseline == NULL ? name == NULL || dsgd_swept_is(column, value, name)
+                                : strcmp(value, wanted) == 0)
+            f->baseline = value;
+    }
+    if (f->baseline != NULL)
+        return DSGD_OK;
+    classes values = values_of(f, f->by);
+    unknown(f, "--baseline", name, (const char *const *)values.texts, error);
+    classes_free(&values);
+    return DSGD_EUSAGE;
 }
 
 /** The first that fits: where the baseline's own options are swept, it has their first values. */
@@ -298,8 +282,11 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
         return status;
     f->n_values = dsgd_xcalloc(f->n_keys, sizeof *f->n_values);
     find_points(f, seed, framing->planned);
-    for (size_t k = 0; k < f->n_keys; k++)
-        free(values_of(f, k));
+    for (size_t k = 0; k < f->n_keys; k++) {
+        classes values = values_of(f, k);
+        f->n_values[k] = values.n;
+        classes_free(&values);
+    }
     if (f->n_points > 0)
         status = find_baseline(f, framing->baseline, error);
     for (size_t i = 0; status == DSGD_OK && i < f->n_points; i++)
@@ -330,7 +317,7 @@ size_t dsgd_frame_count(const dsgd_frame *f, const dsgd_frame_point *p, const ch
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n_rows; i++)
-        n += has_status(f, p->rows[i], status);
+        n += strcmp(dsgd_csv_field(f->csv, p->rows[i], f->status), status) == 0;
     return n;
 }
 
@@ -344,6 +331,17 @@ char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
     free(name);
     free(value);
     return text;
+}
+
+void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_point *p,
+                         size_t without)
+{
+    for (size_t k = 0; k < f->n_keys; k++) {
+        dsgd_csv_text(stream, p == NULL      ? dsgd_frame_key(f, k)
+                              : k == without ? ""
+                                             : dsgd_frame_value(f, p, k));
+        fputc(',', stream);
+    }
 }
 
 char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
@@ -366,16 +364,9 @@ const char *dsgd_frame_currency(const dsgd_frame *f)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-bool dsgd_frame_learned(const dsgd_frame *f, size_t row)
+bool dsgd_frame_counts(const dsgd_frame *f, size_t row, const char *column)
 {
-    return dsgd_column_counts(dsgd_column_find("runs", "final_loss"),
-                              dsgd_csv_field(f->csv, row, f->status));
-}
-
-bool dsgd_frame_counts(const dsgd_frame *f, size_t row, size_t column)
-{
-    return column < f->csv->n_columns &&
-           dsgd_column_counts(dsgd_column_find("runs", f->csv->fields[column]),
+    return dsgd_column_counts(dsgd_column_find("runs", column),
                               dsgd_csv_field(f->csv, row, f->status));
 }
 

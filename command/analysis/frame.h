@@ -111,6 +111,13 @@ char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, si
  */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 
+/**
+ * Writes the fields of all keys of a point (NULL: their names), a comma behind each; that of key
+ * @p without is empty (n_keys: none).
+ */
+void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point,
+                         size_t without);
+
 /** The point's row with the seed of @p row (of any point); SIZE_MAX: none. */
 size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, size_t row);
 
@@ -123,13 +130,10 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /**
- * Whether a column's value of a row counts: of runs that are ok, and of those that diverged what their
- * timing gave, but not what they learned. Columns that are not in the table count nowhere.
+ * Whether a column's value of a row counts, in whatever table it stands: of runs that are ok, and of those
+ * that diverged what their timing gave, but not what they learned.
  */
-bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, size_t column);
-
-/** Whether what a row learned counts, in whatever table it stands. */
-bool dsgd_frame_learned(const dsgd_frame *frame, size_t row);
+bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
 /** The numbers of a column that count, by row; others are NAN. To be freed. */
 double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);

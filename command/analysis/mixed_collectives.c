@@ -24,16 +24,6 @@ static const char *collective_of(const dsgd_csv *runs, size_t row)
     return collective;
 }
 
-static char *sentence_on(const dsgd_csv *runs, size_t first, size_t other)
-{
-    const size_t algorithm = dsgd_csv_column(runs, "algorithm");
-    return dsgd_xprintf(
-        "%s sums by %s, %s by %s, so that a difference between them may be one of collectives; "
-        "exchange: {collective, partial_collective} sets them",
-        dsgd_csv_field(runs, first, algorithm), collective_of(runs, first),
-        dsgd_csv_field(runs, other, algorithm), collective_of(runs, other));
-}
-
 char *dsgd_mixed_collectives(const dsgd_csv *runs)
 {
     const dsgd_framing framing = {.planned = true};
@@ -49,10 +39,15 @@ char *dsgd_mixed_collectives(const dsgd_csv *runs)
                 continue;
             if (*at == 0)
                 *at = row + 1;
-            else if (strcmp(collective, collective_of(runs, *at - 1)) != 0 &&
-                     strcmp(dsgd_csv_field(runs, *at - 1, f.keys[0]),
-                            dsgd_csv_field(runs, row, f.keys[0])) != 0) /* else it is swept */
-                sentence = sentence_on(runs, *at - 1, row);
+            const char *const other = collective_of(runs, *at - 1);
+            const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
+                                         dsgd_csv_field(runs, row, f.keys[0])};
+            if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
+                sentence =
+                    dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
+                                 "be one of collectives; exchange: {collective, "
+                                 "partial_collective} sets them",
+                                 names[0], other, names[1], collective);
         }
         free(first);
     }

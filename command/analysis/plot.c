@@ -60,19 +60,12 @@ static char *needs_of(const char *script)
     return needs;
 }
 
-static bool is_script(const char *path)
+/** Whether a folder has all that a script needs; frees that. */
+static bool has_data(char *needs, const char *folder, const char *target)
 {
-    char *const needs = needs_of(path);
-    free(needs);
-    return needs != NULL;
-}
-
-static bool has_data(const char *script, const char *folder, const char *target)
-{
-    char *const needs = needs_of(script);
     bool has = true;
     char *rest = NULL;
-    for (char *name = needs == NULL ? NULL : strtok_r(needs, " \n", &rest); name != NULL;
+    for (char *name = strtok_r(needs, " \n", &rest); name != NULL;
          name = strtok_r(NULL, " \n", &rest))
         has = has && (strcmp(name, "--target") == 0 ? target != NULL : has_table(folder, name));
     free(needs);
@@ -90,37 +83,36 @@ typedef struct arguments {
 
 static const char default_formats[] = "svg,png,pdf";
 
-/** A text for the settings of gnuplot; it has no quote, or is refused before. */
-static void set_text(char **settings, const char *name, const char *text)
+/** In front of a path: gnuplot would take a name that begins with | or < for a command. */
+static const char *here(const char *path)
 {
-    if (text != NULL)
-        dsgd_append(settings, "%s='%s'; ", name, text);
+    return path[0] == '/' ? "" : "./";
 }
 
 /** What scripts are told, beside their style and data. The caller frees it. */
 static char *settings_of(const arguments *a, const char *folder, const char *figure,
                          const char *format)
 {
-    /* gnuplot would take a name that begins with | or < for a command. */
-    char *settings = dsgd_xprintf("dir='%s%s'; ", folder[0] == '/' ? "" : "./", folder);
-    char *const shipped = dsgd_xprintf("%s/plots", dsgd_data_folder());
-    dsgd_append(&settings, "plots='%s'; style='", shipped);
+    const char *const data = dsgd_data_folder();
+    char *settings = dsgd_xprintf("dir='%s%s'; plots='%s/plots'; ", here(folder), folder, data);
     if (a->style != NULL)
-        dsgd_append(&settings, "%s%s'; ", a->style[0] == '/' ? "" : "./", a->style);
+        dsgd_append(&settings, "style='%s%s'; ", here(a->style), a->style);
     else
-        dsgd_append(&settings, "%s/style.gp'; ", shipped);
-    dsgd_append(&settings, "common='%s/common.gp'; format='%s'; ", shipped, format);
-    dsgd_append(&settings, "into='%s%s'; figure='%s'; ", a->output[0] == '/' ? "" : "./", a->output,
-                figure);
-    set_text(&settings, "size", a->size);
-    set_text(&settings, "font", a->font);
-    set_text(&settings, "legend", a->legend);
-    set_text(&settings, "target", a->choice.target);
+        dsgd_append(&settings, "style='%s/plots/style.gp'; ", data);
+    dsgd_append(&settings, "common='%s/plots/common.gp'; format='%s'; into='%s%s'; figure='%s'; ",
+                data, format, here(a->output), a->output, figure);
+    const char *const texts[][2] = {
+        {"size", a->size}, /* which have no quote, or are refused before */
+        {"font", a->font},
+        {"legend", a->legend},
+        {"target", a->choice.target}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i][1] != NULL)
+            dsgd_append(&settings, "%s='%s'; ", texts[i][0], texts[i][1]);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
     if (!a->has_runs) /* a data.gp that is there is not ours */
         dsgd_append(&settings, "no_data=1; ");
-    free(shipped);
     return settings;
 }
 
@@ -146,11 +138,6 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
     return DSGD_OK;
 }
 
-static bool is_shipped(const char *name)
-{
-    return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-}
-
 /** Characters of a path in front of its .gp; all of them where it has no such end. */
 static size_t stem_length(const char *path)
 {
@@ -160,31 +147,18 @@ static size_t stem_length(const char *path)
 
 /**
  * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
- * none is found by looking. NULL: there is none. The caller frees it.
+ * none is found by looking. The caller frees it.
  */
 static char *script_of(const char *figure)
 {
-    char *const script =
-        stem_length(figure) < strlen(figure)
-            ? dsgd_xprintf("%s%s", figure[0] == '/' ? "" : "./", figure)
-            : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
-    if (is_script(script))
-        return script;
-    free(script);
-    return NULL;
-}
-
-/** What the files of a figure are called: of a path the last part, without its .gp. The caller frees it. */
-static char *name_of(const char *figure)
-{
-    const char *const slash = strrchr(figure, '/');
-    const char *const last = slash == NULL ? figure : slash + 1;
-    return dsgd_xprintf("%.*s", (int)stem_length(last), last);
+    return stem_length(figure) < strlen(figure)
+               ? dsgd_xprintf("%s%s", here(figure), figure)
+               : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
 }
 
 bool dsgd_figure_exists(const char *name)
 {
-    return is_shipped(name);
+    return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
 }
 
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
@@ -199,12 +173,14 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
 static dsgd_status draw(const arguments *a, const char *figure, const char *folder, bool *drawn,
                         dsgd_error *error)
 {
-    char *const script = script_of(figure);
-    char *const name = name_of(figure);
-    char *const formats = dsgd_xstrdup(a->formats);
+    const char *const slash = strrchr(figure, '/'), *const last =
+                                                        slash == NULL ? figure : slash + 1;
+    char *const name = dsgd_xprintf("%.*s", (int)stem_length(last), last); /* of its files */
+    char *const script = script_of(figure), *const formats = dsgd_xstrdup(a->formats);
+    char *const needs = needs_of(script);
     char *files = dsgd_xstrdup("");
     dsgd_status status = DSGD_OK;
-    *drawn = script != NULL && has_data(script, folder, a->choice.target);
+    *drawn = needs != NULL && has_data(needs, folder, a->choice.target);
     char *rest = NULL;
     for (char *format = strtok_r(formats, ",", &rest);
          *drawn && format != NULL && status == DSGD_OK; format = strtok_r(NULL, ",", &rest)) {
@@ -251,22 +227,6 @@ dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error 
     return status;
 }
 
-/** Draws a table that is in @p folder, whose name ends in that of @p path. */
-static dsgd_status draw_table(const arguments *a, const char *figure, const char *folder,
-                              const char *path, dsgd_error *error)
-{
-    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
-    char *const settings = settings_of(a, folder, figure, a->formats);
-    char *const drawn = dsgd_xprintf("%s/%s.%s", folder, figure, a->formats);
-    dsgd_status status = run_gnuplot(script, folder, settings, error);
-    if (status == DSGD_OK && rename(drawn, path) != 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
-    free(drawn);
-    free(settings);
-    free(script);
-    return status;
-}
-
 dsgd_status dsgd_figure_write(const char *figure, const char *table, const char *size,
                               const char *format, const char *path, dsgd_error *error)
 {
@@ -275,27 +235,25 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
     char *const folder = dsgd_folder_new(path, error); /* from where a file can be renamed */
     if (folder == NULL)
         return DSGD_EIO;
-    char *const data = dsgd_xprintf("%s/%s.csv", folder, figure);
     const arguments a = {.formats = format, .output = folder, .size = size};
+    char *const script = script_of(figure), *const settings =
+                                                settings_of(&a, folder, figure, format);
+    char *const drawn = dsgd_xprintf("%s/%s.%s", folder, figure, format);
     dsgd_status status = DSGD_EIO;
     dsgd_whole_file file;
-    if (dsgd_whole_open(&file, error, "%s", data) != NULL) {
+    if (dsgd_whole_open(&file, error, "%s/%s.csv", folder, figure) != NULL) {
         fputs(table, file.stream);
         status = dsgd_whole_close(&file, error);
     }
     if (status == DSGD_OK)
-        status = draw_table(&a, figure, folder, path, error);
-    free(data);
+        status = run_gnuplot(script, folder, settings, error);
+    if (status == DSGD_OK && rename(drawn, path) != 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+    free(drawn);
+    free(settings);
+    free(script);
     dsgd_folder_remove(folder);
     return status;
-}
-
-/** For figures of means over seeds; a failure prevents no other figure. */
-static void refresh_comparison(const char *folder)
-{
-    dsgd_error error;
-    if (dsgd_compare_refresh(folder, &error) != DSGD_OK)
-        printf("%-12s not made: %s\n", "compare.csv", error.text);
 }
 
 static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
@@ -308,7 +266,7 @@ static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *
         n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
     for (int i = 0; i < n; i++) {
         bool drawn = true;
-        if (status == DSGD_OK && is_shipped(entries[i]->d_name))
+        if (status == DSGD_OK && dsgd_figure_exists(entries[i]->d_name))
             status = draw(a, entries[i]->d_name, folder, &drawn, error);
         n_skipped += !drawn;
         free(entries[i]);
@@ -326,23 +284,17 @@ static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *
 static dsgd_status check_words(const char *option, const char *list, const char *const *words,
                                dsgd_error *error)
 {
-    char *const copy = dsgd_xstrdup(list);
-    dsgd_status status = *copy == '\0' ? DSGD_EUSAGE : DSGD_OK;
-    char *rest = NULL;
-    for (char *word = strtok_r(copy, ",", &rest); word != NULL && status == DSGD_OK;
-         word = strtok_r(NULL, ",", &rest)) {
-        size_t i = 0;
-        while (words[i] != NULL && strcmp(words[i], word) != 0)
-            i++;
-        status = words[i] == NULL ? DSGD_EUSAGE : DSGD_OK;
-    }
+    char *const copy = dsgd_xstrdup(list), *rest = NULL;
+    bool good = *copy != '\0';
+    for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest))
+        good = good && dsgd_find_word(words, word) >= 0;
     free(copy);
-    if (status == DSGD_OK)
+    if (good)
         return DSGD_OK;
     char *const all = dsgd_listed(words, ", ");
-    dsgd_fail(error, status, "%s: `%s` is not of %s", option, list, all);
+    dsgd_fail(error, DSGD_EUSAGE, "%s: `%s` is not of %s", option, list, all);
     free(all);
-    return status;
+    return DSGD_EUSAGE;
 }
 
 dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
@@ -447,8 +399,9 @@ static dsgd_status plot_folder(arguments *a, dsgd_error *error)
         return status;
     if (a->font != NULL)
         warn_of_font(a->font);
-    if (a->has_runs)
-        refresh_comparison(folder);
+    dsgd_error why; /* figures without means over seeds need no compare.csv */
+    if (a->has_runs && dsgd_compare_refresh(folder, &why) != DSGD_OK)
+        printf("%-12s not made: %s\n", "compare.csv", why.text);
     return figure != NULL ? draw_one(a, figure, folder, error) : draw_all(a, folder, error);
 }
 
@@ -473,15 +426,17 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                          "`dsgd imbalance fit`",
                          folder);
     char *const script = a.words.n == 2 ? script_of(a.words.v[1]) : NULL;
-    if (a.words.n == 2 && script == NULL)
+    char *const needs = script == NULL ? NULL : needs_of(script);
+    const bool is_figure = a.words.n == 1 || needs != NULL;
+    free(script);
+    free(needs);
+    if (!is_figure)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
                          ".gp file with a line `# needs:`",
                          a.words.v[1]);
-    free(script);
-    char *const output = a.output == NULL ? dsgd_xprintf("%s/figures", folder) : NULL;
-    if (a.output == NULL)
-        a.output = output;
+    char *const output = dsgd_xprintf("%s/figures", folder);
+    a.output = a.output == NULL ? output : a.output;
     status = plot_folder(&a, error);
     free(output);
     return status;

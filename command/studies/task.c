@@ -187,7 +187,7 @@ static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_
     *value = NAN;
     if (m < DSGD_N_MEASURES)
         *value = dsgd_comparison_has(c, m) ? c->numbers[m][row] : NAN;
-    else if (dsgd_frame_counts(&c->frame, row, column))
+    else if (dsgd_frame_counts(&c->frame, row, measure))
         return dsgd_csv_read_number(&c->csv, row, column, value, error);
     return DSGD_OK;
 }
