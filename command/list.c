@@ -19,7 +19,7 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/traces.h"
-#include "command/inside/timeline/timeline.h"
+#include "command/inside/timeline/view.h"
 #include "command/keys.h"
 #include "command/runs/schema.h"
 #include "models/data/split.h"

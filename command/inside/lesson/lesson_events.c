@@ -8,10 +8,13 @@
 
 #include "command/inside/lesson/lesson.h"
 
-/** What has reached a host since it last changed its model, and how it is called. */
+/** What has reached a host since it last changed its model, and how each is called. */
 typedef struct received {
-    size_t value;
-    char *name;
+    size_t n;
+    struct {
+        size_t value;
+        char *name;
+    } * v; /* [n] */
 } received;
 
 typedef struct teller {
@@ -20,8 +23,7 @@ typedef struct teller {
     dsgd_lesson_event *events;
     size_t *model, *updated; /* [n_hosts] models now; what its last local step has made */
     bool *is_model; /* [n_values] that are, or were, of any host */
-    size_t *n_received; /* [n_hosts] */
-    received **received; /* [n_hosts][n_received] */
+    received *received; /* [n_hosts] */
     double *weights; /* [n_values] */
 } teller;
 
@@ -95,57 +97,53 @@ static char *gradients_text(teller *t, int host, size_t value)
 /** What a host calls a value: "its x", what it has received, or NULL. */
 static const char *name_of(const teller *t, int host, size_t value)
 {
+    const received *const all = &t->received[host];
     if (value == t->model[host])
         return "its x";
-    for (size_t i = t->n_received[host]; i-- > 0;)
-        if (t->received[host][i].value == value)
-            return t->received[host][i].name;
+    for (size_t i = all->n; i-- > 0;)
+        if (all->v[i].value == value)
+            return all->v[i].name;
     return NULL;
 }
 
 static void note_received(teller *t, int host, size_t value, char *name)
 {
-    const size_t n = t->n_received[host]++;
-    t->received[host] = dsgd_xrealloc(t->received[host], n + 1, sizeof *t->received[host]);
-    t->received[host][n] = (received){value, name};
+    received *const all = &t->received[host];
+    all->v = dsgd_xrealloc(all->v, all->n + 1, sizeof *all->v);
+    all->v[all->n].value = value;
+    all->v[all->n++].name = name;
 }
 
-static void forget_received(teller *t, int host)
+static void forget_received(received *all)
 {
-    while (t->n_received[host] > 0)
-        free(t->received[host][--t->n_received[host]].name);
+    while (all->n > 0)
+        free(all->v[--all->n].name);
 }
 
 /* --- what a host computes, and waits for -------------------------------------------------------- */
 
-static const dsgd_made *gradient_of(const dsgd_lesson_run *run, const dsgd_span *span, size_t *at)
-{
-    for (size_t i = 1; i < run->ledger.n_values; i++) {
-        const dsgd_made *const made = &run->ledger.values[i];
-        *at = i;
-        if (made->by == DSGD_MADE_GRADIENT && made->worker == span->host &&
-            made->step == span->step && made->at_s == span->since_s)
-            return made;
-    }
-    return NULL;
-}
-
 static void tell_gradient(teller *t, const dsgd_span *span)
 {
-    size_t at = 0;
-    const dsgd_made *const g = gradient_of(t->run, span, &at);
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    size_t at = 1; /* of the gradient among the values */
+    for (; at < ledger->n_values; at++) {
+        const dsgd_made *const made = &ledger->values[at];
+        if (made->by == DSGD_MADE_GRADIENT && made->worker == span->host &&
+            made->step == span->step && made->at_s == span->since_s)
+            break;
+    }
     if (span->end_s > t->run->view.timeline->end_s)
         return;
     char *text = dsgd_xprintf("gradient %ld", span->step);
     if (dsgd_is_cancelled(span)) {
         dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
-    } else if (g == NULL) {
+    } else if (at >= ledger->n_values) {
         dsgd_append(&text, " is dropped: no part of it is ready in time");
     } else {
         dsgd_append(&text, " = ");
         dsgd_lesson_append_x(&text, t->run, at);
         dsgd_append(&text, " at ");
-        dsgd_lesson_append_x(&text, t->run, g->from[0]);
+        dsgd_lesson_append_x(&text, t->run, ledger->values[at].from[0]);
         dsgd_append(&text, " since %.3f s", span->since_s);
     }
     tell(t, span->end_s, 0, span->host, text);
@@ -355,7 +353,7 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
         dsgd_append(&text, "g = ");
         dsgd_lesson_append_x(&text, t->run, g);
     }
-    if (gradients != NULL && (alone || t->n_received[e->host] == 0)) /* else it has been told */
+    if (gradients != NULL && (alone || t->received[e->host].n == 0)) /* else it has been told */
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
     const size_t from = t->run->ledger.values[e->value].from[0];
     if (from == t->model[e->host]) {
@@ -403,17 +401,12 @@ static void append_terms(const teller *t, char **text, int host, size_t value)
     }
 }
 
-static bool same_x(const dsgd_lesson_run *run, size_t a, size_t b)
-{
-    const double *const x = dsgd_lesson_x(run, a);
-    const double *const y = dsgd_lesson_x(run, b);
-    return x[0] == y[0] && x[1] == y[1];
-}
-
 static void tell_model(teller *t, const dsgd_ledger_entry *e)
 {
     const size_t before = t->model[e->host];
-    if (before > 0 && e->value != t->updated[e->host] && !same_x(t->run, before, e->value)) {
+    const double *const x = dsgd_lesson_x(t->run, e->value);
+    const double *const old = dsgd_lesson_x(t->run, before);
+    if (before > 0 && e->value != t->updated[e->host] && (x[0] != old[0] || x[1] != old[1])) {
         char *text = dsgd_xstrdup("");
         append_new_x(t, &text, e->value);
         append_terms(t, &text, e->host, e->value);
@@ -423,32 +416,23 @@ static void tell_model(teller *t, const dsgd_ledger_entry *e)
         tell_stale(t, e);
     t->model[e->host] = e->value;
     t->is_model[e->value] = true;
-    forget_received(t, e->host);
+    forget_received(&t->received[e->host]);
 }
 
 static void tell_entries(teller *t)
 {
-    for (size_t i = 0; i < t->run->ledger.n_entries; i++) {
-        const dsgd_ledger_entry *const e = &t->run->ledger.entries[i];
-        if (e->kind == DSGD_ENTRY_MODEL)
-            tell_model(t, e);
-        else if (e->kind == DSGD_ENTRY_UPDATED)
-            tell_updated(t, e);
-        else if (e->kind == DSGD_ENTRY_SENT)
-            tell_sent(t, e);
-        else if (e->kind == DSGD_ENTRY_SAMPLED)
-            tell_late(t, e);
-        else if (e->kind == DSGD_ENTRY_RECEIVED)
-            tell_received(t, e);
-        else if (e->kind == DSGD_ENTRY_USED)
-            tell_used(t, e);
-    }
+    static void (*const tells[])(teller *, const dsgd_ledger_entry *) = {
+        [DSGD_ENTRY_MODEL] = tell_model,       [DSGD_ENTRY_UPDATED] = tell_updated,
+        [DSGD_ENTRY_SENT] = tell_sent,         [DSGD_ENTRY_SAMPLED] = tell_late,
+        [DSGD_ENTRY_RECEIVED] = tell_received, [DSGD_ENTRY_USED] = tell_used,
+    };
+    for (size_t i = 0; i < t->run->ledger.n_entries; i++)
+        tells[t->run->ledger.entries[i].kind](t, &t->run->ledger.entries[i]);
 }
 
 static int by_time(const void *a, const void *b)
 {
-    const dsgd_lesson_event *const e = a;
-    const dsgd_lesson_event *const f = b;
+    const dsgd_lesson_event *const e = a, *const f = b;
     if (e->at_s != f->at_s)
         return e->at_s < f->at_s ? -1 : 1;
     if (e->phase != f->phase)
@@ -460,22 +444,19 @@ dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
 {
     const size_t n_hosts = (size_t)run->n_hosts;
     teller t = {.run = run,
-                .model = dsgd_xcalloc(n_hosts, sizeof *t.model),
-                .updated = dsgd_xcalloc(n_hosts, sizeof *t.updated),
+                .model = dsgd_xcalloc(2 * n_hosts, sizeof *t.model),
                 .is_model = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.is_model),
-                .n_received = dsgd_xcalloc(n_hosts, sizeof *t.n_received),
-                .received = dsgd_xcalloc(n_hosts, sizeof(received *)),
+                .received = dsgd_xcalloc(n_hosts, sizeof *t.received),
                 .weights = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.weights)};
+    t.updated = t.model + n_hosts;
     tell_spans(&t);
     tell_entries(&t);
-    for (int i = 0; i < run->n_hosts; i++) {
-        forget_received(&t, i);
-        free(t.received[i]);
+    for (size_t i = 0; i < n_hosts; i++) {
+        forget_received(&t.received[i]);
+        free(t.received[i].v);
     }
     free(t.model);
-    free(t.updated);
     free(t.is_model);
-    free(t.n_received);
     free(t.received);
     free(t.weights);
     if (t.n > 0)

@@ -15,10 +15,8 @@ static void write_line(FILE *stream, const char *kind, long number, const double
                        const double *to)
 {
     fprintf(stream, "%s,%ld", kind, number);
-    for (int k = 0; k < 4; k++) {
-        fputc(',', stream);
-        dsgd_csv_number(stream, k < 2 ? at[k] : to[k - 2]);
-    }
+    dsgd_csv_numbers(stream, at, 2);
+    dsgd_csv_numbers(stream, to, 2);
     fputc('\n', stream);
 }
 
@@ -57,25 +55,17 @@ static bool same_sum(const dsgd_ledger_entry *a, const dsgd_ledger_entry *b)
     return a->scope == b->scope && a->number == b->number;
 }
 
-static bool is_model(const dsgd_ledger *ledger, size_t value)
-{
-    for (size_t i = 0; i < ledger->n_entries; i++)
-        if (ledger->entries[i].kind == DSGD_ENTRY_MODEL && ledger->entries[i].value == value)
-            return true;
-    return false;
-}
-
 /** Whether a group's sum takes an older model of this member than the newest of the others'. */
 static bool is_late(const dsgd_ledger *ledger, const dsgd_ledger_entry *sampled)
 {
-    long newest = sampled->stamp;
+    bool is_old = false, is_model = false;
     for (size_t i = 0; i < ledger->n_entries; i++) {
         const dsgd_ledger_entry *const e = &ledger->entries[i];
-        if (e->kind == DSGD_ENTRY_SAMPLED && same_sum(e, sampled) && e->stamp > newest)
-            newest = e->stamp;
+        is_old = is_old || (e->kind == DSGD_ENTRY_SAMPLED && same_sum(e, sampled) &&
+                            e->stamp > sampled->stamp);
+        is_model = is_model || (e->kind == DSGD_ENTRY_MODEL && e->value == sampled->value);
     }
-    return dsgd_scope_is_of_versions(sampled->scope) && sampled->stamp >= 0 &&
-           sampled->stamp < newest && is_model(ledger, sampled->value);
+    return dsgd_scope_is_of_versions(sampled->scope) && sampled->stamp >= 0 && is_old && is_model;
 }
 
 /** From a late model of a group's sum to the models of the others, where they take the sum. */

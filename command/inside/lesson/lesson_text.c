@@ -17,7 +17,6 @@ void dsgd_lesson_append_x(char **text, const dsgd_lesson_run *run, size_t value)
     dsgd_append(text, "(%.3f, %.3f)", x[0] + 0.0, x[1] + 0.0);
 }
 
-/** "3", "0-2", "1 3": of bits. */
 char *dsgd_lesson_ranks(uint32_t ranks)
 {
     char *text = dsgd_xstrdup("");
@@ -35,7 +34,6 @@ char *dsgd_lesson_ranks(uint32_t ranks)
     return text;
 }
 
-/** "worker 3", "workers 0-2", "server 0": of bits. */
 char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
 {
     const uint32_t workers = hosts & ((1u << run->n_workers) - 1);
@@ -47,8 +45,6 @@ char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
     free(ranks);
     return text;
 }
-
-/* --- lines ---------------------------------------------------------------------------------------- */
 
 enum { HEAD_WIDTH = 16 }; /* of time and worker */
 
@@ -84,11 +80,6 @@ static void print_group(const dsgd_lesson_run *run, FILE *stream, const dsgd_les
     free(hosts);
 }
 
-static bool reads_alike(double a, double b)
-{
-    return lround(a * 1000) == lround(b * 1000);
-}
-
 static void print_events(const dsgd_lesson_run *run, FILE *stream)
 {
     size_t n_events = 0;
@@ -96,7 +87,8 @@ static void print_events(const dsgd_lesson_run *run, FILE *stream)
     fputs("\n   time  worker\n", stream);
     for (size_t i = 0, n = 0; i < n_events; i += n) {
         n = 1;
-        while (i + n < n_events && reads_alike(events[i].at_s, events[i + n].at_s))
+        while (i + n < n_events && /* and reads alike */
+               lround(events[i].at_s * 1000) == lround(events[i + n].at_s * 1000))
             n++;
         print_group(run, stream, events + i, n);
     }
@@ -152,16 +144,6 @@ static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
         fprintf(stream, "%6s %4s", "-", "-");
 }
 
-/** Gradients that it has computed to the end. */
-static int n_steps(const dsgd_lesson_run *run, const dsgd_row *row)
-{
-    int n = 0;
-    for (size_t i = 0; i < row->n_spans; i++)
-        n += row->spans[i]->kind == DSGD_SPAN_COMPUTE && !dsgd_is_cancelled(row->spans[i]) &&
-             row->spans[i]->end_s <= run->view.timeline->end_s;
-    return n;
-}
-
 static size_t last_model(const dsgd_lesson_run *run, int host)
 {
     size_t i = run->ledger.n_entries;
@@ -183,6 +165,10 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         const dsgd_row *const row = &run->view.rows[i];
         const double *const x = dsgd_lesson_x(run, last_model(run, row->host));
         const bool server = dsgd_lesson_is_server(run, row->host);
+        int n_steps = 0; /* gradients that it has computed to the end */
+        for (size_t k = 0; k < row->n_spans; k++)
+            n_steps += row->spans[k]->kind == DSGD_SPAN_COMPUTE &&
+                       !dsgd_is_cancelled(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
         char *const name = dsgd_lesson_hosts(run, 1u << row->host);
         char *text = dsgd_xstrdup("");
         dsgd_lesson_append_x(&text, run, last_model(run, row->host));
@@ -190,7 +176,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         if (server)
             fprintf(stream, "%7s ", "");
         else
-            fprintf(stream, "%7d ", n_steps(run, row));
+            fprintf(stream, "%7d ", n_steps);
         print_ages(run, stream, row->host);
         if (!server)
             fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));

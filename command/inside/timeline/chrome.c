@@ -26,24 +26,27 @@ static long long ns_of(double s)
     return llround(s * 1e9);
 }
 
-static long long tid_of(int host, int track)
-{
-    return (host + 1LL) * OF_HOST + track;
-}
-
 typedef struct writer {
     const dsgd_view *view;
     FILE *stream;
     long n_events;
 } writer;
 
-/** Begins an event, of a host's track: `{"ph":"X", ... "ts":...`. */
+/** Begins an event, of a host's track; of the process that a host is: 0. */
+static void begin(writer *w, char phase, int host, int track)
+{
+    fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d", w->n_events++ > 0 ? "," : "", phase,
+            host + 1);
+    if (phase != 'M' || track > 0)
+        fprintf(w->stream, ",\"tid\":%lld", (host + 1LL) * OF_HOST + track);
+}
+
+/** The same with its time. */
 static void event(writer *w, char phase, int host, int track, double at_s)
 {
     const long long ns = ns_of(at_s);
-    fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%lld,\"ts\":%lld.%03lld5",
-            w->n_events++ > 0 ? "," : "", phase, host + 1, tid_of(host, track), ns / 1000,
-            ns % 1000);
+    begin(w, phase, host, track);
+    fprintf(w->stream, ",\"ts\":%lld.%03lld5", ns / 1000, ns % 1000);
 }
 
 /** An interval, whose name and arguments the caller appends. */
@@ -55,19 +58,19 @@ static void interval(writer *w, int host, int track, double since_s, double end_
     fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
 }
 
-static void text(writer *w, const char *name, const char *value)
+/** "name":... behind a comma or brace. */
+static void text(writer *w, const char *before, const char *name, const char *value)
 {
     json_t *const json = dsgd_json_text(value);
-    char *const quoted = json_dumps(json, JSON_ENCODE_ANY);
-    fprintf(w->stream, ",\"%s\":%s", name, quoted);
-    free(quoted);
+    fprintf(w->stream, "%s\"%s\":", before, name);
+    json_dumpf(json, w->stream, JSON_ENCODE_ANY);
     json_decref(json);
 }
 
-/** "name":..., an owned text. */
+/** The name of an event, an owned text. */
 static void take_name(writer *w, char *name)
 {
-    text(w, "name", name);
+    text(w, ",", "name", name);
     free(name);
 }
 
@@ -79,33 +82,18 @@ static void number(writer *w, const char *before, const char *name, double value
 
 /* --- names of hosts and tracks ---------------------------------------------------------------- */
 
-static void name_it(writer *w, int host, int track, const char *what, char *name)
+/** Of a track, or of a host: its name, and its place among others. */
+static void name_it(writer *w, int host, int track, char *name)
 {
-    fprintf(w->stream, "%s\n{\"ph\":\"M\",\"pid\":%d", w->n_events++ > 0 ? "," : "", host + 1);
-    if (track > 0)
-        fprintf(w->stream, ",\"tid\":%lld", tid_of(host, track));
-    text(w, "name", what);
-    fputs(",\"args\":{\"name\":", w->stream);
-    json_t *const json = dsgd_json_text(name);
-    json_dumpf(json, w->stream, JSON_ENCODE_ANY);
-    json_decref(json);
+    const char *const what = track > 0 ? "thread" : "process";
+    begin(w, 'M', host, track);
+    fprintf(w->stream, ",\"name\":\"%s_name\"", what);
+    text(w, ",\"args\":{", "name", name);
     fputs("}}", w->stream);
+    begin(w, 'M', host, track);
+    fprintf(w->stream, ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%d}}", what,
+            track > 0 ? track : host);
     free(name);
-}
-
-static void order_it(writer *w, int host, int track)
-{
-    fprintf(w->stream, "%s\n{\"ph\":\"M\",\"pid\":%d", w->n_events++ > 0 ? "," : "", host + 1);
-    if (track > 0)
-        fprintf(w->stream, ",\"tid\":%lld", tid_of(host, track));
-    fprintf(w->stream, ",\"name\":\"%s\",\"args\":{\"sort_index\":%d}}",
-            track > 0 ? "thread_sort_index" : "process_sort_index", track > 0 ? track : host);
-}
-
-static void name_track(writer *w, int host, int track, char *name)
-{
-    name_it(w, host, track, "thread_name", name);
-    order_it(w, host, track);
 }
 
 static void name_host(writer *w, const dsgd_row *row)
@@ -113,20 +101,19 @@ static void name_host(writer *w, const dsgd_row *row)
     char *name = dsgd_view_host_name(w->view, row->host);
     if (row->host == w->view->straggler)
         dsgd_append(&name, " (straggler)");
-    name_it(w, row->host, 0, "process_name", name);
-    order_it(w, row->host, 0);
+    name_it(w, row->host, 0, name);
     if (row->n_tiles > 0) {
         static const char *const tracks[] = {"state", "steps", "work() waits", "assist() waits",
                                              "versions"};
         for (int i = 0; i < (int)(sizeof tracks / sizeof *tracks); i++)
-            name_track(w, row->host, STATE + i, dsgd_xstrdup(tracks[i]));
+            name_it(w, row->host, STATE + i, dsgd_xstrdup(tracks[i]));
     }
     int last = -1;
     for (size_t i = 0; i < row->n_spans; i++)
         if (row->spans[i]->kind == DSGD_SPAN_EXCHANGE && row->spans[i]->track > last)
             last = row->spans[i]->track;
     for (int i = 0; i <= last; i++)
-        name_track(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
+        name_it(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
 }
 
 /* --- what a host does ------------------------------------------------------------------------- */
@@ -135,42 +122,17 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
 {
     static const char *const names[] = {"forward", "backward", "communicate", "wait"};
     interval(w, row->host, STATE, tile->since_s, tile->end_s);
-    text(w, "name", names[tile->state]);
+    text(w, ",", "name", names[tile->state]);
     number(w, ",", "seconds", tile->end_s - tile->since_s);
     if (tile->wait != NULL) {
         char *const whom = dsgd_view_waits_for(w->view, tile->wait);
         fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* which has no quotes */
         if (whom != NULL)
-            text(w, "for", whom);
+            text(w, ",", "for", whom);
         fputs("}", w->stream);
         free(whom);
     }
     fputs("}", w->stream);
-}
-
-static void write_step(writer *w, const dsgd_span *span)
-{
-    take_name(w, dsgd_xprintf("step %ld", span->step));
-}
-
-static void write_wait(writer *w, const dsgd_span *span)
-{
-    char *const whom = dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
-    take_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
-                              whom == NULL ? "" : whom));
-    free(whom);
-    fprintf(w->stream, ",\"args\":{\"step\":%ld", span->step);
-    if (span->turn_s < dsgd_view_end_s(w->view, span))
-        number(w, ",", "all there at (s)", span->turn_s);
-    fputs("}", w->stream);
-}
-
-static void write_exchange(writer *w, const dsgd_span *span)
-{
-    take_name(w, span->version >= 0
-                     ? dsgd_xprintf("version %ld, piece %ld", span->version, span->piece)
-                     : dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
-    fprintf(w->stream, ",\"args\":{\"step\":%ld}", span->step);
 }
 
 /** An instant of a partial collective, or the use of a value that is old. */
@@ -194,27 +156,33 @@ static void write_mark(writer *w, const dsgd_span *span)
     fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%ld}}", span->piece);
 }
 
+/** A step, a wait in a verb, or a job of a channel. */
 static void write_span(writer *w, const dsgd_span *span)
 {
-    static void (*const writes[])(writer *, const dsgd_span *) = {
-        [DSGD_SPAN_STEP] = write_step,
-        [DSGD_SPAN_WAIT] = write_wait,
-        [DSGD_SPAN_EXCHANGE] = write_exchange,
-    };
-    const int track = span->kind == DSGD_SPAN_STEP   ? STEPS
-                      : span->kind == DSGD_SPAN_WAIT ? WORK + span->track
-                                                     : CHANNEL + span->track;
-    interval(w, span->host, track, dsgd_view_since_s(w->view, span),
-             dsgd_view_end_s(w->view, span));
-    writes[span->kind](w, span);
-    fputs("}", w->stream);
-}
-
-static bool has_track(const dsgd_view *view, const dsgd_span *span)
-{
-    return (span->kind == DSGD_SPAN_STEP || span->kind == DSGD_SPAN_WAIT ||
-            span->kind == DSGD_SPAN_EXCHANGE) &&
-           ns_of(dsgd_view_end_s(view, span)) > ns_of(dsgd_view_since_s(view, span));
+    const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP;
+    const double end_s = dsgd_view_end_s(w->view, span);
+    interval(w, span->host,
+             (is_step   ? STEPS
+              : is_wait ? WORK + span->track
+                        : CHANNEL + span->track),
+             dsgd_view_since_s(w->view, span), end_s);
+    char *const whom =
+        is_wait && dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
+    if (is_step)
+        take_name(w, dsgd_xprintf("step %ld", span->step));
+    else if (is_wait)
+        take_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
+                                  whom == NULL ? "" : whom));
+    else if (span->version >= 0)
+        take_name(w, dsgd_xprintf("version %ld, piece %ld", span->version, span->piece));
+    else
+        take_name(w, dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
+    free(whom);
+    if (!is_step)
+        fprintf(w->stream, ",\"args\":{\"step\":%ld", span->step);
+    if (is_wait && span->turn_s < end_s)
+        number(w, ",", "all there at (s)", span->turn_s);
+    fputs(is_step ? "}" : "}}", w->stream);
 }
 
 static void write_row(writer *w, const dsgd_row *row)
@@ -224,7 +192,10 @@ static void write_row(writer *w, const dsgd_row *row)
         write_tile(w, row, &row->tiles[i]);
     for (size_t i = 0; i < row->n_spans; i++) {
         const dsgd_span *const span = row->spans[i];
-        if (has_track(w->view, span))
+        const bool has_track = span->kind == DSGD_SPAN_STEP || span->kind == DSGD_SPAN_WAIT ||
+                               span->kind == DSGD_SPAN_EXCHANGE;
+        if (has_track &&
+            ns_of(dsgd_view_end_s(w->view, span)) > ns_of(dsgd_view_since_s(w->view, span)))
             write_span(w, span);
         else if (span->kind >= DSGD_SPAN_ACTIVATED)
             write_mark(w, span);
@@ -246,10 +217,8 @@ static int lane_of(lanes *all, long long since_ns, long long end_ns)
     size_t i = 0;
     while (i < all->n && all->free_ns[i] > since_ns)
         i++;
-    if (i == all->n) {
-        all->free_ns = dsgd_xrealloc(all->free_ns, all->n + 1, sizeof *all->free_ns);
-        all->n++;
-    }
+    if (i == all->n)
+        all->free_ns = dsgd_xrealloc(all->free_ns, ++all->n, sizeof *all->free_ns);
     all->free_ns[i] = end_ns;
     return (int)i;
 }
@@ -277,7 +246,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     const bool arrives = m->end_s <= view->timeline->end_s;
     char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
     if (all->n > n_before)
-        name_track(w, host, track, dsgd_xstrdup(out ? "sends" : "receives"));
+        name_it(w, host, track, dsgd_xstrdup(out ? "sends" : "receives"));
     interval(w, host, track, since_s, end_s);
     take_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %ld", out ? "to" : "from",
                                                 other, m->verb, m->version)
@@ -334,8 +303,7 @@ static void write_load(writer *w, const dsgd_span **messages, size_t n)
         const double rate = m->bytes / (m->end_s - m->since_s);
         if (!(rate > 0 && rate < INFINITY))
             continue;
-        const double since_s = dsgd_view_since_s(w->view, m);
-        const double end_s = dsgd_view_end_s(w->view, m);
+        const double since_s = dsgd_view_since_s(w->view, m), end_s = dsgd_view_end_s(w->view, m);
         changes[n_changes++] = (change){m->host, since_s, rate, 0};
         changes[n_changes++] = (change){m->host, end_s, -rate, 0};
         changes[n_changes++] = (change){m->peer, since_s, 0, rate};
@@ -371,7 +339,7 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
             messages[n++] = view->spans[i];
     fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"dsgd " DSGD_VERSION "\"",
           stream);
-    text(&w, "algorithm", view->run->label);
+    text(&w, ",", "algorithm", view->run->label);
     fprintf(stream, ",\"workers\":%d", view->n_workers);
     number(&w, ",", "since_s", t->since_s);
     number(&w, ",", "end_s", t->end_s);

@@ -15,10 +15,8 @@ enum { MOST_ARROWS = 400 };
 static void write_line(FILE *stream, const char *kind, double since_s, double end_s, double row,
                        double to_row, const char *text)
 {
-    fprintf(stream, "%s,", kind);
-    dsgd_csv_number(stream, since_s);
-    fputc(',', stream);
-    dsgd_csv_number(stream, end_s);
+    fputs(kind, stream);
+    dsgd_csv_numbers(stream, (double[]){since_s, end_s}, 2);
     fprintf(stream, ",%g,%g,%s\n", row, to_row, text);
 }
 

@@ -19,7 +19,6 @@
 #include "command/console/table.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
-#include "command/inside/timeline/timeline.h"
 #include "command/inside/timeline/view.h"
 #include "command/runs/source.h"
 
@@ -31,8 +30,7 @@ typedef struct arguments {
     int format, numerics;
 } arguments;
 
-typedef enum format { JSON, TEXT, SVG, PDF, PNG } format;
-
+enum { JSON, TEXT }; /* of */
 static const char *const format_words[] = {"json", "text", "svg", "pdf", "png", NULL};
 
 static const dsgd_argument options[] = {
@@ -171,29 +169,22 @@ static dsgd_status write_text(const char *path, const char *text, size_t n, dsgd
     return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
 }
 
-/** The result of a writer in memory; the caller frees it. */
-static char *in_memory(const dsgd_view *view, format f, size_t *n)
+static dsgd_status write_view(const arguments *a, const dsgd_view *view, const char *name,
+                              dsgd_error *error)
 {
+    static const char *const endings[] = {"json.gz", "txt", "svg", "pdf", "png"};
+    size_t n = 0;
     char *text = NULL;
-    FILE *const stream = dsgd_text_open(&text, n);
-    if (f == JSON) {
+    FILE *const stream = dsgd_text_open(&text, &n);
+    if (a->format == JSON) {
         dsgd_view_write_json(view, stream);
-    } else if (f == TEXT) {
+    } else if (a->format == TEXT) {
         fprintf(stream, "%s, %d workers\n", view->run->label, view->n_workers);
         dsgd_view_print(view, dsgd_terminal_width(STDOUT_FILENO, DSGD_TEXT_WIDTH), stream);
     } else {
         dsgd_view_write_csv(view, stream);
     }
     dsgd_text_close(stream, &text);
-    return text;
-}
-
-static dsgd_status write_view(const arguments *a, const dsgd_view *view, const char *name,
-                              dsgd_error *error)
-{
-    static const char *const endings[] = {"json.gz", "txt", "svg", "pdf", "png"};
-    size_t n = 0;
-    char *const text = in_memory(view, (format)a->format, &n);
     char *const path = a->output != NULL
                            ? dsgd_xstrdup(a->output)
                            : dsgd_xprintf("%s-%ld.%s", name, a->run, endings[a->format]);
@@ -254,20 +245,10 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
     return status;
 }
 
-enum { EXAMPLE_STEPS = 4 };
-
-static const dsgd_planned_run *run_of(const dsgd_experiment *experiment, const char *algorithm)
-{
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        if (strcmp(experiment->runs[i].algorithm.about->name, algorithm) == 0)
-            return &experiment->runs[i];
-    return NULL;
-}
-
 static void print_example(const dsgd_planned_run *run)
 {
     static const bool all[] = {true, true, true, true};
-    dsgd_timeline t = {.end_step = EXAMPLE_STEPS, .chosen = all};
+    dsgd_timeline t = {.end_step = 4, .chosen = all};
     dsgd_view view;
     DSGD_ASSERT(run->config.workers == sizeof all / sizeof all[0], "%d workers",
                 run->config.workers);
@@ -291,7 +272,9 @@ void dsgd_timeline_print_example(const char *algorithm)
         if (dsgd_experiment_open(path, sets, n_sets, DSGD_NUMERICS_OFF, &experiment, NULL) !=
             DSGD_OK)
             break;
-        run = run_of(&experiment, algorithm);
+        for (size_t i = 0; run == NULL && i < experiment.n_runs; i++)
+            if (strcmp(experiment.runs[i].algorithm.about->name, algorithm) == 0)
+                run = &experiment.runs[i];
         if (run != NULL)
             print_example(run);
         dsgd_experiment_close(&experiment);

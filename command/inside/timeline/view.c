@@ -23,19 +23,15 @@ bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span)
            span->since_s >= view->timeline->since_s;
 }
 
+static int by_host(const void *host, const void *row)
+{
+    return *(const int *)host - ((const dsgd_row *)row)->host;
+}
+
 size_t dsgd_view_row(const dsgd_view *view, int host)
 {
-    size_t begin = 0;
-    for (size_t end = view->n_rows; begin < end;) { /* rows are in the order of hosts */
-        const size_t middle = (begin + end) / 2;
-        if (view->rows[middle].host == host)
-            return middle;
-        if (view->rows[middle].host < host)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return view->n_rows;
+    const dsgd_row *const row = bsearch(&host, view->rows, view->n_rows, sizeof *row, by_host);
+    return row == NULL ? view->n_rows : (size_t)(row - view->rows);
 }
 
 char *dsgd_view_host_name(const dsgd_view *view, int host)
@@ -121,21 +117,12 @@ static void add_tile(dsgd_row *row, dsgd_tile_state state, double since_s, doubl
 {
     if (!(end_s > since_s))
         return;
-    const bool waits = state == DSGD_TILE_WAIT;
-    double *const sum_s = waits                            ? &row->wait_s
+    double *const sum_s = state == DSGD_TILE_WAIT          ? &row->wait_s
                           : state == DSGD_TILE_COMMUNICATE ? &row->communicate_s
                                                            : &row->compute_s;
     *sum_s += end_s - since_s;
     row->tiles = dsgd_xrealloc(row->tiles, row->n_tiles + 1, sizeof *row->tiles);
     row->tiles[row->n_tiles++] = (dsgd_tile){state, since_s, end_s, NULL};
-}
-
-static void name_waits(dsgd_row *row)
-{
-    size_t first = 0;
-    for (size_t i = 0; i < row->n_tiles; i++)
-        if (row->tiles[i].state == DSGD_TILE_WAIT)
-            row->tiles[i].wait = wait_in(row, &first, row->tiles[i].since_s, row->tiles[i].end_s);
 }
 
 /** What a worker does; it waits between the spans in which it computes or communicates. */
@@ -165,7 +152,9 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
         }
     }
     add_tile(row, DSGD_TILE_WAIT, at_s, view->timeline->end_s);
-    name_waits(row);
+    for (size_t i = 0, first = 0; i < row->n_tiles; i++)
+        if (row->tiles[i].state == DSGD_TILE_WAIT)
+            row->tiles[i].wait = wait_in(row, &first, row->tiles[i].since_s, row->tiles[i].end_s);
 }
 
 static void fill_rows(dsgd_view *view)

@@ -88,4 +88,10 @@ void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
 /** The table of the figure `timeline`. */
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
 
+/**
+ * Prints what four workers do under an algorithm, one of them slow, by the run of it in
+ * plots/timeline/timeline.yaml; nothing where it refuses them. Simulates.
+ */
+void dsgd_timeline_print_example(const char *algorithm);
+
 #endif
