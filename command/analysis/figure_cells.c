@@ -52,42 +52,38 @@ static void put_side(FILE *out, const side *s, bool is_y, const char *column)
 {
     const char axis = is_y ? 'y' : 'x';
     char *const title = dsgd_swept_title(column);
-    dsgd_names texts = {dsgd_xcalloc(s->n, sizeof *texts.v), s->n};
+    char **const texts = dsgd_xcalloc(s->n, sizeof *texts);
     for (size_t i = 0; i < s->n; i++)
-        texts.v[i] = dsgd_swept_value(column, s->texts[i]);
+        texts[i] = dsgd_swept_value(column, s->texts[i]);
     dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", title);
     fprintf(out, "%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\n", axis, s->is_log, axis,
             edge(s, 0), axis, edge(s, s->n));
     dsgd_gnuplot_numbers(out, s->values, s->n, "%c_value", axis);
-    dsgd_gnuplot_names(out, is_y ? "y_text" : "x_text", &texts);
-    dsgd_names_free(&texts);
+    dsgd_gnuplot_texts(out, is_y ? "y_text" : "x_text", (const char *const *)texts, s->n);
+    for (size_t i = 0; i < s->n; i++)
+        free(texts[i]);
+    free(texts);
     free(title);
-}
-
-/** The number of the algorithm in the column's text, from 1. */
-static size_t racer_of(const dsgd_csv *csv, size_t row, const char *column)
-{
-    const char *const name = dsgd_csv_field(csv, row, dsgd_csv_column(csv, column));
-    size_t i = FIRST_LEAD;
-    while (i < csv->n_columns && strcmp(csv->fields[i] + strlen("lead_"), name) != 0)
-        i++;
-    return i - FIRST_LEAD + 1;
 }
 
 static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y)
 {
+    const size_t ratio = dsgd_csv_column(csv, "ratio"), winner = dsgd_csv_column(csv, "winner");
     fputs("columns_of_cells = ' x y x_low x_high y_low y_high simulated uncertain winner ratio '\n"
           "$cells << EOD\n",
           out);
     for (size_t row = 0; row < csv->n_rows; row++) {
         const size_t i = row % x->n, j = row / x->n;
+        size_t racer = FIRST_LEAD; /* the column of the winner's lead */
+        while (racer < csv->n_columns &&
+               strcmp(csv->fields[racer] + strlen("lead_"), dsgd_csv_field(csv, row, winner)) != 0)
+            racer++;
         fprintf(out, "%s%.9g", row > 0 && i == 0 ? "\n" : "", x->values[i]);
         dsgd_csv_numbers(out,
                          (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j),
                                     edge(y, j + 1), dsgd_csv_value(csv, row, 2),
-                                    dsgd_csv_value(csv, row, 3),
-                                    (double)racer_of(csv, row, "winner"),
-                                    dsgd_csv_value(csv, row, dsgd_csv_column(csv, "ratio"))},
+                                    dsgd_csv_value(csv, row, 3), (double)(racer - FIRST_LEAD + 1),
+                                    dsgd_csv_value(csv, row, ratio)},
                          9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
             const double lead = dsgd_csv_value(csv, row, c);
@@ -117,11 +113,12 @@ void dsgd_figure_cells(FILE *out, const char *folder)
     if (dsgd_csv_read(&csv, NULL, "%s/phase.csv", folder) == DSGD_OK && is_phase(&csv)) {
         const side x = read_side(&csv, 0), y = read_side(&csv, 1);
         if (x.n > 1 && y.n > 1 && csv.n_rows == x.n * y.n) {
-            dsgd_names racers = {NULL, 0};
-            for (size_t i = FIRST_LEAD; i < csv.n_columns; i++)
-                dsgd_names_add(&racers, csv.fields[i] + strlen("lead_"));
-            dsgd_gnuplot_names(out, "racer", &racers);
-            dsgd_names_free(&racers);
+            const size_t n = csv.n_columns - FIRST_LEAD;
+            const char **const racers = dsgd_xcalloc(n, sizeof *racers);
+            for (size_t i = 0; i < n; i++)
+                racers[i] = csv.fields[FIRST_LEAD + i] + strlen("lead_");
+            dsgd_gnuplot_texts(out, "racer", racers, n);
+            free(racers);
             put_side(out, &x, false, csv.fields[0]);
             put_side(out, &y, true, csv.fields[1]);
             put_cells(out, &csv, &x, &y);

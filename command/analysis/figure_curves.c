@@ -27,11 +27,6 @@ typedef struct data {
     double *x; /* the same */
 } data;
 
-static size_t n_blocks(const data *d)
-{
-    return dsgd_figure_frames(d->runs) * d->runs->n_order;
-}
-
 /* --- curves ----------------------------------------------------------------------------------- */
 
 typedef struct reach {
@@ -73,17 +68,6 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
-/** Takes the runs of a point to their first evaluations, and gives how many all of them have. */
-static size_t begin_evaluations(data *d, const dsgd_frame_point *p)
-{
-    size_t n = p == NULL ? 0 : SIZE_MAX;
-    for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
-        d->at[i] = d->curves.first[p->rows[i]];
-        n = d->curves.n[p->rows[i]] < n ? d->curves.n[p->rows[i]] : n;
-    }
-    return n;
-}
-
 /** What means reach after the first evaluation; 1 to 0 for nothing. */
 static void put_reach(FILE *out, const data *d, const reach *r)
 {
@@ -121,10 +105,14 @@ static void put_curves(FILE *out, data *d)
     for (size_t c = 0; c < N_CURVES; c++)
         fprintf(out, " %s %s_ci", curves[c], curves[c]);
     fputs(" '\n$curves << EOD\n", out);
-    for (size_t b = 0; b < n_blocks(d); b++) {
+    for (size_t b = 0; b < dsgd_figure_frames(d->runs) * d->runs->n_order; b++) {
         const size_t at = b / d->runs->n_order * N_CURVES;
         const dsgd_frame_point *const p = d->runs->points[b];
-        const size_t n = begin_evaluations(d, p);
+        size_t n = p == NULL ? 0 : SIZE_MAX; /* evaluations that all runs have */
+        for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
+            d->at[i] = d->curves.first[p->rows[i]];
+            n = d->curves.n[p->rows[i]] < n ? d->curves.n[p->rows[i]] : n;
+        }
         most = n > most ? n : most;
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
@@ -177,18 +165,6 @@ static void put_ages(FILE *out, const data *d, const dsgd_frame_point *p, double
     }
 }
 
-static void put_staleness(FILE *out, data *d)
-{
-    double(*const share)[2] = dsgd_xcalloc(MOST_AGES + 1, sizeof *share);
-    fputs("columns_of_staleness = ' age staleness gradient_staleness '\n$staleness << EOD\n", out);
-    for (size_t b = 0; b < n_blocks(d); b++) {
-        fputs(b == 0 ? "" : "\n\n", out);
-        put_ages(out, d, d->runs->points[b], share);
-    }
-    fputs("EOD\n", out);
-    free(share);
-}
-
 /* --- all of them ------------------------------------------------------------------------------------- */
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
@@ -209,7 +185,14 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     d.measure = dsgd_csv_column(&d.staleness.csv, "measure");
     d.share = dsgd_csv_column(&d.staleness.csv, "share");
     put_curves(out, &d);
-    put_staleness(out, &d);
+    double(*const share)[2] = dsgd_xcalloc(MOST_AGES + 1, sizeof *share);
+    fputs("columns_of_staleness = ' age staleness gradient_staleness '\n$staleness << EOD\n", out);
+    for (size_t b = 0; b < dsgd_figure_frames(runs) * runs->n_order; b++) {
+        fputs(b == 0 ? "" : "\n\n", out);
+        put_ages(out, &d, runs->points[b], share);
+    }
+    fputs("EOD\n", out);
+    free(share);
     dsgd_run_table_close(&d.curves);
     dsgd_run_table_close(&d.staleness);
     free(d.at);

@@ -45,16 +45,6 @@ typedef struct data {
 
 /* --- what the figures are of ------------------------------------------------------------------ */
 
-static const char *label_of(const data *d, const dsgd_figure_choice *choice, size_t i)
-{
-    for (size_t k = choice->labels.n; k > 0; k--) {
-        const size_t length = strcspn(choice->labels.v[k - 1], "=");
-        if (dsgd_figure_series(&d->runs, choice->labels.v[k - 1], length) == i)
-            return choice->labels.v[k - 1] + length + 1;
-    }
-    return "";
-}
-
 /** FNV-1a: where a name that the style does not know begins to look for a look. */
 static uint32_t hash(const char *text)
 {
@@ -64,41 +54,40 @@ static uint32_t hash(const char *text)
     return h;
 }
 
-static void put_series(FILE *out, const data *d, const dsgd_figure_choice *choice)
+static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
 {
-    dsgd_names drawn = {NULL, 0}, labels = {NULL, 0};
-    fprintf(out, "n_series = %zu\narray hash[%zu] = [", d->runs.n_order, d->runs.n_order);
-    for (size_t k = 0; k < d->runs.n_order; k++) {
-        const char *const name = d->runs.series.v[d->runs.order[k]];
-        dsgd_names_add(&drawn, name);
-        fprintf(out, "%s%u", k == 0 ? "" : ", ", hash(name) % 65536);
+    const size_t n = d->runs.n_order;
+    const char **const names = dsgd_xcalloc(2 * n + 1, sizeof *names), **const titles = names + n;
+    fprintf(out, "n_series = %zu\narray hash[%zu] = [", n, n);
+    for (size_t k = 0; k < n; k++) {
+        names[k] = d->runs.series.v[d->runs.order[k]];
+        titles[k] = "";
+        for (size_t i = 0; i < labels->n; i++) { /* the last one counts */
+            const size_t length = strcspn(labels->v[i], "=");
+            if (dsgd_figure_series(&d->runs, labels->v[i], length) == d->runs.order[k])
+                titles[k] = labels->v[i] + length + 1;
+        }
+        fprintf(out, "%s%u", k == 0 ? "" : ", ", hash(names[k]) % 65536);
     }
     fputs("]\n", out);
-    dsgd_gnuplot_names(out, "series", &drawn);
-    labels.v = dsgd_xcalloc(d->runs.n_order, sizeof *labels.v);
-    for (; labels.n < d->runs.n_order; labels.n++)
-        labels.v[labels.n] = dsgd_xstrdup(label_of(d, choice, d->runs.order[labels.n]));
-    dsgd_gnuplot_names(out, "label", &labels);
-    dsgd_names_free(&drawn);
-    dsgd_names_free(&labels);
+    dsgd_gnuplot_texts(out, "series", names, n);
+    dsgd_gnuplot_texts(out, "label", titles, n);
+    free(names);
 }
 
 /** The unit of samples, of all runs that are shown; "samples" where they differ. */
-static char *unit_of(const data *d)
+static const char *unit_of(const data *d)
 {
-    const json_t *const runs = json_object_get(d->manifest, "runs");
     const char *unit = NULL;
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const double run = dsgd_csv_value(&d->runs.csv, row, dsgd_csv_column(&d->runs.csv, "run"));
-        const bool is_planned = run >= 1 && run <= (double)json_array_size(runs);
-        const json_t *const of_run = is_planned ? json_array_get(runs, (size_t)run - 1) : NULL;
+        const json_t *const run = dsgd_run_of(d->manifest, &d->runs.csv, row);
         const char *const text =
-            json_string_value(json_object_get(json_object_get(of_run, "workload"), "unit"));
+            json_string_value(json_object_get(json_object_get(run, "workload"), "unit"));
         if (text == NULL || (unit != NULL && strcmp(text, unit) != 0))
-            return dsgd_xstrdup("samples");
+            return "samples";
         unit = text;
     }
-    return dsgd_xstrdup(unit == NULL ? "samples" : unit);
+    return unit == NULL ? "samples" : unit;
 }
 
 /** "28 of 192 runs; network: nics": what a reader has to know of the runs. */
@@ -125,14 +114,6 @@ static char *note_of(const data *d)
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
 
-/** Whether a variable can be called so: in results from elsewhere a column may have any name. */
-static bool is_name(const char *text)
-{
-    static const char characters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    return *text != '\0' && text[strspn(text, characters)] == '\0';
-}
-
 static measure *add_measure(data *d, const char *name, double *x)
 {
     d->measures = dsgd_xrealloc(d->measures, d->n_measures + 1, sizeof *d->measures);
@@ -148,9 +129,13 @@ static measure *add_measure(data *d, const char *name, double *x)
 /** Columns of runs.csv with a number in a row that is drawn, and none that is no number. */
 static void add_columns(data *d)
 {
+    /* What a variable can be called: in results from elsewhere a column may have any name. */
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     const dsgd_csv *const csv = &d->runs.csv;
     for (size_t c = d->runs.frame.status + 1; c + 1 < d->runs.frame.first_swept; c++) {
-        bool has = false, all = is_name(csv->fields[c]);
+        const char *const name = csv->fields[c];
+        bool has = false, all = *name != '\0' && name[strspn(name, characters)] == '\0';
         for (size_t row = 0; row < csv->n_rows; row++) {
             double x = NAN;
             const char *const text = dsgd_csv_field(csv, row, c);
@@ -161,8 +146,7 @@ static void add_columns(data *d)
             all = all && (is || *text == '\0');
         }
         if (has && all)
-            add_measure(d, csv->fields[c], dsgd_frame_numbers(&d->runs.frame, csv->fields[c]))
-                ->has_published = true;
+            add_measure(d, name, dsgd_frame_numbers(&d->runs.frame, name))->has_published = true;
     }
 }
 
@@ -202,14 +186,6 @@ static void find_measures(data *d, const char *target)
     add_to_target(d, target);
 }
 
-/** Whether two fields are the same text or number. */
-static bool is_same(const char *a, const char *b)
-{
-    double x = NAN, y = NAN;
-    return strcmp(a, b) == 0 ||
-           (dsgd_parse_number(a, NULL, &x) && dsgd_parse_number(b, NULL, &y) && x == y);
-}
-
 /** Whether a published row is a point about a series at a place. */
 static bool is_about(const data *d, size_t row, size_t series, size_t place, const char *quantity)
 {
@@ -221,18 +197,12 @@ static bool is_about(const data *d, size_t row, size_t series, size_t place, con
                                      {dsgd_figure_along(&d->runs), d->runs.places.v[place]}};
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
         const size_t column = dsgd_csv_column(p, wanted[k][0]);
-        if (column < p->n_columns && !is_same(dsgd_csv_field(p, row, column), wanted[k][1]))
+        double x = NAN;
+        if (column < p->n_columns && strcmp(dsgd_csv_field(p, row, column), wanted[k][1]) != 0 &&
+            (!dsgd_parse_number(wanted[k][1], NULL, &x) || dsgd_csv_value(p, row, column) != x))
             return false;
     }
     return true;
-}
-
-static double published_of(const data *d, size_t series, size_t place, const char *quantity)
-{
-    for (size_t row = 0; row < d->published.n_rows; row++)
-        if (is_about(d, row, series, place, quantity))
-            return dsgd_csv_value(&d->published, row, dsgd_csv_column(&d->published, "published"));
-    return NAN;
 }
 
 /** The mean over seeds, or the ratio to the baseline with half the width of its interval. */
@@ -270,7 +240,11 @@ static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size
         note_least(m, m->x[p->rows[i]]);
     if (!m->has_published)
         return;
-    const double published = published_of(d, d->runs.order[series], place, m->name);
+    double published = NAN;
+    for (size_t row = 0; row < d->published.n_rows && isnan(published); row++)
+        if (is_about(d, row, d->runs.order[series], place, m->name))
+            published =
+                dsgd_csv_value(&d->published, row, dsgd_csv_column(&d->published, "published"));
     dsgd_gnuplot_number(out, published);
     m->top[frame] = fmax(m->top[frame], published);
     m->published[place] = m->published[place] || !isnan(published);
@@ -328,29 +302,32 @@ static const char head[] =
 /** Place labels as displayed, and their numbers, or else their order. */
 static void put_places(FILE *out, const data *d, const char *along)
 {
-    dsgd_names shown = {dsgd_xcalloc(d->runs.places.n, sizeof *shown.v), d->runs.places.n};
-    for (size_t k = 0; k < d->runs.places.n; k++)
-        shown.v[k] = dsgd_swept_value(along, d->runs.places.v[k]);
-    dsgd_gnuplot_names(out, "place", &shown);
-    dsgd_names_free(&shown);
-    double *const values = dsgd_xcalloc(d->runs.places.n, sizeof *values);
-    for (size_t k = 0; k < d->runs.places.n; k++)
-        values[k] = isnan(dsgd_figure_place(&d->runs, k)) ? (double)(k + 1)
-                                                          : dsgd_figure_place(&d->runs, k);
-    dsgd_gnuplot_numbers(out, values, d->runs.places.n, "place_value");
+    const size_t n = d->runs.places.n;
+    char **const shown = dsgd_xcalloc(n, sizeof *shown);
+    double *const values = dsgd_xcalloc(n, sizeof *values);
+    for (size_t k = 0; k < n; k++) {
+        shown[k] = dsgd_swept_value(along, d->runs.places.v[k]);
+        values[k] = dsgd_figure_place(&d->runs, k);
+        values[k] = isnan(values[k]) ? (double)(k + 1) : values[k];
+    }
+    dsgd_gnuplot_texts(out, "place", (const char *const *)shown, n);
+    dsgd_gnuplot_numbers(out, values, n, "place_value");
+    for (size_t k = 0; k < n; k++)
+        free(shown[k]);
+    free(shown);
     free(values);
 }
 
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 {
-    char *const unit = unit_of(d), *const note = note_of(d);
+    char *const note = note_of(d);
     const char *const along = dsgd_figure_along(&d->runs);
     const char *const name = json_string_value(json_object_get(d->manifest, "experiment"));
     char *const axis =
         strcmp(along, "workers") == 0 ? dsgd_xstrdup("number of GPUs") : dsgd_swept_title(along);
     const char *const variables[][2] = {
         {"experiment", name == NULL ? "" : name},
-        {"unit", unit},
+        {"unit", unit_of(d)},
         {"currency", dsgd_frame_currency(&d->runs.frame)},
         {"note", note},
         {"along", along},
@@ -359,8 +336,8 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     fputs(head, out);
     for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++)
         dsgd_gnuplot_variable(out, variables[k][0], variables[k][1]);
-    put_series(out, d, choice);
-    dsgd_gnuplot_names(out, "panel", &d->runs.panels);
+    put_series(out, d, &choice->labels);
+    dsgd_gnuplot_texts(out, "panel", (const char *const *)d->runs.panels.v, d->runs.panels.n);
     put_places(out, d, along);
     fprintf(out, "n_panels = %zu\nn_places = %zu\n", d->runs.panels.n, d->runs.places.n);
     put_points(out, d);
@@ -368,7 +345,6 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     dsgd_figure_steps(out, &d->runs, d->folder);
     dsgd_figure_cells(out, d->folder);
     free(axis);
-    free(unit);
     free(note);
 }
 
@@ -388,19 +364,6 @@ static void read_published(data *d)
     d->published = (dsgd_csv){.n_rows = 0};
 }
 
-static void close_data(data *d)
-{
-    dsgd_figure_runs_close(&d->runs);
-    dsgd_csv_close(&d->published);
-    json_decref(d->manifest);
-    for (size_t m = 0; m < d->n_measures; m++) {
-        free(d->measures[m].x);
-        free(d->measures[m].top);
-        free(d->measures[m].published);
-    }
-    free(d->measures);
-}
-
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
                              const dsgd_figure_choice *choice, dsgd_error *error)
 {
@@ -418,6 +381,14 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
         put_all(file.stream, &d, choice);
         status = dsgd_whole_close(&file, error);
     }
-    close_data(&d);
+    dsgd_figure_runs_close(&d.runs);
+    dsgd_csv_close(&d.published);
+    json_decref(d.manifest);
+    for (size_t m = 0; m < d.n_measures; m++) {
+        free(d.measures[m].x);
+        free(d.measures[m].top);
+        free(d.measures[m].published);
+    }
+    free(d.measures);
     return status;
 }

@@ -14,18 +14,6 @@
 
 /* --- what distinguishes runs ------------------------------------------------------------------ */
 
-/** Whether all values of a key are numbers or empty. */
-static bool is_numeric(const dsgd_frame *f, size_t k)
-{
-    double x = 0;
-    for (size_t i = 0; i < f->n_points; i++) {
-        const char *const text = dsgd_frame_value(f, &f->points[i], k);
-        if (*text != '\0' && !dsgd_parse_number(text, NULL, &x))
-            return false;
-    }
-    return true;
-}
-
 /** The number of workers, or else the last key with most values: swept ones come last. */
 static void find_along(dsgd_figure_runs *d)
 {
@@ -36,15 +24,20 @@ static void find_along(dsgd_figure_runs *d)
         const dsgd_coordinate part = dsgd_frame_part(&d->frame, k);
         const size_t n = d->frame.n_values[k];
         d->differs[k] = n > 1 && part != DSGD_VARIATION;
-        d->numeric[k] = is_numeric(&d->frame, k);
+        d->numeric[k] = true;
+        double x = 0;
+        for (size_t i = 0; i < d->frame.n_points; i++) {
+            const char *const text = dsgd_frame_value(&d->frame, &d->frame.points[i], k);
+            d->numeric[k] = d->numeric[k] && (*text == '\0' || dsgd_parse_number(text, NULL, &x));
+        }
         const bool workers = strcmp(dsgd_frame_key(&d->frame, k), "workers") == 0;
         if (d->differs[k] && part == DSGD_PLACE && (n >= most || workers)) {
             d->along = k;
             most = workers ? SIZE_MAX : n;
         }
     }
-    for (size_t k = 1; k < d->frame.n_keys;
-         k++) /* where a whole part is swept, its name says no more */
+    /* Where a whole part is swept, its name says no more. */
+    for (size_t k = 1; k < d->frame.n_keys; k++)
         for (size_t s = k + 1; s < d->frame.n_keys; s++) {
             const char *const swept = dsgd_frame_key(&d->frame, s);
             if (strncmp(swept, "swept.", 6) == 0 && d->differs[s] &&
@@ -88,9 +81,9 @@ static char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
     return series;
 }
 
-static char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
+static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
 {
-    return dsgd_xstrdup(d->along == 0 ? "" : dsgd_frame_value(&d->frame, p, d->along));
+    return d->along == 0 ? "" : dsgd_frame_value(&d->frame, p, d->along);
 }
 
 const char *dsgd_figure_along(const dsgd_figure_runs *d)
@@ -135,11 +128,10 @@ static bool is_before(const dsgd_figure_runs *d, const dsgd_frame_point *a,
 
 /** Adds a point's name of places or panels, which are few, where it belongs; @p first: a point of each. */
 static void add_sorted(const dsgd_figure_runs *d, dsgd_names *list, const dsgd_frame_point **first,
-                       const dsgd_frame_point *p, char *name)
+                       const dsgd_frame_point *p, const char *name)
 {
     const size_t n = list->n;
     size_t i = dsgd_names_add(list, name);
-    free(name);
     if (list->n == n)
         return;
     for (first[i] = p; i > 0 && is_before(d, p, first[i - 1], list == &d->places); i--) {
@@ -159,10 +151,11 @@ static void find_names(dsgd_figure_runs *d, const dsgd_frame_point **panels,
         const dsgd_frame_point *const p = &d->frame.points[i];
         if (p->at[DSGD_VARIATION] > 0)
             continue;
-        char *const series = series_of(d, p);
+        char *const series = series_of(d, p), *const panel = setting_of(d, p, DSGD_PLACE, false);
         dsgd_names_add(&d->series, series);
+        add_sorted(d, &d->panels, panels, p, panel);
         free(series);
-        add_sorted(d, &d->panels, panels, p, setting_of(d, p, DSGD_PLACE, false));
+        free(panel);
         add_sorted(d, &d->places, places, p, place_of(d, p));
     }
 }
@@ -181,8 +174,7 @@ static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option,
                                   size_t length, dsgd_error *error)
 {
     const char **const all = dsgd_xcalloc(d->series.n + 1, sizeof *all);
-    for (size_t i = 0; i < d->series.n; i++)
-        all[i] = d->series.v[i];
+    memcpy(all, d->series.v, d->series.n * sizeof *all);
     char *const listed = dsgd_listed(all, ", ");
     dsgd_fail(error, DSGD_EUSAGE, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
               d->csv.path, listed);
@@ -191,18 +183,14 @@ static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option,
     return DSGD_EUSAGE;
 }
 
-static bool is_in(const dsgd_figure_runs *d, size_t i)
-{
-    for (size_t k = 0; k < d->n_order; k++)
-        if (d->order[k] == i)
-            return true;
-    return false;
-}
-
+/** Adds a series to those that are drawn, unless it is one. */
 static void draw_series(dsgd_figure_runs *d, size_t i)
 {
-    if (!is_in(d, i))
-        d->order[d->n_order++] = i;
+    size_t k = 0;
+    while (k < d->n_order && d->order[k] != i)
+        k++;
+    d->order[k] = i;
+    d->n_order += k == d->n_order;
 }
 
 static dsgd_status draw_listed(dsgd_figure_runs *d, const char *option, const char *list,
@@ -236,22 +224,25 @@ static dsgd_status check_labels(const dsgd_figure_runs *d, const dsgd_texts *lab
 
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
-    dsgd_figure_runs allowed = *d;
-    allowed.order = dsgd_xcalloc(d->series.n + 1, sizeof *allowed.order);
+    dsgd_figure_runs only = *d; /* what may be drawn */
+    only.order = dsgd_xcalloc(d->series.n + 1, sizeof *only.order);
     d->order = dsgd_xcalloc(d->series.n + 1, sizeof *d->order);
-    dsgd_status status = draw_listed(&allowed, "--only", choice->only, error);
+    dsgd_status status = draw_listed(&only, "--only", choice->only, error);
     if (status == DSGD_OK)
         status = draw_listed(d, "--order", choice->order, error);
     for (size_t i = 0; choice->only == NULL && i < d->series.n; i++)
-        draw_series(&allowed, i);
-    for (size_t k = 0; k < allowed.n_order; k++)
-        draw_series(d, allowed.order[k]);
-    size_t kept = 0;
-    for (size_t k = 0; k < d->n_order; k++) /* what is ordered and not allowed goes */
-        if (is_in(&allowed, d->order[k]))
-            d->order[kept++] = d->order[k];
-    d->n_order = kept;
-    free(allowed.order);
+        draw_series(&only, i);
+    const size_t n_only = only.n_order, n_ordered = d->n_order;
+    d->n_order = 0;
+    for (size_t k = 0; k < n_ordered; k++) { /* what is ordered and not to be drawn goes */
+        draw_series(&only, d->order[k]);
+        if (only.n_order == n_only)
+            d->order[d->n_order++] = d->order[k];
+        only.n_order = n_only;
+    }
+    for (size_t k = 0; k < n_only; k++)
+        draw_series(d, only.order[k]);
+    free(only.order);
     return status == DSGD_OK ? check_labels(d, &choice->labels, error) : status;
 }
 
@@ -262,19 +253,6 @@ size_t dsgd_figure_frames(const dsgd_figure_runs *d)
     return d->panels.n * d->places.n;
 }
 
-/** Every panel has every place and series, also where there is no run. */
-static dsgd_status check_size(const dsgd_figure_runs *d, dsgd_error *error)
-{
-    enum { MOST_BLOCKS = 100000 };
-    const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
-    if (n <= MOST_BLOCKS)
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "%s: %zu panels of %zu places and %zu series are more than can be drawn, %d "
-                     "together; --only A,B draws some series",
-                     d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
-}
-
 static void place_points(dsgd_figure_runs *d)
 {
     d->points = dsgd_xcalloc(dsgd_figure_frames(d) * d->n_order + 1, sizeof *d->points);
@@ -282,15 +260,13 @@ static void place_points(dsgd_figure_runs *d)
         const dsgd_frame_point *const p = &d->frame.points[i];
         if (p->at[DSGD_VARIATION] > 0)
             continue;
-        char *const series = series_of(d, p), *const place = place_of(d, p);
-        char *const panel = setting_of(d, p, DSGD_PLACE, false);
-        const size_t frame =
-            dsgd_names_add(&d->panels, panel) * d->places.n + dsgd_names_add(&d->places, place);
+        char *const series = series_of(d, p), *const panel = setting_of(d, p, DSGD_PLACE, false);
+        const size_t frame = dsgd_names_add(&d->panels, panel) * d->places.n +
+                             dsgd_names_add(&d->places, place_of(d, p));
         for (size_t k = 0; k < d->n_order; k++)
             if (strcmp(d->series.v[d->order[k]], series) == 0)
                 d->points[frame * d->n_order + k] = p;
         free(panel);
-        free(place);
         free(series);
     }
 }
@@ -314,8 +290,14 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
                  ? choose(d, choice, error)
                  : dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
                              d->csv.path);
-    if (status == DSGD_OK)
-        status = check_size(d, error);
+    enum { MOST_BLOCKS = 100000 }; /* every panel has every place and series, also without a run */
+    const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
+    if (status == DSGD_OK && n > MOST_BLOCKS)
+        status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "%s: %zu panels of %zu places and %zu series are more than can be drawn, %d "
+                      "together; --only A,B draws some series",
+                      d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
     if (status == DSGD_OK)
         place_points(d);
     for (size_t i = 0; i < d->panels.n; i++) { /* from here on for readers */

@@ -29,7 +29,8 @@ void dsgd_names_free(dsgd_names *list)
     free(list->v);
 }
 
-void dsgd_gnuplot_text(FILE *out, const char *text)
+/** In single quotes, which are doubled within; control characters, which would end a line, are spaces. */
+static void put_text(FILE *out, const char *text)
 {
     fputc('\'', out);
     for (; *text != '\0'; text++) {
@@ -51,7 +52,7 @@ void dsgd_gnuplot_number(FILE *out, double x)
 void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "%s = ", name);
-    dsgd_gnuplot_text(out, text);
+    put_text(out, text);
     fputc('\n', out);
 }
 
@@ -68,12 +69,12 @@ void dsgd_gnuplot_numbers(FILE *out, const double *x, size_t n, const char *name
     fputs("]\n", out);
 }
 
-void dsgd_gnuplot_names(FILE *out, const char *name, const dsgd_names *list)
+void dsgd_gnuplot_texts(FILE *out, const char *name, const char *const *texts, size_t n)
 {
-    fprintf(out, "array %s[%zu] = [", name, list->n);
-    for (size_t i = 0; i < list->n; i++) {
+    fprintf(out, "array %s[%zu] = [", name, n);
+    for (size_t i = 0; i < n; i++) {
         fputs(i == 0 ? "" : ", ", out);
-        dsgd_gnuplot_text(out, list->v[i]);
+        put_text(out, texts[i]);
     }
     fputs("]\n", out);
 }

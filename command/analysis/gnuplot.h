@@ -17,13 +17,10 @@ typedef struct dsgd_names {
 size_t dsgd_names_add(dsgd_names *list, const char *text);
 void dsgd_names_free(dsgd_names *list);
 
-/** A text in single quotes, which are doubled within; control characters, which would end a line, are spaces. */
-void dsgd_gnuplot_text(FILE *out, const char *text);
-
 /** A comma, and a number or NaN. */
 void dsgd_gnuplot_number(FILE *out, double x);
 
-/** NAME = 'TEXT' */
+/** NAME = 'TEXT', in single quotes, as gnuplot reads it. */
 void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text);
 
 /** An array of numbers, whose name is formatted like by printf(). */
@@ -31,6 +28,6 @@ void dsgd_gnuplot_numbers(FILE *out, const double *x, size_t n, const char *name
     __attribute__((format(printf, 4, 5)));
 
 /** An array of texts. */
-void dsgd_gnuplot_names(FILE *out, const char *name, const dsgd_names *list);
+void dsgd_gnuplot_texts(FILE *out, const char *name, const char *const *texts, size_t n);
 
 #endif

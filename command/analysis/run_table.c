@@ -62,3 +62,11 @@ void dsgd_run_table_close(dsgd_run_table *t)
     free(t->first);
     free(t->next);
 }
+
+const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row)
+{
+    const double run = dsgd_csv_value(runs, row, dsgd_csv_column(runs, "run"));
+    const json_t *const all = json_object_get(manifest, "runs");
+    return run >= 1 && run <= (double)json_array_size(all) ? json_array_get(all, (size_t)run - 1)
+                                                           : NULL;
+}

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/analysis/run_table.h"
+
 const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column)
 {
     const size_t k = dsgd_csv_column(&report->runs, column);
@@ -16,10 +18,7 @@ const char *dsgd_report_field(const dsgd_report *report, size_t row, const char 
 
 const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
 {
-    const double run = dsgd_csv_value(&report->runs, row, dsgd_csv_column(&report->runs, "run"));
-    const json_t *const all = json_object_get(report->manifest, "runs");
-    return run >= 1 && run <= (double)report->n_planned ? json_array_get(all, (size_t)run - 1)
-                                                        : NULL;
+    return dsgd_run_of(report->manifest, &report->runs, row);
 }
 
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
