@@ -12,9 +12,6 @@
 #include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/compare.h"
-#include "command/analysis/comparison.h"
-#include "command/analysis/crossing.h"
-#include "command/analysis/mixed_collectives.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
@@ -201,10 +198,10 @@ static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *me
 {
     for (size_t k = 0; k < measures->n; k++) {
         const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
-        size_t n = 0;
-        for (size_t row = 0; row < c->csv.n_rows; row++)
-            n += !isnan(dsgd_csv_value(&c->csv, row, column));
-        if (n == 0)
+        size_t row = 0; /* the first with a number */
+        while (row < c->csv.n_rows && isnan(dsgd_csv_value(&c->csv, row, column)))
+            row++;
+        if (row == c->csv.n_rows)
             return dsgd_fail(error, DSGD_EUSAGE,
                              "--measure %s: %s has no such column, or no number in it; allowed are "
                              "columns of numbers, such as final_consensus",

@@ -2,7 +2,7 @@
  * @file figure_cells.c
  * Cells reach half way to their neighbours, on the scale of each side.
  */
-#include "command/analysis/figure_cells.h"
+#include "command/analysis/figure_data.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * @file figure_curves.c
  * Evaluations of all seeds of a point, one by one; and how old what they use is.
  */
-#include "command/analysis/figure_curves.h"
+#include "command/analysis/figure_data.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * @file figure_steps.c
  * Histograms of runs, put together and summed up.
  */
-#include "command/analysis/figure_steps.h"
+#include "command/analysis/figure_data.h"
 
 #include <math.h>
 #include <stdint.h>

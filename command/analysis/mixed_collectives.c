@@ -2,12 +2,11 @@
  * @file mixed_collectives.c
  * Whether a comparison of algorithms may be one of collectives.
  */
-#include "command/analysis/mixed_collectives.h"
+#include "command/analysis/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/analysis/frame.h"
 #include "command/console/table.h"
 
 /** By which collective a run sums; "": it does not, or the table is of an earlier version. */

@@ -17,7 +17,6 @@
 #include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/compare.h"
-#include "command/analysis/comparison.h"
 #include "command/analysis/figure_data.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"

@@ -85,17 +85,6 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
     return true;
 }
 
-/** What @p run is divided by; NAN: there is no such run, or none whose number counts. */
-static double divisor_of(const dsgd_published *f, size_t row, size_t run, const double *x,
-                         const char *over)
-{
-    for (size_t other = 0; other < f->runs.n_rows; other++)
-        if (!isnan(x[other]) && dsgd_published_is_about(f, row, other, over) &&
-            are_pair(f, run, other, over))
-            return x[other];
-    return NAN;
-}
-
 /** The mean over the runs that the row is about, or that of the ratios `over`; NAN: there is none. */
 static double simulated_of(const dsgd_published *f, size_t row)
 {
@@ -106,7 +95,14 @@ static double simulated_of(const dsgd_published *f, size_t row)
     for (size_t run = 0; run < f->runs.n_rows; run++) {
         if (isnan(x[run]) || !dsgd_published_is_about(f, row, run, ""))
             continue;
-        of_seeds[n] = *over == '\0' ? x[run] : log(x[run] / divisor_of(f, row, run, x, over));
+        size_t other = 0; /* what this one is divided by: a run whose number counts */
+        while (*over != '\0' && other < f->runs.n_rows &&
+               (isnan(x[other]) || !dsgd_published_is_about(f, row, other, over) ||
+                !are_pair(f, run, other, over)))
+            other++;
+        if (other == f->runs.n_rows)
+            continue;
+        of_seeds[n] = *over == '\0' ? x[run] : log(x[run] / x[other]);
         n += isfinite(of_seeds[n]);
     }
     const double simulated =

@@ -151,15 +151,6 @@ static bool same_place(const dsgd_frame_point *a, const dsgd_frame_point *b)
     return a->at[DSGD_PLACE] == b->at[DSGD_PLACE] && a->at[DSGD_VARIATION] == b->at[DSGD_VARIATION];
 }
 
-/** Whether a point is the first one at its place. */
-static bool is_first(const dsgd_report *r, const dsgd_frame_point *p)
-{
-    const dsgd_frame_point *first = r->frame.points;
-    while (!same_place(first, p))
-        first++;
-    return first == p;
-}
-
 /** The fastest at the place of a point, which is the first there. */
 static const dsgd_frame_point *fastest(const dsgd_report *r, const dsgd_frame_point *first)
 {
@@ -182,7 +173,10 @@ static void write_answers(FILE *html, const dsgd_report *r)
     size_t n = 0;
     fputs("<ul>\n", html);
     for (size_t k = 0; k < r->frame.n_points; k++) {
-        if (!is_first(r, &r->frame.points[k]) || ++n > MOST_PLACES)
+        size_t first = 0; /* at that place */
+        while (!same_place(&r->frame.points[first], &r->frame.points[k]))
+            first++;
+        if (first < k || ++n > MOST_PLACES)
             continue;
         const dsgd_frame_point *const best = fastest(r, &r->frame.points[k]);
         const dsgd_ratio speedup = dsgd_report_speedup(r, best);

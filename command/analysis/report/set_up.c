@@ -3,6 +3,7 @@
  * The first and the last section of a report: what was asked, of which cluster, workload and
  * algorithms; and how to run it again.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,21 +39,16 @@ static void put_values(FILE *html, const dsgd_report *r, const char *column)
     dsgd_html_own(html, "%s", values_of(r, dsgd_csv_column(&r->runs, column)));
 }
 
-static bool learns(const dsgd_report *r)
-{
-    double *const loss = dsgd_frame_numbers(&r->frame, "final_loss");
-    bool any = false;
-    for (size_t k = 0; k < r->frame.n_points; k++)
-        any = any || dsgd_frame_mean(&r->frame.points[k], loss).n > 0;
-    free(loss);
-    return any;
-}
-
 static void write_question(FILE *html, const dsgd_report *r)
 {
+    double *const loss = dsgd_frame_numbers(&r->frame, "final_loss");
+    bool learns = false;
+    for (size_t row = 0; row < r->runs.n_rows; row++)
+        learns = learns || !isnan(loss[row]);
+    free(loss);
     fputs("<p>How fast do ", html);
     put_values(html, r, "algorithm");
-    fprintf(html, " train%s, on ", learns(r) ? ", and how well does the model learn" : "");
+    fprintf(html, " train%s, on ", learns ? ", and how well does the model learn" : "");
     put_values(html, r, "workers");
     fputs(" workers of ", html);
     put_values(html, r, "platform");
@@ -115,15 +111,16 @@ static void write_fact(FILE *html, const char *name, const json_t *value)
     fputs(is_empty ? "none</dd>\n" : "</dd>\n", html);
 }
 
-static const char *text_at(const json_t *object, const char *part, const char *key)
+/** The member of a part of a run; NULL: there is none. */
+static const json_t *at(const json_t *run, const char *part, const char *key)
 {
-    const char *const text = json_string_value(json_object_get(json_object_get(object, part), key));
-    return text == NULL ? "" : text;
+    return json_object_get(json_object_get(run, part), key);
 }
 
-static double number_at(const json_t *object, const char *part, const char *key)
+static const char *text_at(const json_t *run, const char *part, const char *key)
 {
-    return json_number_value(json_object_get(json_object_get(object, part), key));
+    const char *const text = json_string_value(at(run, part, key));
+    return text == NULL ? "" : text;
 }
 
 /** When a run ends, in words. */
@@ -137,7 +134,7 @@ static void write_until(FILE *html, const json_t *run)
                   {"accuracy", "an accuracy of ", ""}};
     const char *separator = "<dt>Runs end after</dt>\n<dd>";
     for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++) {
-        const double bound = number_at(run, "until", bounds[k].key);
+        const double bound = json_number_value(at(run, "until", bounds[k].key));
         if (!(bound > 0))
             continue;
         fprintf(html, "%s%s%g%s", separator, bounds[k].before, bound, bounds[k].after);
@@ -152,11 +149,11 @@ static void write_algorithms(FILE *html, const dsgd_report *r)
     for (size_t k = 0; k < r->frame.n_points; k++) {
         const size_t row = r->frame.points[k].rows[0];
         const char *const label = dsgd_report_field(r, row, "algorithm");
-        bool seen = false;
-        for (size_t j = 0; j < k && !seen; j++)
-            seen =
-                strcmp(dsgd_report_field(r, r->frame.points[j].rows[0], "algorithm"), label) == 0;
-        if (seen)
+        size_t first = 0; /* point of this algorithm */
+        while (strcmp(dsgd_report_field(r, r->frame.points[first].rows[0], "algorithm"), label) !=
+               0)
+            first++;
+        if (first < k)
             continue;
         char *const name = dsgd_xprintf("Algorithm %s", label);
         write_fact(html, name, json_object_get(dsgd_report_run(r, row), "algorithm"));
@@ -174,12 +171,12 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
         dsgd_html(html, "<dt>Platform</dt>\n<dd>%s: %s</dd>\n<dt>Workload</dt>\n<dd>%s: %s",
                   dsgd_report_field(r, 0, "platform"), text_at(run, "platform", "summary"),
                   dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"));
-        fprintf(html, "; %g s per step without imbalance, %g ", number_at(run, "workload", "step"),
-                number_at(run, "workload", "samples"));
+        fprintf(html, "; %g s per step without imbalance, %g ",
+                json_number_value(at(run, "workload", "step")),
+                json_number_value(at(run, "workload", "samples")));
         dsgd_html(html, "%s per worker and step</dd>\n", text_at(run, "workload", "unit"));
         if (!json_is_false(json_object_get(run, "inherent")))
-            write_fact(html, "Imbalance of the workload",
-                       json_object_get(json_object_get(run, "workload"), "inherent"));
+            write_fact(html, "Imbalance of the workload", at(run, "workload", "inherent"));
         write_fact(html, "Imbalance on top", json_object_get(run, "imbalance"));
         write_algorithms(html, r);
         write_until(html, run);

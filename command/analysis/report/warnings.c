@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/option.h"
-#include "command/analysis/mixed_collectives.h"
+#include "command/analysis/compare.h"
 #include "command/analysis/report/data.h"
 
 enum { FEW_SEEDS = 3 }; /* below, an interval of Student's t is several times as wide */
@@ -133,15 +133,6 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     free(place);
 }
 
-/** The sentence of `dsgd run` and `dsgd compare`. */
-static void warn_of_collectives(const dsgd_report *r, sentences *s)
-{
-    char *const sentence = dsgd_mixed_collectives(&r->runs);
-    if (sentence != NULL)
-        add(s, dsgd_xprintf("Collectives mixed: %s.", sentence));
-    free(sentence);
-}
-
 char **dsgd_report_warnings(const dsgd_report *report, size_t *n)
 {
     sentences s = {NULL, 0};
@@ -150,7 +141,11 @@ char **dsgd_report_warnings(const dsgd_report *report, size_t *n)
     warn_of_short_runs(report, &s);
     warn_of_targets(report, &s);
     warn_of_noise(report, &s);
-    warn_of_collectives(report, &s);
+    char *const mixed =
+        dsgd_mixed_collectives(&report->runs); /* as `dsgd run` and `compare` say it */
+    if (mixed != NULL)
+        add(&s, dsgd_xprintf("Collectives mixed: %s.", mixed));
+    free(mixed);
     *n = s.n;
     return s.v;
 }
