@@ -2,7 +2,7 @@
  * @file columns.h
  * The schema of results: each column of each file that runs add rows to. Headers, rows, `dsgd
  * describe results`, columns.json and the tables of the manual are made of it. Columns of swept
- * values follow in every file; manifest.json lists them (dsgd_results_first_swept()).
+ * values follow in every file; manifest.json lists them.
  */
 #ifndef DSGD_COMMAND_RUNS_COLUMNS_H
 #define DSGD_COMMAND_RUNS_COLUMNS_H

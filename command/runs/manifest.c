@@ -1,17 +1,21 @@
 /**
  * @file manifest.c
- * The manifest as JSON.
+ * The manifest as JSON, and the folder that it is of.
  */
 #include "command/runs/manifest.h"
 
 #include <cblas.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/csv.h"
@@ -177,22 +181,38 @@ static void replace_old_words(json_t *manifest)
     }
 }
 
+/** As it stands in a file: so numbers are compared. Takes the JSON. */
+static json_t *as_read(json_t *json)
+{
+    char *const text = json_dumps(json, JSON_INDENT(1));
+    json_t *const read = json_loads(text, 0, NULL);
+    json_decref(json);
+    free(text);
+    return read;
+}
+
+bool dsgd_manifest_has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run)
+{
+    json_t *const now = as_read(run_json(run));
+    const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
+    const bool has = json_equal(then, now) == 1;
+    json_decref(now);
+    return has;
+}
+
 bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
 {
     char *const head = dsgd_record_head(path);
     if (head == NULL)
         return false;
-    char *const about = dsgd_results_about(experiment, i, "");
-    json_t *const old = json_loads(head, 0, NULL);
-    replace_old_words(json_object_get(old, "manifest"));
-    json_t *const new = json_loads(about, 0, NULL);
-    const bool has =
-        same_member(old, new, "run") &&
-        same_member(json_object_get(old, "manifest"), json_object_get(new, "manifest"), "runs");
-    json_decref(old);
-    json_decref(new);
+    json_t *const about = json_loads(head, 0, NULL);
+    json_t *const manifest = json_object_get(about, "manifest");
+    replace_old_words(manifest);
+    const bool has = json_integer_value(json_object_get(about, "run")) == (json_int_t)i + 1 &&
+                     json_array_size(json_object_get(manifest, "runs")) == 1 &&
+                     dsgd_manifest_has_run(manifest, 0, &experiment->runs[i]);
+    json_decref(about);
     free(head);
-    free(about);
     return has;
 }
 
@@ -244,11 +264,7 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
     json_object_set_new(json, "swept", swept);
-    /* Read back, so that numbers are compared as they stand in a file. */
-    char *const text = json_dumps(json, JSON_INDENT(1));
-    *whole = json_loads(text, 0, NULL);
-    json_decref(json);
-    free(text);
+    *whole = as_read(json);
     return status;
 }
 
@@ -290,4 +306,89 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
     return same_member(old, new, "libraries")
                ? NULL
                : "the results of this experiment with other libraries or on another kind of CPU";
+}
+
+/* --- the folder ------------------------------------------------------------------------------- */
+
+/** Who has the lock: what he wrote into its file, as " (...)"; "" where nobody said so. */
+static char *holder_of(int descriptor)
+{
+    char text[256];
+    const ssize_t n = pread(descriptor, text, sizeof text - 1, 0);
+    text[n < 0 ? 0 : n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] == '\0' ? dsgd_xstrdup("") : dsgd_xprintf(" (%s)", text);
+}
+
+/** Says whose lock it is now; where that fails, the lock holds all the same. */
+static void sign(int descriptor)
+{
+    char host[128] = "";
+    gethostname(host, sizeof host - 1);
+    char *const text = dsgd_xprintf("process %ld on %s\n", (long)getpid(), host);
+    if (ftruncate(descriptor, 0) == 0 &&
+        pwrite(descriptor, text, strlen(text), 0) != (ssize_t)strlen(text))
+        errno = 0;
+    free(text);
+}
+
+/** Makes and flock()s the folder; children inherit the lock, and the last to exit releases it. */
+static dsgd_status lock(const char *folder, dsgd_error *error)
+{
+    if (dsgd_make_folder(error, "%s", folder) != DSGD_OK ||
+        dsgd_make_folder(error, "%s/.parts", folder) != DSGD_OK)
+        return DSGD_EIO;
+    char *const path = dsgd_xprintf("%s/.parts/lock", folder);
+    const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    dsgd_status status = DSGD_OK;
+    if (descriptor < 0)
+        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
+    free(path);
+    if (status != DSGD_OK || flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+        if (status == DSGD_OK)
+            sign(descriptor);
+        return status;
+    }
+    if (errno == EWOULDBLOCK) {
+        char *const holder = holder_of(descriptor);
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "%s: another dsgd%s is writing its results here; wait for its end, or "
+                           "take another folder with -o",
+                           folder, holder);
+        free(holder);
+    } else {
+        status = dsgd_fail(error, DSGD_EIO,
+                           "%s: the folder cannot be locked: %m; take a folder with -o on a file "
+                           "system with locks, such as a local one",
+                           folder);
+    }
+    close(descriptor);
+    return status;
+}
+
+dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
+                              dsgd_error *error)
+{
+    const dsgd_status status = lock(folder, error);
+    if (status != DSGD_OK)
+        return status;
+    json_t *const old = dsgd_manifest_read(folder);
+    const char *const are = dsgd_manifest_other(folder, old, manifest);
+    json_decref(old);
+    if (are != NULL && !force)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: the folder has %s; take another folder with -o, or --force to "
+                         "replace them",
+                         folder, are);
+    for (size_t i = 0; are != NULL && i < n_runs; i++)
+        dsgd_part_remove(folder, i);
+    return dsgd_manifest_write(folder, manifest, error);
+}
+
+char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
+                          bool is_sensitivity)
+{
+    return folder != NULL ? dsgd_xstrdup(folder)
+                          : dsgd_xprintf("results/%s%s", experiment->name,
+                                         is_sensitivity ? "-sensitivity" : "");
 }

@@ -38,11 +38,27 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
  */
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);
 
+/** Where results go: @p folder, or where there is none as the experiment is called. The caller frees it. */
+char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
+                          bool is_sensitivity);
+
+/**
+ * Makes and locks the folder, until the last process that was started since ends, and writes the
+ * manifest. DSGD_EUSAGE: another process has the lock, which the sentence names; or the folder has
+ * results, and not @p force, of another experiment, other contents of the files that it names, other
+ * libraries, or another build of the program or its plug-ins.
+ */
+dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
+                              dsgd_error *error);
+
 /**
  * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller
  * frees it.
  */
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
+
+/** Whether a manifest says of the run in this place of its list what this one is. */
+bool dsgd_manifest_has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run);
 
 /** Whether the file is the whole record of run @p i. */
 bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);

@@ -85,16 +85,6 @@ dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_erro
     return status;
 }
 
-char *dsgd_part_section(const char *folder, size_t i, int k)
-{
-    dsgd_part p;
-    if (dsgd_part_read(folder, i, &p, NULL) != DSGD_OK || p.text == NULL)
-        return NULL;
-    char *const text = dsgd_xprintf("%.*s", (int)p.n_bytes[k], p.sections[k]);
-    free(p.text);
-    return text;
-}
-
 bool dsgd_part_exists(const char *folder, size_t i)
 {
     char *const path = dsgd_xprintf(PART, folder, i + 1);

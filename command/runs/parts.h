@@ -36,9 +36,6 @@ dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, cons
 /** DSGD_EIO where a file that is there cannot be read. */
 dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error);
 
-/** One section of a part, NULL without a part; the caller frees it. */
-char *dsgd_part_section(const char *folder, size_t i, int k);
-
 /** Whether there is a part of run @p i, be it whole or not; whether there is one of any run. */
 bool dsgd_part_exists(const char *folder, size_t i);
 bool dsgd_parts_exist(const char *folder);

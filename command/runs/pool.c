@@ -67,13 +67,6 @@ static void on_interrupt(int number)
     interrupted = number;
 }
 
-static void catch_signals(void)
-{
-    for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
-        if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
-            signal(SIGHUP, SIG_IGN); /* as nohup has it */
-}
-
 long dsgd_cores(void)
 {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -237,27 +230,16 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
                              const dsgd_error *why)
 {
     dsgd_progress *const progress = &p->progress[t->i];
-    const dsgd_run_result result = {.outcome = (int)outcome,
-                                    .why = *why,
-                                    .virtual_s = dsgd_progress_number(&progress->virtual_s),
-                                    .steps = dsgd_progress_number(&progress->steps),
-                                    .samples = NAN,
-                                    .step_mean_s = NAN,
-                                    .exposed_mean_s = NAN,
-                                    .shares = {NAN, NAN, NAN},
-                                    .staleness_mean = NAN,
-                                    .staleness_max = NAN,
-                                    .lag_mean = NAN,
-                                    .lag_max = NAN,
-                                    .gradient_staleness_mean = NAN,
-                                    .gradient_staleness_max = NAN,
-                                    .bytes = NAN,
-                                    .partial_active_mean = NAN,
-                                    .device = "off",
-                                    .total_wall_s =
-                                        t->started ? dsgd_wall_s() - t->start_wall_s : 0};
+    dsgd_run_result r = {.outcome = (int)outcome, .why = *why, .device = "off"};
+    r.virtual_s = dsgd_progress_number(&progress->virtual_s);
+    r.steps = dsgd_progress_number(&progress->steps);
+    r.total_wall_s = t->started ? dsgd_wall_s() - t->start_wall_s : 0;
+    r.shares = (dsgd_time_shares){NAN, NAN, NAN, NAN};
+    r.samples = r.step_mean_s = r.exposed_mean_s = r.bytes = r.partial_active_mean = NAN;
+    r.staleness_mean = r.staleness_max = r.lag_mean = r.lag_max = NAN;
+    r.gradient_staleness_mean = r.gradient_staleness_max = NAN;
     dsgd_progress_say(&p->view, t->i, why->text);
-    dsgd_results_write(p->config->results->folder, p->config->experiment, t->i, &result, NULL);
+    dsgd_results_write(p->config->results->folder, p->config->experiment, t->i, &r, NULL);
 }
 
 static size_t count_rows(const dsgd_results *results)
@@ -320,30 +302,17 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     return join(p, error);
 }
 
-/** Whether a run whose process has ended has written its row. */
-static bool has_row(const pool *p, const task *t)
-{
-    dsgd_results_read(p->config->results, t->i, NULL);
-    return dsgd_results_state(p->config->results, t->i) != DSGD_RUN_ABSENT;
-}
-
-/** Counts a run whose process exited or died of a signal, maybe with its rows written. */
-static dsgd_status end_process(pool *p, task *t, int state, dsgd_error *error)
+/**
+ * Counts a run whose process has ended, maybe with its rows written; where it has none, they say
+ * @p why (NULL: nothing is said, and it is to be done again).
+ */
+static dsgd_status end_process(pool *p, task *t, dsgd_outcome outcome, const dsgd_error *why,
+                               dsgd_error *error)
 {
     stop_hearing(p, t);
-    const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
-    if (!has_row(p, t) && !interrupted && !cannot_write) {
-        dsgd_error why;
-        const bool has_reason = t->reason[0] != '\0';
-        dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
-                  WIFEXITED(state) ? "left without results, with exit status" : "died of signal",
-                  WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state),
-                  has_reason               ? "; SimGrid: "
-                  : t->sentence[0] == '\0' ? ""
-                                           : "; the last that it said: ",
-                  has_reason ? t->reason : t->sentence);
-        write_unfinished(p, t, DSGD_RUN_FAILED, &why);
-    }
+    dsgd_results_read(p->config->results, t->i, NULL);
+    if (why != NULL && dsgd_results_state(p->config->results, t->i) == DSGD_RUN_ABSENT)
+        write_unfinished(p, t, outcome, why);
     return end(p, t, error);
 }
 
@@ -361,23 +330,6 @@ static double stalled_s(const pool *p, task *t)
         t->moved_cpu_s = now_s;
     }
     return now_s - t->moved_cpu_s;
-}
-
-/** Ends a run from outside, unless its row is there by then. */
-static dsgd_status end_by_force(pool *p, task *t, dsgd_outcome outcome, const char *what,
-                                dsgd_error *error)
-{
-    dsgd_progress *const progress = &p->progress[t->i];
-    kill(t->process, SIGKILL);
-    dsgd_child_end(t->process);
-    stop_hearing(p, t);
-    dsgd_error why;
-    dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
-              what, dsgd_progress_number(&progress->virtual_s),
-              dsgd_progress_number(&progress->steps), 100 * dsgd_progress_number(&progress->share));
-    if (!has_row(p, t))
-        write_unfinished(p, t, outcome, &why);
-    return end(p, t, error);
 }
 
 /** Ends the runs that are beyond a limit. */
@@ -400,8 +352,17 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
             outcome = DSGD_RUN_TIMEOUT;
             what = dsgd_xprintf("it was not done after %g s (--timeout)", limits.timeout_s);
         }
-        if (what != NULL)
-            status = end_by_force(p, t, outcome, what, error);
+        if (what == NULL)
+            continue;
+        dsgd_progress *const progress = &p->progress[t->i];
+        kill(t->process, SIGKILL);
+        dsgd_child_end(t->process);
+        dsgd_error why;
+        dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
+                  what, dsgd_progress_number(&progress->virtual_s),
+                  dsgd_progress_number(&progress->steps),
+                  100 * dsgd_progress_number(&progress->share));
+        status = end_process(p, t, outcome, &why, error); /* its row may be there by then */
         free(what);
     }
     return status;
@@ -431,14 +392,6 @@ static void show_progress(pool *p, bool last)
     const bool ends = last && !(p->config->goes_on && p->view.form == DSGD_PROGRESS_JSON);
     dsgd_progress_show(&p->view, &now, ends);
     free(running);
-}
-
-static task *task_of(pool *p, pid_t process)
-{
-    for (size_t k = 0; k < p->n_tasks; k++)
-        if (p->tasks[k].process == process)
-            return &p->tasks[k];
-    return NULL;
 }
 
 /** If fork() fails, waits for a running process to end; without one the run has failed. */
@@ -477,7 +430,7 @@ static void kill_all(pool *p)
         if (t->process == 0)
             continue;
         dsgd_child_end(t->process);
-        has_row(p, t); /* it may have written it in time */
+        dsgd_results_read(p->config->results, t->i, NULL); /* it may have written it in time */
         t->process = 0;
         stop_hearing(p, t);
         remove_unfinished(p, t->i);
@@ -496,8 +449,23 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
         nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
         process = waitpid(-1, &state, WNOHANG);
     }
-    task *const t = process > 0 ? task_of(p, process) : NULL;
-    return t == NULL ? DSGD_OK : end_process(p, t, state, error);
+    task *t = p->tasks;
+    while (process > 0 && t < p->tasks + p->n_tasks && t->process != process)
+        t++;
+    if (process <= 0 || t == p->tasks + p->n_tasks)
+        return DSGD_OK;
+    hear(p, t); /* the last that it said */
+    const bool has_reason = t->reason[0] != '\0';
+    const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
+    dsgd_error why;
+    dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
+              WIFEXITED(state) ? "left without results, with exit status" : "died of signal",
+              WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state),
+              has_reason               ? "; SimGrid: "
+              : t->sentence[0] == '\0' ? ""
+                                       : "; the last that it said: ",
+              has_reason ? t->reason : t->sentence);
+    return end_process(p, t, DSGD_RUN_FAILED, interrupted || cannot_write ? NULL : &why, error);
 }
 
 static dsgd_status run_all(pool *p, dsgd_error *error)
@@ -525,18 +493,6 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     return status;
 }
 
-/** Whether run @p i has its results, and its record where one is asked for. */
-static dsgd_status find_results(const pool *p, size_t i, bool *is_done, dsgd_error *error)
-{
-    char *const record = record_path(p->config, i);
-    const bool has_record =
-        record == NULL || dsgd_results_has_record(p->config->experiment, i, record);
-    *is_done = dsgd_results_state(p->config->results, i) == DSGD_RUN_DONE && has_record;
-    free(record);
-    /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
-    return has_record ? DSGD_OK : dsgd_file_unread(error);
-}
-
 /** Lists the runs to do, longest first. */
 static dsgd_status list_tasks(pool *p, dsgd_error *error)
 {
@@ -544,8 +500,13 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     const size_t n_runs = config->experiment->n_runs;
     p->tasks = dsgd_xcalloc(n_runs, sizeof *p->tasks);
     for (size_t i = 0; i < n_runs; i++) {
-        bool is_done = false;
-        const dsgd_status status = find_results(p, i, &is_done, error);
+        char *const record = record_path(config, i);
+        const bool has_record =
+            record == NULL || dsgd_results_has_record(config->experiment, i, record);
+        const bool is_done = has_record && dsgd_results_state(config->results, i) == DSGD_RUN_DONE;
+        free(record);
+        /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
+        const dsgd_status status = has_record ? DSGD_OK : dsgd_file_unread(error);
         if (status != DSGD_OK)
             return status;
         if ((config->selected != NULL && !config->selected[i]) ||
@@ -572,7 +533,9 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
                        .results = config->results,
                        .start_wall_s = dsgd_wall_s(),
                        .last_wall_s = dsgd_wall_s()}};
-    catch_signals();
+    for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
+        if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
+            signal(SIGHUP, SIG_IGN); /* as nohup has it */
     p.progress = dsgd_progress_map(experiment->n_runs);
     dsgd_status status = config->results->is_joined ? DSGD_OK : join(&p, error);
     if (status == DSGD_OK)

@@ -12,7 +12,6 @@
 #define DSGD_COMMAND_RUNS_RESULTS_H
 
 #include "command/runs/columns.h"
-#include "command/runs/folder.h"
 #include "command/runs/manifest.h"
 #include "command/runs/parts.h"
 #include "sim/result.h"

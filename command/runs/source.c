@@ -3,41 +3,20 @@
  * An experiment, by its file or by its results.
  */
 #include "command/runs/source.h"
-#include "base/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/option.h"
-#include "command/runs/results.h"
-
-bool dsgd_source_is_folder(const dsgd_source *source)
-{
-    struct stat facts;
-    return stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-/** Whether run @p i is what a folder's manifest says of it. */
-static bool is_same(const json_t *manifest, const dsgd_experiment *experiment, size_t i)
-{
-    char *const text = dsgd_results_about(experiment, i, "");
-    json_t *const now = json_loads(text, 0, NULL);
-    const json_t *const then = json_array_get(json_object_get(manifest, "runs"), i);
-    const json_t *const of_now =
-        json_array_get(json_object_get(json_object_get(now, "manifest"), "runs"), 0);
-    const bool same = json_equal(then, of_now) == 1;
-    json_decref(now);
-    free(text);
-    return same;
-}
+#include "base/json.h"
+#include "command/runs/manifest.h"
 
 static dsgd_status check_folder(const dsgd_source *source, const json_t *manifest,
                                 const dsgd_experiment *experiment, dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
-        if (wanted && !is_same(manifest, experiment, i))
+        if (wanted && !dsgd_manifest_has_run(manifest, i, &experiment->runs[i]))
             return dsgd_fail(error, DSGD_EUSAGE,
                              "%s: run %zu of %s is another than the folder has; give the same "
                              "--set as then, or an experiment instead of the folder",
@@ -49,7 +28,8 @@ static dsgd_status check_folder(const dsgd_source *source, const json_t *manifes
 dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
                              dsgd_error *error)
 {
-    const bool is_folder = dsgd_source_is_folder(source);
+    struct stat facts;
+    const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
     char *const path = dsgd_xprintf("%s/manifest.json", source->path);
     json_t *const manifest = is_folder ? dsgd_json_file(path) : NULL;
     const char *const file = json_string_value(json_object_get(manifest, "file"));

@@ -22,7 +22,4 @@ typedef struct dsgd_source {
 dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
                              dsgd_error *error);
 
-/** Whether the source is a folder. */
-bool dsgd_source_is_folder(const dsgd_source *source);
-
 #endif

@@ -201,34 +201,11 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
                   "another folder with -o, or --force");
 }
 
-/** The name of the first swept column of s1/runs.csv; NULL: there is none. */
-static const char *first_swept(void)
+TEST(the_manifest_lists_the_swept_columns)
 {
-    dsgd_csv runs;
-    ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/s1/runs.csv", folder), DSGD_OK);
-    const size_t first = dsgd_results_first_swept(&runs);
-    const char *const name =
-        first < runs.n_columns
-            ? kept(dsgd_xprintf("%zu %s", runs.n_columns - first, runs.fields[first]))
-            : NULL;
-    dsgd_csv_close(&runs);
-    return name;
-}
-
-TEST(swept_columns_are_those_of_the_manifest_and_of_an_older_one_those_behind_wall_s)
-{
-    static const char manifest[] = "s1/manifest.json";
     write_sweep();
     run_shards(1);
-    ck_assert_str_eq(first_swept(), "1 seed");
-    write_file(manifest, "{\"columns\": []}");
-    ck_assert_str_eq(first_swept(), "1 seed");
-    write_file(manifest, "{\"swept\": []}");
-    ck_assert_ptr_null(first_swept());
-    write_file(manifest, "{\"swept\": [\"wall_s\", \"seed\"]}");
-    ck_assert_str_eq(first_swept(), "2 wall_s");
-    write_file(manifest, "{\"swept\": [\"another\"]}");
-    ck_assert_ptr_null(first_swept());
+    ck_assert_has(read_file("s1/manifest.json"), "\"swept\": [\n  \"seed\"\n ]");
 }
 
 TEST(two_folders_with_different_results_of_a_run_are_not_merged)
