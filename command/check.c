@@ -19,7 +19,6 @@
 #include "command/runs/prepare.h"
 #include "command/runs/results.h"
 #include "command/runs/rows.h"
-#include "command/runs/splits.h"
 #include "command/studies/sensitivity.h"
 
 enum { AS_TABLE, AS_JSON, AS_COMMANDS, AS_SLURM };

@@ -21,7 +21,7 @@
 #include "command/experiment/traces.h"
 #include "command/inside/timeline/view.h"
 #include "command/keys.h"
-#include "command/runs/schema.h"
+#include "command/runs/columns.h"
 #include "models/data/split.h"
 #include "sim/registry.h"
 #include "sim/run.h"

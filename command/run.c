@@ -23,7 +23,6 @@
 #include "command/runs/results.h"
 #include "command/runs/rows.h"
 #include "command/runs/selection.h"
-#include "command/runs/splits.h"
 #include "command/runs/swept.h"
 #include "command/studies/phase.h"
 #include "command/studies/sensitivity.h"

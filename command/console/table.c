@@ -34,8 +34,7 @@ static size_t width_of(const char *text)
     return n;
 }
 
-/** Bytes of the first @p n characters. */
-static size_t bytes_of(const char *text, size_t n)
+size_t dsgd_bytes_of(const char *text, size_t n)
 {
     size_t bytes = 0;
     for (; n > 0 && text[bytes] != '\0'; n--)
@@ -210,7 +209,7 @@ static layout *lay_out(const dsgd_columns *t)
 static size_t take_line(const dsgd_columns *t, layout *c, const char **text, bool *cut)
 {
     *text = c->rest;
-    size_t bytes = bytes_of(*text, c->width);
+    size_t bytes = dsgd_bytes_of(*text, c->width);
     if ((*text)[bytes] == '\0') {
         c->rest += bytes;
         return bytes;
@@ -219,11 +218,11 @@ static size_t take_line(const dsgd_columns *t, layout *c, const char **text, boo
     while (bytes > 0 && (!wraps || (*text)[bytes] != ' '))
         bytes--;
     if (bytes == 0 && c->is_head)
-        bytes = bytes_of(*text, c->width);
+        bytes = dsgd_bytes_of(*text, c->width);
     *cut = bytes == 0;
     c->rest += *cut ? strcspn(c->rest, wraps ? " " : "") : bytes;
     c->rest += strspn(c->rest, " ");
-    return *cut ? bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
+    return *cut ? dsgd_bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
 }
 
 /** Prints one line of a row; false: the row has no further line. */

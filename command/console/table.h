@@ -18,6 +18,9 @@ enum { DSGD_LINE_WIDTH = 100, DSGD_TEXT_WIDTH = 80 };
  */
 int dsgd_terminal_width(int descriptor, int otherwise);
 
+/** Bytes of the first @p n characters of a text in UTF-8, or of all that there are. */
+size_t dsgd_bytes_of(const char *text, size_t n);
+
 /** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
 typedef struct dsgd_columns {
     char **heads, **cells; /* [n_columns], [n_rows][n_columns] */

@@ -17,12 +17,6 @@ const dsgd_column dsgd_key_columns[] = {
     {.name = NULL},
 };
 
-static void print_key(FILE *stream, const dsgd_run_key *key)
-{
-    fprintf(stream, "%zu,%s,%d,%llu", key->run, key->label, key->workers,
-            (unsigned long long)key->seed);
-}
-
 char *dsgd_swept_cells(const char *const *texts, size_t n)
 {
     char *cells = NULL;
@@ -48,7 +42,8 @@ void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char
 void dsgd_results_row(FILE *stream, const dsgd_results_file *file, const dsgd_run_key *key,
                       const void *row)
 {
-    print_key(stream, key);
+    fprintf(stream, "%zu,%s,%d,%llu", key->run, key->label, key->workers,
+            (unsigned long long)key->seed);
     for (const dsgd_column *c = file->columns; c->name != NULL; c++) {
         const void *const cell = (const char *)row + c->offset;
         fputc(',', stream);

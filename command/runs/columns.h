@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct dsgd_planned_run; /* command/experiment/experiment.h */
+struct dsgd_run_result; /* sim/result.h */
 struct dsgd_point; /* models/values/values.h */
 
 /** Which statuses of a run a column's value counts for. What `failed` or `timeout` left counts nowhere. */
@@ -91,5 +93,18 @@ extern const dsgd_results_file dsgd_curves_file;
 /** A row per point, up to the first after a divergence. */
 void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n,
                       const struct dsgd_point *points);
+
+/** Writes the rows of a run into dsgd_results_files[k]. */
+void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key,
+                   const struct dsgd_planned_run *run, const struct dsgd_run_result *result);
+
+typedef enum dsgd_schema_form {
+    DSGD_SCHEMA_TEXT,
+    DSGD_SCHEMA_MARKDOWN, /* tables, as in the manual */
+    DSGD_SCHEMA_JSON /* dsgd.json, which dsgd.py reads */
+} dsgd_schema_form;
+
+/** `dsgd describe results`: prints every file with its columns, units and meanings. */
+void dsgd_schema_print(dsgd_schema_form form);
 
 #endif

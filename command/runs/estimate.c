@@ -124,12 +124,6 @@ static void run_here(const dsgd_planned_run *run, int numerics, double steps, do
     _exit(status == DSGD_OK && result.outcome == DSGD_RUN_FAILED ? DSGD_ERUNS : (int)status);
 }
 
-static double cpu_s_of(const struct rusage *usage)
-{
-    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-           1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
 /** Waits for a short run, and ends it where it takes too long or too much. */
 static int wait_for(pid_t process, double most_bytes, probe *out)
 {
@@ -145,7 +139,8 @@ static int wait_for(pid_t process, double most_bytes, probe *out)
             kill(process, SIGKILL);
         }
     }
-    out->cpu_s = cpu_s_of(&usage);
+    out->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
     out->memory_bytes = fmax(resident, 1024 * (double)usage.ru_maxrss) + resident_bytes(getpid());
     return state;
 }

@@ -124,20 +124,17 @@ static const char *computed_on(const dsgd_experiment *experiment, int numerics)
     return where;
 }
 
-/** FNV-1a, of 64 bits: among 100,000 runs two have the same with a probability of 3e-10. */
-static uint64_t hash(const char *text)
-{
-    uint64_t h = 0xcbf29ce484222325;
-    for (; *text != '\0'; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3;
-    return h;
-}
-
-/** An id of what is in @p json, which it takes. */
+/**
+ * An id of what is in @p json, which it takes: FNV-1a, of 64 bits. Among 100,000 runs two have the
+ * same with a probability of 3e-10.
+ */
 static void take_id(json_t *json, char id[DSGD_RUN_ID])
 {
     char *const text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-    snprintf(id, DSGD_RUN_ID, "%016" PRIx64, hash(text));
+    uint64_t h = 0xcbf29ce484222325;
+    for (const char *c = text; *c != '\0'; c++)
+        h = (h ^ (unsigned char)*c) * 0x100000001b3;
+    snprintf(id, DSGD_RUN_ID, "%016" PRIx64, h);
     free(text);
     json_decref(json);
 }
@@ -391,4 +388,35 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
     return folder != NULL ? dsgd_xstrdup(folder)
                           : dsgd_xprintf("results/%s%s", experiment->name,
                                          is_sensitivity ? "-sensitivity" : "");
+}
+
+dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
+                             dsgd_error *error)
+{
+    struct stat facts;
+    const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    char *const path = dsgd_xprintf("%s/manifest.json", source->path);
+    json_t *const manifest = is_folder ? dsgd_json_file(path) : NULL;
+    free(path);
+    const char *const file = json_string_value(json_object_get(manifest, "file"));
+    if (is_folder && file == NULL) {
+        json_decref(manifest);
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: there is no manifest of an experiment in this folder", source->path);
+    }
+    dsgd_status status =
+        dsgd_experiment_open(is_folder ? file : source->path, source->sets->v, source->sets->n,
+                             (dsgd_numerics)source->numerics, experiment, error);
+    for (size_t i = 0; is_folder && status == DSGD_OK && i < experiment->n_runs; i++) {
+        const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
+        if (!wanted || dsgd_manifest_has_run(manifest, i, &experiment->runs[i]))
+            continue;
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "%s: run %zu of %s is another than the folder has; give the same "
+                           "--set as then, or an experiment instead of the folder",
+                           source->path, i + 1, experiment->path);
+        dsgd_experiment_close(experiment);
+    }
+    json_decref(manifest);
+    return status;
 }

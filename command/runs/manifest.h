@@ -74,4 +74,19 @@ void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID]);
  */
 void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID]);
 
+/** What a command is to look at: an experiment file, or a folder of its results. */
+typedef struct dsgd_source {
+    const char *path; /* of a file, or of a folder */
+    const dsgd_texts *sets;
+    int numerics; /* dsgd_numerics */
+    long run; /* the run that is wanted, counted from 1; 0: all */
+} dsgd_source;
+
+/**
+ * Opens the experiment. Of a folder it is the file that its manifest names, whose wanted runs have
+ * to be what the folder has (DSGD_EUSAGE); a run that there is not is the caller's to refuse.
+ */
+dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
+                             dsgd_error *error);
+
 #endif

@@ -1,19 +1,29 @@
 /**
  * @file prepare.c
- * Data, devices, and what is left out.
+ * Data and whose it is, devices, and what is left out.
  */
 #include "command/runs/prepare.h"
 
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "command/runs/splits.h"
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "command/console/table.h"
+#include "models/data/split.h"
+#include "sim/run.h"
 
-/** Whether run @p i splits its samples among another number of workers than the run before. */
-static bool splits_anew(const dsgd_experiment *experiment, size_t i)
+/** Whether the samples of run @p i are split. */
+static bool is_split(const dsgd_experiment *experiment, size_t i)
 {
-    return dsgd_splits_has(experiment, i) &&
-           (i == 0 || experiment->runs[i].config.workers != experiment->runs[i - 1].config.workers);
+    const dsgd_learning *const learning = experiment->runs[i].config.learning;
+    return learning != NULL && learning->split.about != NULL &&
+           ((const dsgd_split_kind *)learning->split.about)->deal != NULL;
 }
 
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error)
@@ -26,7 +36,10 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     for (size_t i = 0; status == DSGD_OK && i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
-        if (config->learning != NULL && (i < n || splits_anew(experiment, i)))
+        const bool splits_anew =
+            is_split(experiment, i) &&
+            (i == 0 || config->workers != experiment->runs[i - 1].config.workers);
+        if (config->learning != NULL && (i < n || splits_anew))
             status =
                 dsgd_learning_check(config->learning, config->seed, config->workers, &split, error);
         dsgd_split_free(split);
@@ -61,4 +74,154 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
     if (experiment->n_left_out > 0)
         fprintf(stderr, "dsgd: %zu of %zu runs are left out:\n%s", experiment->n_left_out,
                 experiment->n_left_out + experiment->n_unchanged, experiment->left_out);
+}
+
+/* --- splits, each once, however many runs have it --------------------------------------------- */
+
+enum { MOST_LINES = 10 };
+
+/** A pick in a few words: dirichlet alpha=0.1. */
+static char *words_of(const dsgd_pick *pick)
+{
+    json_t *const options = dsgd_json_options(pick->about->options, pick->params);
+    char *words = dsgd_xstrdup(pick->about->name);
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(options, name, value)
+    {
+        char *const number = dsgd_csv_number_text(json_number_value(value));
+        dsgd_append(&words, " %s=%s", name,
+                    json_is_string(value) ? json_string_value(value) : number);
+        free(number);
+    }
+    json_decref(options);
+    return words;
+}
+
+/** Columns of labels.csv that tell a split from others. */
+static char *key_of(const dsgd_planned_run *run)
+{
+    char *const split = words_of(&run->learning.split);
+    char *const data = words_of(&run->learning.data);
+    char *const key =
+        dsgd_xprintf("%s\n%s\n%d\n%" PRIu64, split, data, run->config.workers, run->config.seed);
+    free(split);
+    free(data);
+    return key;
+}
+
+/** The runs whose splits differ from those before: *n of them, in fresh memory. */
+static size_t *distinct(const dsgd_experiment *experiment, size_t *n)
+{
+    size_t *const runs = dsgd_xcalloc(experiment->n_unchanged + 1, sizeof *runs);
+    char **const keys = dsgd_xcalloc(experiment->n_unchanged + 1, sizeof *keys);
+    *n = 0;
+    for (size_t i = 0; i < experiment->n_unchanged; i++) {
+        if (!is_split(experiment, i))
+            continue;
+        char *const key = key_of(&experiment->runs[i]);
+        size_t k = *n; /* runs that follow one another mostly have one split */
+        while (k > 0 && strcmp(keys[k - 1], key) != 0)
+            k--;
+        if (k > 0) {
+            free(key);
+            continue;
+        }
+        keys[*n] = key;
+        runs[(*n)++] = i;
+    }
+    for (size_t k = 0; k < *n; k++)
+        free(keys[k]);
+    free(keys);
+    return runs;
+}
+
+static dsgd_status split_of(const dsgd_planned_run *run, dsgd_split **split, dsgd_error *error)
+{
+    return dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, split, error);
+}
+
+static void print_one(const dsgd_planned_run *run, const dsgd_split *split)
+{
+    const dsgd_split_summary s = dsgd_split_summarise(split);
+    char *const words = words_of(&run->learning.split);
+    char *const samples =
+        s.least == s.most ? dsgd_xprintf("%u", s.least) : dsgd_xprintf("%u to %u", s.least, s.most);
+    char *const heading = dsgd_xprintf("split %s:", words);
+    char *const text = dsgd_xprintf(
+        "%d workers, seed %" PRIu64 ": each has %s samples, of %.3g of %u classes on average; "
+        "total-variation distance from all %.3g",
+        run->config.workers, run->config.seed, samples, s.classes, split->n_classes, s.distance);
+    dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
+    free(heading);
+    free(text);
+    free(samples);
+    free(words);
+}
+
+void dsgd_splits_print(const dsgd_experiment *experiment)
+{
+    size_t n = 0;
+    size_t *const runs = distinct(experiment, &n);
+    for (size_t k = 0; k < n && k < MOST_LINES; k++) {
+        dsgd_split *split = NULL;
+        if (split_of(&experiment->runs[runs[k]], &split, NULL) == DSGD_OK)
+            print_one(&experiment->runs[runs[k]], split);
+        dsgd_split_free(split);
+    }
+    if (n > MOST_LINES)
+        printf("... %zu more splits\n", n - MOST_LINES);
+    free(runs);
+}
+
+static void write_one(FILE *stream, const dsgd_planned_run *run, const dsgd_split *split)
+{
+    char *const words = words_of(&run->learning.split);
+    char *const data = words_of(&run->learning.data);
+    for (uint32_t w = 0; w < split->n_workers; w++) {
+        uint32_t counts[DSGD_MOST_CLASSES];
+        dsgd_split_count(split, w, counts);
+        for (uint32_t c = 0; c < split->n_classes; c++) {
+            if (counts[c] == 0)
+                continue;
+            dsgd_csv_text(stream, words);
+            fputc(',', stream);
+            dsgd_csv_text(stream, data);
+            fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, run->config.seed, w, c,
+                    counts[c]);
+        }
+    }
+    free(words);
+    free(data);
+}
+
+dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
+                              dsgd_error *error)
+{
+    size_t n = 0;
+    size_t *const runs = distinct(experiment, &n);
+    char *const path = dsgd_xprintf("%s/labels.csv", folder);
+    dsgd_whole_file file;
+    dsgd_status status = DSGD_OK;
+    FILE *const stream = n == 0 ? NULL : dsgd_whole_open(&file, error, "%s", path);
+    if (stream != NULL)
+        fputs("split,data,workers,seed,worker,label,samples\n", stream);
+    for (size_t k = 0; stream != NULL && status == DSGD_OK && k < n; k++) {
+        dsgd_split *split = NULL;
+        status = split_of(&experiment->runs[runs[k]], &split, error);
+        if (status == DSGD_OK)
+            write_one(stream, &experiment->runs[runs[k]], split);
+        dsgd_split_free(split);
+    }
+    if (n == 0)
+        unlink(path);
+    else if (stream == NULL)
+        status = DSGD_EIO;
+    else if (status != DSGD_OK)
+        dsgd_whole_drop(&file);
+    else
+        status = dsgd_whole_close(&file, error);
+    free(path);
+    free(runs);
+    return status;
 }

@@ -84,17 +84,6 @@ static void show_json(const dsgd_progress_view *view, const dsgd_progress_now *n
                          number_json(left_s(wall_s, now->share)), "running", running));
 }
 
-/** Bytes of the characters of @p text that fit into @p width columns. */
-static int bytes_that_fit(const char *text, int width)
-{
-    int bytes = 0;
-    for (int n = 0; text[bytes] != '\0' && n < width; n++)
-        do
-            bytes++;
-        while (((unsigned char)text[bytes] & 0xc0) == 0x80);
-    return bytes;
-}
-
 static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *now, bool last)
 {
     enum { WIDTH = 16 };
@@ -120,8 +109,9 @@ static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *n
     }
     if (terminal) /* a line that wraps could not be overwritten */
         fprintf(stderr, "\r\033[K%.*s%s",
-                bytes_that_fit(line, dsgd_terminal_width(STDERR_FILENO, DSGD_TEXT_WIDTH) - 1), line,
-                last ? "\n" : "");
+                (int)dsgd_bytes_of(line,
+                                   (size_t)dsgd_terminal_width(STDERR_FILENO, DSGD_TEXT_WIDTH) - 1),
+                line, last ? "\n" : "");
     else
         fprintf(stderr, "%s\n", line);
     fflush(stderr);

@@ -11,22 +11,8 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "command/runs/run_rows.h"
 
 /* --- in the process of a run ------------------------------------------------------------------ */
-
-/** Where workers go on by themselves they make unequal numbers of steps. */
-static void print_steps(FILE *stream, const double *steps, int workers)
-{
-    double least = steps[0];
-    double most = steps[0];
-    for (int w = 1; w < workers; w++) {
-        least = fmin(least, steps[w]);
-        most = fmax(most, steps[w]);
-    }
-    if (most > least + 1) /* else only where in a step the run ended */
-        fprintf(stream, " %g to %g steps per worker;", least, most);
-}
 
 /** Line 1: why it did not end well, else empty. Line 2, unless it failed: what runs.csv lacks. */
 static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
@@ -47,7 +33,13 @@ static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
                 " %.1f fresh contributions per partial collective, %.6g sums missed, %.6g used "
                 "again;",
                 r->partial_active_mean, r->partial_skipped, r->partial_duplicates);
-    print_steps(stream, r->worker_steps, workers);
+    double least = r->worker_steps[0], most = r->worker_steps[0];
+    for (int w = 1; w < workers; w++) {
+        least = fmin(least, r->worker_steps[w]);
+        most = fmax(most, r->worker_steps[w]);
+    }
+    if (most > least + 1) /* workers go on by themselves; else only where in a step the run ended */
+        fprintf(stream, " %g to %g steps per worker;", least, most);
     fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
             r->timing_wall_s, r->numerics.busy_wall_s, r->device,
             (double)r->numerics.peak_bytes / 1e6);

@@ -2,12 +2,13 @@
  * @file run_rows.c
  * The tables of columns, and the rows that they show.
  */
-#include "command/runs/run_rows.h"
+#include "command/runs/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/experiment/experiment.h"
 #include "sim/network/cluster.h"
 #include "traces/expenses.h"
 
@@ -26,18 +27,15 @@ typedef struct run_row {
 } run_row;
 
 /* Columns of a row: numbers as of times or of learning, and texts. */
+#define COLUMN(row, member, name, unit, counts, cell, meaning)                                     \
+    {                                                                                              \
+        name, unit, DSGD_COUNTS_##counts, DSGD_CELL_##cell, offsetof(row, member), meaning         \
+    }
 #define TIMED(row, member, name, unit, meaning)                                                    \
-    {                                                                                              \
-        name, unit, DSGD_COUNTS_TIMED, DSGD_CELL_NUMBER, offsetof(row, member), meaning            \
-    }
+    COLUMN(row, member, name, unit, TIMED, NUMBER, meaning)
 #define LEARNED(row, member, name, unit, meaning)                                                  \
-    {                                                                                              \
-        name, unit, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(row, member), meaning          \
-    }
-#define TEXT(row, member, name, meaning)                                                           \
-    {                                                                                              \
-        name, NULL, DSGD_COUNTS_TIMED, DSGD_CELL_TEXT, offsetof(row, member), meaning              \
-    }
+    COLUMN(row, member, name, unit, LEARNED, NUMBER, meaning)
+#define TEXT(row, member, name, meaning) COLUMN(row, member, name, NULL, TIMED, TEXT, meaning)
 
 static const dsgd_column run_columns[] = {
     TEXT(run_row, platform, "platform", "names; `inline` where values stand in place"),
@@ -181,13 +179,6 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
 
 /* --- the other files -------------------------------------------------------------------------- */
 
-static void print_curve(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
-                        const dsgd_run_result *r)
-{
-    (void)run;
-    dsgd_curve_print(stream, key, r->n_points, r->points);
-}
-
 typedef struct worker_row {
     double worker, steps;
     dsgd_time_shares shares;
@@ -204,16 +195,6 @@ static const dsgd_column worker_columns[] = {
 };
 
 static const dsgd_results_file workers_file = {"workers", "per worker", worker_columns};
-
-static void print_workers(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
-                          const dsgd_run_result *r)
-{
-    (void)run;
-    for (int w = 0; w < key->workers && r->worker_shares != NULL; w++) {
-        const worker_row row = {w, r->worker_steps[w], r->worker_shares[w]};
-        dsgd_results_row(stream, &workers_file, key, &row);
-    }
-}
 
 typedef struct age_row {
     const char *measure;
@@ -232,20 +213,6 @@ static const dsgd_results_file staleness_file = {
     "staleness", "per age that values had when they were used, and gradients when applied",
     age_columns};
 
-static void print_ages(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
-                       const dsgd_run_result *r)
-{
-    (void)run;
-    const dsgd_ages *const ages[] = {&r->ages, &r->gradient_ages};
-    for (size_t m = 0; m < 2; m++)
-        for (size_t age = 0; age < ages[m]->n; age++) {
-            const age_row row = {m == 0 ? "staleness" : "gradient_staleness", (double)age,
-                                 ages[m]->share[age]};
-            if (row.share != 0)
-                dsgd_results_row(stream, &staleness_file, key, &row);
-        }
-}
-
 static const dsgd_column step_columns[] = {
     TIMED(dsgd_step_bin, step_s, "step_s", "s",
           "from a worker's begin of a step to its begin of the next: mean of a bin of 1/64 of a "
@@ -256,40 +223,47 @@ static const dsgd_column step_columns[] = {
 
 static const dsgd_results_file steps_file = {"steps", "per bin of step times", step_columns};
 
-static void print_steps(FILE *stream, const dsgd_run_key *key, const dsgd_planned_run *run,
-                        const dsgd_run_result *r)
-{
-    (void)run;
-    for (size_t k = 0; k < r->step_times.n; k++)
-        dsgd_results_row(stream, &steps_file, key, &r->step_times.bin[k]);
-}
-
 /* --- all files -------------------------------------------------------------------------------- */
 
 const dsgd_results_file *const dsgd_results_files[] = {
     &runs_file, &dsgd_curves_file, &workers_file, &staleness_file, &steps_file, NULL};
 
 void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_planned_run *run,
-                   const dsgd_run_result *result)
+                   const dsgd_run_result *r)
 {
-    static void (*const print[])(FILE *, const dsgd_run_key *, const dsgd_planned_run *,
-                                 const dsgd_run_result *) = {print_run, print_curve, print_workers,
-                                                             print_ages, print_steps};
-    print[k](stream, key, run, result);
+    const dsgd_results_file *const file = dsgd_results_files[k];
+    if (file == &runs_file)
+        print_run(stream, key, run, r);
+    if (file == &dsgd_curves_file)
+        dsgd_curve_print(stream, key, r->n_points, r->points);
+    for (int w = 0; file == &workers_file && w < key->workers && r->worker_shares != NULL; w++) {
+        const worker_row row = {w, r->worker_steps[w], r->worker_shares[w]};
+        dsgd_results_row(stream, file, key, &row);
+    }
+    const dsgd_ages *const ages[] = {&r->ages, &r->gradient_ages};
+    for (size_t m = 0; file == &staleness_file && m < 2; m++)
+        for (size_t age = 0; age < ages[m]->n; age++) {
+            const age_row row = {m == 0 ? "staleness" : "gradient_staleness", (double)age,
+                                 ages[m]->share[age]};
+            if (row.share != 0)
+                dsgd_results_row(stream, file, key, &row);
+        }
+    for (size_t i = 0; file == &steps_file && i < r->step_times.n; i++)
+        dsgd_results_row(stream, file, key, &r->step_times.bin[i]);
 }
 
 /** Looks for a column in the key, and then in the file; *place: in its lines, from 0. */
 static const dsgd_column *find(const char *file, const char *name, size_t *place)
 {
-    const dsgd_column *columns = dsgd_key_columns;
     *place = 0;
-    for (size_t k = 0; dsgd_results_files[k] != NULL; k++)
-        if (strcmp(dsgd_results_files[k]->name, file) == 0)
-            columns = dsgd_results_files[k]->columns;
     for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++, (*place)++)
         if (strcmp(c->name, name) == 0)
             return c;
-    for (const dsgd_column *c = columns; c->name != NULL; c++, (*place)++)
+    const dsgd_results_file *const *f = dsgd_results_files;
+    while (*f != NULL && strcmp((*f)->name, file) != 0)
+        f++;
+    for (const dsgd_column *c = *f == NULL ? NULL : (*f)->columns; c != NULL && c->name != NULL;
+         c++, (*place)++)
         if (strcmp(c->name, name) == 0)
             return c;
     return NULL;

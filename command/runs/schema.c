@@ -2,7 +2,7 @@
  * @file schema.c
  * Files of results and their columns, printed.
  */
-#include "command/runs/schema.h"
+#include "command/runs/columns.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 
 #include "base/status.h"
 #include "command/console/table.h"
-#include "command/runs/columns.h"
 
 /** The columns that share a meaning, from @p c on; the next one. */
 static const dsgd_column *end_of(const dsgd_column *c)

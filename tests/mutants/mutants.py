@@ -63,7 +63,7 @@ ROOMS = [
     ("commands", "command/*test.c", "plugin"),
     ("runs", "command/*replay*.c", "record_files"),
     ("runs", "command/*/estimate.c command/*/expand.c command/*check.c", "tables input shards"),
-    ("runs", "command/*/splits.c command/*merge.c command/*/selection.c", "sweep shards fuzz"),
+    ("runs", "command/*/prepare.c command/*merge.c command/*/selection.c", "sweep shards fuzz"),
     ("runs", "command/run.c command/run/*.c command/runs/*.c", "sweep tables expenses reproduce run shards fuzz"),
     ("commands", "command/*.c", "tables schema input describe"),
     ("models", "models/data/split.c", "split data"),

@@ -20,7 +20,7 @@
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
 #include "command/inside/timeline/view.h"
-#include "command/runs/source.h"
+#include "command/runs/manifest.h"
 
 typedef struct arguments {
     dsgd_operands source;

@@ -14,7 +14,7 @@
 #include "command/console/command.h"
 #include "command/runs/prepare.h"
 #include "command/runs/results.h"
-#include "command/runs/source.h"
+#include "command/runs/manifest.h"
 #include "command/studies/study.h"
 
 /** What is asked, of an open experiment. */
