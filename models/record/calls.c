@@ -99,9 +99,9 @@ static double number_of(uint64_t bits)
     return number;
 }
 
-static double code_double(record_calls *c, double number)
+static void code_double(record_calls *c, double *number)
 {
-    return number_of(code_fixed(c, bits_of(number), 8));
+    *number = number_of(code_fixed(c, bits_of(*number), 8));
 }
 
 static uint64_t *slot_of(record_calls *c, uint64_t bits)
@@ -121,9 +121,9 @@ static uint64_t code_word(record_calls *c, uint64_t bits)
     return *slot_of(c, bits) = bits;
 }
 
-static double code_number(record_calls *c, double number)
+static void code_number(record_calls *c, double *number)
 {
-    return number_of(code_word(c, bits_of(number)));
+    *number = number_of(code_word(c, bits_of(*number)));
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -190,38 +190,34 @@ static void forget(record_calls *c, uint64_t name)
 
 void record_adopt(record_calls *c, dsgd_values *values, dsgd_value made)
 {
-    if (made.node == NULL)
-        fail(c, "an operation gives nothing");
-    else if (dsgd_value_external_refs(made) > 1)
+    if (dsgd_value_external_refs(made) > 1)
         dsgd_value_release(values, made);
     else
         keep(c, record_make(c, dsgd_value_piece(made)), made);
 }
 
 /** A value that @p worker uses in a piece; it has to have this shape. */
-static dsgd_value code_value(record_calls *c, size_t worker, size_t piece, size_t shape,
-                             dsgd_value value)
+static void code_value(record_calls *c, size_t worker, size_t piece, size_t shape,
+                       dsgd_value *value)
 {
     const uint64_t name =
-        code_name(c, worker, piece, value.node == NULL ? 0 : *dsgd_value_name(value));
+        code_name(c, worker, piece, reads(c) || value->node == NULL ? 0 : *dsgd_value_name(*value));
     if (!reads(c)) {
-        DSGD_ASSERT(value.node == NULL || name > 0, "an operand that was never returned");
-        return value;
+        DSGD_ASSERT(value->node == NULL || name > 0, "an operand that was never returned");
+        return;
     }
-    if (name == 0 || c->wrong != NULL)
-        return DSGD_ZERO_VALUE;
-    const dsgd_value *const found = find(c, name);
-    if (found == NULL)
+    const dsgd_value *const found = name == 0 || c->wrong != NULL ? NULL : find(c, name);
+    *value = found == NULL ? DSGD_ZERO_VALUE : *found;
+    if (name != 0 && found == NULL)
         fail(c, "an operand is not there");
-    else if (dsgd_value_shape(c->values, *found) != shape)
+    else if (found != NULL && dsgd_value_shape(c->values, *found) != shape)
         fail(c, "an operand is of another piece");
-    return found == NULL ? DSGD_ZERO_VALUE : *found;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/** Room for the inputs and elements of a call, which a reader's has then. */
-static void make_room(record_calls *c, dsgd_call *call, size_t n_x, size_t n_elements)
+/** The call's arrays in memory of the calls: a writer's as given, a reader's to be filled. */
+static void own(record_calls *c, dsgd_call *call, size_t n_x, size_t n_elements)
 {
     if (n_x > c->n_x) {
         c->x = dsgd_xrealloc(c->x, n_x, sizeof *c->x);
@@ -232,52 +228,47 @@ static void make_room(record_calls *c, dsgd_call *call, size_t n_x, size_t n_ele
         c->elements = dsgd_xrealloc(c->elements, n_elements, sizeof *c->elements);
         c->n_elements = n_elements;
     }
-    if (!reads(c))
-        return;
+    if (!reads(c) && n_x > 0)
+        memcpy(c->x, call->x, n_x * sizeof *c->x);
+    if (!reads(c) && n_elements > 0)
+        memcpy(c->elements, call->elements, n_elements * sizeof *c->elements);
     call->x = c->x;
-    call->states = c->states;
     call->elements = c->elements;
-}
-
-static void code_input(record_calls *c, const dsgd_call *call, size_t i, size_t worker,
-                       size_t piece, size_t shape)
-{
-    const dsgd_value given = reads(c) ? DSGD_ZERO_VALUE : call->x[i];
-    c->x[i] = code_value(c, worker, piece, shape, given);
 }
 
 /** All pieces of a worker's model, and its state where the network has one. */
 static void code_model(record_calls *c, const dsgd_call *call, size_t i, size_t worker)
 {
     const size_t n = c->problem.n_pieces;
+    const bool state = c->problem.network->n_state > 0;
     for (size_t k = 0; k < n; k++)
-        code_input(c, call, i * n + k, worker, k, k);
-    c->states[i] = DSGD_ZERO_VALUE;
-    if (c->problem.network->n_state > 0)
-        c->states[i] = code_value(c, worker, n, n, reads(c) ? DSGD_ZERO_VALUE : call->states[i]);
+        code_value(c, worker, k, k, &c->x[i * n + k]);
+    c->states[i] = state && !reads(c) ? call->states[i] : DSGD_ZERO_VALUE;
+    if (state)
+        code_value(c, worker, n, n, &c->states[i]);
 }
 
 static void code_constant(record_calls *c, dsgd_call *call)
 {
     const dsgd_network *const network = c->problem.network;
+    const size_t *const begin = &c->problem.piece_begin[call->piece];
     const bool state = call->piece == c->problem.n_pieces;
     if (state && network->n_state == 0) {
         fail(c, "there is no model state");
         return;
     }
-    const size_t first = state ? 0 : c->problem.piece_begin[call->piece];
-    const size_t n = state ? network->n_state : c->problem.piece_begin[call->piece + 1] - first;
-    make_room(c, call, 0, first + n);
+    const size_t n = state ? network->n_state : begin[1] - begin[0];
+    double *const initial = c->initial + (state ? network->n_params : begin[0]);
     if (state)
-        dsgd_network_initial_state(network, c->samples.seed, c->n_states++, c->elements);
-    const double *const initial = state ? c->elements : c->initial + first;
+        dsgd_network_initial_state(network, c->samples.seed, c->n_states++, initial);
+    own(c, call, 0, n);
     const bool usual =
         !reads(c) && (n == 0 || memcmp(call->elements, initial, n * sizeof *initial) == 0);
     const bool given = code_below(c, usual ? 0 : 1, 2, "a vector is of no known form") != 0;
     for (size_t i = 0; given && i < n; i++)
-        c->elements[first + i] = code_double(c, reads(c) ? 0 : call->elements[i]);
-    if (reads(c))
-        call->elements = given ? c->elements + first : initial;
+        code_double(c, &c->elements[i]);
+    if (!given)
+        call->elements = initial;
 }
 
 static void code_gradient(record_calls *c, dsgd_call *call)
@@ -285,14 +276,15 @@ static void code_gradient(record_calls *c, dsgd_call *call)
     const uint32_t batch = c->samples.batch;
     call->count = batch - (uint32_t)code_below(c, batch - call->count, batch,
                                                "a mini-batch has more samples, or none");
-    make_room(c, call, c->problem.n_pieces, 0);
+    own(c, call, c->problem.n_pieces, 0);
     code_model(c, call, 0, call->where.worker);
+    call->states = c->states;
 }
 
 static void code_update(record_calls *c, dsgd_call *call)
 {
     const size_t n_pieces = c->problem.n_pieces;
-    call->rate.lr = code_number(c, call->rate.lr);
+    code_number(c, &call->rate.lr);
     if (c->problem.update.kind == DSGD_OPTIMIZER_ADAMW)
         call->rate.t = code_integer(c, call->rate.t);
     if (call->piece == n_pieces) {
@@ -300,10 +292,10 @@ static void code_update(record_calls *c, dsgd_call *call)
         return;
     }
     call->n = dsgd_optimizer_states(&c->problem.update) > 0 ? 3 : 2;
-    make_room(c, call, call->n, 0);
+    own(c, call, call->n, 0);
     for (size_t i = 0; i < call->n; i++)
-        code_input(c, call, i, call->where.worker, call->piece,
-                   i < 2 ? call->piece : n_pieces + 1 + call->piece);
+        code_value(c, call->where.worker, call->piece,
+                   i < 2 ? call->piece : n_pieces + 1 + call->piece, &c->x[i]);
 }
 
 /** Bytes that are left; of a writer any number. */
@@ -315,13 +307,13 @@ static size_t left(const record_calls *c)
 static void code_combine(record_calls *c, dsgd_call *call)
 {
     call->n = code_below(c, call->n, left(c), "there are more operands than bytes");
-    call->divisor = code_number(c, call->divisor);
-    make_room(c, call, call->n, call->n);
+    code_number(c, &call->divisor);
+    own(c, call, call->n, call->n);
     const bool all_workers = call->n == c->samples.n_workers;
     for (size_t i = 0; i < call->n; i++)
-        c->elements[i] = code_number(c, reads(c) ? 0 : call->elements[i]);
+        code_number(c, &c->elements[i]);
     for (size_t i = 0; i < call->n; i++)
-        code_input(c, call, i, all_workers ? i : call->where.worker, call->piece, call->piece);
+        code_value(c, all_workers ? i : call->where.worker, call->piece, call->piece, &c->x[i]);
 }
 
 static void code_encode(record_calls *c, dsgd_call *call)
@@ -332,25 +324,26 @@ static void code_encode(record_calls *c, dsgd_call *call)
     for (size_t i = 0; i < DSGD_CODEC_WORDS; i++)
         words[i] = code_word(c, words[i]);
     memcpy(&c->codec, words, sizeof words);
-    if (reads(c) && c->wrong == NULL &&
-        (call->piece == c->problem.n_pieces ||
-         !dsgd_codec_fits(&c->codec, dsgd_shape_size(c->values, call->piece))))
+    if (reads(c) && (call->piece == c->problem.n_pieces ||
+                     !dsgd_codec_fits(&c->codec, dsgd_shape_size(c->values, call->piece)))) {
         fail(c, "an encoding does not fit its piece");
-    call->n = dsgd_codec_inputs(&c->codec);
-    make_room(c, call, 2, 0);
-    c->x[0] = c->x[1] = DSGD_ZERO_VALUE;
-    for (size_t i = 0; c->wrong == NULL && i < call->n; i++)
-        code_input(c, call, i, call->where.worker, call->piece, call->piece);
+        return;
+    }
     call->codec = &c->codec;
+    call->n = dsgd_codec_inputs(&c->codec);
+    own(c, call, call->n, 0);
+    for (size_t i = 0; i < call->n; i++)
+        code_value(c, call->where.worker, call->piece, call->piece, &c->x[i]);
 }
 
 static void code_evaluate(record_calls *c, dsgd_call *call)
 {
     const size_t n_pieces = c->problem.n_pieces;
     call->n = code_below(c, call->n, left(c) / n_pieces + 1, "there are more models than bytes");
-    make_room(c, call, call->n * n_pieces + 1, 0);
+    own(c, call, call->n * n_pieces, 0);
     for (size_t i = 0; i < call->n; i++)
         code_model(c, call, i, i);
+    call->states = c->states;
     if (call->n == 0)
         fail(c, "nothing is evaluated");
     c->n_evaluations++;
@@ -358,20 +351,21 @@ static void code_evaluate(record_calls *c, dsgd_call *call)
 
 static void code_point(record_calls *c, dsgd_call *call)
 {
-    make_room(c, call, 0, 2);
-    for (size_t i = 0; i < 2; i++)
-        c->elements[i] = code_double(c, reads(c) ? 0 : call->elements[i]);
+    own(c, call, 0, 2);
+    code_double(c, &c->elements[0]);
+    code_double(c, &c->elements[1]);
     if (c->n_evaluations == 0)
         fail(c, "a point of the curve has no evaluation");
 }
 
 static void code_result(record_calls *c, dsgd_call *call)
 {
-    const dsgd_evaluation given = reads(c) ? (dsgd_evaluation){0, 0, 0} : *call->result;
+    if (!reads(c))
+        c->result = *call->result;
     call->n = code_below(c, call->n, c->n_evaluations, "a result has no evaluation");
-    c->result.loss = code_double(c, given.loss);
-    c->result.accuracy = code_double(c, given.accuracy);
-    c->result.consensus = code_double(c, given.consensus);
+    code_double(c, &c->result.loss);
+    code_double(c, &c->result.accuracy);
+    code_double(c, &c->result.consensus);
     call->result = &c->result;
 }
 
@@ -379,18 +373,19 @@ static void code_read(record_calls *c, dsgd_call *call)
 {
     if (call->piece == c->problem.n_pieces)
         fail(c, "a model state is read");
-    make_room(c, call, 1, 0);
-    code_input(c, call, 0, call->where.worker, call->piece, call->piece);
-    c->checksum =
-        (uint32_t)code_fixed(c, reads(c) ? 0 : record_numbers_checksum(call->elements, call->n), 4);
+    const uint32_t sum = reads(c) ? 0 : record_numbers_checksum(call->elements, call->n);
+    own(c, call, 1, 0);
+    code_value(c, call->where.worker, call->piece, call->piece, c->x);
+    c->checksum = (uint32_t)code_fixed(c, sum, 4);
 }
 
 static void code_release(record_calls *c, dsgd_call *call)
 {
-    const size_t piece = reads(c) ? 0 : dsgd_value_piece(*call->x);
+    own(c, call, 1, 0);
+    const size_t piece = reads(c) ? 0 : dsgd_value_piece(*c->x);
     call->piece = code_below(c, piece, c->n_parts, "there is no such piece");
     const uint64_t name =
-        code_name(c, c->where.worker, call->piece, reads(c) ? 0 : *dsgd_value_name(*call->x));
+        code_name(c, c->where.worker, call->piece, reads(c) ? 0 : *dsgd_value_name(*c->x));
     if (!reads(c))
         return;
     const dsgd_value *const found = name == 0 ? NULL : find(c, name);
@@ -398,14 +393,8 @@ static void code_release(record_calls *c, dsgd_call *call)
         fail(c, "what is given back is not there");
         return;
     }
-    make_room(c, call, 1, 0);
     c->x[0] = *found;
     forget(c, name);
-}
-
-static void code_nothing(record_calls *c, dsgd_call *call)
-{
-    (void)c, (void)call;
 }
 
 /** The worker and step of a call, and its piece. */
@@ -428,25 +417,26 @@ static void code_place(record_calls *c, dsgd_call *call, bool same)
 }
 
 typedef struct operation {
-    void (*code)(record_calls *c, dsgd_call *call); /* its fields; NULL: there is none */
+    bool known;
+    void (*code)(record_calls *c, dsgd_call *call); /* its fields; NULL: it has none */
     bool placed;
     bool here; /* at the previous place: the store does not say where */
 } operation;
 
 static const operation operations[KIND + 1] = {
-    [DSGD_CALL_CONSTANT] = {code_constant, true, .here = true},
-    [DSGD_CALL_GRADIENT] = {code_gradient, true},
-    [DSGD_CALL_UPDATE] = {code_update, true},
-    [DSGD_CALL_COMBINE] = {code_combine, true},
-    [DSGD_CALL_EVALUATE] = {code_evaluate},
-    [DSGD_CALL_POINT] = {code_point},
-    [DSGD_CALL_RESULT] = {code_result},
-    [DSGD_CALL_READ] = {code_read, true, .here = true},
-    [DSGD_CALL_FLUSH] = {code_nothing},
-    [DSGD_CALL_RELEASE] = {code_release},
-    [DSGD_CALL_ENCODE] = {code_encode, true}};
+    [DSGD_CALL_CONSTANT] = {true, code_constant, true, .here = true},
+    [DSGD_CALL_GRADIENT] = {true, code_gradient, true},
+    [DSGD_CALL_UPDATE] = {true, code_update, true},
+    [DSGD_CALL_COMBINE] = {true, code_combine, true},
+    [DSGD_CALL_EVALUATE] = {true, code_evaluate},
+    [DSGD_CALL_POINT] = {true, code_point},
+    [DSGD_CALL_RESULT] = {true, code_result},
+    [DSGD_CALL_READ] = {true, code_read, true, .here = true},
+    [DSGD_CALL_FLUSH] = {true},
+    [DSGD_CALL_RELEASE] = {true, code_release},
+    [DSGD_CALL_ENCODE] = {true, code_encode, true}};
 
-static void code_call(record_calls *c, dsgd_call *call)
+void record_call(record_calls *c, dsgd_call *call)
 {
     if (operations[call->kind].here)
         call->where = c->where;
@@ -456,23 +446,10 @@ static void code_call(record_calls *c, dsgd_call *call)
     call->kind = first & KIND;
     if (operations[call->kind].placed)
         code_place(c, call, (first & SAME_PLACE) != 0);
-    if (operations[call->kind].code == NULL)
+    if (!operations[call->kind].known)
         fail(c, "an operation is unknown");
-    else if (c->wrong == NULL)
+    else if (c->wrong == NULL && operations[call->kind].code != NULL)
         operations[call->kind].code(c, call);
-}
-
-void record_call_put(record_calls *c, const dsgd_call *given)
-{
-    dsgd_call call = *given;
-    code_call(c, &call);
-}
-
-dsgd_call record_call_get(record_calls *c)
-{
-    dsgd_call call = {0};
-    code_call(c, &call);
-    return call;
 }
 
 void record_calls_open(record_calls *c, const dsgd_problem *problem, const dsgd_stream *samples,
@@ -483,7 +460,9 @@ void record_calls_open(record_calls *c, const dsgd_problem *problem, const dsgd_
     *c = (record_calls){.values = values,
                         .problem = *problem,
                         .samples = *samples,
-                        .initial = dsgd_xcalloc(problem->network->n_params, sizeof *c->initial),
+                        .initial =
+                            dsgd_xcalloc(problem->network->n_params + problem->network->n_state,
+                                         sizeof *c->initial),
                         .n_parts = n_parts,
                         .n_places = n_places < MOST_PLACES ? n_places : MOST_PLACES,
                         .n_hosts = samples->n_workers + n_servers,

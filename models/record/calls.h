@@ -47,7 +47,8 @@ typedef struct record_calls {
     const dsgd_values *values; /* that a reader makes the calls to; NULL: writes */
     dsgd_problem problem;
     dsgd_stream samples;
-    double *initial; /* [n_params] the initial model, which is not written */
+    /* [n_params + n_state] the initial model, and the latest initial model state: not written */
+    double *initial;
     uint32_t n_states; /* model states so far; number k is worker k's initial one, or written */
 
     /* What predicts the next bytes, equal in writer and reader. */
@@ -87,16 +88,16 @@ void record_calls_open(record_calls *c, const dsgd_problem *problem, const dsgd_
 /** Releases the handles that a reader still has; @p values as in record_calls_open(). */
 void record_calls_close(record_calls *c, dsgd_values *values);
 
-/** Writes a call, before the values that it makes are named. */
-void record_call_put(record_calls *c, const dsgd_call *call);
-
-/** Reads a call, whose arrays are valid until the next one; c->wrong where it makes no sense. */
-dsgd_call record_call_get(record_calls *c);
+/**
+ * Writes a call, before the values that it makes are named; or reads it, with c->wrong where it makes
+ * no sense. Its arrays are then those of @p c, valid until the next one.
+ */
+void record_call(record_calls *c, dsgd_call *call);
 
 /** The name of the next value, made in a piece by the worker of the latest place. */
 uint64_t record_make(record_calls *c, size_t piece);
 
-/** Names a value that a reader's call returned, and keeps its handle, unless it has a name. */
+/** Names a value that a reader's call has made, and keeps its handle, unless it has a name. */
 void record_adopt(record_calls *c, dsgd_values *values, dsgd_value made);
 
 #endif

@@ -36,37 +36,25 @@ static void write_block(writer *r)
     r->calls.n = 0;
 }
 
-/** Value @p k of a call, if it makes one that the caller does not have. */
-static bool is_new(const dsgd_call *call, uint32_t k, dsgd_value *made)
-{
-    *made = (dsgd_value){call->made.node, call->made.index + k};
-    return dsgd_value_external_refs(*made) == 0;
-}
-
-/** Whether the caller has all that the call makes: it is omitted, unless flushes count it. */
-static bool is_omitted(const dsgd_call *call)
-{
-    const bool makes = call->kind == DSGD_CALL_CONSTANT || call->kind == DSGD_CALL_UPDATE ||
-                       call->kind == DSGD_CALL_COMBINE || call->kind == DSGD_CALL_ENCODE;
-    dsgd_value made;
-    for (uint32_t k = 0; k < call->n_made; k++)
-        if (is_new(call, k, &made))
-            return false;
-    return makes;
-}
-
-static void write_call(dsgd_recorder *recorder, const dsgd_call *call)
+/** Omits a call of which the caller has all that it makes, unless flushes count it. */
+static void write_call(dsgd_recorder *recorder, const dsgd_call *given)
 {
     writer *const r = (writer *)recorder;
-    if (is_omitted(call))
+    dsgd_call call = *given;
+    bool omitted = call.kind == DSGD_CALL_CONSTANT || call.kind == DSGD_CALL_UPDATE ||
+                   call.kind == DSGD_CALL_COMBINE || call.kind == DSGD_CALL_ENCODE;
+    dsgd_value made = call.made;
+    for (uint32_t k = 0; k < call.n_made; k++, made.index++)
+        omitted = omitted && dsgd_value_external_refs(made) > 0;
+    if (omitted)
         return;
     if (r->calls.n >= RECORD_BLOCK_BYTES)
         write_block(r);
     r->n_operations++;
-    record_call_put(&r->calls, call);
-    dsgd_value made;
-    for (uint32_t k = 0; k < call->n_made; k++)
-        if (is_new(call, k, &made))
+    record_call(&r->calls, &call);
+    made = call.made;
+    for (uint32_t k = 0; k < call.n_made; k++, made.index++)
+        if (dsgd_value_external_refs(made) == 0)
             *dsgd_value_name(made) = record_make(&r->calls, dsgd_value_piece(made));
 }
 

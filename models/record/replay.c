@@ -31,57 +31,13 @@ typedef struct replay {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static void adopt(replay *r, dsgd_value made)
+static void replay_make(replay *r, dsgd_call *call)
 {
-    record_adopt(&r->calls, r->values, made);
-}
-
-static void replay_constant(replay *r, const dsgd_call *call)
-{
-    const bool state = call->piece == r->calls.problem.n_pieces;
-    adopt(r, state ? dsgd_values_state(r->values, call->elements)
-                   : dsgd_values_constant(r->values, call->piece,
-                                          call->elements - r->piece_begin[call->piece]));
-}
-
-static void replay_gradient(replay *r, const dsgd_call *call)
-{
-    const size_t n = r->calls.problem.n_pieces;
-    dsgd_value *const g = dsgd_xcalloc(n, sizeof *g);
-    dsgd_value state = dsgd_value_retain(call->states[0]); /* the call releases it */
-    dsgd_values_gradient(r->values, call->where, call->count, call->x, &state, g);
-    for (size_t k = 0; k < n; k++)
-        adopt(r, g[k]);
-    if (r->network.n_state > 0)
-        adopt(r, state);
-    free(g);
-}
-
-static void replay_update(replay *r, const dsgd_call *call)
-{
-    const bool state = call->n == 3;
-    dsgd_value v = state ? dsgd_value_retain(call->x[2]) : DSGD_ZERO_VALUE; /* released by it */
-    adopt(r, dsgd_values_update(r->values, call->where, call->piece, call->x[0], call->x[1], &v,
-                                call->rate));
-    if (state)
-        adopt(r, v);
-}
-
-static void replay_combine(replay *r, const dsgd_call *call)
-{
-    adopt(r, dsgd_values_combine(r->values, call->where, call->piece, call->n, call->x,
-                                 call->elements, call->divisor));
-}
-
-static void replay_encode(replay *r, const dsgd_call *call)
-{
-    adopt(r, dsgd_values_encode(r->values, call->where, call->piece, call->codec, call->x[0],
-                                call->x[1]));
-}
-
-static void replay_evaluate(replay *r, const dsgd_call *call)
-{
-    dsgd_values_evaluate(r->values, call->n, call->x, call->states);
+    dsgd_values_make(r->values, call);
+    if (call->n_made == 0)
+        r->calls.wrong = "an operation gives nothing";
+    for (uint32_t k = 0; k < call->n_made; k++)
+        record_adopt(&r->calls, r->values, (dsgd_value){call->made.node, call->made.index + k});
 }
 
 static void replay_point(replay *r, const dsgd_call *call)
@@ -102,12 +58,6 @@ static void decided(replay *r, bool same)
     r->result->different += !same;
 }
 
-static void replay_result(replay *r, const dsgd_call *call)
-{
-    const dsgd_evaluation now = dsgd_values_result(r->values, call->n);
-    decided(r, memcmp(call->result, &now, sizeof now) == 0);
-}
-
 static void replay_read(replay *r, const dsgd_call *call)
 {
     const size_t n = dsgd_shape_size(r->values, call->piece);
@@ -117,30 +67,37 @@ static void replay_read(replay *r, const dsgd_call *call)
     free(x);
 }
 
-static void replay_flush(replay *r, const dsgd_call *call)
-{
-    (void)call;
-    dsgd_values_flush(r->values);
-}
-
-static void replay_release(replay *r, const dsgd_call *call)
-{
-    dsgd_value_release(r->values, call->x[0]);
-}
-
 static void replay_call(replay *r)
 {
-    static void (*const replays[])(replay *, const dsgd_call *) = {
-        [DSGD_CALL_CONSTANT] = replay_constant, [DSGD_CALL_GRADIENT] = replay_gradient,
-        [DSGD_CALL_UPDATE] = replay_update,     [DSGD_CALL_COMBINE] = replay_combine,
-        [DSGD_CALL_EVALUATE] = replay_evaluate, [DSGD_CALL_POINT] = replay_point,
-        [DSGD_CALL_RESULT] = replay_result,     [DSGD_CALL_READ] = replay_read,
-        [DSGD_CALL_FLUSH] = replay_flush,       [DSGD_CALL_RELEASE] = replay_release,
-        [DSGD_CALL_ENCODE] = replay_encode};
     r->result->operations++;
-    const dsgd_call call = record_call_get(&r->calls);
-    if (r->calls.wrong == NULL)
-        replays[call.kind](r, &call);
+    dsgd_call call = {0};
+    record_call(&r->calls, &call);
+    if (r->calls.wrong != NULL)
+        return;
+    switch (call.kind) {
+    case DSGD_CALL_EVALUATE:
+        dsgd_values_evaluate(r->values, call.n, call.x, call.states);
+        break;
+    case DSGD_CALL_POINT:
+        replay_point(r, &call);
+        break;
+    case DSGD_CALL_RESULT: {
+        const dsgd_evaluation now = dsgd_values_result(r->values, call.n);
+        decided(r, memcmp(call.result, &now, sizeof now) == 0);
+        break;
+    }
+    case DSGD_CALL_READ:
+        replay_read(r, &call);
+        break;
+    case DSGD_CALL_FLUSH:
+        dsgd_values_flush(r->values);
+        break;
+    case DSGD_CALL_RELEASE:
+        dsgd_value_release(r->values, call.x[0]);
+        break;
+    default:
+        replay_make(r, &call);
+    }
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -168,11 +125,11 @@ static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** A text in the head, or an empty one; in fresh memory. */
-static char *text_of(const json_t *head, const char *key)
+/** A text in the head, or what it is without; in fresh memory. */
+static char *text_of(const json_t *head, const char *key, const char *otherwise)
 {
     const char *const text = json_string_value(json_object_get(head, key));
-    return dsgd_xstrdup(text == NULL ? "" : text);
+    return dsgd_xstrdup(text == NULL ? otherwise : text);
 }
 
 static dsgd_status read_head(replay *r, dsgd_error *error)
@@ -189,12 +146,10 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
         return dsgd_fail(error, DSGD_EIO, "%s: the head of the record makes no sense: %s",
                          r->file.path, why.text);
     dsgd_replay_result *const result = r->result;
-    const json_t *const manifest = json_object_get(r->head, "manifest");
-    const char *const label = json_string_value(json_object_get(r->head, "label"));
-    result->label = dsgd_xstrdup(label == NULL ? "?" : label);
-    result->columns = text_of(r->head, "columns");
-    result->cells = text_of(r->head, "cells");
-    result->experiment = dsgd_xstrdup(json_string_value(json_object_get(manifest, "experiment")));
+    result->label = text_of(r->head, "label", "?");
+    result->columns = text_of(r->head, "columns", "");
+    result->cells = text_of(r->head, "cells", "");
+    result->experiment = text_of(json_object_get(r->head, "manifest"), "experiment", NULL);
     result->run = (size_t)json_integer_value(json_object_get(r->head, "run"));
     result->workers = (int)r->problem.workers;
     result->seed = (uint64_t)r->problem.seed;
@@ -333,15 +288,6 @@ static dsgd_status replay_blocks(replay *r, dsgd_error *error)
     return DSGD_OK;
 }
 
-static void sum_up(replay *r)
-{
-    dsgd_replay_result *const result = r->result;
-    for (size_t i = 0; i < result->n_points; i++)
-        result->points[i].at = dsgd_values_result(r->values, r->tickets[i]);
-    result->divergence = dsgd_values_divergence(r->values);
-    result->numerics = dsgd_values_stats_get(r->values);
-}
-
 static void close_replay(replay *r)
 {
     if (r->values != NULL)
@@ -367,8 +313,12 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
     dsgd_status status = record_open(&r.file, config->path, error);
     for (size_t i = 0; status == DSGD_OK && i < sizeof stages / sizeof stages[0]; i++)
         status = stages[i](&r, error);
-    if (status == DSGD_OK)
-        sum_up(&r);
+    for (size_t i = 0; status == DSGD_OK && i < result->n_points; i++)
+        result->points[i].at = dsgd_values_result(r.values, r.tickets[i]);
+    if (status == DSGD_OK) {
+        result->divergence = dsgd_values_divergence(r.values);
+        result->numerics = dsgd_values_stats_get(r.values);
+    }
     close_replay(&r);
     result->wall_s = dsgd_wall_s() - start_s;
     return status;

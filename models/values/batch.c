@@ -2,12 +2,10 @@
  * @file batch.c
  * Describes nodes to the device as operations.
  */
-#include "models/values/batch.h"
+#include "models/values/store.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "models/data/data.h"
 
 enum { MAX_BATCH = 4096 };
 
@@ -15,16 +13,16 @@ void dsgd_batch_open(const dsgd_values *values, dsgd_batch *b)
 {
     const size_t room =
         values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
-    *b = (dsgd_batch){.room = room,
-                      .nodes = dsgd_xcalloc(room, sizeof *b->nodes),
-                      .finite = dsgd_xcalloc(room, sizeof *b->finite)};
     union {
         dsgd_gradient_op gradient;
         dsgd_update_op update;
         dsgd_combine_op combine;
         dsgd_encode_op encode;
     } largest;
-    b->ops.gradients = dsgd_xcalloc(room, sizeof largest);
+    *b = (dsgd_batch){.room = room,
+                      .nodes = dsgd_xcalloc(room, sizeof *b->nodes),
+                      .finite = dsgd_xcalloc(room, sizeof *b->finite),
+                      .ops.gradients = dsgd_xcalloc(room, sizeof largest)};
 }
 
 void dsgd_batch_close(dsgd_batch *b)
@@ -33,14 +31,6 @@ void dsgd_batch_close(dsgd_batch *b)
     free(b->finite);
     free(b->samples);
     free(b->ops.gradients);
-}
-
-static void gather_operands(const dsgd_value_node *node)
-{
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const dsgd_value input = node->inputs[i];
-        node->operands[i] = input.node == NULL ? NULL : input.node->outputs[input.index];
-    }
 }
 
 /** Draws the samples of all gradients. The mini-batches of neighbours are neighbours in the stream. */
@@ -86,15 +76,14 @@ static void describe_gradients(const dsgd_values *values, uint32_t thread, dsgd_
     const uint32_t *samples = b->samples;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
-        const uint32_t n_samples = (uint32_t)dsgd_batch_samples(node);
         b->ops.gradients[i] = (dsgd_gradient_op){
             .x = node->operands,
             .g = node->outputs,
             .state = node->n_inputs > n_pieces ? node->operands[n_pieces] : NULL,
             .state_new = node->n_outputs > n_pieces ? node->outputs[n_pieces] : NULL,
             .samples = samples,
-            .n_samples = n_samples};
-        samples += n_samples;
+            .n_samples = (uint32_t)dsgd_batch_samples(node)};
+        samples += b->ops.gradients[i].n_samples;
     }
 }
 
@@ -159,7 +148,11 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const dsgd_device *const device = values->config.device;
     for (size_t i = 0; i < b->n; i++) {
-        gather_operands(b->nodes[i]);
+        const dsgd_value_node *const node = b->nodes[i];
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            const dsgd_value input = node->inputs[k];
+            node->operands[k] = input.node == NULL ? NULL : input.node->outputs[input.index];
+        }
         b->finite[i] = true;
     }
     switch (b->kind) {

@@ -5,10 +5,10 @@
  * Writing a buffer that another core's cache holds takes several times as long, so a buffer that
  * another thread has read is reused late, and by the thread that wrote it.
  */
+#include "models/values/store.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "models/values/buffers.h"
 
 /* Per thread and shape. */
 enum {
@@ -168,18 +168,15 @@ void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k)
     values->held_bytes -= shape_bytes(values, shape);
 }
 
-static void free_ring(const dsgd_values *values, buffer_ring *ring)
+void dsgd_buffers_close(dsgd_values *values)
 {
-    while (ring->n > 0)
-        values->config.device->release(values->context, take_last(ring));
-    free(ring->v);
-}
-
-void dsgd_buffers_free(dsgd_values *values, buffer_pool *pools)
-{
-    for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
-        free_ring(values, &pools[k].own);
-        free_ring(values, &pools[k].quarantine);
+    trim(values);
+    for (uint32_t i = 0; i < values->n_queues; i++) {
+        buffer_pool *const pools = values->queues[i].pools;
+        for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
+            free(pools[k].own.v);
+            free(pools[k].quarantine.v);
+        }
+        free(pools);
     }
-    free(pools);
 }

@@ -5,15 +5,13 @@
  * The wall clock decides which nodes share a batch and which thread takes it, but not the results:
  * every node is computed as if it were alone.
  */
+#include "models/values/store.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/program.h"
-#include "models/values/batch.h"
-#include "models/values/buffers.h"
-#include "models/values/executor.h"
-#include "models/values/ready.h"
 
 /* --- run queues ------------------------------------------------------------------------------- */
 
@@ -214,15 +212,6 @@ static void settle(dsgd_values *values, dsgd_value_node *node)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-/** Keeps the first node, in the order of the calls, with a non-finite output. */
-static void note_divergence(dsgd_values *values, const dsgd_value_node *node)
-{
-    if (node->id >= values->diverged_id)
-        return;
-    values->diverged_id = node->id;
-    values->diverged_where = node->where;
-}
-
 /** Takes buffers for the outputs; or does nothing, if there is no memory. */
 static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node, size_t room_bytes)
 {
@@ -254,19 +243,15 @@ static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 }
 
 /**
- * What nodes may take that are computed before those submitted earlier: gradients leave a quarter,
+ * Keeps the first nodes of the batch, for which there is memory; the others are ready again. Of
+ * what nodes may take that are computed before those submitted earlier, gradients leave a quarter,
  * others an eighth, so that the first node of all, computed alone, finds what it needs. In the
  * order of submission few values are alive.
  */
-static size_t room_of(const dsgd_values *values, node_kind kind)
-{
-    return values->room_bytes - values->room_bytes / (kind == NODE_GRADIENT ? 4 : 8);
-}
-
-/** Keeps the first nodes of the batch, for which there is memory; the others are ready again. */
 static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
-    const size_t room_bytes = room_of(values, b->kind);
+    const size_t room_bytes =
+        values->room_bytes - values->room_bytes / (b->kind == NODE_GRADIENT ? 4 : 8);
     size_t n = 0;
     while (n < b->n && prepare(values, thread, b->nodes[n], room_bytes))
         n++;
@@ -328,36 +313,18 @@ static bool take_batch(dsgd_values *values, uint32_t thread, dsgd_batch *b)
     return b->n > 0;
 }
 
-/** A thread's batches. A device that computes ahead has submitted[] in flight. */
-typedef struct batches {
-    dsgd_batch now, submitted;
-    bool ahead;
-} batches;
-
-static void open_batches(const dsgd_values *values, batches *all)
-{
-    const dsgd_device *const device = values->config.device;
-    const bool ahead = device->ahead != NULL;
-    *all = (batches){.ahead = ahead};
-    dsgd_batch_open(values, &all->now);
-    if (ahead) {
-        dsgd_batch_open(values, &all->submitted);
-        device->ahead(values->context, 1);
-    }
-}
-
-static void close_batches(batches *all)
-{
-    dsgd_batch_close(&all->now);
-    dsgd_batch_close(&all->submitted);
-}
-
-/** The device has told which nodes of a batch are finite. */
+/**
+ * The device has told which nodes of a batch are finite. Keeps the first, in the order of the
+ * calls, that is not.
+ */
 static void settle_batch(dsgd_values *values, dsgd_batch *b)
 {
     for (size_t i = 0; i < b->n; i++) {
-        if (!b->finite[i])
-            note_divergence(values, b->nodes[i]);
+        const dsgd_value_node *const node = b->nodes[i];
+        if (!b->finite[i] && node->id < values->diverged_id) {
+            values->diverged_id = node->id;
+            values->diverged_where = node->where;
+        }
         settle(values, b->nodes[i]);
     }
     b->n = 0;
@@ -380,9 +347,10 @@ void dsgd_executor_wake(dsgd_values *values)
  * Computes one batch, unlocked; false if no node was ready. With the lock held. A device that
  * computes ahead has then computed the batch before, and what reads this one can be submitted.
  */
-static bool work(dsgd_values *values, uint32_t thread, batches *all)
+static bool work(dsgd_values *values, uint32_t thread)
 {
-    dsgd_batch *const b = &all->now;
+    run_queue *const queue = &values->queues[thread];
+    dsgd_batch *const b = &queue->now;
     const size_t before = values->n_unfinished;
     if (!take_batch(values, thread, b))
         return values->n_unfinished < before; /* skipped nodes may have made others ready */
@@ -398,9 +366,9 @@ static bool work(dsgd_values *values, uint32_t thread, batches *all)
     values->stats.busy_wall_s += busy_s;
     for (size_t i = 0; i < b->n; i++)
         finish(values, thread, b->nodes[i]);
-    if (all->ahead) {
-        const dsgd_batch before_it = all->submitted;
-        all->submitted = *b;
+    if (values->config.device->ahead != NULL) {
+        const dsgd_batch before_it = queue->submitted;
+        queue->submitted = *b;
         *b = before_it;
     }
     settle_batch(values, b);
@@ -408,23 +376,23 @@ static bool work(dsgd_values *values, uint32_t thread, batches *all)
 }
 
 /** Waits, unlocked, for the batch in flight; false if there is none. */
-static bool land(dsgd_values *values, batches *all)
+static bool land(dsgd_values *values, dsgd_batch *submitted)
 {
-    if (all->submitted.n == 0)
+    if (submitted->n == 0)
         return false;
     pthread_mutex_unlock(&values->lock);
     values->config.device->ahead(values->context, 0);
     values->config.device->ahead(values->context, 1);
     pthread_mutex_lock(&values->lock);
-    settle_batch(values, &all->submitted);
+    settle_batch(values, submitted);
     return true;
 }
 
 static void *thread_main(void *argument)
 {
     dsgd_values *const values = argument;
-    batches all;
-    open_batches(values, &all);
+    if (values->config.device->ahead != NULL)
+        values->config.device->ahead(values->context, 1);
     pthread_mutex_lock(&values->lock);
     const uint32_t thread = values->n_threads_started++;
     while (!values->closing) {
@@ -434,7 +402,8 @@ static void *thread_main(void *argument)
             pthread_cond_signal(&values->work_done);
         }
         const bool worked =
-            work(values, thread, &all) || (values->caller_waits && land(values, &all));
+            work(values, thread) ||
+            (values->caller_waits && land(values, &values->queues[thread].submitted));
         if (values->caller_waits && values->n_unfinished <= values->waits_for)
             pthread_cond_signal(&values->work_done);
         if (worked)
@@ -444,7 +413,6 @@ static void *thread_main(void *argument)
         values->n_idle--;
     }
     pthread_mutex_unlock(&values->lock);
-    close_batches(&all);
     return NULL;
 }
 
@@ -454,11 +422,8 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         return;
     const double start_s = dsgd_wall_s();
     const bool helps = values->config.device->threaded;
-    batches all = {0};
-    if (helps)
-        open_batches(values, &all);
     while (values->n_unfinished > unfinished) {
-        if (helps && work(values, values->config.n_threads, &all))
+        if (helps && work(values, values->config.n_threads))
             continue;
         values->caller_waits = true;
         values->waits_for = unfinished;
@@ -468,7 +433,6 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         values->caller_waits = false;
     }
     dsgd_executor_wake(values); /* what this thread has just made ready */
-    close_batches(&all);
     values->stats.waiting_wall_s += dsgd_wall_s() - start_s;
 }
 
@@ -483,6 +447,8 @@ void dsgd_executor_start(dsgd_values *values)
         run_queue *const queue = &values->queues[i];
         queue->first_rank = UINT64_MAX;
         queue->pools = dsgd_xcalloc(dsgd_n_shapes(values), sizeof *queue->pools);
+        dsgd_batch_open(values, &queue->now);
+        dsgd_batch_open(values, &queue->submitted);
     }
     const uint32_t n = values->config.n_threads;
     values->threads = dsgd_xcalloc(n, sizeof *values->threads);
@@ -500,11 +466,14 @@ void dsgd_executor_stop(dsgd_values *values)
     for (uint32_t i = 0; i < values->config.n_threads; i++)
         pthread_join(values->threads[i], NULL);
     free(values->threads);
+    dsgd_buffers_close(values);
     for (uint32_t i = 0; i < values->n_queues; i++) {
-        dsgd_buffers_free(values, values->queues[i].pools);
-        dsgd_sampler_free(values->queues[i].sampler);
+        run_queue *const queue = &values->queues[i];
+        dsgd_sampler_free(queue->sampler);
+        dsgd_batch_close(&queue->now);
+        dsgd_batch_close(&queue->submitted);
         for (int kind = 0; kind < NODE_KINDS; kind++)
-            dsgd_ready_free(&values->queues[i].ready[kind]);
+            dsgd_ready_free(&queue->ready[kind]);
     }
     free(values->queues);
     pthread_cond_destroy(&values->work_ready);

@@ -2,12 +2,10 @@
  * @file lazy_graph.c
  * Builds the lazy graph, with simplified and fused combinations, and submits it to the executor.
  */
+#include "models/values/store.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "models/values/executor.h"
-#include "models/values/lazy_graph.h"
-#include "models/values/nodes.h"
 
 /** A node of this header with inputs @p x. */
 static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_node *header,
@@ -19,39 +17,39 @@ static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_node *head
     return node;
 }
 
-dsgd_value_node *dsgd_lazy_gradient(dsgd_values *values, const dsgd_call *call,
-                                    const dsgd_origin *origins, size_t n)
+/** The call's gradient, over the mini-batches @p origins[n]. */
+static dsgd_value gradient(dsgd_values *values, const dsgd_call *call, const dsgd_origin *origins,
+                           size_t n)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
-    dsgd_value_node *const node =
-        dsgd_value_node_new(values, &(dsgd_value_node){.kind = NODE_GRADIENT,
-                                                       .where = call->where,
-                                                       .n_inputs = n_values,
-                                                       .n_outputs = n_values,
-                                                       .count = call->count,
-                                                       .n_samples = (uint32_t)n});
+    const dsgd_value_node header = {.kind = NODE_GRADIENT,
+                                    .where = call->where,
+                                    .n_inputs = n_values,
+                                    .n_outputs = n_values,
+                                    .count = call->count,
+                                    .n_samples = (uint32_t)n};
+    dsgd_value_node *const node = dsgd_value_node_new(values, &header);
     for (size_t k = 0; k < n_pieces; k++)
         dsgd_value_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
         dsgd_value_node_set_input(node, n_pieces, *call->states);
     memcpy(node->samples, origins, n * sizeof *origins);
-    return dsgd_value_node_intern(values, node);
+    return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
-dsgd_value_node *dsgd_lazy_update(dsgd_values *values, const dsgd_call *call)
+static dsgd_value update(dsgd_values *values, const dsgd_call *call)
 {
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     /* by another rule, t would keep equal updates at the same rate from being merged */
-    const dsgd_rate rate = {call->rate.lr, adaptive ? call->rate.t : 0};
     const dsgd_value_node header = {.kind = NODE_UPDATE,
                                     .where = call->where,
                                     .shape = (uint32_t)call->piece,
                                     .n_inputs = (uint32_t)call->n,
                                     .n_outputs = (uint32_t)call->n - 1,
-                                    .rate = rate};
-    return dsgd_value_node_intern(values, node_of(values, &header, call->x));
+                                    .rate = {call->rate.lr, adaptive ? call->rate.t : 0}};
+    return (dsgd_value){dsgd_value_node_intern(values, node_of(values, &header, call->x)), 0};
 }
 
 /* --- combinations ----------------------------------------------------------------------------- */
@@ -150,20 +148,20 @@ static void fuse(dsgd_values *values, const dsgd_call *call, const operands *in,
     const size_t per_block = batch >= DSGD_FUSED_SAMPLES ? 1 : DSGD_FUSED_SAMPLES / batch;
     make_operands(out, (in->n + per_block - 1) / per_block);
     dsgd_origin *const origins = dsgd_xcalloc(per_block, sizeof *origins);
-    const dsgd_call gradient = {.where = call->where, .count = batch, .x = in->x[0].node->inputs};
+    const dsgd_call block = {.where = call->where, .count = batch, .x = in->x[0].node->inputs};
     for (size_t first = 0; first < in->n; first += per_block) {
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
         for (size_t i = 0; i < n; i++)
             origins[i] = in->x[first + i].node->samples[0];
-        dsgd_value_node *const block = dsgd_lazy_gradient(values, &gradient, origins, n);
-        out->x[out->n] = (dsgd_value){block, (uint32_t)call->piece};
+        out->x[out->n] = gradient(values, &block, origins, n);
+        out->x[out->n].index = (uint32_t)call->piece;
         out->weights[out->n++] = in->weights[0] * (double)n;
     }
     free(origins);
 }
 
 /** The call's sum, of these operands. */
-static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const operands *in)
+static dsgd_value sum_of(dsgd_values *values, const dsgd_call *call, const operands *in)
 {
     if (in->n == 0)
         return DSGD_ZERO_VALUE;
@@ -182,7 +180,7 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call, const oper
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
-dsgd_value dsgd_lazy_combine(dsgd_values *values, const dsgd_call *call)
+static dsgd_value combine(dsgd_values *values, const dsgd_call *call)
 {
     operands in;
     simplify(call->n, call->x, call->elements, &in);
@@ -190,7 +188,7 @@ dsgd_value dsgd_lazy_combine(dsgd_values *values, const dsgd_call *call)
     operands blocks;
     if (fused)
         fuse(values, call, &in, &blocks);
-    const dsgd_value sum = combine(values, call, fused ? &blocks : &in);
+    const dsgd_value sum = sum_of(values, call, fused ? &blocks : &in);
     for (size_t b = 0; fused && b < blocks.n; b++)
         dsgd_value_node_unref(values, blocks.x[b].node);
     if (fused)
@@ -199,7 +197,7 @@ dsgd_value dsgd_lazy_combine(dsgd_values *values, const dsgd_call *call)
     return sum;
 }
 
-dsgd_value dsgd_lazy_encode(dsgd_values *values, const dsgd_call *call)
+static dsgd_value encode(dsgd_values *values, const dsgd_call *call)
 {
     bool zero = dsgd_shape_size(values, call->piece) == 0;
     for (size_t i = 0; i < call->n; i++)
@@ -214,6 +212,20 @@ dsgd_value dsgd_lazy_encode(dsgd_values *values, const dsgd_call *call)
     dsgd_value_node *const node = node_of(values, &header, call->x);
     *node->codec = *call->codec;
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
+}
+
+dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call)
+{
+    switch (call->kind) {
+    case DSGD_CALL_GRADIENT:
+        return gradient(values, call, &call->where, 1);
+    case DSGD_CALL_UPDATE:
+        return update(values, call);
+    case DSGD_CALL_COMBINE:
+        return combine(values, call);
+    default:
+        return encode(values, call);
+    }
 }
 
 /* --- evaluation ------------------------------------------------------------------------------- */
@@ -235,7 +247,7 @@ static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, s
                             .x = x,
                             .elements = ones,
                             .divisor = (double)n};
-    add_input(node, shape, dsgd_lazy_combine(values, &mean), 0);
+    add_input(node, shape, combine(values, &mean), 0);
 }
 
 /** Adds the distinct values of x[n], with their share of the models. */

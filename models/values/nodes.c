@@ -2,8 +2,7 @@
  * @file nodes.c
  * Nodes of the lazy graph: their memory, the table of common subexpressions, references.
  */
-#include "models/values/nodes.h"
-#include "models/values/executor.h"
+#include "models/values/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +22,6 @@ static uint64_t bits_of(double number)
     return bits;
 }
 
-static uint64_t mix_codec(uint64_t hash, const dsgd_codec *codec)
-{
-    uint64_t words[DSGD_CODEC_WORDS];
-    memcpy(words, codec, sizeof words);
-    for (size_t i = 0; i < DSGD_CODEC_WORDS; i++)
-        hash = mix(hash, words[i]);
-    return hash;
-}
-
 static uint64_t hash_of(const dsgd_value_node *node)
 {
     const uint64_t shape = (uint64_t)node->kind << 32 | node->shape;
@@ -41,8 +31,11 @@ static uint64_t hash_of(const dsgd_value_node *node)
         hash = mix(hash, node->input_ids[i]);
     for (uint32_t i = 0; node->kind == NODE_COMBINE && i < node->n_inputs; i++)
         hash = mix(hash, bits_of(node->weights[i]));
+    uint64_t words[DSGD_CODEC_WORDS] = {0};
     if (node->kind == NODE_ENCODE)
-        hash = mix_codec(hash, node->codec);
+        memcpy(words, node->codec, sizeof words);
+    for (size_t i = 0; node->kind == NODE_ENCODE && i < DSGD_CODEC_WORDS; i++)
+        hash = mix(hash, words[i]);
     for (uint32_t i = 0; i < node->n_samples; i++)
         hash = mix(mix(hash, node->samples[i].worker), node->samples[i].step);
     return hash;
@@ -66,35 +59,29 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
     return memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
 }
 
-/** The entry after @p i. */
-static size_t next_entry(const dsgd_values *values, size_t i)
+/** The place in the table of a hash, or of the place after another. */
+static size_t entry(const dsgd_values *values, uint64_t i)
 {
-    return (i + 1) & (values->room_table - 1);
-}
-
-/** The first entry where a node of this hash may be. */
-static size_t first_entry(const dsgd_values *values, uint64_t hash)
-{
-    return hash & (values->room_table - 1);
+    return i & (values->room_table - 1);
 }
 
 static dsgd_value_node *find_equal(const dsgd_values *values, const dsgd_value_node *node)
 {
-    if (values->table == NULL)
-        return NULL;
     const table_entry *const table = values->table;
-    size_t i = first_entry(values, node->hash);
+    if (table == NULL)
+        return NULL;
+    size_t i = entry(values, node->hash);
     while (table[i].node != NULL &&
            (table[i].hash != node->hash || !equal_nodes(table[i].node, node)))
-        i = next_entry(values, i);
+        i = entry(values, i + 1);
     return table[i].node;
 }
 
 static void enter(dsgd_values *values, table_entry added)
 {
-    size_t i = first_entry(values, added.hash);
+    size_t i = entry(values, added.hash);
     while (values->table[i].node != NULL)
-        i = next_entry(values, i);
+        i = entry(values, i + 1);
     values->table[i] = added;
 }
 
@@ -125,13 +112,12 @@ static void table_remove(dsgd_values *values, dsgd_value_node *node)
     if (!node->in_table)
         return;
     table_entry *const table = values->table;
-    size_t free_one = first_entry(values, node->hash);
+    size_t free_one = entry(values, node->hash);
     while (table[free_one].node != node)
-        free_one = next_entry(values, free_one);
+        free_one = entry(values, free_one + 1);
     const size_t mask = values->room_table - 1;
-    for (size_t i = next_entry(values, free_one); table[i].node != NULL;
-         i = next_entry(values, i)) {
-        const size_t first = first_entry(values, table[i].hash);
+    for (size_t i = entry(values, free_one + 1); table[i].node != NULL; i = entry(values, i + 1)) {
+        const size_t first = entry(values, table[i].hash);
         if (((i - first) & mask) < ((i - free_one) & mask))
             continue;
         table[free_one] = table[i];
@@ -360,8 +346,8 @@ void dsgd_nodes_collect(dsgd_values *values)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-/** Closes the gaps among the pending nodes. */
-static void close_gaps(dsgd_values *values)
+/** Room for one more pending node: closes the gaps among them. */
+static void make_room(dsgd_values *values)
 {
     size_t n = 0;
     for (size_t i = 0; i < values->n_pending; i++) {
@@ -372,27 +358,12 @@ static void close_gaps(dsgd_values *values)
         values->pending[n++] = node;
     }
     values->n_pending = n;
-}
-
-/** Room for as many pending nodes as there are, at least. */
-static void make_room(dsgd_values *values)
-{
-    close_gaps(values);
-    if (2 * values->n_pending < values->room_pending)
+    if (2 * n < values->room_pending)
         return;
     const size_t room = values->room_pending == 0 ? 1024 : 2 * values->room_pending;
     values->pending = dsgd_xrealloc(values->pending, room, sizeof *values->pending);
     values->selected = dsgd_xrealloc(values->selected, room, sizeof *values->selected);
     values->room_pending = room;
-}
-
-static void append_pending(dsgd_values *values, dsgd_value_node *node)
-{
-    if (values->n_pending == values->room_pending)
-        make_room(values);
-    node->pending = true;
-    node->pending_at = values->n_pending;
-    values->pending[values->n_pending++] = node;
 }
 
 dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node)
@@ -408,7 +379,11 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     dsgd_value_node_ref(node);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_value_ref(node->inputs[i]);
-    append_pending(values, node);
+    if (values->n_pending == values->room_pending)
+        make_room(values);
+    node->pending = true;
+    node->pending_at = values->n_pending;
+    values->pending[values->n_pending++] = node;
     table_add(values, node);
     return node;
 }

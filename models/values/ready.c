@@ -2,7 +2,7 @@
  * @file ready.c
  * Ready nodes of one kind, by rank: a line where they come in order, and a heap of late ones.
  */
-#include "models/values/ready.h"
+#include "models/values/store.h"
 
 #include <stdlib.h>
 #include <string.h>

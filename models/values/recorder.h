@@ -46,6 +46,12 @@ struct dsgd_recorder {
     void (*call)(dsgd_recorder *recorder, const dsgd_call *call);
 };
 
+/**
+ * A call that makes values: CONSTANT, GRADIENT, UPDATE, COMBINE or ENCODE. Sets made and n_made,
+ * whose handles are the caller's (of COMBINE and ENCODE none, where zeros come out); operands stay.
+ */
+void dsgd_values_make(dsgd_values *values, dsgd_call *call);
+
 /** References that the caller has. */
 uint32_t dsgd_value_external_refs(dsgd_value value);
 /** Where a recorder keeps its name of the value; valid while there are external references. */

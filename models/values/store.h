@@ -141,12 +141,36 @@ typedef struct buffer_pool {
     buffer_ring quarantine; /* that other threads have read, the oldest first */
 } buffer_pool;
 
+/** Nodes, and their description to the device. */
+typedef struct dsgd_batch {
+    node_kind kind;
+    size_t n, room;
+    dsgd_value_node **nodes; /* [n] */
+    bool *finite; /* [n] */
+    union {
+        dsgd_gradient_op *gradients;
+        dsgd_update_op *updates;
+        dsgd_combine_op *combinations;
+        dsgd_encode_op *encodings;
+    } ops;
+    uint32_t *samples; /* of all gradients, one after another */
+    size_t room_samples;
+} dsgd_batch;
+
+/** Of a gradient. */
+static inline size_t dsgd_batch_samples(const dsgd_value_node *node)
+{
+    return (size_t)node->n_samples * node->count;
+}
+
 /** Run queue of a thread: ready nodes that read what it computed last, and its buffers. */
 typedef struct run_queue {
     ready_nodes ready[NODE_KINDS];
     uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
     buffer_pool *pools; /* by shape */
-    dsgd_sampler *sampler; /* of its thread, unlocked; NULL before the first gradient */
+    /* Of its thread, unlocked. A device that computes ahead has `submitted` in flight. */
+    dsgd_sampler *sampler; /* NULL before the first gradient */
+    dsgd_batch now, submitted;
 } run_queue;
 
 /** What reuses the memory of a node need not look at it. */
@@ -274,5 +298,119 @@ static inline void *dsgd_array_grow(void *array, size_t n, size_t *room, size_t 
     *room = *room == 0 ? 64 : 2 * *room;
     return dsgd_xrealloc(array, *room, bytes);
 }
+
+/* --- lazy_graph.c: on the caller's thread ----------------------------------------------------- */
+
+/** What a gradient, update, combination or encoding makes, or its first value of several. */
+dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call);
+/** Pending, but in no ring, because nothing refers to it. */
+dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call);
+/** Submits a node and the pending ones that it needs. Under the lock. */
+void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
+/** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */
+void dsgd_lazy_flush(dsgd_values *values, uint64_t last);
+
+/* --- nodes.c: on the caller's thread ---------------------------------------------------------- */
+
+/** A node of this kind and these numbers of inputs, outputs and samples; the caller sets them all. */
+dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node *header);
+static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
+{
+    node->inputs[i] = value;
+    node->input_ids[i] = dsgd_value_identity(value);
+}
+
+/** @p node, now pending, or the equal node that exists; each output referenced for the caller. */
+dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node);
+/** No longer among the pending ones. */
+void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node);
+/** Of every output. */
+void dsgd_value_node_ref(dsgd_value_node *node);
+void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node);
+static inline void dsgd_value_ref(dsgd_value value)
+{
+    if (value.node == NULL)
+        return;
+    value.node->n_refs++;
+    value.node->output_refs[value.index]++;
+}
+
+/** Of the last reference to an output. */
+void dsgd_value_unref_last(dsgd_values *values, dsgd_value value);
+
+static inline void dsgd_value_unref(dsgd_values *values, dsgd_value value)
+{
+    if (value.node == NULL)
+        return;
+    uint32_t *const refs = &value.node->output_refs[value.index];
+    if (*refs <= 1) {
+        dsgd_value_unref_last(values, value);
+        return;
+    }
+    --*refs;
+    value.node->n_refs--;
+}
+
+/** Reports dropped outputs to the executor and reuses the memory of dead nodes. Under the lock. */
+void dsgd_nodes_collect(dsgd_values *values);
+/** Frees all nodes, still referenced or not. */
+void dsgd_nodes_free(dsgd_values *values);
+
+/* --- executor.c: under the lock, but for start and stop --------------------------------------- */
+
+/** Takes a node whose inputs were added before; dsgd_executor_wake() then wakes the threads. */
+void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node);
+/** Stores @p x as the output of a constant, which is done at once. */
+void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x);
+/** x[n] <- output @p k of a node that is done. */
+void dsgd_executor_get(dsgd_values *values, const dsgd_value_node *node, uint32_t k, double *x,
+                       size_t n);
+/** One reader of an output less. */
+void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
+void dsgd_executor_wake(dsgd_values *values);
+/** Computes, and waits for the other threads, until n_unfinished <= @p unfinished. */
+void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
+void dsgd_executor_start(dsgd_values *values);
+void dsgd_executor_stop(dsgd_values *values);
+
+/* --- batch.c: not under the lock -------------------------------------------------------------- */
+
+void dsgd_batch_open(const dsgd_values *values, dsgd_batch *b);
+void dsgd_batch_close(dsgd_batch *b);
+
+/** Has the device compute the nodes on its @p thread; it writes finite[] now, or as `ahead` says. */
+void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
+
+/* --- ready.c: under the lock ------------------------------------------------------------------ */
+
+void dsgd_ready_add(ready_nodes *ready, dsgd_value_node *node);
+/** The one of lowest rank, or NULL. */
+static inline const ready_node *dsgd_ready_first(const ready_nodes *ready)
+{
+    const ready_node *const in_line = ready->first < ready->end ? &ready->line[ready->first] : NULL;
+    if (ready->n_heap == 0)
+        return in_line;
+    return in_line != NULL && in_line->rank < ready->heap[0].rank ? in_line : ready->heap;
+}
+
+/** Takes that one. */
+dsgd_value_node *dsgd_ready_take(ready_nodes *ready);
+void dsgd_ready_free(ready_nodes *ready);
+
+/* --- buffers.c: under the lock ---------------------------------------------------------------- */
+
+/** Before anything else: the sizes of shapes. */
+void dsgd_buffers_open(dsgd_values *values);
+/**
+ * A buffer for @p thread to write. NULL where it would take more than @p room_bytes of the device
+ * even if the pools held nothing, or where the device has no more.
+ */
+dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape, size_t room_bytes);
+/** Ends the program: the device has no room for one more buffer, with nothing left to compute. */
+void dsgd_buffer_none(const dsgd_values *values, size_t shape);
+/** Returns output @p k to the pool of the thread that wrote it. */
+void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k);
+/** Of all pools. */
+void dsgd_buffers_close(dsgd_values *values);
 
 #endif

@@ -2,16 +2,11 @@
  * @file values.c
  * The value store: open, close, the calls of values.h, when pending nodes are flushed, results.
  */
-#include "models/values/values.h"
+#include "models/values/store.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "models/values/buffers.h"
-#include "models/values/executor.h"
-#include "models/values/lazy_graph.h"
-#include "models/values/nodes.h"
 
 /* --- open and close --------------------------------------------------------------------------- */
 
@@ -42,23 +37,18 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
     return DSGD_OK;
 }
 
-static dsgd_status choose_device(dsgd_numerics where, bool in_double, const dsgd_device **device,
-                                 dsgd_error *error)
+dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
+                                   dsgd_values **values, dsgd_error *error)
 {
     DSGD_ASSERT(where != DSGD_NUMERICS_AUTO, "which device computes is not decided");
-    *device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none : dsgd_device_cpu(in_double);
+    config->device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none : dsgd_device_cpu(in_double);
     if (where == DSGD_NUMERICS_CUDA && in_double)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "learn: precision: the CUDA device computes in float; use --numerics "
                          "cpu for double");
-    return where == DSGD_NUMERICS_CUDA ? dsgd_device_cuda(device, error) : DSGD_OK;
-}
-
-dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
-                                   dsgd_values **values, dsgd_error *error)
-{
-    const dsgd_status status = choose_device(where, in_double, &config->device, error);
-    if (status != DSGD_OK)
+    dsgd_status status = DSGD_OK;
+    if (where == DSGD_NUMERICS_CUDA &&
+        (status = dsgd_device_cuda(&config->device, error)) != DSGD_OK)
         return status;
     if (!config->device->threaded)
         config->n_threads = 1;
@@ -97,38 +87,13 @@ static void report(const dsgd_values *values, const dsgd_call *call)
         values->recorder->call(values->recorder, call);
 }
 
-/** Reports a call that makes the outputs of a node. */
-static void report_made(const dsgd_values *values, dsgd_call *call, dsgd_value_node *node)
-{
-    call->made = (dsgd_value){node, 0};
-    call->n_made = node->n_outputs;
-    report(values, call);
-}
-
-/** A reference becomes the caller's handle. */
-static dsgd_value make_external(dsgd_value value)
-{
-    if (value.node != NULL)
-        value.node->external_refs[value.index]++;
-    return value;
-}
-
-/** Reports a call that makes a value, and hands that out. */
-static dsgd_value report_value(const dsgd_values *values, dsgd_call *call, dsgd_value made)
-{
-    call->made = made;
-    call->n_made = made.node != NULL;
-    report(values, call);
-    return make_external(made);
-}
-
 static void unref_external(dsgd_values *values, dsgd_value value)
 {
     if (value.node == NULL)
         return;
     uint32_t *const refs = &value.node->external_refs[value.index];
     DSGD_ASSERT(*refs > 0, "a value is released once too often");
-    if (--*refs == 0 && values->recorder != NULL)
+    if (--*refs == 0)
         report(values, &(dsgd_call){.kind = DSGD_CALL_RELEASE, .x = &value});
     dsgd_value_unref(values, value);
 }
@@ -136,7 +101,9 @@ static void unref_external(dsgd_values *values, dsgd_value value)
 dsgd_value dsgd_value_retain(dsgd_value value)
 {
     dsgd_value_ref(value);
-    return make_external(value);
+    if (value.node != NULL)
+        value.node->external_refs[value.index]++;
+    return value;
 }
 
 enum { MOST_DROPPED = 64 };
@@ -186,34 +153,59 @@ void dsgd_values_flush(dsgd_values *values)
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-static dsgd_value constant(dsgd_values *values, size_t shape, const double *x)
+static dsgd_value constant(dsgd_values *values, const dsgd_call *call)
 {
-    dsgd_value_node *const node = dsgd_value_node_new(
-        values,
-        &(dsgd_value_node){.kind = NODE_CONSTANT, .shape = (uint32_t)shape, .n_outputs = 1});
-    const dsgd_value made = {node, 0};
-    node->id = ++values->next_id;
+    const dsgd_value_node header = {
+        .kind = NODE_CONSTANT, .shape = (uint32_t)call->piece, .n_outputs = 1};
+    const dsgd_value made = {dsgd_value_node_new(values, &header), 0};
+    made.node->id = ++values->next_id;
     dsgd_value_ref(made);
     pthread_mutex_lock(&values->lock);
-    dsgd_executor_put(values, node, x);
+    dsgd_executor_put(values, made.node, call->elements);
     pthread_mutex_unlock(&values->lock);
-    report_made(values, &(dsgd_call){.kind = DSGD_CALL_CONSTANT, .piece = shape, .elements = x},
-                node);
-    return make_external(made);
+    return made;
+}
+
+void dsgd_values_make(dsgd_values *values, dsgd_call *call)
+{
+    /* One round late: by then workers have released the gradients that they used, and those their
+     * models. */
+    if (call->kind == DSGD_CALL_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
+        flush_locked(values, values->id_at_flush);
+    call->made =
+        call->kind == DSGD_CALL_CONSTANT ? constant(values, call) : dsgd_lazy_make(values, call);
+    const bool all = call->kind == DSGD_CALL_GRADIENT || call->kind == DSGD_CALL_UPDATE;
+    call->n_made = all ? call->made.node->n_outputs : call->made.node != NULL;
+    report(values, call);
+    for (uint32_t k = 0; k < call->n_made; k++)
+        call->made.node->external_refs[call->made.index + k]++;
+}
+
+/** Output @p k of what a call made in place of @p old, whose handle is released. */
+static void replace(dsgd_values *values, dsgd_value *old, const dsgd_call *call, size_t k)
+{
+    unref_external(values, *old);
+    *old = (dsgd_value){call->made.node, (uint32_t)k};
 }
 
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x)
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    return constant(values, piece, x + values->config.problem.piece_begin[piece]);
+    x += values->config.problem.piece_begin[piece];
+    dsgd_call call = {.kind = DSGD_CALL_CONSTANT, .piece = piece, .elements = x};
+    dsgd_values_make(values, &call);
+    return call.made;
 }
 
 dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
 {
     if (values == NULL || !dsgd_has_state(values))
         return DSGD_ZERO_VALUE;
-    return constant(values, values->config.problem.n_pieces, state);
+    const size_t piece = values->config.problem.n_pieces;
+    dsgd_call call = {.kind = DSGD_CALL_CONSTANT, .piece = piece, .elements = state};
+    dsgd_values_make(values, &call);
+    return call.made;
 }
 
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
@@ -221,22 +213,14 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
 {
     if (values == NULL)
         return;
-    /* One round late: by then workers have released the gradients that they used, and those their
-     * models. */
-    if (++values->gradients_since_flush >= values->flush_every)
-        flush_locked(values, values->id_at_flush);
-    const dsgd_value old = dsgd_has_state(values) ? *state : DSGD_ZERO_VALUE;
     dsgd_call call = {
-        .kind = DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x, .states = &old};
-    dsgd_value_node *const node = dsgd_lazy_gradient(values, &call, &where, 1);
-    report_made(values, &call, node);
+        .kind = DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x, .states = state};
+    dsgd_values_make(values, &call);
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
-        g[k] = make_external((dsgd_value){node, (uint32_t)k});
-    if (dsgd_has_state(values)) {
-        *state = make_external((dsgd_value){node, (uint32_t)n_pieces});
-        unref_external(values, old);
-    }
+        g[k] = (dsgd_value){call.made.node, (uint32_t)k};
+    if (dsgd_has_state(values))
+        replace(values, state, &call, n_pieces);
 }
 
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
@@ -252,14 +236,10 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
                       .n = state ? 3 : 2,
                       .x = inputs,
                       .rate = rate};
-    dsgd_value_node *const node = dsgd_lazy_update(values, &call);
-    report_made(values, &call, node);
-    const dsgd_value x_new = make_external((dsgd_value){node, 0});
-    if (state) {
-        *v = make_external((dsgd_value){node, 1});
-        unref_external(values, inputs[2]);
-    }
-    return x_new;
+    dsgd_values_make(values, &call);
+    if (state)
+        replace(values, v, &call, 1);
+    return call.made;
 }
 
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
@@ -274,7 +254,8 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
                       .x = x,
                       .elements = weights,
                       .divisor = divisor};
-    return report_value(values, &call, dsgd_lazy_combine(values, &call));
+    dsgd_values_make(values, &call);
+    return call.made;
 }
 
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
@@ -282,14 +263,14 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    const dsgd_value inputs[] = {x, z};
     dsgd_call call = {.kind = DSGD_CALL_ENCODE,
                       .where = where,
                       .piece = piece,
                       .n = dsgd_codec_inputs(codec),
-                      .x = inputs,
+                      .x = (const dsgd_value[]){x, z},
                       .codec = codec};
-    return report_value(values, &call, dsgd_lazy_encode(values, &call));
+    dsgd_values_make(values, &call);
+    return call.made;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
