@@ -2,7 +2,7 @@
  * @file expenses.c
  * Energy and price of the GPUs of a platform.
  */
-#include "traces/expenses.h"
+#include "traces/platform.h"
 
 #include <ctype.h>
 #include <math.h>

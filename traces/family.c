@@ -33,13 +33,8 @@ static double normal_log_density(double x, dsgd_natural of)
     return -z * z / 2 - log(of.scale) - (M_LN2 + M_LNPI) / 2;
 }
 
-const dsgd_family dsgd_family_normal = {
-    .name = "normal",
-    .natural = normal_natural,
-    .cumulative = normal_cumulative,
-    .inverse = normal_inverse,
-    .log_density = normal_log_density,
-};
+const dsgd_family dsgd_family_normal = {"normal",          false,          normal_natural,
+                                        normal_cumulative, normal_inverse, normal_log_density};
 
 /* --- lognormal -------------------------------------------------------------------------------- */
 
@@ -64,14 +59,9 @@ static double lognormal_log_density(double x, dsgd_natural of)
     return x <= 0 ? -INFINITY : normal_log_density(log(x), of) - log(x);
 }
 
-const dsgd_family dsgd_family_lognormal = {
-    .name = "lognormal",
-    .positive = true,
-    .natural = lognormal_natural,
-    .cumulative = lognormal_cumulative,
-    .inverse = lognormal_inverse,
-    .log_density = lognormal_log_density,
-};
+const dsgd_family dsgd_family_lognormal = {"lognormal",       true,
+                                           lognormal_natural, lognormal_cumulative,
+                                           lognormal_inverse, lognormal_log_density};
 
 /* --- gamma ------------------------------------------------------------------------------------ */
 
@@ -128,18 +118,5 @@ static double gamma_inverse(double p, dsgd_natural of)
     return of.scale * x;
 }
 
-const dsgd_family dsgd_family_gamma = {
-    .name = "gamma",
-    .positive = true,
-    .natural = gamma_natural,
-    .cumulative = gamma_cumulative,
-    .inverse = gamma_inverse,
-    .log_density = gamma_log_density,
-};
-
-const dsgd_family *const dsgd_families[] = {
-    &dsgd_family_normal,
-    &dsgd_family_lognormal,
-    &dsgd_family_gamma,
-    NULL,
-};
+const dsgd_family dsgd_family_gamma = {"gamma",          true,          gamma_natural,
+                                       gamma_cumulative, gamma_inverse, gamma_log_density};

@@ -26,6 +26,4 @@ typedef struct dsgd_family {
 
 extern const dsgd_family dsgd_family_normal, dsgd_family_lognormal, dsgd_family_gamma;
 
-extern const dsgd_family *const dsgd_families[]; /* NULL-terminated */
-
 #endif

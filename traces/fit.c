@@ -41,15 +41,6 @@ static void of_logarithms(const sample *s, double shift, double *mean, double *v
     *variance = square / (double)s->n - d * d;
 }
 
-static void fit_lognormal(const sample *s, dsgd_fit *fit)
-{
-    double mean = 0;
-    double variance = 0;
-    of_logarithms(s, fit->shift_s, &mean, &variance);
-    fit->mean_s = exp(mean + variance / 2);
-    fit->deviation_s = fit->mean_s * sqrt(expm1(variance));
-}
-
 /** Within what the kind of imbalance takes (0.04 to 10,000), also after rounding. */
 static double sane_shape(double shape)
 {
@@ -57,12 +48,9 @@ static double sane_shape(double shape)
 }
 
 /** The shape solves ln k - psi(k) = ln(mean) - mean of ln(x); Minka's first guess is within 2 %. */
-static void fit_gamma(const sample *s, dsgd_fit *fit)
+static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
 {
-    double mean = 0;
-    double variance = 0;
-    of_logarithms(s, fit->shift_s, &mean, &variance);
-    const double gap = fmax(log(s->mean - fit->shift_s) - mean, DBL_EPSILON);
+    const double gap = fmax(log(s->mean - fit->shift_s) - log_mean, DBL_EPSILON);
     double shape = sane_shape((3 - gap + sqrt(gsl_pow_2(gap - 3) + 24 * gap)) / (12 * gap));
     for (int i = 0; i < 8; i++) {
         const double excess = log(shape) - gsl_sf_psi(shape) - gap;
@@ -76,13 +64,18 @@ static void fit_gamma(const sample *s, dsgd_fit *fit)
 /** Mean, deviation and likelihood for the given shift. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
+    double mean = 0;
+    double variance = 0; /* both of the logarithms */
+    if (fit->family != &dsgd_family_normal)
+        of_logarithms(s, fit->shift_s, &mean, &variance);
     if (fit->family == &dsgd_family_normal) {
         fit->mean_s = s->mean;
         fit->deviation_s = s->deviation;
     } else if (fit->family == &dsgd_family_lognormal) {
-        fit_lognormal(s, fit);
+        fit->mean_s = exp(mean + variance / 2);
+        fit->deviation_s = fit->mean_s * sqrt(expm1(variance));
     } else {
-        fit_gamma(s, fit);
+        fit_gamma(s, mean, fit);
     }
     const dsgd_natural natural = fit->family->natural(fit->mean_s, fit->deviation_s);
     fit->log_likelihood = 0;
@@ -201,20 +194,19 @@ double dsgd_fit_quantile(const dsgd_fit *fit, double p)
 /** Means of the workers, in rising order of their numbers. */
 typedef struct groups {
     size_t n;
-    double *worker, *mean, *count; /* [n] */
+    double *mean, *count; /* [n] */
     size_t *of; /* [values]: the group of each */
 } groups;
 
 static groups group(const double *seconds, const double *worker, size_t n)
 {
     groups g = {0, dsgd_xcalloc(n, sizeof(double)), dsgd_xcalloc(n, sizeof(double)),
-                dsgd_xcalloc(n, sizeof(double)), dsgd_xcalloc(n, sizeof(size_t))};
+                dsgd_xcalloc(n, sizeof(size_t))};
     size_t *const order = dsgd_xcalloc(n, sizeof *order);
     gsl_sort_index(order, worker, 1, n);
     for (size_t i = 0; i < n; i++) {
         const size_t at = order[i];
-        if (g.n == 0 || worker[at] != g.worker[g.n - 1])
-            g.worker[g.n++] = worker[at];
+        g.n += i == 0 || worker[at] != worker[order[i - 1]];
         g.of[at] = g.n - 1;
         g.mean[g.n - 1] += seconds[at];
         g.count[g.n - 1] += 1;
@@ -227,7 +219,6 @@ static groups group(const double *seconds, const double *worker, size_t n)
 
 static void groups_free(groups *g)
 {
-    free(g->worker);
     free(g->mean);
     free(g->count);
     free(g->of);

@@ -48,16 +48,6 @@ struct dsgd_imbalance {
     entry entries[];
 };
 
-static dsgd_status open_entry(entry *e, int n_workers, dsgd_error *error)
-{
-    dsgd_status status = DSGD_OK;
-    if (e->kind->check != NULL)
-        status = e->kind->check(e->params, n_workers, error);
-    if (status == DSGD_OK && e->kind->load != NULL)
-        status = e->kind->load(e->params, &e->state, error);
-    return status;
-}
-
 dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error)
 {
@@ -65,23 +55,22 @@ dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n
     for (size_t i = 0; i < n_lists; i++)
         n += entries[i].n;
     dsgd_imbalance *list = dsgd_xcalloc(1, sizeof *list + n * sizeof list->entries[0]);
-    *imbalance = list;
-    for (size_t i = 0; i < n_lists; i++) {
-        for (size_t j = 0; j < entries[i].n; j++) {
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; i < n_lists; i++)
+        for (size_t j = 0; status == DSGD_OK && j < entries[i].n; j++) {
+            const dsgd_pick *const pick = &entries[i].v[j];
+            const dsgd_imbalance_kind *const kind = (const dsgd_imbalance_kind *)pick->about;
             entry *const e = &list->entries[list->n];
-            e->kind = (const dsgd_imbalance_kind *)entries[i].v[j].about;
-            e->params = entries[i].v[j].params;
-            e->purpose = DSGD_DRAW_IMBALANCE + 256 * (uint32_t)list->n;
-            list->n++;
-            const dsgd_status status = open_entry(e, n_workers, error);
-            if (status != DSGD_OK) {
-                dsgd_imbalance_close(list);
-                *imbalance = NULL;
-                return status;
-            }
+            *e = (entry){kind, pick->params, NULL, DSGD_DRAW_IMBALANCE + 256 * (uint32_t)list->n++};
+            if (kind->check != NULL)
+                status = kind->check(e->params, n_workers, error);
+            if (status == DSGD_OK && kind->load != NULL)
+                status = kind->load(e->params, &e->state, error);
         }
-    }
-    return DSGD_OK;
+    if (status != DSGD_OK)
+        dsgd_imbalance_close(list);
+    *imbalance = status == DSGD_OK ? list : NULL;
+    return status;
 }
 
 void dsgd_imbalance_close(dsgd_imbalance *imbalance)

@@ -85,11 +85,9 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
 {
     dsgd_csv csv;
     dsgd_status status = dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file);
-    double(*rows)[N_COLUMNS] = NULL;
-    if (status == DSGD_OK) {
-        rows = dsgd_xcalloc(csv.n_rows, sizeof *rows);
+    double(*const rows)[N_COLUMNS] = dsgd_xcalloc(csv.n_rows, sizeof *rows);
+    if (status == DSGD_OK)
         status = read_rows(&csv, rows, error);
-    }
     if (status == DSGD_OK)
         status = tabulate(&csv, rows, state, error);
     free(rows);
@@ -99,8 +97,7 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
 
 static double replay_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)params;
-    (void)so_far_s;
+    (void)params, (void)so_far_s;
     const replay_state *const table = at.state;
     return table
         ->seconds[at.step % table->n_steps * table->n_workers + at.worker % table->n_workers];

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/expenses.h"
-
 const double dsgd_platform_nominal_flops = 1e9;
 
 static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",
@@ -146,22 +144,6 @@ static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, ds
     return DSGD_OK;
 }
 
-/** One of the lists that a tree, dragonfly or torus is made of. */
-typedef struct extents {
-    const char *name;
-    const dsgd_numbers *numbers;
-    size_t n; /* that its shape takes; or none where `optional` */
-    bool optional;
-} extents;
-
-static dsgd_status check_count(const dsgd_platform *platform, const extents *e, dsgd_error *error)
-{
-    if (e->numbers->n == e->n || (e->optional && e->numbers->n == 0))
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE, "platform: topology %s takes %zu numbers of %s, not %zu",
-                     topologies[platform->topology], e->n, e->name, e->numbers->n);
-}
-
 static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *error)
 {
     const size_t levels = platform->size.n;
@@ -173,12 +155,19 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
                                                            : 0;
     const size_t n_up = shape == DSGD_TOPOLOGY_FAT_TREE ? levels : 0;
     const size_t n_cables = shape == DSGD_TOPOLOGY_DRAGONFLY ? 3 : n_up;
-    const extents all[] = {{"size", &platform->size, n_size, false},
-                           {"up", &platform->up, n_up, false},
-                           {"cables", &platform->cables, n_cables, true}};
+    const struct {
+        const char *name;
+        const dsgd_numbers *numbers;
+        size_t n; /* that its shape takes; or none of cables */
+    } all[] = {{"size", &platform->size, n_size},
+               {"up", &platform->up, n_up},
+               {"cables", &platform->cables, platform->cables.n == 0 ? 0 : n_cables}};
+    for (int i = 0; i < 3; i++)
+        if (all[i].numbers->n != all[i].n)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "platform: topology %s takes %zu numbers of %s, not %zu",
+                             topologies[shape], all[i].n, all[i].name, all[i].numbers->n);
     dsgd_status status = DSGD_OK;
-    for (int i = 0; i < 3 && status == DSGD_OK; i++)
-        status = check_count(platform, &all[i], error);
     for (int i = 0; i < 3 && status == DSGD_OK; i++)
         status = check_whole(all[i].name, all[i].numbers, error);
     if (status == DSGD_OK && shape == DSGD_TOPOLOGY_DRAGONFLY &&
@@ -287,12 +276,10 @@ int dsgd_platform_most_hosts(const dsgd_platform *platform)
 
 static bool names(const dsgd_platform_entry *e, int host)
 {
-    if (e->first >= 0 && host >= e->first && host < e->first + e->count)
-        return true;
+    bool is = e->first >= 0 && host >= e->first && host < e->first + e->count;
     for (size_t i = 0; i < e->list.n; i++)
-        if (e->list.v[i] == host)
-            return true;
-    return false;
+        is = is || e->list.v[i] == host;
+    return is;
 }
 
 dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
@@ -392,14 +379,20 @@ bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_ho
 /** So much more than a limit is rounding, as in 384 * 6.3 against 2419.2. */
 static const double rounding = 1e-12;
 
+/** Blocks of @p size hosts up to the last one with a host of the run. */
+static int blocks(const dsgd_platform_use *use, long size)
+{
+    int n = 0;
+    for (int i = 0; i < use->n_hosts; i++)
+        n = use->places[i] / size >= n ? (int)(use->places[i] / size) + 1 : n;
+    return n;
+}
+
 /** Hosts of the run at each NIC, [*n]; the caller frees them. */
 static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
-    *n = 0;
-    for (int i = 0; i < use->n_hosts; i++)
-        if (use->places[i] / per_nic >= *n)
-            *n = use->places[i] / per_nic + 1;
+    *n = blocks(use, per_nic);
     int *const hosts = dsgd_xcalloc((size_t)*n, sizeof *hosts);
     for (int i = 0; i < use->n_hosts; i++)
         hosts[use->places[i] / per_nic]++;
@@ -457,10 +450,7 @@ bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand)
 
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
-    int n_groups = 0;
-    for (int i = 0; i < use->n_hosts; i++)
-        if (use->places[i] / platform->group_hosts >= n_groups)
-            n_groups = use->places[i] / (int)platform->group_hosts + 1;
+    const int n_groups = blocks(use, platform->group_hosts);
     double *const demands = dsgd_platform_group_demands(platform, use, n_groups);
     bool bind = false;
     for (int group = 0; group < n_groups; group++)
@@ -665,8 +655,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
         return DSGD_OK;
     FILE *const xml = fopen(path, "w");
     if (xml == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %s", path,
-                         strerror(errno));
+        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
           "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
           xml);
@@ -679,7 +668,6 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
     if (fclose(xml) != 0 || failed)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %s", path,
-                         strerror(errno));
+        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
     return DSGD_OK;
 }

@@ -53,12 +53,18 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
     return DSGD_OK;
 }
 
+/** Of a row. */
+static double bytes_of(const dsgd_tensors *row)
+{
+    return (double)BYTES_PER_ELEMENT * (double)row->elements * (double)row->count;
+}
+
 double dsgd_workload_bytes(const dsgd_workload *workload)
 {
     double bytes = workload->bytes;
     const dsgd_tensors *const tensors = workload->tensors.v;
     for (size_t i = 0; i < workload->tensors.n; i++)
-        bytes += (double)BYTES_PER_ELEMENT * (double)tensors[i].elements * (double)tensors[i].count;
+        bytes += bytes_of(&tensors[i]);
     return bytes;
 }
 
@@ -114,27 +120,20 @@ static double work_until(const dsgd_workload *workload, double bytes)
     const dsgd_tensors *const tensors = workload->tensors.v;
     double work = 0;
     for (size_t i = 0; i < workload->tensors.n && bytes > 0; i++) {
-        const double row =
-            (double)BYTES_PER_ELEMENT * (double)tensors[i].elements * (double)tensors[i].count;
+        const double row = bytes_of(&tensors[i]);
         work += (row < bytes ? row : bytes) * tensors[i].uses;
         bytes -= row;
     }
     return work;
 }
 
-/** Whether the tensors' work is another than their bytes. */
-static bool has_uses(const dsgd_workload *workload)
-{
-    const dsgd_tensors *const tensors = workload->tensors.v;
-    bool differs = false;
-    for (size_t i = 0; i < workload->tensors.n; i++)
-        differs |= tensors[i].uses != 1;
-    return differs && work_until(workload, dsgd_workload_bytes(workload)) > 0;
-}
-
 double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes)
 {
-    const bool uses = has_uses(workload);
+    const dsgd_tensors *const tensors = workload->tensors.v;
+    bool uses = false; /* the tensors' work is another than their bytes */
+    for (size_t i = 0; i < workload->tensors.n; i++)
+        uses |= tensors[i].uses != 1;
+    uses = uses && work_until(workload, dsgd_workload_bytes(workload)) > 0;
     double *const work = dsgd_xcalloc(n_pieces, sizeof *work);
     double begin = 0;
     for (size_t k = 0; k < n_pieces; k++) {

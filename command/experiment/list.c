@@ -11,7 +11,7 @@
 #include "command/experiment/config.h"
 #include "sim/network/cluster.h"
 #include "sim/run.h"
-#include "traces/expenses.h"
+#include "traces/platform.h"
 
 static bool same_options(const dsgd_option *options, const void *a, const void *b)
 {

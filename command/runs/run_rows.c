@@ -10,7 +10,7 @@
 
 #include "command/experiment/experiment.h"
 #include "sim/network/cluster.h"
-#include "traces/expenses.h"
+#include "traces/platform.h"
 
 /* --- runs.csv --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,333 @@
+/**
+ * @file imbalance_drawn.c
+ * Imbalance out of distributions, drawn anew for every worker and step: normal, lognormal, gamma,
+ * quantiles, mixtures, and point noise.
+ */
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
+#include <math.h>
+
+#include "traces/family.h"
+#include "traces/imbalance.h"
+
+/* --- normal, lognormal, gamma: shifted and truncated where asked ------------------------------ */
+
+typedef struct parametric_params {
+    double mean, deviation, shift, min, max;
+    long draws;
+    bool scale;
+} parametric_params;
+
+/** Constants of all draws. */
+typedef struct parametric_state {
+    const dsgd_family *family;
+    dsgd_natural natural;
+    double low, high; /* probabilities of all below min, and below max */
+} parametric_state;
+
+/** Checks the parameters, too, because they need the state. */
+static dsgd_status parametric_load(const dsgd_family *family, const parametric_params *p,
+                                   void **state, dsgd_error *error)
+{
+    if (family->positive && p->mean <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: mean: %g, but what is %s is positive; `shift` moves it", family->name,
+                         p->mean, family->name);
+    /* Beyond, GSL's distribution function of the gamma fails. */
+    if (family == &dsgd_family_gamma &&
+        (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "gamma: deviation: %g, but at a mean of %g it has to be from %g to %g; "
+                         "below, `normal` is the same",
+                         p->deviation, p->mean, p->mean / 100, p->mean * 5);
+    if (p->min >= p->max)
+        return dsgd_fail(error, DSGD_EUSAGE, "%s: min %g has to be below max %g", family->name,
+                         p->min, p->max);
+    const dsgd_natural natural = family->natural(p->mean, p->deviation);
+    const parametric_state s = {family, natural, family->cumulative(p->min - p->shift, natural),
+                                family->cumulative(p->max - p->shift, natural)};
+    if (s.high - s.low < 1e-9)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "%s: between min %g and max %g lies nothing of a mean of %g and a "
+                         "deviation of %g",
+                         family->name, p->min, p->max, p->mean + p->shift, p->deviation);
+    *state = dsgd_xcalloc(1, sizeof s);
+    *(parametric_state *)*state = s;
+    return DSGD_OK;
+}
+
+static double parametric_seconds(const void *params, dsgd_step_at at, double so_far_s)
+{
+    const parametric_params *const p = params;
+    const parametric_state *const s = at.state;
+    double sum = 0;
+    for (long i = 0; i < p->draws; i++) {
+        const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
+        const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
+        sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */
+    }
+    return dsgd_imbalance_scaled(p->scale, so_far_s, sum / (double)p->draws);
+}
+
+static const dsgd_option parametric_options[] = {
+    DSGD_OPTION_DOUBLE(parametric_params, mean, 0, -1e9, 1e9, "s",
+                       "of the distribution, before it is shifted and truncated", .required = true),
+    DSGD_OPTION_DOUBLE(parametric_params, deviation, 0, 1e-12, 1e9, "s",
+                       "standard deviation, before truncation", .required = true),
+    DSGD_OPTION_DOUBLE(parametric_params, shift, 0, -1e9, 1e9, "s", "added to what is drawn"),
+    DSGD_OPTION_DOUBLE(parametric_params, min, -1e9, -1e9, 1e9, "s",
+                       "nothing below it is drawn, shift included"),
+    DSGD_OPTION_DOUBLE(parametric_params, max, 1e9, -1e9, 1e9, "s", "nor above it"),
+    DSGD_OPTION_LONG(parametric_params, draws, 1, 1, 4096, NULL,
+                     "draws whose mean counts, as in a step of that many micro-batches"),
+    DSGD_OPTION_SCALE(parametric_params),
+    DSGD_OPTION_END,
+};
+
+#define KIND(name_, summary_)                                                                      \
+    static dsgd_status name_##_load(const void *params, void **state, dsgd_error *error)           \
+    {                                                                                              \
+        return parametric_load(&dsgd_family_##name_, params, state, error);                        \
+    }                                                                                              \
+    const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
+        .about = {.name = #name_,                                                                  \
+                  .summary = summary_,                                                             \
+                  .params_size = sizeof(parametric_params),                                        \
+                  .options = parametric_options},                                                  \
+        .load = name_##_load,                                                                      \
+        .seconds = parametric_seconds,                                                             \
+    }
+
+KIND(normal, "normally distributed, drawn anew for every worker and step");
+KIND(lognormal, "skewed, with a tail longer than gamma's; drawn like normal");
+KIND(gamma, "skewed, as sums of waiting times are; drawn like normal");
+
+/* --- quantiles -------------------------------------------------------------------------------- */
+
+typedef struct quantiles_params {
+    dsgd_table table;
+    bool scale;
+} quantiles_params;
+
+static dsgd_status quantiles_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const dsgd_table *t = &((const quantiles_params *)params)->table;
+    if (t->n < 2 || t->x[0] != 0 || t->x[t->n - 1] != 100)
+        return dsgd_fail(
+            error, DSGD_EUSAGE,
+            "quantiles: table: it has to reach from 0 to 100 percent, with at least those two");
+    for (size_t i = 1; i < t->n; i++)
+        if (t->y[i] < t->y[i - 1])
+            return dsgd_fail(
+                error, DSGD_EUSAGE,
+                "quantiles: table: %g at %g %% is below %g at %g %%; quantiles do not fall",
+                t->y[i], t->x[i], t->y[i - 1], t->x[i - 1]);
+    return DSGD_OK;
+}
+
+static double quantiles_seconds(const void *params, dsgd_step_at at, double so_far_s)
+{
+    const quantiles_params *p = params;
+    const dsgd_table *const t = &p->table;
+    const double percent = 100 * dsgd_imbalance_uniform(at, 0);
+    size_t i = 1;
+    while (t->x[i] < percent)
+        i++;
+    const double share = (percent - t->x[i - 1]) / (t->x[i] - t->x[i - 1]);
+    const double value = t->y[i - 1] + share * (t->y[i] - t->y[i - 1]);
+    return dsgd_imbalance_scaled(p->scale, so_far_s, value);
+}
+
+static const dsgd_option quantiles_options[] = {
+    DSGD_OPTION_TABLE(quantiles_params, table, 0, 1e9, "s",
+                      "percent: seconds, from 0 to 100, straight in between", .required = true),
+    DSGD_OPTION_SCALE(quantiles_params),
+    DSGD_OPTION_END,
+};
+
+DSGD_IMBALANCE(quantiles,
+               .about.summary = "an empirical distribution, drawn anew for every worker and step",
+               .check = quantiles_check);
+
+/* --- mixture: of truncated normals ------------------------------------------------------------ */
+
+typedef struct component {
+    double share, mean, deviation, min, max;
+    double burst;
+} component;
+
+typedef struct mixture_params {
+    dsgd_records components;
+    bool scale;
+} mixture_params;
+
+static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const dsgd_records *const records = &((const mixture_params *)params)->components;
+    const component *const c = records->v;
+    double total = 0;
+    double always = 0;
+    for (size_t i = 0; i < records->n; i++) {
+        total += c[i].share;
+        always += c[i].burst >= 1 ? c[i].share : 0;
+        if (c[i].min >= c[i].max)
+            return dsgd_fail(error, DSGD_EUSAGE,
+                             "mixture: components: min %g s has to be below max %g s", c[i].min,
+                             c[i].max);
+        if (c[i].burst < 1 && c[i].share > c[i].burst)
+            return dsgd_fail(
+                error, DSGD_EUSAGE,
+                "mixture: components: a share of %g cannot fall into a share of %g of the steps",
+                c[i].share, c[i].burst);
+    }
+    if (fabs(total - 1) > 1e-3)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "mixture: components: the shares sum to %g, but have to sum to 1", total);
+    if (always <= 0)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "mixture: components: at least one has to occur in every step (burst: 1)");
+    return DSGD_OK;
+}
+
+/** Seconds of a component, by the inverse distribution function of the normal between its ends. */
+static double truncated_normal(const component *c, double u)
+{
+    const dsgd_natural natural = {c->mean, c->deviation};
+    const double low = dsgd_family_normal.cumulative(c->min, natural);
+    const double high = dsgd_family_normal.cumulative(c->max, natural);
+    return dsgd_family_normal.inverse(low + u * (high - low), natural);
+}
+
+static double mixture_seconds(const void *params, dsgd_step_at at, double so_far_s)
+{
+    const mixture_params *const p = params;
+    const component *const c = p->components.v;
+    /* Of the step: the same for all workers. */
+    const double burst = dsgd_draw_uniform(dsgd_imbalance_draw(at, 0, 0));
+    double u = dsgd_imbalance_uniform(at, 1);
+    double always = 0;
+    double bursting = 0;
+    for (size_t i = 0; i < p->components.n; i++) {
+        always += c[i].burst >= 1 ? c[i].share : 0;
+        bursting += c[i].burst < 1 && burst < c[i].burst ? c[i].share / c[i].burst : 0;
+    }
+    size_t chosen = 0;
+    for (size_t i = 0; i < p->components.n; i++) {
+        double share = burst < c[i].burst ? c[i].share / c[i].burst : 0;
+        if (c[i].burst >= 1)
+            share = c[i].share / always * (1 - bursting);
+        if (share > 0)
+            chosen = i;
+        if (u < share)
+            break;
+        u -= share;
+    }
+    const double value = truncated_normal(&c[chosen], dsgd_imbalance_uniform(at, 2));
+    return dsgd_imbalance_scaled(p->scale, so_far_s, value);
+}
+
+static const dsgd_option component_options[] = {
+    DSGD_OPTION_DOUBLE(component, share, 0, 0, 1, NULL,
+                       "of all (worker, step); the shares sum to 1", .required = true),
+    DSGD_OPTION_DOUBLE(component, mean, 0, 0, 1e9, "s", "of the normal before truncation",
+                       .required = true),
+    DSGD_OPTION_DOUBLE(component, deviation, 0, 1e-12, 1e9, "s", "of the normal before truncation",
+                       .required = true),
+    DSGD_OPTION_DOUBLE(component, min, 0, 0, 1e9, "s", "smallest value", .required = true),
+    DSGD_OPTION_DOUBLE(component, max, 0, 0, 1e9, "s", "largest value", .required = true),
+    DSGD_OPTION_DOUBLE(
+        component, burst, 1, 1e-6, 1, NULL,
+        "share of the steps in which it can occur at all, at every worker alike; 1: in every step"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option mixture_options[] = {
+    DSGD_OPTION_RECORDS(mixture_params, components, component, component_options,
+                        "truncated normals and their shares", .required = true),
+    DSGD_OPTION_SCALE(mixture_params),
+    DSGD_OPTION_END,
+};
+
+DSGD_IMBALANCE(mixture,
+               .about.summary =
+                   "one of several truncated normals per worker and step; some occur in "
+                   "bursts, at all workers in the same steps",
+               .check = mixture_check);
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+typedef struct noise_params {
+    double rate_per_s, mean_s, deviation_s;
+} noise_params;
+
+static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *error)
+{
+    (void)n_workers;
+    const noise_params *p = params;
+    if (p->deviation_s > 2 * p->mean_s)
+        return dsgd_fail(error, DSGD_EUSAGE,
+                         "noise: deviation: %g s, but it can be twice the mean of %g s at most; "
+                         "rare long detours are an entry of their own",
+                         p->deviation_s, p->mean_s);
+    return DSGD_OK;
+}
+
+/** The detours one by one, until the step is over. */
+static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
+{
+    const dsgd_natural length = dsgd_family_lognormal.natural(p->mean_s, p->deviation_s);
+    double sum = 0;
+    double now_s = 0;
+    for (uint32_t i = 0;; i += 2) {
+        now_s -= log(dsgd_imbalance_uniform(at, i)) / p->rate_per_s;
+        if (now_s > step_s)
+            return sum;
+        sum += dsgd_family_lognormal.inverse(dsgd_imbalance_uniform(at, i + 1), length);
+    }
+}
+
+/**
+ * Point noise of the operating system: detours begin at random instants of a step (Poisson) and
+ * take lognormal times; the step lasts longer by their sum.
+ *
+ * Up to 16 (1 + (deviation / mean)^2)^3 expected detours, at most 2,000, they are drawn one by one.
+ * Beyond, their sum is one draw: a normal with the sum's mean and variance, corrected for its
+ * skewness (first term of the Cornish-Fisher expansion). The skewness is then at most 1/4, and the
+ * error up to the 99.9th percentile is below 2 % of the sum's standard deviation.
+ */
+static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s)
+{
+    const noise_params *p = params;
+    const double expected = p->rate_per_s * so_far_s; /* detours */
+    const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s); /* E[length^2] / E[length]^2 */
+    if (expected < 16 * gsl_pow_3(spread))
+        return so_far_s + exact_sum(p, at, so_far_s);
+    const double skewness = sqrt(gsl_pow_3(spread) / expected);
+    const double z = gsl_cdf_ugaussian_Pinv(dsgd_imbalance_uniform(at, 0));
+    const double standard = z + skewness * (z * z - 1) / 6;
+    const double sum = p->mean_s * (expected + sqrt(expected * spread) * standard);
+    return so_far_s + fmax(0, sum);
+}
+
+static const dsgd_option noise_options[] = {
+    DSGD_OPTION_AS("rate", DOUBLE, noise_params, rate_per_s,
+                   "detours per second of the time so far", .min = 1e-9, .max = 1e9,
+                   .required = true, .unit = "1/s"),
+    DSGD_OPTION_AS("mean", DOUBLE, noise_params, mean_s,
+                   "length of a detour; rate * mean is the share of the time that noise takes",
+                   .min = 1e-12, .max = 1e9, .required = true, .unit = "s"),
+    DSGD_OPTION_AS("deviation", DOUBLE, noise_params, deviation_s,
+                   "standard deviation of the length, up to twice the mean", .min = 1e-12,
+                   .max = 1e9, .required = true, .unit = "s"),
+    DSGD_OPTION_END,
+};
+
+DSGD_IMBALANCE(
+    noise,
+    .about.summary = "point noise of the operating system: detours at random instants of a "
+                     "step, each of lognormal length",
+    .about.reference = "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
+                       "noise on large-scale applications by simulation (SC 2010)",
+    .check = noise_check);
