@@ -29,17 +29,13 @@ void dsgd_data_free(dsgd_data *data)
 
 double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column)
 {
-    return dsgd_draw_uniform((dsgd_draw){
-        .seed = seed, .purpose = DSGD_DRAW_DATA, .worker = part, .step = row, .index = column});
+    return dsgd_draw_uniform((dsgd_draw){seed, DSGD_DRAW_DATA, part, row, column});
 }
 
 /** Of the permutation of an epoch; worker 0: of all samples, or of its own. */
 static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t epoch)
 {
-    return (dsgd_draw){.seed = stream->seed,
-                       .purpose = DSGD_DRAW_SAMPLES,
-                       .worker = worker,
-                       .step = (uint32_t)epoch};
+    return (dsgd_draw){stream->seed, DSGD_DRAW_SAMPLES, worker, (uint32_t)epoch, 0};
 }
 
 /** Of a split. One worker alone has all samples, in the order of data that is not split. */
@@ -49,20 +45,6 @@ static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, ui
     const uint32_t n = stream->split->begin[w + 1] - stream->split->begin[w];
     const uint64_t position = t * stream->batch + j;
     return own[dsgd_draw_permuted(draw_of(stream, w, position / n), n, (uint32_t)(position % n))];
-}
-
-static uint64_t position_of(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
-{
-    return (t * stream->n_workers + w) * stream->batch + j;
-}
-
-uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
-{
-    if (stream->split != NULL)
-        return own_sample(stream, w, t, j);
-    const uint64_t position = position_of(stream, w, t, j);
-    return dsgd_draw_permuted(draw_of(stream, 0, position / stream->n_samples), stream->n_samples,
-                              (uint32_t)(position % stream->n_samples));
 }
 
 struct dsgd_sampler {
@@ -94,12 +76,13 @@ void dsgd_sampler_free(dsgd_sampler *sampler)
 void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
                        uint32_t *indices)
 {
-    for (uint32_t j = 0; sampler->stream.split != NULL && j < count; j++)
-        indices[j] = own_sample(&sampler->stream, w, t, j);
-    if (sampler->stream.split != NULL)
+    const dsgd_stream *const stream = &sampler->stream;
+    for (uint32_t j = 0; stream->split != NULL && j < count; j++)
+        indices[j] = own_sample(stream, w, t, j);
+    if (stream->split != NULL)
         return;
-    const uint32_t n = sampler->stream.n_samples;
-    const uint64_t position = position_of(&sampler->stream, w, t, 0);
+    const uint32_t n = stream->n_samples;
+    const uint64_t position = (t * stream->n_workers + w) * stream->batch;
     uint32_t epoch = (uint32_t)(position / n);
     uint32_t at = (uint32_t)(position % n);
     while (count > 0) { /* up to the end of each epoch */

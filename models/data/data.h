@@ -62,11 +62,11 @@ extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
         .about = {__VA_ARGS__}, .seeded = SEEDED, .load = NAME##_load}
 
 /**
- * Loads what @p source names, or takes what this process has kept, or the one that forked it. With
+ * Loads what @p pick names, or takes what this process has kept, or the one that forked it. With
  * @p keep it is kept, to be read once for all the processes that this one forks; at most four are.
  * Close it by dsgd_data_close(). Nobody may change it. (open.c)
  */
-dsgd_status dsgd_data_open(const dsgd_pick *source, uint64_t seed, bool keep, dsgd_data **data,
+dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error);
 
 /** Frees it unless it is kept. @p data may be NULL. */
@@ -95,10 +95,7 @@ typedef struct dsgd_stream {
     const dsgd_split *split; /* whose the samples are (split.h); NULL: everybody's */
 } dsgd_stream;
 
-/** Index into the training set of sample @p j of worker @p w's step @p t. */
-uint32_t dsgd_stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j);
-
-/** Draws many mini-batches of a stream: cheaper than dsgd_stream_sample(). For one thread. */
+/** Draws mini-batches of a stream: indices into the training set. For one thread. */
 typedef struct dsgd_sampler dsgd_sampler;
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream);

@@ -1,12 +1,26 @@
 /**
  * @file open.c
- * Data sets by name: loaded, or taken from the few that a process keeps for its children.
+ * The data sources that a user can name: loaded, or taken from the few that a process keeps for its
+ * children.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "models/data/data.h"
+
+extern const dsgd_data_source dsgd_data_fashion_mnist, dsgd_data_idx, dsgd_data_hyperplane,
+    dsgd_data_sequences, dsgd_data_text, dsgd_data_navigation;
+
+const dsgd_about *const dsgd_data_sources[] = {
+    &dsgd_data_fashion_mnist.about,
+    &dsgd_data_idx.about,
+    &dsgd_data_hyperplane.about,
+    &dsgd_data_sequences.about,
+    &dsgd_data_text.about,
+    &dsgd_data_navigation.about,
+    NULL,
+};
 
 /** What is kept, until this process ends; so few that a sweep over data sets fills no memory. */
 static struct kept {
@@ -16,22 +30,15 @@ static struct kept {
 
 enum { MOST_KEPT = sizeof kept / sizeof kept[0] };
 
-/** What decides the data, as text; the caller frees it. */
-static char *key_of(const dsgd_pick *source, uint64_t seed)
-{
-    const bool seeded = ((const dsgd_data_source *)source->about)->seeded;
-    json_t *const json =
-        json_pack("[o, I]", dsgd_json_pick(source), (json_int_t)(seeded ? seed : 0));
-    char *const key = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
-    DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about->name);
-    return key;
-}
-
-dsgd_status dsgd_data_open(const dsgd_pick *source, uint64_t seed, bool keep, dsgd_data **data,
+dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error)
 {
-    char *key = key_of(source, seed);
+    const dsgd_data_source *const source = (const dsgd_data_source *)pick->about;
+    json_t *const json = /* what decides the data */
+        json_pack("[o, I]", dsgd_json_pick(pick), (json_int_t)(source->seeded ? seed : 0));
+    char *key = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);
     size_t i = 0;
     while (i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0)
         i++;
@@ -39,7 +46,7 @@ dsgd_status dsgd_data_open(const dsgd_pick *source, uint64_t seed, bool keep, ds
     if (i < MOST_KEPT && kept[i].key != NULL)
         *data = kept[i].data;
     else
-        status = ((const dsgd_data_source *)source->about)->load(source->params, seed, data, error);
+        status = source->load(pick->params, seed, data, error);
     if (status == DSGD_OK && keep && i < MOST_KEPT && kept[i].key == NULL) {
         kept[i] = (struct kept){key, *data};
         key = NULL;

@@ -18,21 +18,12 @@ enum { CHOICES = DSGD_MOST_CLASSES };
 #define ALL UINT32_MAX /* no worker */
 #define LAST UINT32_MAX /* index */
 
-/** Permutations at worker ALL. */
-enum {
-    OF_WORKERS,
-    OF_CLASSES,
-    OF_MEMBERS /* + class */,
-    OF_SHARDS = OF_MEMBERS + 256 /* + part */
-};
+/** Permutations at worker ALL; of members + class, of shards + part. */
+enum { OF_WORKERS, OF_CLASSES, OF_MEMBERS, OF_SHARDS = OF_MEMBERS + 256 };
 
 static dsgd_draw draw_at(uint64_t seed, uint32_t worker, uint32_t step, uint32_t index)
 {
-    return (dsgd_draw){.seed = seed,
-                       .purpose = DSGD_DRAW_PARTITION,
-                       .worker = worker,
-                       .step = step,
-                       .index = index};
+    return (dsgd_draw){seed, DSGD_DRAW_PARTITION, worker, step, index};
 }
 
 static uint32_t permuted(uint64_t seed, uint32_t what, uint32_t n, uint32_t i)
@@ -106,8 +97,8 @@ static uint32_t size_of(const dsgd_classes *classes, uint32_t c)
 /** The i-th sample of a class, in random order. */
 static uint32_t member(const dsgd_classes *classes, uint64_t seed, uint32_t c, uint32_t i)
 {
-    return classes
-        ->members[classes->begin[c] + permuted(seed, OF_MEMBERS + c, size_of(classes, c), i)];
+    const uint32_t place = permuted(seed, OF_MEMBERS + c, size_of(classes, c), i);
+    return classes->members[classes->begin[c] + place];
 }
 
 /* --- dirichlet -------------------------------------------------------------------------------- */

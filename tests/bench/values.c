@@ -15,6 +15,7 @@
 
 #include "base/program.h"
 #include "models/values/values.h"
+#include "tests/support/stream.h"
 
 enum { RUNS = 7, STEPS = 4, STEPS_OF_NOTHING = 64 };
 
@@ -142,7 +143,7 @@ static void check_counts(bench *b, const dsgd_stream *stream)
         const uint32_t t = i / b->n_workers;
         dsgd_sampler_draw(sampler, w, t, b->batch, drawn);
         for (uint32_t j = 0; j < b->batch; j++)
-            DSGD_ASSERT(drawn[j] == dsgd_stream_sample(stream, w, t, j), "sample %u of %u", j, w);
+            DSGD_ASSERT(drawn[j] == stream_sample(stream, w, t, j), "sample %u of %u", j, w);
     }
     free(drawn);
     dsgd_sampler_free(sampler);

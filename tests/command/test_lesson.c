@@ -13,6 +13,7 @@
 #include "command/inside/lesson/lesson.h"
 #include "sim/registry.h"
 #include "tests/command/shell.h"
+#include "tests/support/stream.h"
 #include "tests/support/suite.h"
 
 enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
@@ -93,8 +94,7 @@ static void gradient(int worker, long step, int n, const double *x, double *g)
                                 .batch = BATCH};
     g[0] = g[1] = 0;
     for (int j = 0; j < n; j++) {
-        const uint32_t i =
-            dsgd_stream_sample(&stream, (uint32_t)worker, (uint64_t)step, (uint32_t)j);
+        const uint32_t i = stream_sample(&stream, (uint32_t)worker, (uint64_t)step, (uint32_t)j);
         const double u = (double)points->train.x_real[i];
         const double error = x[0] * u + x[1] - (double)points->train.targets[i];
         g[0] += error * u / n;

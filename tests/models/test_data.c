@@ -17,6 +17,7 @@
 
 #define DSGD_IN_DOUBLE
 #include "models/data/environment.h"
+#include "tests/support/stream.h"
 
 /** An option by its name. */
 typedef struct setting {
@@ -386,7 +387,7 @@ TEST(navigation_has_no_samples_but_a_stream_of_them)
     size_t n_twice = 0;
     for (uint64_t t = 0; t < 50; t++)
         for (uint32_t j = 0; j < 64; j++) {
-            const uint32_t at = dsgd_stream_sample(&stream, j / 16, t, j % 16);
+            const uint32_t at = stream_sample(&stream, j / 16, t, j % 16);
             ck_assert_uint_lt(at, data->train.n);
             for (size_t i = 0; i < n; i++)
                 n_twice += seen[i] == at;

@@ -11,6 +11,7 @@
 #include "base/draw.h"
 #include "models/values/values.h"
 #include "tests/support/rig.h"
+#include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -203,7 +204,7 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
     for (uint64_t t = 0; t < STEPS; t++) {
         uint32_t samples[8];
         for (uint32_t j = 0; j < batch; j++)
-            samples[j] = dsgd_stream_sample(&s->config.stream, 1, t, j);
+            samples[j] = stream_sample(&s->config.stream, 1, t, j);
         /* The third step counts half of its batch. */
         const uint32_t count = t == 2 ? (batch + 1) / 2 : batch;
         rig_gradient(s->rig, s->rig->x, state, samples, count, by_hand, state);

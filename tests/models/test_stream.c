@@ -4,6 +4,7 @@
  */
 #include <stdint.h>
 
+#include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -19,7 +20,7 @@ TEST(an_epoch_is_a_permutation)
         bool seen[N] = {false};
         for (uint32_t i = 0; i < N; i++) {
             const uint32_t t = epoch * STEPS + i / (BATCH * WORKERS);
-            const uint32_t at = dsgd_stream_sample(&stream, i / BATCH % WORKERS, t, i % BATCH);
+            const uint32_t at = stream_sample(&stream, i / BATCH % WORKERS, t, i % BATCH);
             ck_assert_uint_lt(at, N);
             ck_assert(!seen[at]);
             seen[at] = true;
@@ -36,8 +37,7 @@ TEST(workers_see_what_one_large_batch_sees)
     const dsgd_stream one = {9, 1000, 1, 42};
     for (uint64_t t = 0; t < 60; t++)
         for (uint32_t i = 0; i < 42; i++)
-            ck_assert_uint_eq(dsgd_stream_sample(&many, i / 7, t, i % 7),
-                              dsgd_stream_sample(&one, 0, t, i));
+            ck_assert_uint_eq(stream_sample(&many, i / 7, t, i % 7), stream_sample(&one, 0, t, i));
 }
 
 /** Also of workers that are steps apart, of several in a row, and over the ends of short epochs. */
@@ -55,8 +55,7 @@ TEST(many_mini_batches_are_those_drawn_sample_by_sample)
             uint32_t indices[3 * 16];
             dsgd_sampler_draw(sampler, w, t, count, indices);
             for (uint32_t j = 0; j < count; j++)
-                ck_assert_uint_eq(indices[j],
-                                  dsgd_stream_sample(stream, w + j / batch, t, j % batch));
+                ck_assert_uint_eq(indices[j], stream_sample(stream, w + j / batch, t, j % batch));
         }
         dsgd_sampler_free(sampler);
     }
@@ -78,7 +77,7 @@ TEST(rows_are_those_of_the_samples)
         uint16_t sum = 0;
         uint16_t most = 0;
         for (uint32_t j = 0; j < stream.batch; j++) {
-            const uint16_t n = lengths[dsgd_stream_sample(&stream, 5, t, j)];
+            const uint16_t n = lengths[stream_sample(&stream, 5, t, j)];
             sum = (uint16_t)(sum + n);
             most = n > most ? n : most;
         }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/support/rig.h"
+#include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -97,7 +98,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     for (uint64_t step = 0; step < steps; step++) {
         uint32_t samples[BATCH_MOST];
         for (uint32_t j = 0; j < t->batch; j++)
-            samples[j] = dsgd_stream_sample(&stream, 0, step, j);
+            samples[j] = stream_sample(&stream, 0, step, j);
         const turn *const from = &turns[step % 2];
         const turn *const to = &turns[1 - step % 2];
         bool finite = false;

@@ -13,6 +13,7 @@
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "models/zoo/network.h"
+#include "tests/support/stream.h"
 #include "tests/support/suite.h"
 
 enum { FEATURES = 12, POINTS = 4096, PARAMS = FEATURES + 1, MOST_PIECES = 20, MOST_WORKERS = 600 };
@@ -288,7 +289,7 @@ TEST(a_step_is_the_formulas_of_the_header)
         dsgd_values_read(s->values, 0, g, numbers);
         double by_hand[PARAMS] = {0};
         for (uint32_t j = 0; j < 4; j++) {
-            const uint32_t at = dsgd_stream_sample(&s->config.stream, 0, t, j);
+            const uint32_t at = stream_sample(&s->config.stream, 0, t, j);
             double z = x_by_hand[FEATURES] - (double)s->data.train.targets[at];
             for (size_t f = 0; f < FEATURES; f++)
                 z += x_by_hand[f] * (double)s->data.train.x_real[at * FEATURES + f];

@@ -17,6 +17,7 @@
 
 #include "base/draw.h"
 #include "sim/exchange/channels.h"
+#include "tests/support/stream.h"
 
 support_outcome *support_current;
 
@@ -403,7 +404,7 @@ void support_gradient(void *problem, int worker, long step, const double *x, dou
     const size_t bias = p->network.n_params - 1;
     memset(g, 0, p->network.n_params * sizeof *g);
     for (uint32_t j = 0; j < p->count; j++) {
-        const uint32_t i = dsgd_stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
+        const uint32_t i = stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
         const float *const sample = p->data->train.x_real + (size_t)i * p->data->n_features;
         double error = x[bias] - (double)p->data->train.targets[i];
         for (uint32_t f = 0; f < p->data->n_features; f++)

@@ -1,0 +1,23 @@
+/**
+ * @file stream.h
+ * The definition of a stream's order (models/data/data.h), sample by sample: what samplers draw.
+ */
+#ifndef DSGD_TESTS_SUPPORT_STREAM_H
+#define DSGD_TESTS_SUPPORT_STREAM_H
+
+#include "base/draw.h"
+#include "models/data/split.h"
+
+/** Index into the training set of sample @p j of worker @p w's step @p t. */
+static inline uint32_t stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
+{
+    const dsgd_split *const split = stream->split;
+    const uint32_t n = split == NULL ? stream->n_samples : split->begin[w + 1] - split->begin[w];
+    const uint64_t position = (split == NULL ? t * stream->n_workers + w : t) * stream->batch + j;
+    const dsgd_draw at = {stream->seed, DSGD_DRAW_SAMPLES, split == NULL ? 0 : w,
+                          (uint32_t)(position / n), 0};
+    const uint32_t i = dsgd_draw_permuted(at, n, (uint32_t)(position % n));
+    return split == NULL ? i : split->samples[split->begin[w] + i];
+}
+
+#endif
