@@ -125,31 +125,17 @@ static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *
     return status;
 }
 
-static dsgd_status bad_field(const dsgd_csv *csv, size_t row, size_t column, const char *wanted,
-                             dsgd_error *error)
+/** A number within limits, whole or not; else a sentence that says what it has to be. */
+static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, bool is_time,
+                              double *x, dsgd_error *error)
 {
+    const char *const text = dsgd_csv_field(csv, row, column);
+    if (dsgd_parse_number(text, NULL, x) &&
+        (is_time ? *x >= 1e-12 && *x <= 1e9 : *x >= 0 && *x <= MOST_WORKER && *x == floor(*x)))
+        return DSGD_OK;
     return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s", csv->path,
-                     csv->lines[row + 1], csv->fields[column], dsgd_csv_field(csv, row, column),
-                     wanted);
-}
-
-static dsgd_status read_time(const dsgd_csv *csv, size_t row, size_t column, double *time,
-                             dsgd_error *error)
-{
-    const char *const text = dsgd_csv_field(csv, row, column);
-    return dsgd_parse_number(text, NULL, time) && *time >= 1e-12 && *time <= 1e9
-               ? DSGD_OK
-               : bad_field(csv, row, column, "number above 0 and up to 1e9", error);
-}
-
-static dsgd_status read_worker(const dsgd_csv *csv, size_t row, size_t column, double *worker,
-                               dsgd_error *error)
-{
-    const char *const text = dsgd_csv_field(csv, row, column);
-    return dsgd_parse_number(text, NULL, worker) && *worker >= 0 && *worker <= MOST_WORKER &&
-                   *worker == floor(*worker)
-               ? DSGD_OK
-               : bad_field(csv, row, column, "whole number from 0 to 1048576", error);
+                     csv->lines[row + 1], csv->fields[column], text,
+                     is_time ? "number above 0 and up to 1e9" : "whole number from 0 to 1048576");
 }
 
 static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *error)
@@ -172,10 +158,10 @@ static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *err
     if (worker < csv->n_columns && worker != column)
         m->worker = dsgd_xcalloc(m->n + 1, sizeof *m->worker);
     for (size_t i = 0; status == DSGD_OK && i < m->n; i++) {
-        status = read_time(csv, i, column, &m->seconds[i], error);
+        status = read_field(csv, i, column, true, &m->seconds[i], error);
         m->seconds[i] *= unit->factor;
         if (status == DSGD_OK && m->worker != NULL)
-            status = read_worker(csv, i, worker, &m->worker[i], error);
+            status = read_field(csv, i, worker, false, &m->worker[i], error);
     }
     if (status == DSGD_OK && m->n < LEAST_VALUES)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
@@ -349,19 +335,18 @@ static void print_quantiles(const measured *m)
                                       70, 75, 80,  90, 95, 97.5, 99, 99.5, 99.9, 100};
     enum { PER_LINE = 6 };
     int n = 0;
-    puts("  - kind: quantiles\n    scale: true");
-    printf("    table: {");
+    printf("  - kind: quantiles\n    scale: true\n    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
         if (beyond > 0 && beyond < 2) /* too few values beyond it */
             continue;
+        const double x =
+            gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100);
         printf("%s%g: %.5g",
                n == 0              ? ""
                : n % PER_LINE == 0 ? ",\n            "
                                    : ", ",
-               percents[i],
-               gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100) /
-                   m->mean_s);
+               percents[i], x / m->mean_s);
         n++;
     }
     puts("}");
@@ -395,16 +380,6 @@ static void warn_of_tail(const measured *m)
     }
 }
 
-/** The steps themselves, which no fit is better than. */
-static void print_replay(const measured *m)
-{
-    puts("\n# or the very steps, in their order and of their workers:");
-    if (m->can_replay)
-        printf("# - {kind: replay, file: %s}\n", m->file);
-    else
-        puts("# kind `replay` takes a CSV file with the columns worker, step (from 0) and seconds");
-}
-
 static void print_entries(const measured *m)
 {
     const dsgd_fit *const best = &m->fits[0];
@@ -420,7 +395,11 @@ static void print_entries(const measured *m)
     puts("\nimbalance: # as measured");
     print_quantiles(m);
     print_persistent(m);
-    print_replay(m);
+    puts("\n# or the very steps, in their order and of their workers:"); /* no fit is better */
+    if (m->can_replay)
+        printf("# - {kind: replay, file: %s}\n", m->file);
+    else
+        puts("# kind `replay` takes a CSV file with the columns worker, step (from 0) and seconds");
 }
 
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
@@ -446,18 +425,6 @@ static dsgd_status write_quantiles(const measured *m, const char *folder, dsgd_e
         fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
-}
-
-static dsgd_status draw_quantiles(const measured *m, const char *folder, dsgd_error *error)
-{
-    dsgd_status status = dsgd_figures_make(folder, error);
-    if (status == DSGD_OK)
-        status = write_quantiles(m, folder, error);
-    if (status == DSGD_OK) {
-        putchar('\n');
-        status = dsgd_figure_draw("quantiles", folder, error);
-    }
-    return status;
 }
 
 static const char *const unit_words[] = {"by-name", "s", "ms", "us", "ns", "min", NULL};
@@ -505,8 +472,15 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
         print_fits(&m);
         warn_of_tail(&m);
         print_entries(&m);
-        if (a.folder != NULL)
-            status = draw_quantiles(&m, a.folder, error);
+    }
+    if (status == DSGD_OK && a.folder != NULL) {
+        status = dsgd_figures_make(a.folder, error);
+        if (status == DSGD_OK)
+            status = write_quantiles(&m, a.folder, error);
+        if (status == DSGD_OK) {
+            putchar('\n');
+            status = dsgd_figure_draw("quantiles", a.folder, error);
+        }
     }
     free(m.seconds);
     free(m.worker);

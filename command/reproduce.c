@@ -7,6 +7,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <signal.h>
@@ -124,32 +125,20 @@ static bool is_published(const dsgd_published *f, size_t run)
     return false;
 }
 
-/** Quantity of the figure's first point: what is predicted where nothing was published. */
-static size_t predicted_quantity(const dsgd_published *f)
-{
-    for (size_t row = 0; row < f->published.n_rows; row++)
-        if (dsgd_published_is_point(f, row))
-            return dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
-    return f->runs.n_columns;
-}
-
-/** Whether two runs differ in nothing but what no published row says, such as the seed. */
-static bool are_alike(const dsgd_published *f, size_t a, size_t b)
-{
-    for (size_t k = 0; k < f->n_keys; k++)
-        if (strcmp(dsgd_csv_field(&f->runs, a, f->key_columns[k]),
-                   dsgd_csv_field(&f->runs, b, f->key_columns[k])) != 0)
-            return false;
-    return true;
-}
-
-/** Mean over the runs that are like this one; NAN where an earlier one is. */
+/**
+ * Mean over the runs that differ from this one in nothing but what no published row says, such as the
+ * seed; NAN where an earlier one is such a run.
+ */
 static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity)
 {
     double sum = 0, n = 0;
     for (size_t other = 0; other < f->runs.n_rows; other++) {
         double x = NAN;
-        if (!are_alike(f, run, other))
+        bool is_alike = true;
+        for (size_t k = 0; k < f->n_keys; k++)
+            is_alike = is_alike && strcmp(dsgd_csv_field(&f->runs, run, f->key_columns[k]),
+                                          dsgd_csv_field(&f->runs, other, f->key_columns[k])) == 0;
+        if (!is_alike)
             continue;
         if (other < run || !dsgd_parse_number(dsgd_csv_field(&f->runs, other, quantity), NULL, &x))
             return NAN;
@@ -159,24 +148,25 @@ static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity
     return sum / n;
 }
 
-/** What was simulated and not published. */
+/** What was simulated and not published: the quantity of the figure's first point. */
 static void print_predictions(const dsgd_published *f)
 {
-    const size_t quantity = predicted_quantity(f);
+    size_t quantity = f->runs.n_columns;
+    for (size_t row = f->published.n_rows; row-- > 0;)
+        if (dsgd_published_is_point(f, row))
+            quantity = dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
     dsgd_columns t = {.wraps = true};
-    bool any = false;
     for (size_t run = 0; run < f->runs.n_rows && quantity < f->runs.n_columns; run++) {
         const double x = is_published(f, run) ? NAN : mean_of_alike(f, run, quantity);
         if (isnan(x))
             continue;
-        any = true;
         dsgd_columns_row(&t);
         for (size_t k = 0; k < f->n_keys; k++)
             dsgd_columns_put(&t, f->published.fields[f->keys[k]], "%s",
                              dsgd_csv_field(&f->runs, run, f->key_columns[k]));
         dsgd_columns_take(&t, f->runs.fields[quantity], readable(x));
     }
-    if (!any)
+    if (t.n_rows == 0)
         return;
     puts("\npredictions, of which nothing was published here:");
     dsgd_columns_print(&t);
@@ -245,18 +235,11 @@ static void compare_orders(const dsgd_published *f, score *total)
 
 /* --- scores ------------------------------------------------------------------------------------ */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void print_errors(const char *what, double *errors, size_t n)
 {
     if (n == 0)
         return;
-    qsort(errors, n, sizeof *errors, by_size);
+    gsl_sort(errors, 1, n);
     size_t within = 0;
     for (size_t i = 0; i < n; i++)
         within += errors[i] <= 0.15;
@@ -264,7 +247,7 @@ static void print_errors(const char *what, double *errors, size_t n)
            100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
 }
 
-static void print_score(score *total)
+static void print_score(const score *total)
 {
     print_errors(total->n == 1 ? "point" : "points", total->errors, total->n);
     print_errors("of them predicted", total->predicted, total->n_predicted);
@@ -279,26 +262,22 @@ static void print_score(score *total)
 /** Scores a figure, prints that, and adds it to the total. */
 static void add_score(const dsgd_published *f, score *total)
 {
-    const size_t n = f->published.n_rows;
-    score own = {.errors = dsgd_xcalloc(n, sizeof *own.errors),
-                 .predicted = dsgd_xcalloc(n, sizeof *own.predicted)};
-    for (size_t row = 0; row < n; row++)
-        count_row(f, row, &own);
-    compare_orders(f, &own);
-    print_score(&own);
-    total->errors = dsgd_xrealloc(total->errors, total->n + n, sizeof *total->errors);
+    const score before = *total;
+    const size_t n_rows = f->published.n_rows;
+    total->errors = dsgd_xrealloc(total->errors, before.n + n_rows, sizeof *total->errors);
     total->predicted =
-        dsgd_xrealloc(total->predicted, total->n_predicted + n, sizeof *total->predicted);
-    for (size_t i = 0; i < own.n; i++)
-        total->errors[total->n++] = own.errors[i];
-    for (size_t i = 0; i < own.n_predicted; i++)
-        total->predicted[total->n_predicted++] = own.predicted[i];
-    total->n_bounds += own.n_bounds;
-    total->n_kept += own.n_kept;
-    total->n_pairs += own.n_pairs;
-    total->n_in_order += own.n_in_order;
-    free(own.errors);
-    free(own.predicted);
+        dsgd_xrealloc(total->predicted, before.n_predicted + n_rows, sizeof *total->predicted);
+    for (size_t row = 0; row < n_rows; row++)
+        count_row(f, row, total);
+    compare_orders(f, total);
+    print_score(&(score){.errors = total->errors + before.n,
+                         .predicted = total->predicted + before.n_predicted,
+                         .n = total->n - before.n,
+                         .n_predicted = total->n_predicted - before.n_predicted,
+                         .n_bounds = total->n_bounds - before.n_bounds,
+                         .n_kept = total->n_kept - before.n_kept,
+                         .n_pairs = total->n_pairs - before.n_pairs,
+                         .n_in_order = total->n_in_order - before.n_in_order});
 }
 
 /* --- a figure --------------------------------------------------------------------------------- */
@@ -332,30 +311,17 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
     return dsgd_command_run.run(count, words, error);
 }
 
-static dsgd_status run_experiment(const arguments *a, const dsgd_published *f, dsgd_error *error)
-{
-    dsgd_error why;
-    const experiment_run run = {a, f};
-    char none = 0;
-    const dsgd_status status =
-        dsgd_in_child(run_here, &run, &none, 1, "its experiment could not be run", &why);
-    return status == DSGD_OK ? status : dsgd_fail(error, status, "%s: %s", f->name, why.text);
-}
-
-static void draw(const dsgd_published *f)
-{
-    dsgd_error error;
-    if (dsgd_figures_make(f->folder, &error) != DSGD_OK ||
-        dsgd_figure_draw(f->name, f->folder, &error) != DSGD_OK)
-        printf("  not drawn: %s\n", error.text);
-}
-
 static dsgd_status reproduce_figure(const arguments *a, const char *name, score *total,
                                     dsgd_error *error)
 {
     dsgd_published f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
-    dsgd_status status = run_experiment(a, &f, error);
-    if (status == DSGD_OK)
+    dsgd_error why;
+    char none = 0;
+    dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, &f}, &none, 1,
+                                       "its experiment could not be run", &why);
+    if (status != DSGD_OK)
+        dsgd_fail(error, status, "%s: %s", name, why.text);
+    else
         status = dsgd_published_open(&f, error);
     if (status == DSGD_OK)
         status = write_scores(&f, error);
@@ -364,7 +330,9 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
         print_rows(&f);
         print_predictions(&f);
         add_score(&f, total);
-        draw(&f);
+        if (dsgd_figures_make(f.folder, &why) != DSGD_OK ||
+            dsgd_figure_draw(name, f.folder, &why) != DSGD_OK)
+            printf("  not drawn: %s\n", why.text);
     }
     dsgd_published_close(&f);
     free(f.folder);
@@ -383,44 +351,25 @@ static int is_figure(const struct dirent *e)
     return e->d_name[0] != '.' && has_published(e->d_name);
 }
 
-/** All figures that have published numbers, by name. NULL at the end. */
-static const char **list_figures(void)
+/** The figures that are named, of those that have published numbers; all of these where none is. */
+static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
-    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
-    struct dirent **entries = NULL;
-    const int n = scandir(plots, &entries, is_figure, alphasort);
-    const char **const names = dsgd_xcalloc((size_t)(n < 0 ? 0 : n) + 1, sizeof *names);
-    for (int i = 0; i < n; i++) {
-        names[i] = dsgd_xstrdup(entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
-    free(plots);
-    return names;
-}
-
-static dsgd_status check_figures(const arguments *a, const char **known, dsgd_error *error)
-{
+    const char *const *const names = a->figures.n > 0 ? (const char *const *)a->figures.v : known;
     for (size_t i = 0; i < a->figures.n; i++) {
-        if (has_published(a->figures.v[i]) && strchr(a->figures.v[i], '/') == NULL)
+        if (has_published(names[i]) && strchr(names[i], '/') == NULL)
             continue;
-        char *const hint = dsgd_hint(a->figures.v[i], known);
+        char *const hint = dsgd_hint(names[i], known);
         char *const all = dsgd_listed(known, ", ");
         dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s; these have: %s",
-                  a->figures.v[i], hint, all);
+                  names[i], hint, all);
         free(hint);
         free(all);
         return DSGD_EUSAGE;
     }
-    return DSGD_OK;
-}
-
-static dsgd_status reproduce_all(const arguments *a, const char *const *names, size_t n,
-                                 dsgd_error *error)
-{
     score total = {0};
     dsgd_status status = dsgd_make_folder(error, "%s", a->output);
-    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+    for (size_t i = 0;
+         status == DSGD_OK && (a->figures.n > 0 ? i < a->figures.n : names[i] != NULL); i++)
         status = reproduce_figure(a, names[i], &total, error);
     if (status == DSGD_OK) {
         puts("\nall figures");
@@ -455,18 +404,18 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
-    const char **const known = list_figures();
-    size_t n_known = 0;
-    while (known[n_known] != NULL)
-        n_known++;
-    status = check_figures(&a, known, error);
-    if (status == DSGD_OK)
-        status = a.figures.n > 0
-                     ? reproduce_all(&a, (const char *const *)a.figures.v, a.figures.n, error)
-                     : reproduce_all(&a, (const char *const *)known, n_known, error);
-    for (size_t i = 0; i < n_known; i++)
-        free((char *)known[i]);
+    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    struct dirent **entries = NULL;
+    const int n = scandir(plots, &entries, is_figure, alphasort);
+    const char **const known = dsgd_xcalloc((size_t)(n < 0 ? 0 : n) + 1, sizeof *known);
+    for (int i = 0; i < n; i++)
+        known[i] = entries[i]->d_name;
+    status = reproduce_all(&a, known, error);
+    for (int i = 0; i < n; i++)
+        free(entries[i]);
+    free(entries);
     free(known);
+    free(plots);
     return status;
 }
 

@@ -295,7 +295,6 @@ static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, 
     const dsgd_study study = {&q, plan, a->refine ? choose : NULL, a->refine ? refine : NULL,
                               conclude};
     const dsgd_status status = dsgd_study_run(&study, config, &a->plugins, error);
-    dsgd_phase_close(&q.phase);
     return status;
 }
 

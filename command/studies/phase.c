@@ -12,6 +12,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "command/experiment/config.h"
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@
 static bool read_values(dsgd_phase *p, size_t side)
 {
     const dsgd_experiment *const e = p->experiment;
-    double *const values = dsgd_xcalloc(e->n_unchanged, sizeof *values);
+    double *const values = dsgd_config_alloc(e->config, e->n_unchanged * sizeof *values);
     p->values[side] = values;
     for (size_t i = 0; i < e->n_unchanged; i++) {
         const char *const text = e->runs[i].swept[p->columns[side]];
@@ -55,14 +56,6 @@ static bool find_sides(dsgd_phase *p)
     return n == 2 && read_values(p, 0) && read_values(p, 1);
 }
 
-static size_t index_of(const double *values, size_t n, double x)
-{
-    size_t i = 0;
-    while (i + 1 < n && values[i] < x)
-        i++;
-    return i;
-}
-
 /** The number of the algorithm or seed of a run: how many came before it. */
 static size_t number_of(size_t *seen, size_t *n, size_t chosen)
 {
@@ -77,35 +70,42 @@ static size_t number_of(size_t *seen, size_t *n, size_t chosen)
 static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
-    size_t *const algorithms = dsgd_xcalloc(2 * e->n_unchanged, sizeof *algorithms);
-    size_t *const seeds = algorithms + e->n_unchanged;
-    p->labels = dsgd_xcalloc(e->n_unchanged, sizeof *p->labels);
+    dsgd_config *const config = e->config;
+    size_t *const algorithms = dsgd_config_alloc(config, e->n_unchanged * sizeof *algorithms);
+    size_t *const seeds = dsgd_config_alloc(config, e->n_unchanged * sizeof *seeds);
+    p->labels = dsgd_config_alloc(config, e->n_unchanged * sizeof *p->labels);
     for (size_t i = 0; i < e->n_unchanged; i++) {
         const dsgd_planned_run *const run = &e->runs[i];
         p->labels[number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM])] =
             run->label;
         number_of(seeds, &p->n_seeds, run->config.seed);
     }
-    const size_t n_cells = p->n[0] * p->n[1];
-    p->cells = dsgd_xcalloc(n_cells, sizeof *p->cells);
-    p->wanted = dsgd_xcalloc(n_cells * p->n_algorithms, sizeof *p->wanted);
-    p->logs = dsgd_xcalloc(n_cells * p->n_algorithms, sizeof *p->logs);
-    for (size_t k = 0; k < n_cells * p->n_algorithms; k++)
-        p->logs[k] = NAN;
-    p->runs = dsgd_xcalloc(n_cells * p->n_algorithms * p->n_seeds, sizeof *p->runs);
+    p->n_cells = p->n[0] * p->n[1];
+    p->cells = dsgd_config_alloc(config, p->n_cells * sizeof *p->cells);
+    p->blocks = dsgd_config_alloc(config, p->n_cells * sizeof *p->blocks);
+    for (size_t k = 0; k < p->n_cells; k++) {
+        dsgd_phase_cell *const c = &p->cells[k];
+        c->at[0] = k % p->n[0];
+        c->at[1] = k / p->n[0];
+        c->wanted = dsgd_config_alloc(config, p->n_algorithms * sizeof *c->wanted);
+        c->logs = dsgd_config_alloc(config, p->n_algorithms * sizeof *c->logs);
+        c->runs = dsgd_config_alloc(config, p->n_algorithms * p->n_seeds * sizeof *c->runs);
+        for (size_t a = 0; a < p->n_algorithms; a++)
+            c->logs[a] = NAN;
+    }
     for (size_t i = 0; i < e->n_unchanged; i++) {
         const dsgd_planned_run *const run = &e->runs[i];
-        size_t at[2];
+        size_t at[2] = {0, 0};
         for (size_t side = 0; side < 2; side++) {
             double x = 0;
             dsgd_parse_number(run->swept[p->columns[side]], NULL, &x);
-            at[side] = index_of(p->values[side], p->n[side], x);
+            while (at[side] + 1 < p->n[side] && p->values[side][at[side]] < x)
+                at[side]++;
         }
         const size_t a = number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM]);
         const size_t s = number_of(seeds, &p->n_seeds, run->config.seed);
-        p->runs[(dsgd_phase_at(p, at[0], at[1]) * p->n_algorithms + a) * p->n_seeds + s] = i + 1;
+        p->cells[at[1] * p->n[0] + at[0]].runs[a * p->n_seeds + s] = i + 1;
     }
-    free(algorithms);
 }
 
 dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_results *results,
@@ -124,52 +124,29 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
     return DSGD_OK;
 }
 
-void dsgd_phase_close(dsgd_phase *phase)
-{
-    free(phase->values[0]);
-    free(phase->values[1]);
-    free(phase->labels);
-    free(phase->runs);
-    free(phase->wanted);
-    free(phase->logs);
-    free(phase->cells);
-    free(phase->blocks);
-}
-
-size_t dsgd_phase_at(const dsgd_phase *phase, size_t x, size_t y)
-{
-    return y * phase->n[0] + x;
-}
-
 void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
 {
-    for (size_t k = 0; k < phase->n[0] * phase->n[1] * phase->n_algorithms; k++)
-        for (size_t s = 0; s < phase->wanted[k]; s++)
-            if (phase->runs[k * phase->n_seeds + s] > 0)
-                chosen[phase->runs[k * phase->n_seeds + s] - 1] = true;
+    for (const dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++)
+        for (size_t a = 0; a < phase->n_algorithms; a++)
+            for (size_t s = 0; s < c->wanted[a]; s++)
+                if (c->runs[a * phase->n_seeds + s] > 0)
+                    chosen[c->runs[a * phase->n_seeds + s] - 1] = true;
 }
 
 /* --- phase.csv -------------------------------------------------------------------------------- */
 
-/** By how many powers of two an algorithm is faster than the best of the others. */
-static double lead_of(const dsgd_phase *p, size_t c, size_t a)
+/** At its end, by how many powers of two each algorithm is faster than the best of the others. */
+static void write_cell(FILE *stream, const dsgd_phase *p, const dsgd_phase_cell *c)
 {
-    const dsgd_phase_cell *const cell = &p->cells[c];
-    const double *const logs = &p->logs[c * p->n_algorithms];
-    return (logs[a] - logs[a == cell->winner ? cell->second : cell->winner]) / log(2);
-}
-
-static void write_cell(FILE *stream, const dsgd_phase *p, size_t x, size_t y)
-{
-    const size_t c = dsgd_phase_at(p, x, y);
-    const dsgd_phase_cell *const cell = &p->cells[c];
-    dsgd_csv_number(stream, p->values[0][x]);
-    dsgd_csv_numbers(stream, &p->values[1][y], 1);
-    fprintf(stream, ",%d,%d,%s,%s", cell->is_known, cell->is_uncertain, p->labels[cell->winner],
-            p->labels[cell->second]);
-    dsgd_csv_numbers(stream, (double[]){cell->ratio, cell->low, cell->high}, 3);
-    for (size_t a = 0; a < p->n_algorithms; a++)
-        dsgd_csv_numbers(stream, (double[]){lead_of(p, c, a)}, 1);
+    dsgd_csv_number(stream, p->values[0][c->at[0]]);
+    dsgd_csv_numbers(stream, &p->values[1][c->at[1]], 1);
+    fprintf(stream, ",%d,%d,%s,%s", c->is_known, c->is_uncertain, p->labels[c->winner],
+            p->labels[c->second]);
+    dsgd_csv_numbers(stream, (double[]){c->ratio, c->low, c->high}, 3);
+    for (size_t a = 0; a < p->n_algorithms; a++) {
+        const double best = c->logs[a == c->winner ? c->second : c->winner];
+        dsgd_csv_numbers(stream, (double[]){(c->logs[a] - best) / log(2)}, 1);
+    }
     fputc('\n', stream);
 }
 
@@ -187,11 +164,10 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
     fputs("simulated,uncertain,winner,second,ratio,ratio_low,ratio_high", stream);
     for (size_t a = 0; a < phase->n_algorithms; a++)
         fprintf(stream, ",lead_%s", phase->labels[a]);
-    for (size_t y = 0; y < phase->n[1]; y++) {
-        fputc('\n',
-              stream); /* gnuplot takes rows behind a blank line for the next line of a grid */
-        for (size_t x = 0; x < phase->n[0]; x++)
-            write_cell(stream, phase, x, y);
+    for (const dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++) {
+        if (c->at[0] == 0) /* gnuplot takes rows behind a blank line for the next line of a grid */
+            fputc('\n', stream);
+        write_cell(stream, phase, c);
     }
     return dsgd_whole_close(&file, error);
 }

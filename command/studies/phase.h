@@ -8,8 +8,12 @@
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
 
-/** Who is fastest at two swept values, as far as that is known. */
+/** Two swept values: who is fastest there, as far as that is known. */
 typedef struct dsgd_phase_cell {
+    size_t at[2]; /* indices of the values */
+    size_t *runs; /* [n_algorithms][n_seeds]: numbers from 1; 0: there is none */
+    size_t *wanted; /* [n_algorithms]: how many seeds are to be simulated */
+    double *logs; /* [n_algorithms]: logarithms of throughputs, simulated or interpolated */
     bool is_known; /* the winner has been simulated there; else interpolated */
     bool is_uncertain; /* a tie, or the difference is within noise */
     bool is_settled; /* more seeds would change nothing */
@@ -22,6 +26,7 @@ typedef struct dsgd_phase_block {
     size_t from[2], to[2];
 } dsgd_phase_block;
 
+/** What it points to is the experiment's. */
 typedef struct dsgd_phase {
     const dsgd_experiment *experiment;
     const dsgd_results *results;
@@ -30,11 +35,8 @@ typedef struct dsgd_phase {
     double *values[2]; /* rising */
     size_t n_algorithms, n_seeds;
     const char **labels; /* [n_algorithms] */
-    size_t *runs; /* [n[1]][n[0]][n_algorithms][n_seeds]: numbers from 1; 0: there is none */
-    size_t *wanted; /* [n[1]][n[0]][n_algorithms]: how many seeds are to be simulated */
-    double *
-        logs; /* [n[1]][n[0]][n_algorithms]: logarithms of throughputs, simulated or interpolated */
     double noise[4]; /* of the logarithm of a ratio, between seeds: at the corners of the grid */
+    size_t n_cells;
     dsgd_phase_cell *cells; /* [n[1]][n[0]] */
     dsgd_phase_block *blocks; /* [n_blocks]: together all cells */
     size_t n_blocks;
@@ -42,11 +44,10 @@ typedef struct dsgd_phase {
 
 /**
  * The grid of an experiment with two or more algorithms, of which two numbers are swept and nothing
- * else but seeds; DSGD_EUSAGE: it is another. Close it in any case.
+ * else but seeds; DSGD_EUSAGE: it is another.
  */
 dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_results *results,
                             dsgd_phase *phase, dsgd_error *error);
-void dsgd_phase_close(dsgd_phase *phase);
 
 /**
  * Begins with all cells in one block for each coarse step. Of the cells at their corners one seed is
@@ -69,10 +70,7 @@ void dsgd_phase_want_all(dsgd_phase *phase);
 /** Marks the runs that are wanted: chosen[n_runs]. */
 void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
 
-/** Number of the cell at two indices. */
-size_t dsgd_phase_at(const dsgd_phase *phase, size_t x, size_t y);
-
-/** Interpolates the cells that are not known between the corners of their blocks. */
+/** Reads the results, and interpolates the cells that are not known between corners of blocks. */
 void dsgd_phase_interpolate(dsgd_phase *phase);
 
 /** Interpolates, and writes DIR/phase.csv. */
