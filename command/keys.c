@@ -79,47 +79,37 @@ static char *default_text(const dsgd_option *o)
     }
 }
 
-/** What can stand there, behind the default. */
-static void print_allowed(FILE *stream, const dsgd_option *o)
-{
-    if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
-        fprintf(stream, ", from %.10g to %.10g", o->min, o->max);
-    if (o->kind == DSGD_NUMBERS)
-        fputs(", or a list", stream);
-    if (o->kind == DSGD_RECORDS || o->kind == DSGD_PICKS)
-        fputs("; a list, or one", stream);
-    char *const words = dsgd_listed(o->words, ", ");
-    if (*words != '\0')
-        fprintf(stream, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ", words);
-    free(words);
-    if (o->registry != NULL) {
-        const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(o->registry, names);
-        char *const all = dsgd_listed(names, ", ");
-        fprintf(stream, "; %s; or {%s: one of these, ...}", all, o->key);
-        free(all);
-    }
-    if (o->shipped != NULL)
-        fprintf(stream, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
-    if (o->multiplies)
-        fputs("; a list multiplies the runs", stream);
-}
-
 enum { OPTION_WIDTH = 18 };
 
 /** Its default and limits; the caller frees it. */
 static char *values_text(const dsgd_option *o)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *const stream = dsgd_text_open(&text, &n);
     char *const init = default_text(o);
-    fputs(o->required ? "required" : init == NULL ? "none" : init, stream);
+    char *text = dsgd_xstrdup(o->required ? "required" : init == NULL ? "none" : init);
     free(init);
     if (o->unit != NULL)
-        fprintf(stream, " (%s)", o->unit);
-    print_allowed(stream, o);
-    dsgd_text_close(stream, &text);
+        dsgd_append(&text, " (%s)", o->unit);
+    if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
+        dsgd_append(&text, ", from %.10g to %.10g", o->min, o->max);
+    if (o->kind == DSGD_NUMBERS)
+        dsgd_append(&text, ", or a list");
+    if (o->kind == DSGD_RECORDS || o->kind == DSGD_PICKS)
+        dsgd_append(&text, "; a list, or one");
+    char *const words = dsgd_listed(o->words, ", ");
+    if (*words != '\0')
+        dsgd_append(&text, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ", words);
+    free(words);
+    if (o->registry != NULL) {
+        const char *names[DSGD_MOST_NAMES];
+        dsgd_about_names(o->registry, names);
+        char *const all = dsgd_listed(names, ", ");
+        dsgd_append(&text, "; %s; or {%s: one of these, ...}", all, o->key);
+        free(all);
+    }
+    if (o->shipped != NULL)
+        dsgd_append(&text, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
+    if (o->multiplies)
+        dsgd_append(&text, "; a list multiplies the runs");
     return text;
 }
 
@@ -143,28 +133,18 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
     }
 }
 
-static void print_paragraph(const char *text)
-{
-    dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, text);
-}
-
 void dsgd_keys_describe(const dsgd_option *keys)
 {
-    char *const text = dsgd_xprintf(
-        "Keys of %s %s: default (unit), what is allowed, meaning.",
-        dsgd_option_find(files(), keys->name) == keys ? "a file:" : "the key", keys->name);
-    print_paragraph(text);
-    free(text);
-    print_paragraph("Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s.");
+    dsgd_print_text("", 0, "Keys of %s %s: default (unit), what is allowed, meaning.",
+                    dsgd_option_find(files(), keys->name) == keys ? "a file:" : "the key",
+                    keys->name);
+    dsgd_print_text("", 0, "Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s.");
     if (keys->fields == dsgd_experiment_options)
-        print_paragraph("Any value can be {sweep: [a, b]}, and stands for each of them in turn.");
+        dsgd_print_text("", 0,
+                        "Any value can be {sweep: [a, b]}, and stands for each of them in turn.");
     putchar('\n');
-    if (has_keys(keys)) {
-        dsgd_keys_print(keys->fields, 2);
-    } else {
-        const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
-        dsgd_keys_print(rows, 2);
-    }
+    const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
+    dsgd_keys_print(has_keys(keys) ? keys->fields : rows, 2);
 }
 
 /** A cell of a Markdown table: in code, and without what would end the cell. */
@@ -182,13 +162,12 @@ void dsgd_keys_markdown(const dsgd_option *keys)
     const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
     for (const dsgd_option *o = has_keys(keys) ? keys->fields : rows; o->name != NULL; o++) {
         char *const init = default_text(o);
-        char *const text =
-            dsgd_xprintf("%s%s%s",
-                         o->required    ? "required"
-                         : init == NULL ? "none"
-                                        : init,
-                         o->unit != NULL && !o->required && init != NULL ? " " : "",
-                         o->unit != NULL && !o->required && init != NULL ? o->unit : "");
+        const bool has_unit = o->unit != NULL && !o->required && init != NULL;
+        char *const text = dsgd_xprintf("%s%s%s",
+                                        o->required    ? "required"
+                                        : init == NULL ? "none"
+                                                       : init,
+                                        has_unit ? " " : "", has_unit ? o->unit : "");
         print_cell(o->name, "`");
         print_cell(text, "");
         print_cell(o->help, "");
@@ -247,22 +226,18 @@ static json_t *words_schema(const char *const *words)
     return json_pack("{s: o}", "enum", list);
 }
 
-static void add(json_t *any, json_t *schema)
-{
-    json_array_append_new(any, schema);
-}
-
 /** A number within limits, or a text of one, which can have a suffix. */
 static void add_number(json_t *any, const dsgd_option *o)
 {
-    add(any, json_pack("{s: s, s: f, s: f}", "type", o->kind == DSGD_LONG ? "integer" : "number",
-                       "minimum", o->min, "maximum", o->max));
+    json_array_append_new(any, json_pack("{s: s, s: f, s: f}", "type",
+                                         o->kind == DSGD_LONG ? "integer" : "number", "minimum",
+                                         o->min, "maximum", o->max));
     char *suffixes = dsgd_xstrdup("");
     for (size_t i = 0; dsgd_unit_suffix(o->unit, i) != NULL; i++)
         dsgd_append(&suffixes, "|%s", dsgd_unit_suffix(o->unit, i));
     char *const pattern =
         dsgd_xprintf("^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?(%s)$", suffixes);
-    add(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));
+    json_array_append_new(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));
     free(pattern);
     free(suffixes);
 }
@@ -334,8 +309,8 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
     json_t *const any = json_array();
     switch (o->kind) {
     case DSGD_BOOL:
-        add(any, json_pack("{s: s}", "type", "boolean"));
-        add(any, words_schema(yes_no));
+        json_array_append_new(any, json_pack("{s: s}", "type", "boolean"));
+        json_array_append_new(any, words_schema(yes_no));
         break;
     case DSGD_LONG:
     case DSGD_DOUBLE:
@@ -343,35 +318,36 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
         add_number(any, o);
         break;
     case DSGD_STRING:
-        add(any, text_schema());
+        json_array_append_new(any, text_schema());
         break;
     case DSGD_PAIRS: {
         json_t *const two = json_array();
         add_number(two, o);
-        add(any, json_pack("{s: s}", "type", "string"));
-        add(any, list_schema(json_pack(pair, "type", "array", "minItems", 2, "maxItems", 2, "items",
+        json_array_append_new(any, json_pack("{s: s}", "type", "string"));
+        json_array_append_new(
+            any, list_schema(json_pack(pair, "type", "array", "minItems", 2, "maxItems", 2, "items",
                                        or_swept(d, any_of(two)))));
         break;
     }
     case DSGD_LINES:
-        add(any, text_schema());
-        add(any, list_schema(or_swept(d, text_schema())));
+        json_array_append_new(any, text_schema());
+        json_array_append_new(any, list_schema(or_swept(d, text_schema())));
         break;
     case DSGD_TABLE: {
         json_t *const numbers = json_array();
         add_number(numbers, o);
-        add(any, json_pack("{s: s, s: o}", "type", "object", "additionalProperties",
-                           or_swept(d, any_of(numbers))));
+        json_array_append_new(any, json_pack("{s: s, s: o}", "type", "object",
+                                             "additionalProperties", or_swept(d, any_of(numbers))));
         break;
     }
     default: /* RECORD, RECORDS, PICK, PICKS, CHOICE */
         if (o->shipped != NULL)
-            add(any, json_pack("{s: s}", "type", "string"));
+            json_array_append_new(any, json_pack("{s: s}", "type", "string"));
         if (o->kind != DSGD_CHOICE)
-            add(any, reference(d, o));
+            json_array_append_new(any, reference(d, o));
     }
     if (o->words != NULL && o->kind != DSGD_LINES)
-        add(any, words_schema(o->words));
+        json_array_append_new(any, words_schema(o->words));
     return any_of(any);
 }
 
@@ -445,7 +421,7 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
 static json_t *entry_schema(draft *d, const dsgd_option *o)
 {
     json_t *const any = json_array();
-    add(any, names_schema(o->registry));
+    json_array_append_new(any, names_schema(o->registry));
     for (const dsgd_about *const *about = o->registry; *about != NULL; about++) {
         json_t *const properties = json_object();
         json_t *const required = json_pack("[s]", o->key);
@@ -456,7 +432,7 @@ static json_t *entry_schema(draft *d, const dsgd_option *o)
         add_keys(d, (*about)->options, properties, required);
         json_t *const schema = object_schema(properties);
         json_object_set_new(schema, "required", required);
-        add(any, schema);
+        json_array_append_new(any, schema);
     }
     return any_of(any);
 }

@@ -4,7 +4,6 @@
  */
 #include <dirent.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,8 +158,6 @@ typedef struct arguments {
     bool json, markdown;
 } arguments;
 
-static const dsgd_argument plugin_option[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
-
 /** Parses a command line, and loads its plug-ins. */
 static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arguments *a,
                          dsgd_error *error)
@@ -170,7 +167,7 @@ static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arg
 }
 
 /** Where gradients can be computed on this machine. */
-static dsgd_status list_devices(void)
+static void list_devices(void)
 {
     dsgd_error why = {""};
     print_named("cpu", LEAST_WIDTH, "always there; float and double");
@@ -179,25 +176,22 @@ static dsgd_status list_devices(void)
                                 : dsgd_xprintf("not here: %s", why.text);
     print_named("cuda", LEAST_WIDTH, cuda);
     free(cuda);
-    return DSGD_OK;
 }
 
 static dsgd_status list(int count, char **words, dsgd_error *error)
 {
+    static const dsgd_argument options[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
     static const dsgd_syntax syntax = {
-        .operands = "KIND",
-        .help = "Lists " FAMILY_NAMES "or devices.",
-        .least = 1,
-        .most = 1,
-        .expected = "list: give one of " FAMILY_NAMES "devices",
-        .options = plugin_option,
-    };
+        "KIND", "Lists " FAMILY_NAMES "or devices.",         1,
+        1,      "list: give one of " FAMILY_NAMES "devices", options};
     arguments a = {.words = {0, NULL}};
     const dsgd_status status = parse(count, words, &syntax, &a, error);
     if (status != DSGD_OK)
         return status;
-    if (strcmp(a.words.v[0], "devices") == 0)
-        return list_devices();
+    if (strcmp(a.words.v[0], "devices") == 0) {
+        list_devices();
+        return DSGD_OK;
+    }
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
@@ -219,11 +213,17 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
 
 enum { DOC_INDENT = 8 };
 
-/** The traffic of the defaults, by an example. */
-static void print_traffic(const dsgd_algorithm *a)
+/** What is written of an algorithm; its traffic by the defaults, by an example. */
+static void print_doc(const dsgd_algorithm *a)
 {
     enum { WORKERS = 64 };
     static const double bytes = 100e6;
+    if (a->doc.idea == NULL)
+        return;
+    putchar('\n');
+    print_wrapped("idea", DOC_INDENT, a->doc.idea);
+    print_wrapped("rule", DOC_INDENT, a->doc.rule);
+    print_wrapped("sends", DOC_INDENT, a->doc.sends);
     void *const params = dsgd_xcalloc(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
     if (a->traffic != NULL && dsgd_algorithm_check(a, params, WORKERS, NULL) == DSGD_OK) {
@@ -233,27 +233,15 @@ static void print_traffic(const dsgd_algorithm *a)
                                   .n_pieces = 1,
                                   .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);
-        char *const text =
-            isnan(t.messages) || isnan(t.bytes)
-                ? dsgd_xstrdup("how much depends on time")
-                : dsgd_xprintf("by default, of 64 workers with a model of 100 MB: %.4g MB in %.3g "
-                               "messages",
-                               t.bytes / 1e6, t.messages);
-        print_wrapped("", DOC_INDENT, text);
-        free(text);
+        if (isnan(t.messages) || isnan(t.bytes))
+            print_wrapped("", DOC_INDENT, "how much depends on time");
+        else
+            dsgd_print_text("", DOC_INDENT,
+                            "by default, of %d workers with a model of 100 MB: %.4g MB in %.3g "
+                            "messages",
+                            WORKERS, t.bytes / 1e6, t.messages);
     }
     free(params);
-}
-
-static void print_doc(const dsgd_algorithm *a)
-{
-    if (a->doc.idea == NULL)
-        return;
-    putchar('\n');
-    print_wrapped("idea", DOC_INDENT, a->doc.idea);
-    print_wrapped("rule", DOC_INDENT, a->doc.rule);
-    print_wrapped("sends", DOC_INDENT, a->doc.sends);
-    print_traffic(a);
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
 }
 
@@ -358,58 +346,39 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
     return status;
 }
 
-/** The error for an unknown name, with a hint. */
-static dsgd_status unknown_about(const family *f, const char *name, dsgd_error *error)
-{
-    const char *names[DSGD_MOST_NAMES];
-    dsgd_about_names(f->registry, names);
-    char *const hint =
-        f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
-    const dsgd_status status =
-        dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular,
-                  name, hint, f->plural);
-    free(hint);
-    return status;
-}
-
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_about *const about = dsgd_about_find(f->registry, name);
     if (about == NULL && f->folder != NULL &&
         dsgd_can_read("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name))
         return describe_set(f, name, error);
-    if (about == NULL)
-        return unknown_about(f, name, error);
+    if (about == NULL) {
+        const char *names[DSGD_MOST_NAMES];
+        dsgd_about_names(f->registry, names);
+        char *const hint =
+            f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
+        dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular,
+                  name, hint, f->plural);
+        free(hint);
+        return DSGD_EUSAGE;
+    }
     char *const heading = dsgd_xprintf("%s:", about->name);
     print_wrapped(heading, (int)strlen(heading) + 1, about->summary);
     free(heading);
     if (about->reference != NULL)
         print_wrapped("", 0, about->reference);
-    if (f->registry == dsgd_algorithms)
+    if (f->registry == dsgd_algorithms) {
         print_doc((const dsgd_algorithm *)about);
-    if (f->registry == dsgd_algorithms)
         dsgd_timeline_print_example(name);
+    }
     if (about->options != NULL)
         puts("\noptions:");
     dsgd_keys_print(about->options, 2);
     return DSGD_OK;
 }
 
-/** A line of facts: their name, and a text that is formatted and wrapped. */
-static void print_fact(const char *name, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void print_fact(const char *name, const char *format, ...)
-{
-    enum { INDENT = 22 };
-    char *const heading = dsgd_xprintf("  %s", name);
-    va_list values;
-    va_start(values, format);
-    char *const text = dsgd_xvprintf(format, values);
-    va_end(values);
-    print_wrapped(heading, INDENT, text);
-    free(text);
-    free(heading);
-}
+/** Of lines of facts: behind the name, and of further lines. */
+enum { FACT_INDENT = 22 };
 
 static dsgd_status describe_workload(const char *name, dsgd_error *error)
 {
@@ -437,10 +406,11 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
         dsgd_step_statistics s;
         enum { WORKERS = 64 };
         if (w.inherent.n > 0 && step_statistics(&w.inherent, w.step_s, WORKERS, &s))
-            print_fact("step with it",
-                       "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
-                       "slowest of %d workers %.4g s",
-                       s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
+            dsgd_print_text(
+                "  step with it", FACT_INDENT,
+                "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
+                "slowest of %d workers %.4g s",
+                s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
         free(bytes);
     }
     dsgd_config_close(config);
@@ -473,26 +443,26 @@ static void print_platform(const dsgd_platform *p)
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
                p->island_latency_s * 1e6);
     if (p->topology == DSGD_TOPOLOGY_GROUPS)
-        print_fact("groups",
-                   "%ld hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
-                   p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
-                   p->group_bytes_per_s / 1e9);
+        dsgd_print_text("  groups", FACT_INDENT,
+                        "%ld hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
+                        p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
+                        p->group_bytes_per_s / 1e9);
     if (p->hosts.n > 0)
         printf("  hosts that differ   %zu entries\n", p->hosts.n);
     printf("  message overhead    %g us\n  partial call        %g us per piece\n",
            p->message_overhead_s * 1e6, p->partial_call_s * 1e6);
-    char *const cached =
-        p->cache_bytes > 0
-            ? dsgd_xprintf("; of what %g MB of cache hold, and at servers, %g",
-                           p->cache_bytes / 1e6, p->cached_reduction_s_per_byte * 1e9)
-            : dsgd_xstrdup("");
-    print_fact("reduction", "%g ns per byte%s", p->reduction_s_per_byte * 1e9, cached);
-    free(cached);
+    if (p->cache_bytes > 0)
+        dsgd_print_text("  reduction", FACT_INDENT,
+                        "%g ns per byte; of what %g MB of cache hold, and at servers, %g",
+                        p->reduction_s_per_byte * 1e9, p->cache_bytes / 1e6,
+                        p->cached_reduction_s_per_byte * 1e9);
+    else
+        printf("  reduction           %g ns per byte\n", p->reduction_s_per_byte * 1e9);
     printf("  staging             %g ns per byte each way\n", p->staging_s_per_byte * 1e9);
     if (p->busy_power_w >= 0)
         printf("  power of a GPU      %g W, idle %g W\n", p->busy_power_w, p->idle_power_w);
     if (p->price != NULL)
-        print_fact("price of a GPU", "%s", p->price);
+        dsgd_print_text("  price of a GPU", FACT_INDENT, "%s", p->price);
 }
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)
@@ -529,11 +499,10 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
             path);
     if (a->json)
         return dsgd_keys_schema(keys, error);
-    if (a->markdown) {
+    if (a->markdown)
         dsgd_keys_markdown(keys);
-        return DSGD_OK;
-    }
-    dsgd_keys_describe(keys);
+    else
+        dsgd_keys_describe(keys);
     return DSGD_OK;
 }
 

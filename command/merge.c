@@ -81,7 +81,6 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
 {
     dsgd_part best = {.text = NULL};
     dsgd_status status = DSGD_OK;
-    *found = (source){.folder = NULL};
     for (size_t k = 0; k < a->folders.n && status == DSGD_OK; k++) {
         const char *const folder = a->folders.v[k];
         dsgd_part part;
@@ -104,34 +103,27 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
     return status;
 }
 
-/** Refuses to merge a part of the runs. */
-static dsgd_status refuse_missing(const arguments *a, const source *sources, size_t n_runs,
-                                  dsgd_error *error)
+/** Finds all parts, of which none stays in memory: there may be more than fit. Refuses some alone. */
+static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
     bool *const is_missing = dsgd_xcalloc(n_runs + 1, sizeof *is_missing);
     size_t n = 0;
-    for (size_t i = 0; i < n_runs; i++) {
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
+        status = find_part(a, i, &sources[i], error);
         is_missing[i] = sources[i].folder == NULL;
         n += is_missing[i];
     }
     char *const text = dsgd_selection_text(is_missing, n_runs);
+    if (status == DSGD_OK && n > 0)
+        status =
+            dsgd_fail(error, DSGD_EUSAGE,
+                      "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with "
+                      "--only and these does them",
+                      n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
     free(is_missing);
-    if (n > 0)
-        dsgd_fail(error, DSGD_EUSAGE,
-                  "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only and "
-                  "these does them",
-                  n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
     free(text);
-    return n > 0 ? DSGD_EUSAGE : DSGD_OK;
-}
-
-/** Finds all parts. None stays in memory: there may be more than fit. */
-static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
-{
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++)
-        status = find_part(a, i, &sources[i], error);
-    return status == DSGD_OK ? refuse_missing(a, sources, n_runs, error) : status;
+    return status;
 }
 
 static dsgd_status copy_parts(const arguments *a, const source *sources, size_t n_runs,
@@ -140,8 +132,8 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
         dsgd_part part;
-        status = dsgd_part_read(sources[i].folder, i, &part, error);
         size_t ends[DSGD_PART_SECTIONS];
+        status = dsgd_part_read(sources[i].folder, i, &part, error);
         for (int k = 0; k < DSGD_PART_SECTIONS; k++)
             ends[k] = (k == 0 ? 0 : ends[k - 1]) + part.n_bytes[k];
         if (status == DSGD_OK && part.text != NULL) /* else its row will be missed */
@@ -154,25 +146,23 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
 /** labels.csv is of the whole experiment, and the same in every folder that has it. */
 static dsgd_status copy_labels(const arguments *a, dsgd_error *error)
 {
-    for (size_t k = 0; k < a->folders.n; k++) {
-        char *text = NULL;
-        size_t n = 0;
-        if (!dsgd_can_read("%s/labels.csv", a->folders.v[k]))
-            continue;
-        char *const path = dsgd_xprintf("%s/labels.csv", a->folders.v[k]);
-        dsgd_status status = dsgd_file_read(path, &text, &n, error);
-        dsgd_whole_file file;
-        if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/labels.csv", a->folder) == NULL)
-            status = DSGD_EIO;
-        if (status == DSGD_OK) {
-            fwrite(text, 1, n, file.stream);
-            status = dsgd_whole_close(&file, error);
-        }
-        free(text);
-        free(path);
-        return status;
+    size_t k = 0, n = 0;
+    while (k < a->folders.n && !dsgd_can_read("%s/labels.csv", a->folders.v[k]))
+        k++;
+    if (k == a->folders.n)
+        return DSGD_OK;
+    char *text = NULL, *const path = dsgd_xprintf("%s/labels.csv", a->folders.v[k]);
+    dsgd_status status = dsgd_file_read(path, &text, &n, error);
+    dsgd_whole_file file;
+    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/labels.csv", a->folder) == NULL)
+        status = DSGD_EIO;
+    if (status == DSGD_OK) {
+        fwrite(text, 1, n, file.stream);
+        status = dsgd_whole_close(&file, error);
     }
-    return DSGD_OK;
+    free(text);
+    free(path);
+    return status;
 }
 
 /** Writes the files of a folder that has all parts. */
@@ -197,9 +187,10 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
     return status;
 }
 
-static dsgd_status merge_parts(const arguments *a, const json_t *manifest, source *sources,
-                               size_t n_runs, dsgd_error *error)
+static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error *error)
 {
+    const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
+    source *const sources = dsgd_xcalloc(n_runs + 1, sizeof *sources);
     dsgd_status status = find_parts(a, sources, n_runs, error);
     if (status == DSGD_OK)
         status = dsgd_results_take(a->folder, manifest, n_runs, a->force, error);
@@ -207,14 +198,8 @@ static dsgd_status merge_parts(const arguments *a, const json_t *manifest, sourc
         status = copy_parts(a, sources, n_runs, error);
     if (status == DSGD_OK)
         status = join(a, manifest, n_runs, error);
-    return status == DSGD_OK ? copy_labels(a, error) : status;
-}
-
-static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error *error)
-{
-    const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
-    source *const sources = dsgd_xcalloc(n_runs + 1, sizeof *sources);
-    const dsgd_status status = merge_parts(a, manifest, sources, n_runs, error);
+    if (status == DSGD_OK)
+        status = copy_labels(a, error);
     size_t n_failed = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_failed += !sources[i].is_done;
@@ -224,10 +209,10 @@ static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error 
     printf("%zu runs of %zu folders\nresults: %s/runs.csv, curves.csv, workers.csv, "
            "manifest.json\n",
            n_runs, a->folders.n, a->folder);
-    if (n_failed > 0)
-        return dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are in %s",
-                         n_failed, n_runs, a->folder);
-    return DSGD_OK;
+    return n_failed == 0
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are in %s",
+                           n_failed, n_runs, a->folder);
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)

@@ -51,14 +51,6 @@ static void announce(const check *c, const char *what)
     fflush(stderr);
 }
 
-static void print_quantity(double value, const char *unit)
-{
-    if (isnan(value))
-        printf(" %8s     ", "-");
-    else
-        printf(" %8.4g %s ", value, unit);
-}
-
 /** How seconds are shown: in a unit, or as a rate. */
 typedef struct measure {
     double scale; /* units per second; of a rate, units times a second */
@@ -70,11 +62,6 @@ static const measure microseconds = {1e6, false, "us  "};
 static const measure milliseconds = {1e3, false, "ms  "};
 static const measure rate = {1e-9 * 16 * 0x1p20, true, "GB/s"}; /* of large_bytes */
 
-static double in_unit(double seconds, measure m)
-{
-    return m.is_rate ? m.scale / seconds : m.scale * seconds;
-}
-
 /**
  * A line: what is predicted and what each network takes; flows / predicted, with a mark where that
  * is far from 1; nics / flows.
@@ -82,17 +69,21 @@ static double in_unit(double seconds, measure m)
 static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
                        measure m)
 {
+    enum { PREDICTED, FLOWS, NICS, N };
+    double x[N] = {predicted_s, simulated_s[DSGD_NETWORK_FLOWS], simulated_s[DSGD_NETWORK_NICS]};
     announce(c, NULL);
     printf("  %-34s", what);
-    const double predicted = in_unit(predicted_s, m);
-    const double flows = in_unit(simulated_s[DSGD_NETWORK_FLOWS], m);
-    const double nics = in_unit(simulated_s[DSGD_NETWORK_NICS], m);
-    print_quantity(predicted, m.unit);
-    print_quantity(flows, m.unit);
-    print_quantity(nics, m.unit);
-    const bool differs = fabs(flows / predicted - 1) > most_difference;
-    if (!isnan(predicted))
-        printf("%7.3f %7.3f%s", flows / predicted, nics / flows, differs ? "  differs" : "");
+    for (int k = 0; k < N; k++) {
+        x[k] = m.is_rate ? m.scale / x[k] : m.scale * x[k];
+        if (isnan(x[k]))
+            printf(" %8s     ", "-");
+        else
+            printf(" %8.4g %s ", x[k], m.unit);
+    }
+    const bool differs = fabs(x[FLOWS] / x[PREDICTED] - 1) > most_difference;
+    if (!isnan(x[PREDICTED]))
+        printf("%7.3f %7.3f%s", x[FLOWS] / x[PREDICTED], x[NICS] / x[FLOWS],
+               differs ? "  differs" : "");
     putchar('\n');
     fflush(stdout);
     c->n_differ += differs;
@@ -227,12 +218,20 @@ static double phase_s(const check *c, const int *to, double bytes, double reduce
            c->platform->message_overhead_s + reduced_bytes * c->reduction_s_per_byte;
 }
 
-static double predicted_butterfly_s(const check *c, bool halving, double bytes)
+static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
 {
+    if (!has_numbers(c))
+        return NAN;
     int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
-    double seconds = 0;
-    double part = bytes;
-    for (int bit = 1; bit < c->workers; bit *= 2) {
+    const bool halving = collective == DSGD_COLLECTIVE_RABENSEIFNER;
+    double seconds = 0, part = bytes;
+    if (collective == DSGD_COLLECTIVE_RING) {
+        part = bytes / c->workers;
+        for (int i = 0; i < c->workers; i++)
+            to[i] = (i + 1) % c->workers;
+        seconds = (c->workers - 1) * (phase_s(c, to, part, part) + phase_s(c, to, part, 0));
+    }
+    for (int bit = 1; collective != DSGD_COLLECTIVE_RING && bit < c->workers; bit *= 2) {
         for (int i = 0; i < c->workers; i++)
             to[i] = i ^ bit;
         part = halving ? part / 2 : part;
@@ -242,27 +241,6 @@ static double predicted_butterfly_s(const check *c, bool halving, double bytes)
     }
     free(to);
     return seconds;
-}
-
-static double predicted_ring_s(const check *c, double bytes)
-{
-    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
-    const double part = bytes / c->workers;
-    for (int i = 0; i < c->workers; i++)
-        to[i] = (i + 1) % c->workers;
-    const double seconds =
-        (c->workers - 1) * (phase_s(c, to, part, part) + phase_s(c, to, part, 0));
-    free(to);
-    return seconds;
-}
-
-static double predicted_allreduce_s(const check *c, int collective, double bytes)
-{
-    if (!has_numbers(c))
-        return NAN;
-    if (collective == DSGD_COLLECTIVE_RING)
-        return predicted_ring_s(c, bytes);
-    return predicted_butterfly_s(c, collective == DSGD_COLLECTIVE_RABENSEIFNER, bytes);
 }
 
 typedef struct allreduce {
@@ -294,29 +272,21 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
     return status;
 }
 
-static dsgd_status simulate_allreduce(allreduce a, by_network seconds, dsgd_error *error)
-{
-    dsgd_status status = DSGD_OK;
-    announce(a.check, "an allreduce");
-    for (a.network = 0; a.network < N_NETWORKS; a.network++) {
-        seconds[a.network] = NAN;
-        if (status == DSGD_OK && a.network < a.check->n_networks)
-            status = dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
-                                   "an allreduce got no process, or its process died", error);
-    }
-    return status;
-}
-
 static dsgd_status check_allreduces(check *c, double bytes, const char *size, measure m,
                                     dsgd_error *error)
 {
+    c->reduction_s_per_byte = dsgd_platform_reduction_s_per_byte(c->platform, bytes, false);
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
-        const allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
-        c->reduction_s_per_byte = dsgd_platform_reduction_s_per_byte(c->platform, bytes, false);
-        by_network seconds;
-        const dsgd_status status = simulate_allreduce(a, seconds, error);
-        if (status != DSGD_OK)
-            return status;
+        allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
+        by_network seconds = {NAN, NAN};
+        announce(c, "an allreduce");
+        for (a.network = 0; a.network < c->n_networks; a.network++) {
+            const dsgd_status status =
+                dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
+                              "an allreduce got no process, or its process died", error);
+            if (status != DSGD_OK)
+                return status;
+        }
         char what[64];
         snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
         print_line(c, what, predicted_allreduce_s(c, a.collective, bytes), seconds, m);

@@ -1,6 +1,6 @@
 /**
  * @file run.c
- * `dsgd run` and `dsgd check`: the runs of an experiment, and their table.
+ * `dsgd run`: the runs of an experiment, and their table.
  */
 #include <errno.h>
 #include <math.h>
@@ -101,12 +101,6 @@ static bool is_shown(const dsgd_pool_config *p, size_t i)
     return p->selected != NULL ? p->selected[i] : i < p->experiment->n_unchanged;
 }
 
-static void print_note(char *heading, const char *text)
-{
-    dsgd_print_wrapped(stdout, heading, (int)strlen(heading) + 1, DSGD_TEXT_WIDTH, text);
-    free(heading);
-}
-
 static const char of_figures[] =
     "what the computation of a worker on average, or the busiest link, takes by itself: no run is "
     "shorter; sums missed: of partial collectives, overwritten before the worker came";
@@ -119,16 +113,21 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
         if (!is_shown(p, i))
             continue;
-        const char *const status = dsgd_results_field(p->results, i, "status");
         const char *const why = dsgd_results_why(p->results, i);
         const char *const figures = dsgd_results_figures(p->results, i);
-        if (*why != '\0' && (n_reasons++ < MOST_REASONS || verbose))
-            print_note(dsgd_xprintf("run %zu %s:", i + 1, status), why);
+        if (*why != '\0' && (n_reasons++ < MOST_REASONS || verbose)) {
+            char *const heading =
+                dsgd_xprintf("run %zu %s:", i + 1, dsgd_results_field(p->results, i, "status"));
+            dsgd_print_text(heading, (int)strlen(heading) + 1, "%s", why);
+            free(heading);
+        }
         if (verbose && *figures != '\0') {
             if (explains)
-                print_note(dsgd_xprintf("  alone:"), of_figures);
+                dsgd_print_text("  alone:", 9, "%s", of_figures);
             explains = false;
-            print_note(dsgd_xprintf("  run %zu:", i + 1), figures);
+            char *const heading = dsgd_xprintf("  run %zu:", i + 1);
+            dsgd_print_text(heading, (int)strlen(heading) + 1, "%s", figures);
+            free(heading);
         }
     }
     if (n_reasons > MOST_REASONS && !verbose)
@@ -147,26 +146,6 @@ static const struct {
 
 enum { N_RESULTS = sizeof results / sizeof results[0] };
 
-static void put_swept(dsgd_columns *t, const dsgd_experiment *experiment, size_t i)
-{
-    for (size_t k = 0; k < experiment->n_columns; k++)
-        if (dsgd_row_shows(experiment, k)) {
-            char *const name = dsgd_swept_name(experiment->columns[k]);
-            dsgd_columns_take(t, name, dsgd_row_value(experiment, i, k));
-            free(name);
-        }
-}
-
-/** Leaves out the swept columns in which no row has a value. */
-static void hide_swept(dsgd_columns *t, const dsgd_experiment *experiment)
-{
-    for (size_t k = 0; k < experiment->n_columns; k++) {
-        char *const name = dsgd_swept_name(experiment->columns[k]);
-        dsgd_columns_hide(t, name, "");
-        free(name);
-    }
-}
-
 static void print_table(const dsgd_pool_config *p, bool verbose)
 {
     const dsgd_experiment *const experiment = p->experiment;
@@ -177,12 +156,21 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
         if (!is_shown(p, i) || (n++ >= MOST_ROWS && !verbose))
             continue;
         dsgd_row_plan(&t, experiment, i);
-        put_swept(&t, experiment, i);
+        for (size_t k = 0; k < experiment->n_columns; k++)
+            if (dsgd_row_shows(experiment, k)) {
+                char *const name = dsgd_swept_name(experiment->columns[k]);
+                dsgd_columns_take(&t, name, dsgd_row_value(experiment, i, k));
+                free(name);
+            }
         for (size_t k = 0; k < N_RESULTS; k++)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
         dsgd_exchanges_put(&t, p->results, i);
     }
-    hide_swept(&t, experiment);
+    for (size_t k = 0; k < experiment->n_columns; k++) {
+        char *const name = dsgd_swept_name(experiment->columns[k]);
+        dsgd_columns_hide(&t, name, ""); /* where no row has a value */
+        free(name);
+    }
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
             dsgd_columns_hide(&t, results[k].head, results[k].skipped);
@@ -256,22 +244,17 @@ static dsgd_status refine(void *state, bool *more, dsgd_error *error)
     return DSGD_OK;
 }
 
-static void count_chosen(const dsgd_pool_config *config)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < config->experiment->n_runs; i++)
-        n += config->chosen[i];
-    printf("%zu of %zu runs were needed\n", n, config->experiment->n_unchanged);
-}
-
 static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
 {
     inquiry *const q = state;
     const arguments *const a = q->arguments;
     const dsgd_pool_config *const config = q->config;
     dsgd_status status = DSGD_OK;
+    size_t n_chosen = 0;
+    for (size_t i = 0; a->refine && i < config->experiment->n_runs; i++)
+        n_chosen += config->chosen[i];
     if (a->refine)
-        count_chosen(config);
+        printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
     else if (q->has_phase)
         dsgd_phase_want_all(&q->phase);
     if (q->has_phase && config->selected == NULL)
@@ -286,15 +269,6 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     if (status == DSGD_OK && done->n_failed > 0)
         status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
                            done->n_failed, done->n_runs, config->folder);
-    return status;
-}
-
-static dsgd_status run_experiment(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
-{
-    inquiry q = {.arguments = a, .config = config};
-    const dsgd_study study = {&q, plan, a->refine ? choose : NULL, a->refine ? refine : NULL,
-                              conclude};
-    const dsgd_status status = dsgd_study_run(&study, config, &a->plugins, error);
     return status;
 }
 
@@ -348,11 +322,13 @@ static dsgd_status select_runs(const arguments *a, dsgd_pool_config *config, boo
 }
 
 /** Checks an experiment against the command line, and runs it. */
-static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
+static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *selected,
+                            dsgd_error *error)
 {
-    const dsgd_experiment *const experiment = config->experiment;
-    dsgd_status status = DSGD_OK;
-    dsgd_prepare_left_out(experiment);
+    dsgd_status status = select_runs(a, config, selected, error);
+    if (status != DSGD_OK)
+        return status;
+    dsgd_prepare_left_out(config->experiment);
     if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
         return dsgd_fail(
             error, DSGD_EUSAGE,
@@ -362,7 +338,10 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
     if (status == DSGD_OK)
         status = dsgd_study_prepare(config, a->numerics != DSGD_NUMERICS_OFF || a->record != NULL,
                                     a->verbose, error);
-    return status == DSGD_OK ? run_experiment(a, config, error) : status;
+    inquiry q = {.arguments = a, .config = config};
+    const dsgd_study study = {&q, plan, a->refine ? choose : NULL, a->refine ? refine : NULL,
+                              conclude};
+    return status == DSGD_OK ? dsgd_study_run(&study, config, &a->plugins, error) : status;
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)
@@ -395,9 +374,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .anew = a.force,
                                    .progress = (dsgd_progress_form)a.progress};
         bool *const selected = dsgd_xcalloc(experiment.n_runs + 1, sizeof *selected);
-        status = select_runs(&a, &config, selected, error);
-        if (status == DSGD_OK)
-            status = run_open(&a, &config, error);
+        status = run_open(&a, &config, selected, error);
         free(selected);
         free(folder);
         dsgd_experiment_close(&experiment);

@@ -36,6 +36,7 @@ typedef struct task {
     dsgd_lines may_change;
     dsgd_records goals;
     dsgd_config *config; /* the file */
+    dsgd_pool_config runs; /* of the learner's experiment */
 } task;
 
 static const char *const no_limit[] = {"none", NULL};
@@ -135,7 +136,9 @@ static dsgd_status read_task(const dsgd_experiment *experiment, task *t, dsgd_er
 
 /* --- the learner's experiment ----------------------------------------------------------------- */
 
-/** Whether it is the given one but for what may be changed. */
+/**
+ * Whether it is the given one but for what may be changed, and has the algorithms of the goals.
+ */
 static dsgd_status check_changes(const dsgd_experiment *experiment, const task *t,
                                  dsgd_error *error)
 {
@@ -144,31 +147,24 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
     dsgd_status status = dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &given, error);
     if (status != DSGD_OK)
         return status;
-    const char **const paths = dsgd_xcalloc(t->may_change.n + 1, sizeof *paths);
+    const char **const paths = dsgd_config_alloc(t->config, (t->may_change.n + 1) * sizeof *paths);
     for (size_t i = 0; i < t->may_change.n; i++)
         paths[i] = t->may_change.v[i];
     status = dsgd_config_check_changes(experiment->config, given.config, paths, error);
-    free(paths);
     dsgd_experiment_close(&given);
-    return status;
-}
-
-/** Whether the experiment has the algorithms of the goals. */
-static dsgd_status check_labels(const dsgd_experiment *experiment, const task *t, dsgd_error *error)
-{
-    for (size_t i = 0; i < 2 * t->goals.n; i++) {
+    for (size_t i = 0; status == DSGD_OK && i < 2 * t->goals.n; i++) {
         const goal *const g = goal_at(t, i / 2);
         const char *const label = i % 2 == 0 ? g->of : g->against;
         bool found = label == NULL;
-        for (size_t k = 0; k < experiment->n_runs; k++)
-            found = found || strcmp(experiment->runs[k].label, label) == 0;
+        for (size_t k = 0; !found && k < experiment->n_runs; k++)
+            found = strcmp(experiment->runs[k].label, label) == 0;
         if (!found)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "%s: no algorithm is called `%s`, as a goal of the task has it; give "
-                             "one this label",
-                             experiment->path, label);
+            status = dsgd_fail(error, DSGD_EUSAGE,
+                               "%s: no algorithm is called `%s`, as a goal of the task has it; "
+                               "give one this label",
+                               experiment->path, label);
     }
-    return DSGD_OK;
+    return status;
 }
 
 /* --- a goal ----------------------------------------------------------------------------------- */
@@ -220,59 +216,52 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
     return status;
 }
 
-/** The measure in words; the caller frees it. */
-static char *words_of(const goal *g)
+static const char *number(dsgd_config *config, double x)
 {
-    if (strcmp(g->measure, dsgd_measures[DSGD_THROUGHPUT].name) == 0)
-        return dsgd_xstrdup("samples/s");
-    if (strcmp(g->measure, dsgd_measures[DSGD_TO_TARGET].name) == 0)
-        return dsgd_xprintf("virtual seconds to %s", g->target);
-    return dsgd_xprintf("%s%s%s", g->measure, g->target == NULL ? "" : ", ",
-                        g->target == NULL ? "" : g->target);
-}
-
-static char *number(double x)
-{
-    return isnan(x) ? dsgd_xstrdup("none")
-                    : dsgd_xprintf(fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
+    return isnan(x)
+               ? "none"
+               : dsgd_config_keep(config, fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
 }
 
 /** The sentence on a goal: what was measured, and what is asked. */
-static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, const goal *want,
-                          const outcome *o)
+static void print_outcome(const task *t, const dsgd_comparison *c, const dsgd_frame_point *g,
+                          const goal *want, const outcome *o)
 {
-    char *const words = words_of(want), *const label = dsgd_frame_label(&c->frame, g);
-    char *const of = number(o->of), *const against = number(o->against);
-    char *text = dsgd_xprintf("%s of %s: %s", words, label, of);
+    char *const label = dsgd_frame_label(&c->frame, g);
+    const char *measure = want->measure;
+    if (strcmp(want->measure, dsgd_measures[DSGD_THROUGHPUT].name) == 0)
+        measure = "samples/s";
+    else if (strcmp(want->measure, dsgd_measures[DSGD_TO_TARGET].name) == 0)
+        measure = dsgd_config_keep(t->config, "virtual seconds to %s", want->target);
+    else if (want->target != NULL)
+        measure = dsgd_config_keep(t->config, "%s, %s", want->measure, want->target);
+    char *text = dsgd_xprintf("%s of %s: %s", measure, label, number(t->config, o->of));
     if (want->against != NULL && isnan(o->ratio))
-        dsgd_append(&text, ", of %s %s", want->against, against);
+        dsgd_append(&text, ", of %s %s", want->against, number(t->config, o->against));
     else if (want->against != NULL)
-        dsgd_append(&text, ", %.4g times %s's %s", o->ratio, want->against, against);
+        dsgd_append(&text, ", %.4g times %s's %s", o->ratio, want->against,
+                    number(t->config, o->against));
     dsgd_append(&text, ";");
     if (want->at_least >= 0)
         dsgd_append(&text, " at least %.10g", want->at_least);
     if (want->at_most >= 0)
         dsgd_append(&text, "%s at most %.10g", want->at_least >= 0 ? " and" : "", want->at_most);
-    dsgd_append(&text, "%s asked", want->against == NULL ? " is" : " times is");
     const char *const verdict = o->met ? "passed: " : "not yet: ";
-    dsgd_print_wrapped(stdout, verdict, (int)strlen(verdict), DSGD_TEXT_WIDTH, text);
+    dsgd_print_text(verdict, (int)strlen(verdict), "%s%s asked", text,
+                    want->against == NULL ? " is" : " times is");
     free(text);
-    free(against);
-    free(of);
     free(label);
-    free(words);
 }
 
 /** Judges a goal at all places, and says how it stands: at the first where it is not met. */
-static dsgd_status judge_goal(const char *folder, const task *t, size_t i, bool *met,
-                              dsgd_error *error)
+static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *error)
 {
     const goal *const want = goal_at(t, i);
     const dsgd_comparison_config how = {.baseline = want->against, .target = want->target};
     const dsgd_frame_point *shown = NULL;
     outcome of_shown = {.met = true};
     dsgd_comparison c;
-    dsgd_status status = dsgd_comparison_open(folder, &how, &c, error);
+    dsgd_status status = dsgd_comparison_open(t->runs.folder, &how, &c, error);
     if (status == DSGD_OK && find_measure(want->measure) == DSGD_N_MEASURES &&
         dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
         status = goal_fails(t, i, "measure", error,
@@ -290,7 +279,7 @@ static dsgd_status judge_goal(const char *folder, const task *t, size_t i, bool 
         }
     }
     if (status == DSGD_OK)
-        print_outcome(&c, shown, want, &of_shown);
+        print_outcome(t, &c, shown, want, &of_shown);
     *met = of_shown.met;
     dsgd_comparison_close(&c);
     return status;
@@ -318,73 +307,38 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-static dsgd_status judge_all(const char *folder, const task *t, dsgd_error *error)
-{
-    size_t n_met = 0;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < t->goals.n; i++) {
-        bool met = false;
-        status = judge_goal(folder, t, i, &met, error);
-        n_met += met;
-    }
-    if (status == DSGD_OK && t->goals.n > 1)
-        printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
-               n_met, t->goals.n);
-    if (status == DSGD_OK) /* what is missed has been said */
-        *error = (dsgd_error){""};
-    return status == DSGD_OK && n_met < t->goals.n ? DSGD_ERUNS : status;
-}
-
-/** Why the first of the failed runs failed. */
-static dsgd_status tell_failure(const dsgd_pool_config *config, const dsgd_pool_counts *done,
-                                dsgd_error *error)
-{
-    for (size_t i = 0; i < config->experiment->n_runs; i++) {
-        if (dsgd_results_state(config->results, i) != DSGD_RUN_DONE)
-            return dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; run %zu (%s): %s",
-                             done->n_failed, done->n_runs, i + 1, config->experiment->runs[i].label,
-                             dsgd_results_why(config->results, i));
-    }
-    return DSGD_ERUNS;
-}
-
-/** A task under way, as the state of a study. */
-typedef struct attempt {
-    const task *task;
-    const dsgd_pool_config *config;
-} attempt;
-
+/** Of a study, whose state is a task. */
 static dsgd_status ask(void *state, dsgd_error *error)
 {
     (void)error;
-    dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH, ((const attempt *)state)->task->question);
+    dsgd_print_text("", 0, "%s", ((const task *)state)->question);
     dsgd_program_flush();
     return DSGD_OK;
 }
 
 static dsgd_status judge_runs(void *state, const dsgd_pool_counts *done, dsgd_error *error)
 {
-    const attempt *const of = state;
-    return done->n_failed > 0 ? tell_failure(of->config, done, error)
-                              : judge_all(of->config->folder, of->task, error);
-}
-
-/** Runs the experiment in a folder that goes when it is judged. */
-static dsgd_status run_task(const arguments *a, const dsgd_experiment *experiment, const task *t,
-                            dsgd_error *error)
-{
-    const bool watched = isatty(STDERR_FILENO);
-    dsgd_pool_config config = {.experiment = experiment,
-                               .command = "dsgd task",
-                               .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
-                               .threads = a->threads,
-                               .limits = a->limits,
-                               .numerics = a->numerics,
-                               .progress = watched ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
-    attempt of = {t, &config};
-    const dsgd_study study = {.state = &of, .plan = ask, .conclude = judge_runs};
-    const dsgd_status status = dsgd_study_prepare(&config, true, false, error);
-    return status == DSGD_OK ? dsgd_study_run(&study, &config, &a->plugins, error) : status;
+    const task *const t = state;
+    const dsgd_experiment *const experiment = t->runs.experiment;
+    for (size_t i = 0; done->n_failed > 0 && i < experiment->n_runs; i++)
+        if (dsgd_results_state(t->runs.results, i) != DSGD_RUN_DONE)
+            return dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; run %zu (%s): %s",
+                             done->n_failed, done->n_runs, i + 1, experiment->runs[i].label,
+                             dsgd_results_why(t->runs.results, i));
+    size_t n_met = 0;
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < t->goals.n; i++) {
+        bool met = false;
+        status = judge_goal(t, i, &met, error);
+        n_met += met;
+    }
+    if (status != DSGD_OK)
+        return status;
+    if (t->goals.n > 1)
+        printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
+               n_met, t->goals.n);
+    *error = (dsgd_error){""}; /* what is missed has been said */
+    return n_met < t->goals.n ? DSGD_ERUNS : DSGD_OK;
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)
@@ -412,10 +366,19 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     status = read_task(&experiment, &t, error);
     if (status == DSGD_OK)
         status = check_changes(&experiment, &t, error);
+    t.runs = (dsgd_pool_config){.experiment = &experiment,
+                                .command = "dsgd task",
+                                .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
+                                .threads = a.threads,
+                                .limits = a.limits,
+                                .numerics = a.numerics,
+                                .progress =
+                                    isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
+    const dsgd_study study = {.state = &t, .plan = ask, .conclude = judge_runs};
     if (status == DSGD_OK)
-        status = check_labels(&experiment, &t, error);
-    if (status == DSGD_OK)
-        status = run_task(&a, &experiment, &t, error);
+        status = dsgd_study_prepare(&t.runs, true, false, error);
+    if (status == DSGD_OK) /* in a folder that goes when it is judged */
+        status = dsgd_study_run(&study, &t.runs, &a.plugins, error);
     dsgd_experiment_close(&experiment);
     return status;
 }
