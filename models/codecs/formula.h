@@ -17,29 +17,25 @@
 
 enum { DSGD_LANES = 256, DSGD_DIGIT_BITS = 8, DSGD_DIGITS = 1 << DSGD_DIGIT_BITS };
 
-/** The bits of |x|, which order numbers by magnitude; NaN is the largest. */
-static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_magnitude_bits(real x)
-{
 #ifdef DSGD_IN_DOUBLE
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits << 1 >> 1;
+typedef uint64_t dsgd_real_bits;
 #else
-    uint32_t bits;
+typedef uint32_t dsgd_real_bits;
+#endif
+
+/** The bits of |x|, which order numbers by magnitude; NaN is the largest. */
+static inline DSGD_DEVICE_FUNCTION dsgd_real_bits dsgd_magnitude_bits(real x)
+{
+    dsgd_real_bits bits;
     memcpy(&bits, &x, sizeof bits);
     return bits << 1 >> 1;
-#endif
 }
 
 static inline DSGD_DEVICE_FUNCTION real dsgd_real_of_bits(uint64_t magnitude)
 {
+    const dsgd_real_bits bits = (dsgd_real_bits)magnitude;
     real x;
-#ifdef DSGD_IN_DOUBLE
-    memcpy(&x, &magnitude, sizeof x);
-#else
-    const uint32_t bits = (uint32_t)magnitude;
     memcpy(&x, &bits, sizeof x);
-#endif
     return x;
 }
 
@@ -80,6 +76,13 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_scale(const dsgd_codec *codec
     return (real)(codec->kind == DSGD_CODEC_SIGN ? sum / (double)n : sqrt(sum));
 }
 
+/** Draw i, uniform in [0, 1). */
+static inline DSGD_DEVICE_FUNCTION double dsgd_codec_uniform(const dsgd_codec *codec, size_t i)
+{
+    return dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
+                               codec->first + (uint32_t)i);
+}
+
 /** Element i of a piece in a block of that scale: SIGN, UNIFORM, STOCHASTIC. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *codec, real x,
                                                            size_t i, real scale)
@@ -95,18 +98,27 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *cod
         return (real)(rint(v / s * levels) / levels * s);
     const double level = fabs(v) / s * levels;
     const double below = floor(level);
-    const double u = dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
-                                         codec->first + (uint32_t)i);
-    const double rounded = (u < level - below ? below + 1 : below) / levels * s * codec->number;
+    const bool up = dsgd_codec_uniform(codec, i) < level - below;
+    const double rounded = (up ? below + 1 : below) / levels * s * codec->number;
     return (real)(v < 0 ? -rounded : rounded);
 }
 
-/** Element i of a drawn factor: uniform in (-1, 1), because logarithms differ among devices. */
-static inline DSGD_DEVICE_FUNCTION real dsgd_codec_drawn(const dsgd_codec *codec, size_t i)
+/** Element i of y by itself: THRESHOLD, MASK, START, OUTER. */
+static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *codec, const real *x,
+                                                           const real *z, size_t i)
 {
-    return (real)(2 * dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
-                                          codec->first + (uint32_t)i) -
-                  1);
+    if (codec->kind == DSGD_CODEC_THRESHOLD)
+        return fabs((double)x[i]) <= codec->number ? (real)0 : x[i]; /* NaN is sent */
+    if (codec->kind == DSGD_CODEC_MASK)
+        return z[i] == (real)0 ? (real)0 : x[i];
+    if (codec->kind == DSGD_CODEC_START) /* uniform, because logarithms differ among devices */
+        return i < codec->count * codec->rows ? (real)(2 * dsgd_codec_uniform(codec, i) - 1)
+                                              : (real)0;
+    double sum = 0;
+    for (size_t j = 0; j < codec->count; j++)
+        sum += (double)x[j * codec->rows + i / codec->columns] *
+               (double)z[j * codec->columns + i % codec->columns];
+    return (real)sum;
 }
 
 /** The least length by which a column is divided. */

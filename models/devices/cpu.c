@@ -8,21 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/devices/device.h"
-#include "models/devices/encode.h"
+#include "models/devices/multiply.h"
 
 #define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)
 #define DEVICE DSGD_JOIN(dsgd_device_cpu_, DSGD_REAL, DSGD_LEVEL)
 
 typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
-
-#ifdef DSGD_IN_DOUBLE
-#define DEVICE_NAME "cpu-double"
-#define DEVICE_SUMMARY "CPU in float64"
-#else
-#define DEVICE_NAME "cpu"
-#define DEVICE_SUMMARY "CPU in float32"
-#endif
 
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
@@ -71,18 +62,9 @@ static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
     if (p->bias == BIAS_ADD)
         for (size_t i = 0; i < x->m; i++)
             memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
-    operands o = {.m = x->m,
-                  .n = p->n,
-                  .k = x->k,
-                  .a = x->a,
-                  .b = x->b,
-                  .c = x->c,
-                  .a_row = x->a_row,
-                  .a_column = x->a_column,
-                  .b_row = x->b_row,
-                  .b_column = x->b_column,
-                  .c_row = x->c_row,
-                  .adds = p->adds || p->bias == BIAS_ADD};
+    operands o = {x->m,     p->n,        x->k,     x->a,
+                  x->b,     x->c,        x->a_row, x->a_column,
+                  x->b_row, x->b_column, x->c_row, p->adds || p->bias == BIAS_ADD};
     MULTIPLY(&o, ahead);
     if (p->bias == BIAS_GRAD) {
         const real one = 1;
@@ -420,9 +402,8 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
 /** y <- sum / divisor, or times its inverse where that is exact: divisions are slow. */
 static void divide(real *y, const double *sum, size_t n, double divisor)
 {
-    int exponent = 0;
     const double inverse = 1 / divisor;
-    if (fabs(frexp(divisor, &exponent)) == 0.5 && isnormal(inverse))
+    if (dsgd_has_exact_inverse(divisor))
         for (size_t j = 0; j < n; j++)
             y[j] = (real)(sum[j] * inverse);
     else
@@ -474,34 +455,32 @@ static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops,
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-static void one_evaluation(const context *c, scratch *s, dsgd_evaluate_op *op)
-{
-    const dsgd_problem *const p = &c->problem;
-    const uint32_t n_test = p->data->test.n;
-    const real *const x = gather(p, op->x, s->x);
-    double loss = 0;
-    double right = 0;
-    for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
-        const uint32_t n = n_test - first < EVALUATED_SAMPLES ? n_test - first : EVALUATED_SAMPLES;
-        execution one = execution_of(c, s, &c->test, n);
-        one.replica.x = x;
-        one.replica.state = op->state;
-        one.replica.first = first;
-        network_scores(&one, p->network, n);
-        for (uint32_t i = 0; i < n; i++) {
-            loss += s->scores[2 * i];
-            right += s->scores[2 * i + 1];
-        }
-    }
-    op->loss = loss / n_test;
-    op->accuracy = p->network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
-}
-
 static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops)
 {
     const context *const c = opened;
-    for (size_t i = 0; i < n_ops; i++)
-        one_evaluation(c, &c->threads[thread], &ops[i]);
+    scratch *const s = &c->threads[thread];
+    const dsgd_problem *const p = &c->problem;
+    const uint32_t n_test = p->data->test.n;
+    for (dsgd_evaluate_op *op = ops; op < ops + n_ops; op++) {
+        const real *const x = gather(p, op->x, s->x);
+        double loss = 0;
+        double right = 0;
+        for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
+            const uint32_t left = n_test - first;
+            const uint32_t n = left < EVALUATED_SAMPLES ? left : EVALUATED_SAMPLES;
+            execution one = execution_of(c, s, &c->test, n);
+            one.replica.x = x;
+            one.replica.state = op->state;
+            one.replica.first = first;
+            network_scores(&one, p->network, n);
+            for (uint32_t i = 0; i < n; i++) {
+                loss += s->scores[2 * i];
+                right += s->scores[2 * i + 1];
+            }
+        }
+        op->loss = loss / n_test;
+        op->accuracy = p->network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
+    }
 }
 
 static void cpu_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, size_t n_ops)
@@ -522,8 +501,8 @@ static void cpu_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, s
 
 const dsgd_device DEVICE = {
     .abi = DSGD_DEVICE_ABI,
-    .name = DEVICE_NAME,
-    .summary = DEVICE_SUMMARY,
+    .name = sizeof(real) == sizeof(double) ? "cpu-double" : "cpu",
+    .summary = sizeof(real) == sizeof(double) ? "CPU in float64" : "CPU in float32",
     .real_bytes = sizeof(real),
     .batch = 8,
     .threaded = true,

@@ -178,16 +178,14 @@ template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t 
     land_all_but(c, c->ahead);
 }
 
-/** cudaMalloc(), but NULL where there is no room. */
-void *malloc_or_null(size_t bytes)
+/** Whether an allocation has found memory. */
+bool has_memory(cudaError_t error)
 {
-    void *memory = NULL;
-    const cudaError_t error = cudaMalloc(&memory, bytes);
     if (error == cudaErrorMemoryAllocation)
         cudaGetLastError(); /* clears the error */
     else
         DSGD_CUDA(error);
-    return memory;
+    return error == cudaSuccess;
 }
 
 /** Makes room for n reals, and some more where the limit allows; false where there is none. */
@@ -197,15 +195,14 @@ bool workspace_for(context *c, size_t n)
         return true;
     DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call in flight may use it */
     DSGD_CUDA(cudaFree(c->workspace));
-    c->workspace_room = std::max(n, std::min(n + n / 4, c->workspace_limit));
-    c->workspace = static_cast<real *>(malloc_or_null(c->workspace_room * sizeof(real)));
-    if (c->workspace == NULL && c->workspace_room > n) {
-        c->workspace_room = n;
-        c->workspace = static_cast<real *>(malloc_or_null(n * sizeof(real)));
-    }
-    if (c->workspace == NULL)
-        c->workspace_room = 0;
-    return c->workspace != NULL;
+    c->workspace = NULL;
+    c->workspace_room = 0;
+    for (const size_t room : {std::max(n, std::min(n + n / 4, c->workspace_limit)), n})
+        if (has_memory(cudaMalloc((void **)&c->workspace, room * sizeof(real)))) {
+            c->workspace_room = room;
+            return true;
+        }
+    return false;
 }
 
 /** Where not even the smallest workspace can be had. */
@@ -222,13 +219,7 @@ dsgd_buffer cuda_alloc(void *opened, size_t n)
 {
     const context *const c = entered(opened);
     void *buffer = NULL;
-    const cudaError_t error = cudaMallocAsync(&buffer, n * sizeof(real), c->stream);
-    if (error == cudaErrorMemoryAllocation) {
-        cudaGetLastError(); /* clears the error */
-        return NULL;
-    }
-    DSGD_CUDA(error);
-    return buffer;
+    return has_memory(cudaMallocAsync(&buffer, n * sizeof(real), c->stream)) ? buffer : NULL;
 }
 
 void cuda_release(void *opened, dsgd_buffer buffer)
@@ -262,14 +253,6 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 }
 
 /* --- open and close --------------------------------------------------------------------------- */
-
-/** Returns the result of a call that fails, out of a function that returns a cudaError_t. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        const cudaError_t error_ = (call);                                                         \
-        if (error_ != cudaSuccess)                                                                 \
-            return error_;                                                                         \
-    } while (0)
 
 /** Replaces an array of n, unless it is NULL, by a copy on the device. */
 template <typename T> cudaError_t upload(context *c, T **array, size_t n)
@@ -421,18 +404,14 @@ size_t vector_space(const context *c, const dsgd_buffer *pieces)
     return whole(c, pieces) ? 0 : c->problem.network->n_params;
 }
 
-/** The vector, or @p memory where it will be gathered. */
-real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory)
+/** The vector, or @p memory, which the copies gather it into, or scatter to its pieces. */
+real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool gather,
+                std::vector<copy> *copies)
 {
-    return whole(c, pieces) ? static_cast<real *>(pieces[0]) : memory;
-}
-
-/** Appends the copies that gather a vector into @p memory or scatter it; none where whole(). */
-void append_copies(const context *c, std::vector<copy> *copies, const dsgd_buffer *pieces,
-                   real *memory, bool gather)
-{
+    if (whole(c, pieces))
+        return static_cast<real *>(pieces[0]);
     const size_t *const begin = c->problem.piece_begin;
-    for (size_t k = 0; k < c->problem.n_pieces && !whole(c, pieces); k++) {
+    for (size_t k = 0; k < c->problem.n_pieces; k++) {
         real *const piece = static_cast<real *>(pieces[k]);
         real *const here = memory + begin[k];
         const size_t n = begin[k + 1] - begin[k];
@@ -441,6 +420,7 @@ void append_copies(const context *c, std::vector<copy> *copies, const dsgd_buffe
         else if (n > 0 && piece != NULL)
             copies->push_back(copy{piece, here, n});
     }
+    return memory;
 }
 
 /** @p there: the copies on the device. */
@@ -478,36 +458,6 @@ size_t space_of(const context *c, const dsgd_gradient_op *op)
            replica_space(c->problem.network, op->n_samples, true);
 }
 
-/** The copies that gather and scatter the vectors of gradients in workspace. */
-struct gatherings {
-    std::vector<copy> before, after;
-};
-
-gatherings gatherings_of(const context *c, const dsgd_gradient_op *ops, size_t n_ops)
-{
-    gatherings out;
-    real *memory = c->workspace;
-    for (size_t i = 0; i < n_ops; i++) {
-        append_copies(c, &out.before, ops[i].x, memory, true);
-        append_copies(c, &out.after, ops[i].g, memory + vector_space(c, ops[i].x), false);
-        memory += space_of(c, &ops[i]);
-    }
-    return out;
-}
-
-/** A gradient in the workspace at @p memory; all but its samples and what it is to report. */
-replica replica_at(const context *c, const dsgd_gradient_op *op, real *memory)
-{
-    real *const x = memory;
-    real *const g = x + vector_space(c, op->x);
-    replica r = replica_of(c->problem.network, op->n_samples, true, g + vector_space(c, op->g));
-    r.x = vector_at(c, op->x, x);
-    r.g = vector_at(c, op->g, g);
-    r.state = static_cast<const real *>(op->state);
-    r.state_new = static_cast<real *>(op->state_new);
-    return r;
-}
-
 /** Whether matmuls write the whole gradient: they note non-finite values themselves. */
 bool by_matmuls(const dsgd_network *network)
 {
@@ -520,22 +470,33 @@ bool by_matmuls(const dsgd_network *network)
     return all;
 }
 
-/** Stages the replicas of operations, with their samples. */
+/** The copies that gather and scatter the vectors of gradients in workspace. */
+struct gatherings {
+    std::vector<copy> before, after;
+};
+
+/** Stages the replicas of operations, with their samples; lists the copies. */
 const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_ops,
-                              size_t n_samples, bool *finite)
+                              size_t n_samples, bool *finite, gatherings *copies)
 {
     const mirrored<uint32_t> samples = stage<uint32_t>(c, n_samples);
     const mirrored<replica> replicas = stage<replica>(c, n_ops);
     real *memory = c->workspace;
     size_t at = 0;
     for (size_t i = 0; i < n_ops; i++) {
-        replica r = replica_at(c, &ops[i], memory);
+        const dsgd_gradient_op *const op = &ops[i];
+        real *const g = memory + vector_space(c, op->x);
+        replica r = replica_of(c->problem.network, op->n_samples, true, g + vector_space(c, op->g));
+        r.x = vector_at(c, op->x, memory, true, &copies->before);
+        r.g = vector_at(c, op->g, g, false, &copies->after);
+        r.state = static_cast<const real *>(op->state);
+        r.state_new = static_cast<real *>(op->state_new);
         r.samples = samples.there + at;
         r.finite = finite + i;
         replicas.here[i] = r;
-        std::copy_n(ops[i].samples, ops[i].n_samples, samples.here + at);
-        at += ops[i].n_samples;
-        memory += space_of(c, &ops[i]);
+        std::copy_n(op->samples, op->n_samples, samples.here + at);
+        at += op->n_samples;
+        memory += space_of(c, op);
     }
     return replicas.there;
 }
@@ -544,7 +505,7 @@ const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_network *const network = c->problem.network;
-    const gatherings copies = gatherings_of(c, ops, n_ops);
+    gatherings copies;
     size_t n_samples = 0;
     uint32_t most = 0;
     for (size_t i = 0; i < n_ops; i++) {
@@ -553,10 +514,10 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     }
     stage_begin(c,
                 n_ops * (sizeof(replica) + sizeof(bool)) + n_samples * sizeof(uint32_t) +
-                    (copies.before.size() + copies.after.size()) * sizeof(copy),
+                    2 * n_ops * c->problem.n_pieces * sizeof(copy),
                 5);
     bool *const finite_there = stage_finite(c, n_ops);
-    const replica *const replicas = stage_replicas(c, ops, n_ops, n_samples, finite_there);
+    const replica *const replicas = stage_replicas(c, ops, n_ops, n_samples, finite_there, &copies);
     const copy *const before = stage(c, copies.before.data(), copies.before.size());
     const copy *const after = stage(c, copies.after.data(), copies.after.size());
     stage_send(c);
@@ -612,22 +573,28 @@ void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finit
         SOME(c, ops + first, std::min((size_t)BATCH, n_ops - first), finite + first);
 }
 
+/** Of operations on vectors, in cells. */
+template <typename Op> dim3 cell_grid(const Op *ops, size_t n_ops)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < n_ops; i++)
+        most = std::max(most, ops[i].n);
+    return dim3(cell_blocks(most, n_ops), (uint32_t)n_ops);
+}
+
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_optimizer *const config = &c->problem.update;
     stage_begin(c, n_ops * (sizeof(update) + sizeof(bool)), 2);
     const mirrored<update> updates = stage<update>(c, n_ops);
-    size_t most = 0;
-    for (size_t i = 0; i < n_ops; i++) {
+    for (size_t i = 0; i < n_ops; i++)
         updates.here[i] = update{ops[i], dsgd_update_rule_of(config, ops[i].lr, ops[i].t, 1)};
-        most = std::max(most, ops[i].n);
-    }
     bool *const finite_there = stage_finite(c, n_ops);
     stage_send(c);
     if (config->clip != 0)
         launch(c->stream, dim3((uint32_t)n_ops), THREADS, clip_global, updates.there, config->clip,
                c->problem.network->n_params);
-    launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS,
+    launch(c->stream, cell_grid(ops, n_ops), THREADS,
            config->kind == DSGD_OPTIMIZER_ADAMW ? update_global<true> : update_global<false>,
            updates.there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
@@ -635,12 +602,9 @@ void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *fin
 
 void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, bool *finite)
 {
-    size_t most = 0;
     size_t n_inputs = 0;
-    for (size_t i = 0; i < n_ops; i++) {
-        most = std::max(most, ops[i].n);
+    for (size_t i = 0; i < n_ops; i++)
         n_inputs += ops[i].n_inputs;
-    }
     stage_begin(
         c, n_ops * (sizeof *ops + sizeof(bool)) + n_inputs * (sizeof(dsgd_buffer) + sizeof(double)),
         4);
@@ -659,27 +623,27 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
     }
     bool *const finite_there = stage_finite(c, n_ops);
     stage_send(c);
-    launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS,
-           combination_of(ops, n_ops), staged.there, finite_there);
+    launch(c->stream, cell_grid(ops, n_ops), THREADS, combination_of(ops, n_ops), staged.there,
+           finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
 void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *finite)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < n_ops; i++)
-        most = std::max(most, ops[i].n);
     stage_begin(c, n_ops * (sizeof *ops + sizeof(bool)), 2);
     const dsgd_encode_op *const there = stage(c, ops, n_ops);
     bool *const finite_there = stage_finite(c, n_ops);
     stage_send(c);
-    launch(c->stream, dim3(cell_blocks(most, n_ops), (uint32_t)n_ops), THREADS, encode_global,
-           there, finite_there);
+    launch(c->stream, cell_grid(ops, n_ops), THREADS, encode_global, there, finite_there);
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
-/** One replica per EVALUATED_SAMPLES test samples; *at_once of them share the workspace. */
-std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *at_once)
+/**
+ * One replica per EVALUATED_SAMPLES test samples; *at_once of them share the workspace, behind what
+ * the copies gather.
+ */
+std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *at_once,
+                               std::vector<copy> *copies)
 {
     const dsgd_network *const network = c->problem.network;
     const uint32_t n_test = c->problem.data->test.n;
@@ -693,13 +657,13 @@ std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *a
             no_room(before + space);
         *at_once /= 2;
     }
-    real *const memory = c->workspace;
+    const real *const x = vector_at(c, op->x, c->workspace, true, copies);
     std::vector<replica> out;
     for (uint32_t i = 0; i < n_blocks; i++) {
         const uint32_t first = i * EVALUATED_SAMPLES;
         replica r = replica_of(network, std::min((uint32_t)EVALUATED_SAMPLES, n_test - first),
-                               false, memory + before + i % *at_once * space);
-        r.x = vector_at(c, op->x, memory);
+                               false, c->workspace + before + i % *at_once * space);
+        r.x = x;
         r.state = static_cast<const real *>(op->state);
         r.first = first;
         r.scores = c->scores + 2 * (size_t)first;
@@ -712,9 +676,8 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
 {
     const uint32_t n_test = c->problem.data->test.n;
     size_t at_once = 0;
-    const std::vector<replica> replicas = evaluated(c, op, &at_once);
     std::vector<copy> before;
-    append_copies(c, &before, op->x, c->workspace, true);
+    const std::vector<replica> replicas = evaluated(c, op, &at_once, &before);
     stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy), 2);
     const replica *const there = stage(c, replicas.data(), replicas.size());
     const copy *const before_there = stage(c, before.data(), before.size());

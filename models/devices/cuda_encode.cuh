@@ -179,33 +179,6 @@ __device__ void encode_product(const encoder &e)
     });
 }
 
-__device__ void encode_outer(const encoder &e)
-{
-    const dsgd_codec *const codec = &e.op->codec;
-    for_numbers(e.op->n, [&](size_t i) {
-        double sum = 0;
-        for (size_t j = 0; j < codec->count; j++)
-            sum += (double)e.x[j * codec->rows + i / codec->columns] *
-                   (double)e.z[j * codec->columns + i % codec->columns];
-        e.put(i, (real)sum);
-    });
-}
-
-/** What each number needs no other for. */
-__device__ void encode_numbers(const encoder &e)
-{
-    const dsgd_codec *const codec = &e.op->codec;
-    const size_t n_drawn = codec->count * codec->rows;
-    for_numbers(e.op->n, [&](size_t i) {
-        if (codec->kind == DSGD_CODEC_START)
-            e.put(i, i < n_drawn ? dsgd_codec_drawn(codec, i) : 0.0f);
-        else if (codec->kind == DSGD_CODEC_MASK)
-            e.put(i, e.z[i] == 0.0f ? 0.0f : e.x[i]);
-        else
-            e.put(i, fabs((double)e.x[i]) <= codec->number ? 0.0f : e.x[i]);
-    });
-}
-
 __global__ void encode_global(const dsgd_encode_op *ops, bool *finite)
 {
     const dsgd_encode_op *const op = &ops[blockIdx.y];
@@ -216,10 +189,10 @@ __global__ void encode_global(const dsgd_encode_op *ops, bool *finite)
         encode_blocks(e);
     else if (kind == DSGD_CODEC_TIMES || kind == DSGD_CODEC_TRANSPOSED_TIMES)
         encode_product(e);
-    else if (kind == DSGD_CODEC_OUTER)
-        encode_outer(e);
-    else if (kind == DSGD_CODEC_START || kind == DSGD_CODEC_MASK || kind == DSGD_CODEC_THRESHOLD)
-        encode_numbers(e);
+    else if (kind != DSGD_CODEC_ORTHOGONAL && kind != DSGD_CODEC_TOP_K &&
+             kind != DSGD_CODEC_RANDOM_K)
+        for_numbers(op->n,
+                    [&](size_t i) { e.put(i, dsgd_codec_element(&op->codec, e.x, e.z, i)); });
     else if (blockIdx.x == 0 && kind == DSGD_CODEC_ORTHOGONAL)
         encode_orthogonal(e);
     else if (blockIdx.x == 0)

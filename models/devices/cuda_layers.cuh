@@ -41,6 +41,14 @@ void check(cudaError_t error, const char *file, int line)
     abort();
 }
 
+/** Returns the result of a call that fails, out of a function that returns a cudaError_t. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const cudaError_t error_ = (call);                                                         \
+        if (error_ != cudaSuccess)                                                                 \
+            return error_;                                                                         \
+    } while (0)
+
 std::atomic<uint64_t> n_launches; /* by all contexts */
 
 /** @p shared_bytes: of dynamic_shared() in each block. */

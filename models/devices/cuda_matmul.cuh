@@ -116,6 +116,16 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     }
 };
 
+/** sums += the products of a row and a column of numbers. */
+__device__ void multiply_cells(const real *row, const real *column, real (*sums)[CELL])
+{
+#pragma unroll
+    for (uint32_t i = 0; i < CELL; i++)
+#pragma unroll
+        for (uint32_t j = 0; j < CELL; j++)
+            sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
+}
+
 /** Adds a slice's products to the thread's cell. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t y, uint32_t x,
@@ -128,11 +138,7 @@ __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t 
         const float4 columns = *(const float4 *)(b + (k + part) * T::B_WIDTH + x * CELL);
         const real row[CELL] = {rows.x, rows.y, rows.z, rows.w};
         const real column[CELL] = {columns.x, columns.y, columns.z, columns.w};
-#pragma unroll
-        for (uint32_t i = 0; i < CELL; i++)
-#pragma unroll
-            for (uint32_t j = 0; j < CELL; j++)
-                sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
+        multiply_cells(row, column, sums);
     }
 }
 

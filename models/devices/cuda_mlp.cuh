@@ -116,16 +116,6 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
         wide ? load_samples<CELL, false>(r, data, x, row) : load_samples<1, false>(r, data, x, row);
 }
 
-/** sums += the products of a row and a column of numbers. */
-__device__ void multiply_cells(const real *row, const real *column, real (*sums)[CELL])
-{
-#pragma unroll
-    for (uint32_t i = 0; i < CELL; i++)
-#pragma unroll
-        for (uint32_t j = 0; j < CELL; j++)
-            sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
-}
-
 /* --- activations and their grads ---------------------------------------------------------------- */
 
 /** C [n][n_columns] <- A B, then what store_tile() does to it; A and C in shared memory. */
@@ -394,13 +384,11 @@ __device__ void loss_backward(const mlp &m, const replica &r, const dataset_view
         const real *const z = shared + last.out.at * r.n + i * last.out.row;
         real *const dz = shared + last.out_grad.at * r.n + i * last.out_grad.row;
         const size_t sample = sample_of(&r, i);
-        for (uint32_t j = 0; j < last.out.n_columns; j++)
-            dz[j] = z[j];
         if (m.squared)
-            dsgd_squared_error(dz, (real)data.samples.targets[sample], scale);
+            dsgd_squared_error(*z, dz, (real)data.samples.targets[sample], scale);
         else
-            dsgd_cross_entropy(dz, last.out.n_columns, data.samples.labels[sample * data.n_labels],
-                               scale);
+            dsgd_cross_entropy(z, dz, last.out.n_columns,
+                               data.samples.labels[sample * data.n_labels], scale);
     }
 }
 
@@ -440,20 +428,14 @@ cudaError_t allow_mlp(int device, size_t *block_bytes)
 {
     const int of_block = 1024; /* taken by the system */
     int most = 0, of_multiprocessor = 0;
-    cudaError_t error =
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&of_multiprocessor,
-                                       cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+    TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    TRY(cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                               device));
     const int bytes = std::min(most, of_multiprocessor / 2 - of_block);
-    if (error == cudaSuccess)
-        error =
-            cudaFuncSetAttribute(mlp_global, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(mlp_global, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                     cudaSharedmemCarveoutMaxShared);
+    TRY(cudaFuncSetAttribute(mlp_global, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     *block_bytes = (size_t)bytes;
-    return error;
+    return cudaFuncSetAttribute(mlp_global, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared);
 }
 
 /** Computes the gradients where @p block_bytes of shared memory hold a replica; else false. */

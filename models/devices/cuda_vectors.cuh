@@ -177,15 +177,6 @@ template <bool ADAPTIVE> __global__ void update_global(const update *updates, bo
         finite[blockIdx.y] = false;
 }
 
-/** Whether 1 / x is exact, so that a product with it has the bits of the quotient. */
-bool has_exact_inverse(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint64_t exponent = bits >> 52 & 0x7ff; /* neither of them is subnormal */
-    return bits << 12 == 0 && exponent > 1 && exponent < 2045;
-}
-
 /** Adds weight * x to the sums, where there is an x. */
 __device__ void add_cell(double *sums, double weight, const cell &x, const real *present)
 {
@@ -196,7 +187,7 @@ __device__ void add_cell(double *sums, double weight, const cell &x, const real 
         sums[j] += weight * (double)x.v[j];
 }
 
-/** Of N inputs, or where N is 0 of any number. EXACT: the divisor has_exact_inverse(). */
+/** Of N inputs, or where N is 0 of any number. EXACT: dsgd_has_exact_inverse() of the divisor. */
 template <uint32_t N, bool EXACT> __device__ bool combine_all(const dsgd_combine_op *op)
 {
     constexpr uint32_t HELD = N == 0 ? AHEAD : N;
@@ -267,7 +258,7 @@ auto combination_of(const dsgd_combine_op *ops, size_t n_ops)
     bool exact = true;
     for (const dsgd_combine_op *op = ops; op < ops + n_ops; op++) {
         n = op->n_inputs == n ? n : 0;
-        exact = exact && has_exact_inverse(op->divisor);
+        exact = exact && dsgd_has_exact_inverse(op->divisor);
     }
     if (n == 2)
         return exact ? combine_global<2, true> : combine_global<2, false>;

@@ -3,12 +3,11 @@
  * The CPU's encodings: the formulas of models/codecs/formula.h over one piece, in the order of
  * sums that a block of CUDA's threads has.
  */
-#include "models/devices/encode.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/codecs/formula.h"
+#include "models/devices/multiply.h"
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
@@ -71,23 +70,6 @@ static void encode_selection(const dsgd_encode_op *op)
     }
 }
 
-static void encode_threshold(const dsgd_encode_op *op)
-{
-    const real *const x = op->x;
-    real *const y = op->y;
-    for (size_t i = 0; i < op->n; i++) /* NaN is sent */
-        y[i] = fabs((double)x[i]) <= op->codec.number ? 0 : x[i];
-}
-
-static void encode_mask(const dsgd_encode_op *op)
-{
-    const real *const x = op->x;
-    const real *const z = op->z;
-    real *const y = op->y;
-    for (size_t i = 0; i < op->n; i++)
-        y[i] = z[i] == (real)0 ? 0 : x[i];
-}
-
 /* --- rounding --------------------------------------------------------------------------------- */
 
 static real scale_of(const dsgd_codec *codec, const real *x, size_t n)
@@ -120,14 +102,6 @@ static void encode_blocks(const dsgd_encode_op *op)
 }
 
 /* --- low rank --------------------------------------------------------------------------------- */
-
-static void encode_start(const dsgd_encode_op *op)
-{
-    real *const y = op->y;
-    const size_t n = op->codec.count * op->codec.rows;
-    for (size_t i = 0; i < op->n; i++)
-        y[i] = i < n ? dsgd_codec_drawn(&op->codec, i) : 0;
-}
 
 /** Column by column: less its parts along the columns before, one after another; then divided. */
 static void encode_orthogonal(const dsgd_encode_op *op)
@@ -175,55 +149,23 @@ static void encode_product(const dsgd_encode_op *op)
     free(sum);
 }
 
-static void encode_outer(const dsgd_encode_op *op)
-{
-    const dsgd_codec *const codec = &op->codec;
-    const real *const p = op->x;
-    const real *const q = op->z;
-    real *const y = op->y;
-    for (size_t i = 0; i < op->n; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < codec->count; j++)
-            sum += (double)p[j * codec->rows + i / codec->columns] *
-                   (double)q[j * codec->columns + i % codec->columns];
-        y[i] = (real)sum;
-    }
-}
-
 bool ENCODE(const dsgd_encode_op *op)
 {
-    switch ((dsgd_codec_kind)op->codec.kind) {
-    case DSGD_CODEC_TOP_K:
-    case DSGD_CODEC_RANDOM_K:
+    const uint32_t kind = op->codec.kind;
+    real *const y = op->y;
+    if (kind == DSGD_CODEC_TOP_K || kind == DSGD_CODEC_RANDOM_K)
         encode_selection(op);
-        break;
-    case DSGD_CODEC_THRESHOLD:
-        encode_threshold(op);
-        break;
-    case DSGD_CODEC_MASK:
-        encode_mask(op);
-        break;
-    case DSGD_CODEC_SIGN:
-    case DSGD_CODEC_UNIFORM:
-    case DSGD_CODEC_STOCHASTIC:
+    else if (kind == DSGD_CODEC_SIGN || kind == DSGD_CODEC_UNIFORM || kind == DSGD_CODEC_STOCHASTIC)
         encode_blocks(op);
-        break;
-    case DSGD_CODEC_START:
-        encode_start(op);
-        break;
-    case DSGD_CODEC_ORTHOGONAL:
+    else if (kind == DSGD_CODEC_ORTHOGONAL)
         encode_orthogonal(op);
-        break;
-    case DSGD_CODEC_TIMES:
-    case DSGD_CODEC_TRANSPOSED_TIMES:
+    else if (kind == DSGD_CODEC_TIMES || kind == DSGD_CODEC_TRANSPOSED_TIMES)
         encode_product(op);
-        break;
-    case DSGD_CODEC_OUTER:
-        encode_outer(op);
-        break;
-    }
+    else
+        for (size_t i = 0; i < op->n; i++)
+            y[i] = dsgd_codec_element(&op->codec, op->x, op->z, i);
     bool finite = true;
     for (size_t i = 0; i < op->n; i++)
-        finite = isfinite(((const real *)op->y)[i]) && finite;
+        finite = isfinite(y[i]) && finite;
     return finite;
 }

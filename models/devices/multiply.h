@@ -4,14 +4,15 @@
  * of what a core can do, because it packs both operands and knows nothing of the next call; here
  * operands are read in place, and the memory of the next call is fetched during this one.
  *
+ * Encodings, too, are computed by a text of their own (encode.c).
+ *
  * Compiled for several levels of the instruction set. Elements are summed in the order of k, by
  * fused multiply-add where the machine has it, so that levels with it agree to the bit.
  */
 #ifndef DSGD_MODELS_DEVICES_MULTIPLY_H
 #define DSGD_MODELS_DEVICES_MULTIPLY_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "models/devices/device.h"
 
 /** ab_c, of the macros' values. */
 #define DSGD_JOIN(a, b, c) DSGD_JOIN_(a, b, c)
@@ -48,5 +49,11 @@ DSGD_MULTIPLY(float, dsgd_multiply_float_v4);
 DSGD_MULTIPLY(double, dsgd_multiply_double_base);
 DSGD_MULTIPLY(double, dsgd_multiply_double_v3);
 DSGD_MULTIPLY(double, dsgd_multiply_double_v4);
+
+#ifdef DSGD_REAL /* in texts that are compiled for each real and level */
+#define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
+/** Inputs that the codec has are not NULL. Returns whether all elements of y are finite. */
+bool ENCODE(const dsgd_encode_op *op);
+#endif
 
 #endif

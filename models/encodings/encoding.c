@@ -29,6 +29,15 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
     DSGD_OPTION_AS("feedback", BOOL, type, common.feedback,                                        \
                    "what is not sent is kept, and added to what is encoded next")
 
+/** NAME with NAME_options, then fields of its kind. */
+#define KIND(NAME, PARAMS, SUMMARY, REFERENCE, ...)                                                \
+    static const dsgd_encoding_kind NAME = {.about = {.name = #NAME,                               \
+                                                      .summary = SUMMARY,                          \
+                                                      .reference = REFERENCE,                      \
+                                                      .params_size = sizeof(PARAMS),               \
+                                                      .options = NAME##_options},                  \
+                                            __VA_ARGS__}
+
 static double whole_bytes(double bits)
 {
     return ceil(bits / BYTE_BITS);
@@ -59,6 +68,9 @@ static const dsgd_encoding_kind none = {
 
 static const char *const reduce_words[] = {"gather", "regions", NULL};
 
+#define SELECTION(DOES)                                                                            \
+    .does = DOES, .codec = selection_codec, .bytes = selection_bytes, .sparse = true,              \
+    .of_differences = true
 #define SHARE_ROW(help_) DSGD_OPTION_DOUBLE(dsgd_selection, share, 0.01, 0, 1, "share", help_)
 #define VALUE_ROW                                                                                  \
     DSGD_OPTION_LONG(dsgd_selection, value_bits, 32, 1, 64, NULL, "bits of a value that is sent")
@@ -129,48 +141,19 @@ static const dsgd_option threshold_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_encoding_kind top_k = {
-    .about = {.name = "top_k",
-              .summary = "the largest elements, with their indices",
-              .reference = "A. F. Aji, K. Heafield, EMNLP 2017; regions: S. Li, T. Hoefler, \"Near-"
-                           "optimal sparse allreduce for distributed deep learning\", PPoPP 2022",
-              .params_size = sizeof(dsgd_selection),
-              .options = top_k_options},
-    .does = DSGD_CODEC_TOP_K,
-    .codec = selection_codec,
-    .bytes = selection_bytes,
-    .sparse = true,
-    .of_differences = true,
-};
+KIND(top_k, dsgd_selection, "the largest elements, with their indices",
+     "A. F. Aji, K. Heafield, EMNLP 2017; regions: S. Li, T. Hoefler, \"Near-"
+     "optimal sparse allreduce for distributed deep learning\", PPoPP 2022",
+     SELECTION(DSGD_CODEC_TOP_K));
 
-static const dsgd_encoding_kind random_k = {
-    .about = {.name = "random_k",
-              .summary = "elements drawn by Philox",
-              .reference = "S. U. Stich et al., \"Sparsified SGD with memory\", NeurIPS 2018",
-              .params_size = sizeof(dsgd_selection),
-              .options = random_k_options},
-    .does = DSGD_CODEC_RANDOM_K,
-    .codec = selection_codec,
-    .bytes = selection_bytes,
-    .expands = random_k_expands,
-    .sparse = true,
-    .of_differences = true,
-};
+KIND(random_k, dsgd_selection, "elements drawn by Philox",
+     "S. U. Stich et al., \"Sparsified SGD with memory\", NeurIPS 2018",
+     SELECTION(DSGD_CODEC_RANDOM_K), .expands = random_k_expands);
 
-static const dsgd_encoding_kind threshold = {
-    .about = {.name = "threshold",
-              .summary = "the elements above a fixed absolute value, with their indices",
-              .reference =
-                  "N. Strom, \"Scalable distributed DNN training using commodity GPU cloud "
-                  "computing\", Interspeech 2015",
-              .params_size = sizeof(dsgd_selection),
-              .options = threshold_options},
-    .does = DSGD_CODEC_THRESHOLD,
-    .codec = selection_codec,
-    .bytes = selection_bytes,
-    .sparse = true,
-    .of_differences = true,
-};
+KIND(threshold, dsgd_selection, "the elements above a fixed absolute value, with their indices",
+     "N. Strom, \"Scalable distributed DNN training using commodity GPU cloud "
+     "computing\", Interspeech 2015",
+     SELECTION(DSGD_CODEC_THRESHOLD));
 
 /* --- fewer bits ------------------------------------------------------------------------------- */
 
@@ -217,6 +200,9 @@ static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
     return whole_bytes(n * bits) + FLOAT_BYTES * n_blocks;
 }
 
+#define ROUNDING(DOES)                                                                             \
+    .does = DOES, .codec = rounding_codec, .bytes = rounding_bytes, .sum = DSGD_SUM_REENCODED
+
 static const dsgd_option sign_options[] = {
     DSGD_OPTION_LONG(rounding_params, block, 0, 0, 1L << 40, NULL,
                      "elements with a common mean absolute value; 0: a piece"),
@@ -244,46 +230,19 @@ static const dsgd_option qsgd_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_encoding_kind sign = {
-    .about = {.name = "sign",
-              .summary = "a bit for each number, + for 0, and their mean absolute value",
-              .reference = "S. P. Karimireddy et al., \"Error feedback fixes SignSGD and other "
-                           "gradient compression schemes\", ICML 2019",
-              .params_size = sizeof(rounding_params),
-              .options = sign_options},
-    .does = DSGD_CODEC_SIGN,
-    .codec = rounding_codec,
-    .bytes = rounding_bytes,
-    .sum = DSGD_SUM_REENCODED,
-    .of_differences = true,
-};
+KIND(sign, rounding_params, "a bit for each number, + for 0, and their mean absolute value",
+     "S. P. Karimireddy et al., \"Error feedback fixes SignSGD and other "
+     "gradient compression schemes\", ICML 2019",
+     ROUNDING(DSGD_CODEC_SIGN), .of_differences = true);
 
-static const dsgd_encoding_kind uniform = {
-    .about = {.name = "uniform",
-              .summary = "integers of a few bits, and a scale for each block: int8, int4",
-              .reference =
-                  "T. Dettmers, \"8-bit approximations for parallelism in deep learning\", "
-                  "ICLR 2016",
-              .params_size = sizeof(rounding_params),
-              .options = uniform_options},
-    .does = DSGD_CODEC_UNIFORM,
-    .codec = rounding_codec,
-    .bytes = rounding_bytes,
-    .sum = DSGD_SUM_REENCODED,
-};
+KIND(uniform, rounding_params, "integers of a few bits, and a scale for each block: int8, int4",
+     "T. Dettmers, \"8-bit approximations for parallelism in deep learning\", "
+     "ICLR 2016",
+     ROUNDING(DSGD_CODEC_UNIFORM));
 
-static const dsgd_encoding_kind qsgd = {
-    .about = {.name = "qsgd",
-              .summary = "integers of a few bits, rounded at random so that the mean is right",
-              .reference = "D. Alistarh et al., \"QSGD\", NeurIPS 2017",
-              .params_size = sizeof(rounding_params),
-              .options = qsgd_options},
-    .does = DSGD_CODEC_STOCHASTIC,
-    .codec = rounding_codec,
-    .bytes = rounding_bytes,
-    .expands = qsgd_expands,
-    .sum = DSGD_SUM_REENCODED,
-};
+KIND(qsgd, rounding_params, "integers of a few bits, rounded at random so that the mean is right",
+     "D. Alistarh et al., \"QSGD\", NeurIPS 2017", ROUNDING(DSGD_CODEC_STOCHASTIC),
+     .expands = qsgd_expands);
 
 /* --- low rank --------------------------------------------------------------------------------- */
 
@@ -387,16 +346,9 @@ static const dsgd_option low_rank_options[] = {
     DSGD_OPTION_END,
 };
 
-static const dsgd_encoding_kind low_rank = {
-    .about = {.name = "low_rank",
-              .summary = "two factors of the piece as a matrix, from a drawn start",
-              .reference = "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019",
-              .params_size = sizeof(low_rank_params),
-              .options = low_rank_options},
-    .apply = low_rank_apply,
-    .bytes = low_rank_bytes,
-    .of_differences = true,
-};
+KIND(low_rank, low_rank_params, "two factors of the piece as a matrix, from a drawn start",
+     "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019", .apply = low_rank_apply,
+     .bytes = low_rank_bytes, .of_differences = true);
 
 /* --- all -------------------------------------------------------------------------------------- */
 

@@ -632,19 +632,14 @@ static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsg
 KERNEL(cross_entropy, i)
 {
     const uint32_t n = l->out.n_columns;
-    const real *const z = values_of(r, &l->out) + i * n;
-    real *const dz = grads_of(r, &l->out) + i * n;
-    for (uint32_t j = 0; j < n; j++)
-        dz[j] = z[j];
-    dsgd_cross_entropy(dz, n, label_of(r, l, args, i),
-                       (real)1 / (real)((size_t)r->n * l->out.n_rows));
+    dsgd_cross_entropy(values_of(r, &l->out) + i * n, grads_of(r, &l->out) + i * n, n,
+                       label_of(r, l, args, i), (real)1 / (real)((size_t)r->n * l->out.n_rows));
 }
 
 KERNEL(squared_error, i)
 {
-    real *const dz = grads_of(r, &l->out) + i;
-    *dz = values_of(r, &l->out)[i];
-    dsgd_squared_error(dz, (real)args->data.samples.targets[sample_of(r, i)], (real)1 / (real)r->n);
+    dsgd_squared_error(values_of(r, &l->out)[i], grads_of(r, &l->out) + i,
+                       (real)args->data.samples.targets[sample_of(r, i)], (real)1 / (real)r->n);
 }
 
 /** Sample i: loss and accuracy, means over its rows. */
@@ -656,11 +651,8 @@ KERNEL(cross_entropy_score, i)
     for (size_t row = i * l->out.n_rows; row < (i + 1) * l->out.n_rows; row++) {
         real *const z = values_of(r, &l->out) + row * n;
         const uint32_t label = label_of(r, l, args, row);
-        uint32_t largest = 0;
-        for (uint32_t j = 1; j < n; j++)
-            largest = z[j] > z[largest] ? j : largest;
-        right += largest == label ? 1 : 0;
-        loss += dsgd_cross_entropy(z, n, label, 1);
+        right += dsgd_likeliest(z, n) == label ? 1 : 0;
+        loss += dsgd_cross_entropy(z, z, n, label, 1);
     }
     r->scores[2 * i] = loss / (double)l->out.n_rows;
     r->scores[2 * i + 1] = right / (double)l->out.n_rows;
@@ -668,8 +660,9 @@ KERNEL(cross_entropy_score, i)
 
 KERNEL(squared_error_score, i)
 {
-    r->scores[2 * i] = dsgd_squared_error(values_of(r, &l->out) + i,
-                                          (real)args->data.samples.targets[sample_of(r, i)], 1);
+    real *const z = values_of(r, &l->out) + i;
+    r->scores[2 * i] =
+        dsgd_squared_error(*z, z, (real)args->data.samples.targets[sample_of(r, i)], 1);
     r->scores[2 * i + 1] = 0;
 }
 
@@ -781,14 +774,11 @@ KERNEL(episode, i)
 /** One step by the likeliest action. Loss: -(sum of rewards); accuracy: 1 at the goal. */
 KERNEL(episode_step, i)
 {
-    const uint32_t n = l->out.n_columns;
-    const real *const z = values_of(r, &l->out) + i * n;
+    const real *const z = values_of(r, &l->out) + i * l->out.n_columns;
     real *const over = policy_saved(r, args, POLICY_ENDED) + i;
     if (*over != 0)
         return;
-    uint32_t action = 0;
-    for (uint32_t j = 1; j < n; j++)
-        action = z[j] > z[action] ? j : action;
+    const uint32_t action = dsgd_likeliest(z, l->out.n_columns);
     bool ended = false;
     bool there = false;
     const uint32_t id = (uint32_t)sample_of(r, i) * DSGD_EPISODE_STEPS + args->step;

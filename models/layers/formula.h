@@ -31,9 +31,21 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
     return a > (real)0 ? dz : (real)0;
 }
 
-/** z[n] <- scale * (softmax(z) - onehot(label)); returns the loss -log softmax(z)[label]. */
-static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n, uint32_t label,
-                                                             real scale)
+/** The first of the largest of z[n]. */
+static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32_t n)
+{
+    uint32_t largest = 0;
+    for (uint32_t j = 1; j < n; j++)
+        largest = z[j] > z[largest] ? j : largest;
+    return largest;
+}
+
+/**
+ * dz[n] <- scale * (softmax(z) - onehot(label)); returns the loss -log softmax(z)[label]. dz may be
+ * z.
+ */
+static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(const real *z, real *dz, uint32_t n,
+                                                             uint32_t label, real scale)
 {
     real largest = z[0];
     for (uint32_t i = 1; i < n; i++)
@@ -43,16 +55,24 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(real *z, uint32_t n
         sum += real_exp(z[i] - largest);
     const double loss = log((double)sum) - (double)(z[label] - largest);
     for (uint32_t i = 0; i < n; i++)
-        z[i] = scale * (real_exp(z[i] - largest) / sum - (i == label ? (real)1 : (real)0));
+        dz[i] = scale * (real_exp(z[i] - largest) / sum - (i == label ? (real)1 : (real)0));
     return loss;
 }
 
-/** Squared error: *z <- scale * (z - target). Returns (z - target)^2 / 2. */
-static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real *z, real target, real scale)
+/** Squared error: *dz <- scale * (z - target). Returns (z - target)^2 / 2. */
+static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real z, real *dz, real target,
+                                                             real scale)
 {
-    const real error = *z - target;
-    *z = scale * error;
+    const real error = z - target;
+    *dz = scale * error;
     return 0.5 * (double)error * (double)error;
+}
+
+/** Whether 1 / x is exact, so that a product with it has the bits of the quotient. */
+static inline bool dsgd_has_exact_inverse(double x)
+{
+    int exponent = 0;
+    return fabs(frexp(x, &exponent)) == 0.5 && isnormal(1 / x);
 }
 
 /** dsgd_update_config with the values that depend on the step t; `momentum` is beta1 for ADAMW. */
