@@ -72,9 +72,8 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
               .reference = "Dean et al., NeurIPS 2012; with a period: Downpour SGD",
               DSGD_PARAMS(a_psgd_params, a_psgd_options)},
     .doc = {.idea = "One model at a server; workers bring changes when they have them.",
-            .rule =
-                "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch x. "
-                " server: x <- x + u",
+            .rule = "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch "
+                    "x.  server: x <- x + u",
             .sends = "N up and N down per period; a server's link carries P / servers times that",
             .waits = "a worker for the server's link, never for another's computation. Push and "
                      "fetch are posted together: the answer of a piece leaves when its push has "

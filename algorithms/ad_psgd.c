@@ -195,25 +195,25 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
     if (status != DSGD_OK)
         return status;
     if (p->variant == GOSSIP_PROCESS && !own)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "ad_psgd: graph: %s, but in variant gossip_process the pairs of a round "
-                         "are scheduled by its own; leave it out",
-                         p->graph.about->name);
+        return dsgd_refuse(error,
+                           "ad_psgd: graph: %s, but in variant gossip_process the pairs of a round "
+                           "are scheduled by its own; leave it out",
+                           p->graph.about->name);
     if (!loops(p) && p->averagings == ENDLESS)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "ad_psgd: averagings: endless, but variant %s has no loop of its own; "
-                         "give a number, or take gossip_process or shared_copy",
-                         variant_words[p->variant]);
+        return dsgd_refuse(error,
+                           "ad_psgd: averagings: endless, but variant %s has no loop of its own; "
+                           "give a number, or take gossip_process or shared_copy",
+                           variant_words[p->variant]);
     if (p->averagings >= 0 && p->averagings != 1 && p->variant == PULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "ad_psgd: averagings: %ld, but variant pull makes one per gradient; leave "
-                         "it out",
-                         p->averagings);
+        return dsgd_refuse(
+            error,
+            "ad_psgd: averagings: %ld, but variant pull makes one per gradient; leave it out",
+            p->averagings);
     if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* it would wait for the slowest */
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "ad_psgd: averagings: %ld, but the loops of variant gossip_process wait "
-                         "for each other and never rest; leave it out",
-                         p->averagings);
+        return dsgd_refuse(error,
+                           "ad_psgd: averagings: %ld, but the loops of variant gossip_process wait "
+                           "for each other and never rest; leave it out",
+                           p->averagings);
     return DSGD_OK;
 }
 
@@ -240,18 +240,16 @@ static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
                        "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
                        "(WAGMA's), pull (KungFu's)"),
-    DSGD_OPTION_PICK(
-        ad_psgd_params, graph, dsgd_graph_kinds, "kind",
-        "who averages with whom, even ranks with odd ones; a worker takes a random "
-        "one of its neighbours in a round. Without: paper, any passive worker, which "
-        "is this simulator's choice (the paper leaves the graph open); released codes, "
-        "{kind: exponential, schedule: bipartite}; pull, any other worker"),
-    DSGD_OPTION_LONG(
-        ad_psgd_params, averagings, OWN, 0, 1000, NULL,
-        "averagings that an active worker begins per gradient. Own: paper and pull, one; the "
-        "released loops, endless: the next when one has ended (a number bounds "
-        "shared_copy's, and the time that a simulation takes)",
-        .words = averagings_words),
+    DSGD_OPTION_PICK(ad_psgd_params, graph, dsgd_graph_kinds, "kind",
+                     "who averages with whom, even ranks with odd ones; a worker takes a random "
+                     "one of its neighbours in a round. Without: paper, any passive worker, which "
+                     "is this simulator's choice (the paper leaves the graph open); released "
+                     "codes, {kind: exponential, schedule: bipartite}; pull, any other worker"),
+    DSGD_OPTION_LONG(ad_psgd_params, averagings, OWN, 0, 1000, NULL,
+                     "averagings that an active worker begins per gradient. Own: paper and pull, "
+                     "one; the released loops, endless: the next when one has ended (a number "
+                     "bounds shared_copy's, and the time that a simulation takes)",
+                     .words = averagings_words),
     DSGD_OPTION_END,
 };
 
@@ -261,25 +259,22 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
                          "another's gradient",
               .reference = "Lian et al., ICML 2018, Algorithm 1",
               DSGD_PARAMS(ad_psgd_params, ad_psgd_options)},
-    .doc =
-        {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
-                 "meanwhile. The graph is bipartite, so that no deadlock can form: odd ranks ask, "
-                 "even ones answer.",
-         .rule =
-             "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j (by default any even rank, "
-             "which is this simulator's choice);  x_i <- x_i + U(g, t), g at an older x_i, t the "
-             "worker's own (SGP's code: all workers' steps).  Unlike its code, shared_copy loses "
-             "no update that falls into an averaging, and gossip_process receives from the "
-             "neighbour that it sends to",
-         .sends =
-             "per averaging N each way; one per gradient of an odd rank: N per worker and step. "
-             "gossip_process and shared_copy: as much as the network carries",
-         .waits =
-             "an odd rank for its neighbour's reply, which needs no computation of the neighbour. "
-             "gossip_process: until the gradient before the last is applied, between two rounds; a "
-             "round is one of two loops that await each other. shared_copy: for nothing. pull: for "
-             "the fetch; a model is saved piece by piece as its gradient gets ready, so that "
-             "others may fetch some pieces of a step before the rest"},
+    .doc = {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
+                    "meanwhile. The graph is bipartite, so that no deadlock can form: odd ranks "
+                    "ask, even ones answer.",
+            .rule = "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j (by default any even "
+                    "rank, which is this simulator's choice);  x_i <- x_i + U(g, t), g at an older "
+                    "x_i, t the worker's own (SGP's code: all workers' steps).  Unlike its code, "
+                    "shared_copy loses no update that falls into an averaging, and gossip_process "
+                    "receives from the neighbour that it sends to",
+            .sends = "per averaging N each way; one per gradient of an odd rank: N per worker and "
+                     "step. gossip_process and shared_copy: as much as the network carries",
+            .waits =
+                "an odd rank for its neighbour's reply, which needs no computation of the "
+                "neighbour. gossip_process: until the gradient before the last is applied, between "
+                "two rounds; a round is one of two loops that await each other. shared_copy: for "
+                "nothing. pull: for the fetch; a model is saved piece by piece as its gradient "
+                "gets ready, so that others may fetch some pieces of a step before the rest"},
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,

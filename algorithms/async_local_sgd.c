@@ -96,10 +96,9 @@ static dsgd_status async_local_sgd_check(const void *params, int n_workers, dsgd
     const long n = arrivals(p, n_workers);
     if (p->c * (double)n <= 1)
         return DSGD_OK;
-    return dsgd_fail(
-        error, DSGD_EUSAGE,
-        "async_local_sgd: c: %g is above 1 / %ld, one divided by delay; 0 to %g would do", p->c, n,
-        1 / (double)n);
+    return dsgd_refuse(
+        error, "async_local_sgd: c: %g is above 1 / %ld, one divided by delay; 0 to %g would do",
+        p->c, n, 1 / (double)n);
 }
 
 static dsgd_traffic async_local_sgd_traffic(const void *params, const dsgd_scale *scale)
@@ -135,9 +134,8 @@ static const dsgd_option async_local_sgd_options[] = {
 
 const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .about = {.name = "async_local_sgd",
-              .summary =
-                  "rounds of local steps, sent to a server that nobody waits at; its momentum "
-                  "moves once in N arrivals",
+              .summary = "rounds of local steps, sent to a server that nobody waits at; its "
+                         "momentum moves once in N arrivals",
               .reference = "Liu et al. 2024, arXiv 2401.09135; HALoS's released code",
               DSGD_PARAMS(async_local_sgd_params, async_local_sgd_options)},
     .doc = {.idea = "DiLoCo without its barrier: the outer momentum is what stale changes harm, so "

@@ -81,9 +81,8 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
     const backup_workers_params *p = params;
     if (p->backups < n_workers)
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "backup_workers: backups: %ld, but with %d workers 0 to %d would do",
-                     p->backups, n_workers, n_workers - 1);
+    return dsgd_refuse(error, "backup_workers: backups: %ld, but with %d workers 0 to %d would do",
+                       p->backups, n_workers, n_workers - 1);
 }
 
 static dsgd_traffic backup_workers_traffic(const void *params, const dsgd_scale *scale)

@@ -52,18 +52,14 @@ static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *er
 {
     const choco_params *p = params;
     if (dsgd_graph_period(&p->graph, n_workers) != 1)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "choco: a worker keeps the sum of its neighbours' public copies, so these "
-                         "have to be the same in every round; a ring would do");
+        return dsgd_refuse(error, "choco: a worker keeps the sum of its neighbours' public copies, "
+                                  "so these have to be the same in every round; a ring would do");
     if (dsgd_encoding_feeds_back(&p->encoding))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "choco: what is not sent stays in x less its public copy; leave out "
-                         "feedback");
+        return dsgd_refuse(
+            error, "choco: what is not sent stays in x less its public copy; leave out feedback");
     if (overshoots(&p->encoding))
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "choco: random_k: unbiased sends more than there is, so that public copies "
-            "run away; leave it out");
+        return dsgd_refuse(error, "choco: random_k: unbiased sends more than there is, so that "
+                                  "public copies run away; leave it out");
     return dsgd_graph_check(&p->graph, n_workers, "choco", error);
 }
 
@@ -88,8 +84,8 @@ const dsgd_algorithm dsgd_algorithm_choco = {
               .reference = "Koloskova, Stich and Jaggi, ICML 2019",
               DSGD_PARAMS(choco_params, choco_options)},
     .doc = {.idea = "Neighbours keep a copy of my model: send only how it has changed, encoded.",
-            .rule = "x <- x + U(g, x, t);  q = Q(x - y);  y_j <- y_j + q_j at all who know y_j;\n"
-                    "x <- x + gamma sum of W_ij (y_j - y_i)",
+            .rule = "x <- x + U(g, x, t);  q = Q(x - y);  y_j <- y_j + q_j at all who know y_j;\nx "
+                    "<- x + gamma sum of W_ij (y_j - y_i)",
             .sends = "an encoded model to each neighbour",
             .waits = "for the neighbours' messages of this step"},
     .work = choco_work,

@@ -53,10 +53,10 @@ static const dsgd_option d_psgd_options[] = {
                       "schedule: bipartite}"),
     DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL,
                      "averages per step; 2 is the doubled mixing of WAGMA's paper"),
-    DSGD_OPTION_CHOICE(d_psgd_params, order, order_words,
-                       "the old models are averaged when the gradient is ready (cta, the paper's "
-                       "listing), beside it (the paper's remark), or the new ones after the local "
-                       "step (atc)"),
+    DSGD_OPTION_CHOICE(
+        d_psgd_params, order, order_words,
+        "the old models are averaged when the gradient is ready (cta, the paper's listing), beside "
+        "it (the paper's remark), or the new ones after the local step (atc)"),
     DSGD_OPTION_END,
 };
 
@@ -68,9 +68,8 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .doc = {.idea = "No all-to-all: agreement spreads along a graph, a little in every step.",
             .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at the x_i before",
             .sends = "the model to every neighbour, `rounds` times: 2 N on a ring",
-            .waits =
-                "a worker for its neighbours' models of the same step; with many exchanges per "
-                "step in a fixed order a delay travels on within the step"},
+            .waits = "a worker for its neighbours' models of the same step; with many exchanges "
+                     "per step in a fixed order a delay travels on within the step"},
     .work = d_psgd_work,
     .traffic = d_psgd_traffic,
     .laws = DSGD_LAWS(

@@ -43,12 +43,12 @@ static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *er
     (void)n_workers;
     const dasgd_params *p = params;
     if (p->d > p->tau)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "dasgd: d: %ld, but an average may be at most tau = %ld steps late", p->d,
-                         p->tau);
+        return dsgd_refuse(error,
+                           "dasgd: d: %ld, but an average may be at most tau = %ld steps late",
+                           p->d, p->tau);
     if (p->d == p->tau && p->xi == 0)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
+        return dsgd_refuse(
+            error,
             "dasgd: with d = tau = %ld and xi = 0 every step is undone; take xi > 0 or d < tau",
             p->tau);
     return DSGD_OK;
@@ -85,9 +85,8 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .doc =
         {.idea =
              "Hide the averaging: start it at the end of a round, use it some steps into the next.",
-         .rule =
-             "x <- x + U(g, x, t);  d steps into a round  x <- xi x + (1 - xi) mean of all x at "
-             "its start",
+         .rule = "x <- x + U(g, x, t);  d steps into a round  x <- xi x + (1 - xi) mean of all x "
+                 "at its start",
          .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
          .waits = "no worker, as long as the average takes no longer than d steps of the slowest"},
     .check = dasgd_check,

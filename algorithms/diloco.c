@@ -60,9 +60,8 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
                   "hundreds of local steps; their mean change feeds an outer Nesterov optimizer",
               .reference = "Douillard et al. 2023, arXiv 2311.08105, Algorithm 1; OpenDiLoCo",
               DSGD_PARAMS(diloco_params, diloco_options)},
-    .doc = {.idea =
-                "Treat the change by a long round of local steps as one gradient of an optimizer "
-                "with momentum.",
+    .doc = {.idea = "Treat the change by a long round of local steps as one gradient of an "
+                    "optimizer with momentum.",
             .rule = "x <- x + U(g, x, t);  every H steps D = (1/P) sum of (s - x), u <- mu u + D, "
                     "s <- s - lr (D + mu u), x <- s",
             .sends = "one allreduce of the model every H steps: about 2 N / H bytes",

@@ -133,9 +133,9 @@ static const char *const threshold_words[] = {"none", "auto", NULL};
 static const dsgd_option drop_compute_options[] = {
     DSGD_OPTION_DOUBLE(
         drop_compute_params, threshold, AUTO, 0, 1e9, "s",
-        "compute time after which no micro-batch begins, or continues with its backward "
-        "pass; auto takes the best of 200, from the end of the 6th micro-batch on (of fewer than "
-        "12: half a step), by the work kept over the time left, communication included",
+        "compute time after which no micro-batch begins, or continues with its backward pass; auto "
+        "takes the best of 200, from the end of the 6th micro-batch on (of fewer than 12: half a "
+        "step), by the work kept over the time left, communication included",
         .words = threshold_words),
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
                      "M, accumulated per step; the reduced model's mini-batch is cut alike"),
@@ -154,18 +154,14 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
              "synchronous, but a worker that computes too long drops its remaining micro-batches",
          .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
          DSGD_PARAMS(drop_compute_params, drop_compute_options)},
-    .doc =
-        {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
-         .rule =
-             "g = (1/M) sum of the micro-batches begun by the threshold;  x <- x + U((1/P) sum of "
-             "g, x, t).  The M micro-batches of a step take equally long",
-         .sends = "one allreduce of the gradient: about 2 N bytes",
-         .waits =
-             "everyone for the slowest, but for no computation longer than the threshold and a "
-             "micro-batch. Gradients are final in the last micro-batch only, so that their "
-             "exchange "
-             "hides behind its backward pass alone: compare with `threshold: none`, not with an "
-             "allreduce without micro-batches"},
+    .doc = {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
+            .rule = "g = (1/M) sum of the micro-batches begun by the threshold;  x <- x + U((1/P) "
+                    "sum of g, x, t).  The M micro-batches of a step take equally long",
+            .sends = "one allreduce of the gradient: about 2 N bytes",
+            .waits = "everyone for the slowest, but for no computation longer than the threshold "
+                     "and a micro-batch. Gradients are final in the last micro-batch only, so that "
+                     "their exchange hides behind its backward pass alone: compare with "
+                     "`threshold: none`, not with an allreduce without micro-batches"},
     .work = drop_compute_work,
     .traffic = drop_compute_traffic,
     .sends = DSGD_SENDS_ALLREDUCES,

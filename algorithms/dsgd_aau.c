@@ -130,10 +130,9 @@ static dsgd_status dsgd_aau_check(const void *params, int n_workers, dsgd_error 
     const dsgd_status status = dsgd_graph_check(&p->graph, n_workers, "dsgd_aau", error);
     if (status != DSGD_OK || (kind->from == NULL && dsgd_graph_period(&p->graph, n_workers) == 1))
         return status;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "dsgd_aau: graph: %s changes from round to round, or is directed; a ring "
-                     "would do",
-                     kind->about.name);
+    return dsgd_refuse(
+        error, "dsgd_aau: graph: %s changes from round to round, or is directed; a ring would do",
+        kind->about.name);
 }
 
 static const dsgd_option dsgd_aau_options[] = {
@@ -152,15 +151,14 @@ const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
               .reference = "Xiong et al., MobiHoc 2024; a reading of its abstract",
               DSGD_PARAMS(dsgd_aau_params, dsgd_aau_options)},
     .doc =
-        {.idea = "How many neighbours a worker waits for adapts to who is slow: fast workers go "
-                 "on among themselves, and need a straggler once per epoch.",
-         .rule = "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when two finished "
-                 "neighbours are not both in V: all finished neighbours mix, W of Metropolis "
-                 "over their edges, and go on; new ends join V. When V is everybody it is empty "
-                 "again: an epoch",
-         .sends =
-             "N to each partner of an iteration; an empty notice to the server, and 16 bytes per "
-             "partner back",
+        {.idea = "How many neighbours a worker waits for adapts to who is slow: fast workers go on "
+                 "among themselves, and need a straggler once per epoch.",
+         .rule =
+             "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when two finished neighbours "
+             "are not both in V: all finished neighbours mix, W of Metropolis over their edges, "
+             "and go on; new ends join V. When V is everybody it is empty again: an epoch",
+         .sends = "N to each partner of an iteration; an empty notice to the server, and 16 bytes "
+                  "per partner back",
          .waits = "a finished worker until an iteration has it among its partners. This "
                   "simulator's reading: the paper was not at hand; a server stands for its "
                   "broadcasts; who finishes within `grace` of the first takes part"},

@@ -92,11 +92,10 @@ static const dsgd_option eager_options[] = {
     DSGD_OPTION_CHOICE(
         eager_params, late, late_words,
         "a late gradient is added to the next (the paper) or dropped (released code)"),
-    DSGD_OPTION_LONG(
-        eager_params, limiter, -1, 1, 1e9, "steps",
-        "after this number of steps one is synchronous, which bounds staleness (of the released "
-        "code, where it is 32; the paper has none)",
-        .words = off),
+    DSGD_OPTION_LONG(eager_params, limiter, -1, 1, 1e9, "steps",
+                     "after this number of steps one is synchronous, which bounds staleness (of "
+                     "the released code, where it is 32; the paper has none)",
+                     .words = off),
     DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, "steps",
                      "interval of model averages, which end the replicas' drift: part of the "
                      "paper's algorithm, \"periodically\" (section 5; every 10 epochs of ImageNet)",
@@ -122,8 +121,8 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
               .summary = "the sum of gradients starts with the first worker that arrives",
               .reference = "Li et al., PPoPP 2020, section 4 (solo) and figure 7",
               DSGD_PARAMS(eager_params, eager_options)},
-    .doc = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes "
-                    "from the others what they have.",
+    .doc = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes from the "
+                    "others what they have.",
             .rule = EAGER_RULE,
             .sends = EAGER_SENDS,
             .waits = "no worker for a computation, but for the messages of the version; with a "
@@ -142,8 +141,8 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
                          "arrived on average",
               .reference = "Li et al., PPoPP 2020, section 4 (majority) and figure 7",
               DSGD_PARAMS(eager_params, eager_options)},
-    .doc = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each "
-                    "step, arrives; on average half have come by then.",
+    .doc = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each step, "
+                    "arrives; on average half have come by then.",
             .rule = EAGER_RULE,
             .sends = EAGER_SENDS,
             .waits = "everyone who comes earlier for the worker that was drawn"},

@@ -168,9 +168,8 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
               .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 2",
               DSGD_PARAMS(easgd_params, eamsgd_options)},
     .doc = {.idea = "EASGD for deep networks: explorers with momentum, on a long leash.",
-            .rule =
-                "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at "
-                "x + delta v;  x <- x + v - e.  An optimizer's momentum would come on top of delta",
+            .rule = "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at x + "
+                    "delta v;  x <- x + v - e.  An optimizer's momentum would come on top of delta",
             .sends = ELASTIC_SENDS,
             .waits = ELASTIC_WAITS},
     .work = eamsgd_work,

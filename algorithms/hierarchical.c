@@ -137,13 +137,13 @@ static const dsgd_option hierarchical_options[] = {
                      "workers per cluster, of consecutive ranks; divides the number of workers"),
     DSGD_OPTION_LONG(hierarchical_params, period, 8, 1, 1e9, "steps",
                      "H, steps from one exchange between clusters to the next"),
-    DSGD_OPTION_CHOICE(hierarchical_params, inside, inside_words,
-                       "what a cluster averages in every step: gradients, or, behind the local "
-                       "step, models"),
-    DSGD_OPTION_CHOICE(hierarchical_params, between, between_words,
-                       "the mean of all models by one allreduce, by an allreduce of the clusters' "
-                       "leaders and a broadcast, or so beside the next H steps, to be added as a "
-                       "correction (delayed)"),
+    DSGD_OPTION_CHOICE(
+        hierarchical_params, inside, inside_words,
+        "what a cluster averages in every step: gradients, or, behind the local step, models"),
+    DSGD_OPTION_CHOICE(
+        hierarchical_params, between, between_words,
+        "the mean of all models by one allreduce, by an allreduce of the clusters' leaders and a "
+        "broadcast, or so beside the next H steps, to be added as a correction (delayed)"),
     DSGD_OPTION_END,
 };
 
@@ -152,8 +152,8 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
               .summary = "clusters that synchronise in every step, and all now and then",
               .reference = "Lin et al., ICLR 2020; PyTorch's hierarchical model averager",
               DSGD_PARAMS(hierarchical_params, hierarchical_options)},
-    .doc = {.idea = "Talk much where the network is fast, inside clusters, and little between "
-                    "them.",
+    .doc = {.idea =
+                "Talk much where the network is fast, inside clusters, and little between them.",
             .rule = "g <- cluster's mean of g, x <- x + U(g, x, t);  every H steps  x <- (1/P) sum "
                     "of all x",
             .sends = "one allreduce in the cluster of c in every step, about 2 (c-1)/c N bytes, "

@@ -81,8 +81,8 @@ const dsgd_algorithm dsgd_algorithm_noloco = {
                     "mix over the rounds.",
             .rule = "x <- x + U(g, x, t);  every H steps  m <- mu m + lr (group's mean of x - s), "
                     "s <- s + m, x <- s",
-            .sends = "one allreduce of the model in a group of S every H steps: about "
-                     "2 (S-1)/S N / H bytes",
+            .sends = "one allreduce of the model in a group of S every H steps: about 2 (S-1)/S N "
+                     "/ H bytes",
             .waits = "the members of a group for its slowest, every H steps"},
     .check = noloco_check,
     .work = noloco_work,

@@ -66,9 +66,8 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
               .reference = "Li and Hoefler, PPoPP 2022",
               DSGD_PARAMS(ok_topk_params, ok_topk_options)},
     .doc = {.idea = "Add sparse vectors region by region, and send only the largest of the sum.",
-            .rule =
-                "e <- e + g;  q = top-k of e;  u = top-k of (1/P) sum q;  e <- e - q where u is "
-                "not 0;  x <- x + U(u, x)",
+            .rule = "e <- e + g;  q = top-k of e;  u = top-k of (1/P) sum q;  e <- e - q where u "
+                    "is not 0;  x <- x + U(u, x)",
             .sends = "4 k (P - 1) / P values, of which an index counts as one: at most 4 density N "
                      "bytes, at any P",
             .waits = "everyone for the slowest, in every step"},

@@ -87,9 +87,9 @@ static long power_sgd_period(const void *params, int n_workers)
 static const dsgd_option power_sgd_options[] = {
     DSGD_OPTION_LONG(power_sgd_params, rank, 2, 1, 1 << 16, NULL,
                      "columns of the factors; pieces that have no such rank are sent as they are"),
-    DSGD_OPTION_LONG(power_sgd_params, products, 1, 1, 2, NULL,
-                     "per step: of one factor in turn (1, the released code), or both (2, the "
-                     "paper)"),
+    DSGD_OPTION_LONG(
+        power_sgd_params, products, 1, 1, 2, NULL,
+        "per step: of one factor in turn (1, the released code), or both (2, the paper)"),
     DSGD_OPTION_END,
 };
 
@@ -99,9 +99,8 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
               .reference = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
               DSGD_PARAMS(power_sgd_params, power_sgd_options)},
     .doc = {.idea = "A gradient is nearly of low rank: send two thin factors that can be added.",
-            .rule =
-                "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of q)^T;\n"
-                "x <- x + U(u, x); in odd steps with p and q exchanged",
+            .rule = "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of "
+                    "q)^T;\nx <- x + U(u, x); in odd steps with p and q exchanged",
             .sends = "an allreduce of rank (rows + columns) / 2 numbers of each matrix",
             .waits = "everyone for the slowest, in every step"},
     .work = power_sgd_work,

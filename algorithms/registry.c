@@ -82,31 +82,29 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
 {
     const dsgd_about *const about = &algorithm->about;
     if (!is_name(about->name))
-        return dsgd_fail(
-            error, DSGD_EUSAGE, "an algorithm has %s%s; a name of letters, digits and _ is needed",
+        return dsgd_refuse(
+            error, "an algorithm has %s%s; a name of letters, digits and _ is needed",
             about->name == NULL ? "no name" : "the name ", about->name == NULL ? "" : about->name);
     if ((algorithm->serve == NULL) != (algorithm->n_servers == NULL))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "algorithm `%s` needs both serve() and n_servers(), or neither",
-                         about->name);
+        return dsgd_refuse(error, "algorithm `%s` needs both serve() and n_servers(), or neither",
+                           about->name);
     if (about->summary == NULL || algorithm->work == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "algorithm `%s` has no %s", about->name,
-                         algorithm->work == NULL ? "work()" : "summary");
+        return dsgd_refuse(error, "algorithm `%s` has no %s", about->name,
+                           algorithm->work == NULL ? "work()" : "summary");
     const dsgd_option *const silent = without_help(about->options);
     if (silent != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "algorithm `%s`: option `%s` has no help", about->name,
-                         silent->name);
+        return dsgd_refuse(error, "algorithm `%s`: option `%s` has no help", about->name,
+                           silent->name);
     if (dsgd_about_find(dsgd_algorithms, about->name) != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "algorithm `%s` is there already; give the new one another name",
-                         about->name);
+        return dsgd_refuse(error, "algorithm `%s` is there already; give the new one another name",
+                           about->name);
     size_t n = N_BUILT_IN;
     while (dsgd_algorithms[n] != NULL)
         n++;
     if (n == N_BUILT_IN + MOST_ADDED)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "algorithm `%s` is one too many; there is room for %d from plug-ins",
-                         about->name, MOST_ADDED);
+        return dsgd_refuse(error,
+                           "algorithm `%s` is one too many; there is room for %d from plug-ins",
+                           about->name, MOST_ADDED);
     dsgd_algorithms[n] = about;
     return DSGD_OK;
 }

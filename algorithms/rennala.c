@@ -100,22 +100,20 @@ static const dsgd_option rennala_options[] = {
 const dsgd_algorithm dsgd_algorithm_rennala = {
     .about = {.name = "rennala",
               .summary =
-                  "asynchronous workers fill the batch of one model; then all restart at the "
-                  "next",
+                  "asynchronous workers fill the batch of one model; then all restart at the next",
               .reference = "Tyurin, Richtarik, NeurIPS 2023; released code",
               DSGD_PARAMS(rennala_params, rennala_options)},
     .doc = {.idea = "Fast workers compute more of a batch, slow ones less; no gradient is stale.",
-            .rule = "worker: g at x_k again and again.  server: the mean of the first B gradients "
-                    "at x_k is g: x_{k+1} = x_k + U(g, x_k, k); then all running work is thrown "
-                    "away. With h_i s per gradient a round is the smallest t with sum of "
-                    "floor(t / h_i) >= B",
-            .sends =
-                "N up per gradient, and a word that the worker may go on; per round and worker a "
-                "notice that cancels (8 bytes), a question, and N down",
-            .waits = "a worker for the new model at the end of a round, for nobody else. The "
-                     "optimizer is the server's. That a worker asks for the model is this "
-                     "simulator's choice: so it gets the newest. One server: several would end "
-                     "rounds at different times"},
+            .rule =
+                "worker: g at x_k again and again.  server: the mean of the first B gradients at "
+                "x_k is g: x_{k+1} = x_k + U(g, x_k, k); then all running work is thrown away. "
+                "With h_i s per gradient a round is the smallest t with sum of floor(t / h_i) >= B",
+            .sends = "N up per gradient, and a word that the worker may go on; per round and "
+                     "worker a notice that cancels (8 bytes), a question, and N down",
+            .waits =
+                "a worker for the new model at the end of a round, for nobody else. The optimizer "
+                "is the server's. That a worker asks for the model is this simulator's choice: so "
+                "it gets the newest. One server: several would end rounds at different times"},
     .work = rennala_work,
     .serve = rennala_serve,
     .n_servers = dsgd_one_server,

@@ -114,8 +114,8 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
             .rule = "worker: u = U(g, x, t) at the x that it was given.  server: x <- x + u; its "
                     "sender gets the new x, of delay 0; the delays of all others grow by 1, and "
                     "who reaches R is cancelled and restarts at the new x",
-            .sends = "N up and N down per gradient; per cancellation a notice, a question, "
-                     "and N down; one server's link carries P times that",
+            .sends = "N up and N down per gradient; per cancellation a notice, a question, and N "
+                     "down; one server's link carries P times that",
             .waits = "a worker for the server's link, never for another's computation. That a "
                      "cancelled worker asks for the model is this simulator's choice: so it gets "
                      "the newest. One server: several would count delays of their own"},

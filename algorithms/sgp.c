@@ -121,11 +121,10 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
               .summary = "SGP whose messages travel beside the next steps",
               .reference = "Assran et al., ICML 2019, Algorithm 2, and its released code",
               DSGD_PARAMS(sgp_params, osgp_options)},
-    .doc = {.idea =
-                "SGP with the communication hidden: shares leave before the forward pass and are "
-                "added when they have come, a step or more later.",
-            .rule = "x <- x + shares of an earlier step;  keep and send shares;  z <- x / w;  "
-                    "x <- x + U(g, x, t), g at z",
+    .doc = {.idea = "SGP with the communication hidden: shares leave before the forward pass and "
+                    "are added when they have come, a step or more later.",
+            .rule = "x <- x + shares of an earlier step;  keep and send shares;  z <- x / w;  x <- "
+                    "x + U(g, x, t), g at z",
             .sends = "the model to n out-peers: n N bytes, beside the computation",
             .waits =
                 "a worker for its in-peers' shares of the round that it began `delay` steps ago; "

@@ -57,14 +57,13 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
               .summary = "local SGD whose averages pass through a slow momentum",
               .reference = "Wang et al., ICLR 2020, Algorithm 1",
               DSGD_PARAMS(slowmo_params, slowmo_options)},
-    .doc =
-        {.idea = "Local SGD forgets momentum at each average: keep one of the averages themselves.",
-         .rule =
-             "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of x, u <- beta u + (s - a) / "
-             "lr, s <- s - alpha lr u, x <- s.  The workers' own momentum buffers are kept at an "
-             "average; the base is local SGD alone",
-         .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
-         .waits = "everyone for the slowest, every tau steps"},
+    .doc = {.idea =
+                "Local SGD forgets momentum at each average: keep one of the averages themselves.",
+            .rule = "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of x, u <- beta u + (s - "
+                    "a) / lr, s <- s - alpha lr u, x <- s.  The workers' own momentum buffers are "
+                    "kept at an average; the base is local SGD alone",
+            .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
+            .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
     .averages_models = true,
     .traffic = slowmo_traffic,

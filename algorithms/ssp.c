@@ -100,20 +100,19 @@ static const dsgd_option ssp_options[] = {
 
 const dsgd_algorithm dsgd_algorithm_ssp = {
     .about = {.name = "ssp",
-              .summary = "parameter server that lets fast workers be ahead of the slowest by a few "
-                         "steps",
+              .summary =
+                  "parameter server that lets fast workers be ahead of the slowest by a few steps",
               .reference = "Ho et al., NeurIPS 2013",
               DSGD_PARAMS(ssp_params, ssp_options)},
     .doc = {.idea = "Asynchronous as long as nobody is too far ahead: what a worker reads has all "
                     "updates but those of the last steps.",
-            .rule = "worker: x <- x + U(g, x, t), pushes u = x - fetched, fetches x.  server: "
-                    "x <- x + u; answers a worker that has finished c steps once the slowest has "
-                    "finished c - s",
+            .rule =
+                "worker: x <- x + U(g, x, t), pushes u = x - fetched, fetches x.  server: x <- x + "
+                "u; answers a worker that has finished c steps once the slowest has finished c - s",
             .sends = "N up and N down; one server's link carries P times that",
-            .waits =
-                "a worker for the server's link, and for the slowest where it is s steps "
-                "ahead. One server: several, each with a part of the model, would let a worker "
-                "go at different times"},
+            .waits = "a worker for the server's link, and for the slowest where it is s steps "
+                     "ahead. One server: several, each with a part of the model, would let a "
+                     "worker go at different times"},
     .work = ssp_work,
     .serve = ssp_serve,
     .n_servers = dsgd_one_server,

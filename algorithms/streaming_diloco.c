@@ -58,15 +58,13 @@ static dsgd_status streaming_diloco_check(const void *params, int n_workers, dsg
     (void)n_workers;
     const streaming_diloco_params *p = params;
     if (p->period % p->fragments != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "streaming_diloco: fragments: %ld does not divide period: %ld",
-                         p->fragments, p->period);
+        return dsgd_refuse(error, "streaming_diloco: fragments: %ld does not divide period: %ld",
+                           p->fragments, p->period);
     if (p->delay >= p->period / p->fragments)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "streaming_diloco: delay: %ld, but a fragment's exchange has to end before "
-            "the next begins, period / fragments = %ld steps later",
-            p->delay, p->period / p->fragments);
+        return dsgd_refuse(error,
+                           "streaming_diloco: delay: %ld, but a fragment's exchange has to end "
+                           "before the next begins, period / fragments = %ld steps later",
+                           p->delay, p->period / p->fragments);
     return DSGD_OK;
 }
 
@@ -86,8 +84,8 @@ static const dsgd_option streaming_diloco_options[] = {
     DSGD_OPTION_LONG(streaming_diloco_params, period, 100, 1, 1e9, "steps",
                      "H, inner steps from one exchange of a fragment to its next"),
     DSGD_OPTION_LONG(streaming_diloco_params, fragments, 1, 1, 4096, NULL,
-                     "F, divides the period; each is every F-th piece, so that exchange: pieces "
-                     "is F or more; 1: DiLoCo with a delay"),
+                     "F, divides the period; each is every F-th piece, so that exchange: pieces is "
+                     "F or more; 1: DiLoCo with a delay"),
     DSGD_OPTION_LONG(streaming_diloco_params, delay, 5, 0, 1e9, "steps",
                      "tau, local steps beside which an exchange goes on"),
     DSGD_OPTION_DOUBLE(streaming_diloco_params, mixing, 0.5, 0, 1, NULL,
@@ -104,15 +102,14 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
               .summary = "DiLoCo, one fragment of the model at a time, beside the next local steps",
               .reference = "Douillard et al. 2025, arXiv 2501.18512; torchft's released code",
               DSGD_PARAMS(streaming_diloco_params, streaming_diloco_options)},
-    .doc = {.idea = "Spread DiLoCo's exchange over the round: a fragment every H / F steps, "
-                    "hidden behind tau local steps.",
-            .rule =
-                "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s - x) "
-                "as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- alpha x + "
-                "(1 - alpha) s",
+    .doc = {.idea = "Spread DiLoCo's exchange over the round: a fragment every H / F steps, hidden "
+                    "behind tau local steps.",
+            .rule = "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s "
+                    "- x) as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- "
+                    "alpha x + (1 - alpha) s",
             .sends = "one allreduce of a fragment every H / F steps: about 2 N / H bytes",
-            .waits = "no worker, as long as an exchange takes no longer than tau steps of the "
-                     "slowest"},
+            .waits =
+                "no worker, as long as an exchange takes no longer than tau steps of the slowest"},
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,

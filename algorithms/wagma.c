@@ -69,8 +69,8 @@ static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *er
 {
     const wagma_params *p = params;
     if (p->group > 0 && (!dsgd_is_power_of_two(p->group) || p->group > n_workers))
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
+        return dsgd_refuse(
+            error,
             "wagma: group: %ld, but a power of two up to the number of workers (%d) is needed",
             p->group, n_workers);
     return dsgd_check_power_of_two("wagma", n_workers, error);
@@ -92,11 +92,10 @@ static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option wagma_options[] = {
-    DSGD_OPTION_LONG(
-        wagma_params, group, -1, 1, 1 << 20, "workers",
-        "group size S, a power of two; sqrt is the paper's sqrt(P), rounded up where that is "
-        "none (the released code has 8)",
-        .words = group_words),
+    DSGD_OPTION_LONG(wagma_params, group, -1, 1, 1 << 20, "workers",
+                     "group size S, a power of two; sqrt is the paper's sqrt(P), rounded up where "
+                     "that is none (the released code has 8)",
+                     .words = group_words),
     DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, "steps",
                      "between averages of all models, which wait for all (the released code's "
                      "limiter of 10 means 11)"),
@@ -117,17 +116,14 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
               .summary = "models are averaged in rotating groups that do not wait for the late",
               .reference = "Li et al., TPDS 2021, Algorithms 1 and 2",
               DSGD_PARAMS(wagma_params, wagma_options)},
-    .doc =
-        {.idea =
-             "Average models in small groups that change, so that news spread fast; start when the "
-             "first worker comes, and use old models of the late ones.",
-         .rule =
-             "x <- x + U(g, x, t);  x <- sum of the group / S, or, if late, (sum + x) / (S + 1);  "
-             "every `period` steps the mean of all",
-         .sends =
-             "an allreduce of the model in the group, activations of 4 bytes, and an allreduce "
-             "of all per period: about 2 N bytes, or log2(S) N by recursive doubling",
-         .waits = "no worker for a computation, but everyone for the slowest once per period"},
+    .doc = {.idea = "Average models in small groups that change, so that news spread fast; start "
+                    "when the first worker comes, and use old models of the late ones.",
+            .rule = "x <- x + U(g, x, t);  x <- sum of the group / S, or, if late, (sum + x) / (S "
+                    "+ 1);  every `period` steps the mean of all",
+            .sends =
+                "an allreduce of the model in the group, activations of 4 bytes, and an allreduce "
+                "of all per period: about 2 N bytes, or log2(S) N by recursive doubling",
+            .waits = "no worker for a computation, but everyone for the slowest once per period"},
     .check = wagma_check,
     .work = wagma_work,
     .averages_models = true,

@@ -43,6 +43,9 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
 #define dsgd_fail(error, status, ...) ((dsgd_fail)(error, status, __VA_ARGS__), (status))
 #endif
 
+/** Of input that is not acceptable: `return dsgd_refuse(error, "...", ...)`. */
+#define dsgd_refuse(error, ...) dsgd_fail(error, DSGD_EUSAGE, __VA_ARGS__)
+
 /**
  * Something that the process cannot go on without is not to be had, such as a thread: says the
  * sentence and ends the process, with exit status DSGD_ERUNS (of a run: it failed, the others are

@@ -27,20 +27,18 @@ static const dsgd_pick *graph_of(const dsgd_algorithm *algorithm, const void *pa
     return pick->about == NULL ? NULL : pick;
 }
 
-static long own_period(const dsgd_algorithm *algorithm, const void *params, int n_workers)
-{
-    const dsgd_option *const period = dsgd_option_find(algorithm->about.options, "period");
-    const dsgd_pick *const graph = graph_of(algorithm, params);
-    if (algorithm->period != NULL)
-        return algorithm->period(params, n_workers);
-    if (period != NULL && period->kind == DSGD_LONG)
-        return *(const long *)(const void *)((const char *)params + period->offset);
-    return graph == NULL ? 1 : dsgd_graph_period(graph, n_workers);
-}
-
 long dsgd_period(const dsgd_run_config *config)
 {
-    const long period = own_period(config->algorithm, config->params, config->workers);
+    const dsgd_algorithm *const algorithm = config->algorithm;
+    const dsgd_option *const option = dsgd_option_find(algorithm->about.options, "period");
+    const dsgd_pick *const graph = graph_of(algorithm, config->params);
+    long period = 1;
+    if (algorithm->period != NULL)
+        period = algorithm->period(config->params, config->workers);
+    else if (option != NULL && option->kind == DSGD_LONG)
+        period = *(const long *)(const void *)((const char *)config->params + option->offset);
+    else if (graph != NULL)
+        period = dsgd_graph_period(graph, config->workers);
     return period < 1 ? 1 : period;
 }
 
@@ -97,22 +95,10 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
     if (status == DSGD_OK && dsgd_imbalance_reads_samples(*imbalance) && !learning) {
         dsgd_imbalance_close(*imbalance);
         *imbalance = NULL;
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "imbalance: data takes its time from the samples, but there is no learn: "
-                         "that says which");
+        return dsgd_refuse(error, "imbalance: data takes its time from the samples, but there is "
+                                  "no learn: that says which");
     }
     return status;
-}
-
-static dsgd_status check_record(const dsgd_run_config *config, dsgd_error *error)
-{
-    if (config->record == NULL ||
-        (config->learning != NULL && config->learning->model.about != NULL))
-        return DSGD_OK;
-    return dsgd_fail(
-        error, DSGD_EUSAGE,
-        "%s: there is nothing to record, because nothing is learned in this run; `learn` says what",
-        config->record);
 }
 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
@@ -121,38 +107,50 @@ static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
     if (config->steps_each > 0)
         return DSGD_OK;
     if (!(until->steps > 0 || until->seconds > 0 || until->samples > 0 || until->accuracy > 0))
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "until: nothing would end the run; give steps, seconds, samples or accuracy");
+        return dsgd_refuse(
+            error, "until: nothing would end the run; give steps, seconds, samples or accuracy");
     if (until->accuracy > 0 && !dsgd_learns(config))
-        return dsgd_fail(error, DSGD_EUSAGE, "until: accuracy needs numerics, but %s",
-                         config->numerics == DSGD_NUMERICS_OFF ? "they are off (--numerics off)"
-                                                               : "nothing is learned in this run");
+        return dsgd_refuse(error, "until: accuracy needs numerics, but %s",
+                           config->numerics == DSGD_NUMERICS_OFF
+                               ? "they are off (--numerics off)"
+                               : "nothing is learned in this run");
     if (until->accuracy > 0 && config->learning->evaluate.every <= 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "until: accuracy needs learn: evaluate: every, which says when to look");
+        return dsgd_refuse(error,
+                           "until: accuracy needs learn: evaluate: every, which says when to look");
     return DSGD_OK;
 }
 
-static dsgd_status check_precision(const dsgd_run_config *config, dsgd_error *error)
+static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *error)
 {
+    const dsgd_learning *const learning = config->learning;
+    if (config->record != NULL && (learning == NULL || learning->model.about == NULL))
+        return dsgd_refuse(error,
+                           "%s: there is nothing to record, because nothing is learned in this "
+                           "run; `learn` says what",
+                           config->record);
     if (config->numerics == DSGD_NUMERICS_CUDA && dsgd_learns(config) &&
-        config->learning->precision == DSGD_PRECISION_DOUBLE)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "learn: precision: the CUDA device computes in float; use --numerics "
-                         "cpu for double");
+        learning->precision == DSGD_PRECISION_DOUBLE)
+        return dsgd_refuse(
+            error,
+            "learn: precision: the CUDA device computes in float; use --numerics cpu for double");
     return DSGD_OK;
 }
 
-static dsgd_status check_servers(const dsgd_run_config *config, dsgd_error *error)
+static dsgd_status check_workload(const dsgd_run_config *config, dsgd_error *error)
 {
-    const int n_servers = dsgd_n_servers(config);
+    return dsgd_workload_check(config->workload, error);
+}
+
+static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_status status =
+        dsgd_algorithm_check(config->algorithm, config->params, config->workers, error);
+    const int n_servers = status == DSGD_OK ? dsgd_n_servers(config) : 0;
     if (n_servers < 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or "
-                         "more",
-                         config->algorithm->about.name, n_servers, config->workers);
-    return DSGD_OK;
+        return dsgd_refuse(
+            error, "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or more",
+            config->algorithm->about.name, n_servers, config->workers);
+    return status;
 }
 
 enum { MOST_PIECES = 4096 };
@@ -162,16 +160,15 @@ static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error
     if (config->exchange.fusion_bytes <= 0)
         return DSGD_OK;
     if (dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: fusion: it is of all workers' allreduces of what is not "
-                         "encoded, but %s exchanges otherwise; give fusion to those algorithms "
-                         "that it is for: {name: allreduce, "
-                         "exchange: {fusion: 64Mi}}",
-                         config->algorithm->about.name);
+        return dsgd_refuse(error,
+                           "exchange: fusion: it is of all workers' allreduces of what is not "
+                           "encoded, but %s exchanges otherwise; give fusion to those algorithms "
+                           "that it is for: {name: allreduce, exchange: {fusion: 64Mi}}",
+                           config->algorithm->about.name);
     if (!config->exchange.blocking)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: fusion: fused allreduces follow one another; leave out "
-                         "blocking: false");
+        return dsgd_refuse(
+            error,
+            "exchange: fusion: fused allreduces follow one another; leave out blocking: false");
     return DSGD_OK;
 }
 
@@ -182,26 +179,26 @@ static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *err
     if (encoding->about == NULL || dsgd_encoding_is_none(encoding))
         return DSGD_OK;
     if (config->exchange.fusion_bytes > 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: encoding: pieces are encoded one by one; leave out fusion");
+        return dsgd_refuse(error,
+                           "exchange: encoding: pieces are encoded one by one; leave out fusion");
     if (algorithm->averages_models && dsgd_encoding_kind_of(encoding)->of_differences)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: encoding: %s leaves out most of what it is given, but %s sums "
-                         "models, which must not lose it; uniform or qsgd would do",
-                         encoding->about->name, algorithm->about.name);
+        return dsgd_refuse(error,
+                           "exchange: encoding: %s leaves out most of what it is given, but %s "
+                           "sums models, which must not lose it; uniform or qsgd would do",
+                           encoding->about->name, algorithm->about.name);
     if (dsgd_encoding_feeds_back(encoding) && dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES &&
         dsgd_n_servers(config) == 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: encoding: feedback: %s exchanges otherwise than by allreduces "
-                         "of all workers and servers, so that what is not sent is lost or kept by "
-                         "itself; leave out feedback",
-                         algorithm->about.name);
+        return dsgd_refuse(error,
+                           "exchange: encoding: feedback: %s exchanges otherwise than by "
+                           "allreduces of all workers and servers, so that what is not sent is "
+                           "lost or kept by itself; leave out feedback",
+                           algorithm->about.name);
     if (dsgd_encoding_feeds_back(encoding) && dsgd_encoding_expands(encoding))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: encoding: feedback: with these options %s errs by more than "
-                         "what it is given, and what is kept grows for ever; unbiased: false (of "
-                         "qsgd damped: true, or more levels) would do",
-                         encoding->about->name);
+        return dsgd_refuse(error,
+                           "exchange: encoding: feedback: with these options %s errs by more than "
+                           "what it is given, and what is kept grows for ever; unbiased: false (of "
+                           "qsgd damped: true, or more levels) would do",
+                           encoding->about->name);
     return DSGD_OK;
 }
 
@@ -211,21 +208,20 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
     if (!in_buckets && exchange->bucket_bytes > 0 &&
         exchange->bucket_bytes != DSGD_DEFAULT_BUCKET_BYTES)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: give either pieces or bucket, not both; pieces: buckets goes "
-                         "with a bucket");
+        return dsgd_refuse(
+            error,
+            "exchange: give either pieces or bucket, not both; pieces: buckets goes with a bucket");
     if (exchange->pieces == DSGD_PIECES_TENSORS && config->workload->tensors.n == 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: pieces: tensors, but the workload lists none (workload: "
-                         "tensors); give a number of pieces, or buckets");
+        return dsgd_refuse(error, "exchange: pieces: tensors, but the workload lists none "
+                                  "(workload: tensors); give a number of pieces, or buckets");
     const double buckets =
         in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes) : 0;
     const double pieces = fmax(buckets, (double)exchange->pieces) * dsgd_server_parts(config);
     if (pieces > MOST_PIECES)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "exchange: %.0f pieces, but at most %d are possible (a piece of each "
-                         "exchange for every server)",
-                         pieces, MOST_PIECES);
+        return dsgd_refuse(error,
+                           "exchange: %.0f pieces, but at most %d are possible (a piece of each "
+                           "exchange for every server)",
+                           pieces, MOST_PIECES);
     return DSGD_OK;
 }
 
@@ -242,10 +238,10 @@ static dsgd_status check_pieces(const dsgd_run_config *config, dsgd_error *error
     free(bytes);
     if (n >= least)
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "exchange: pieces: %ld, but %s needs %ld or more with these options; give "
-                     "exchange: {pieces: %ld}",
-                     n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
+    return dsgd_refuse(error,
+                       "exchange: pieces: %ld, but %s needs %ld or more with these options; give "
+                       "exchange: {pieces: %ld}",
+                       n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
 }
 
 static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
@@ -253,55 +249,38 @@ static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
     const dsgd_stop *const stops = config->stops.v;
     for (size_t i = 0; i < config->stops.n; i++)
         if (stops[i].worker >= config->workers)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "stops: worker: %ld, but with %d workers they are 0 to %d",
-                             stops[i].worker, config->workers, config->workers - 1);
+            return dsgd_refuse(error, "stops: worker: %ld, but with %d workers they are 0 to %d",
+                               stops[i].worker, config->workers, config->workers - 1);
     if (config->stops.n > 0 && config->exchange.barrier)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "stops: who stops never comes to exchange: barrier; leave one of them out");
+        return dsgd_refuse(
+            error, "stops: who stops never comes to exchange: barrier; leave one of them out");
     return DSGD_OK;
 }
 
 static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_machine machine = dsgd_machine_of(config);
-    if (config->machine_checked)
-        return DSGD_OK;
-    return dsgd_machine_check(&machine, error);
+    return config->machine_checked ? DSGD_OK : dsgd_machine_check(&machine, error);
+}
+
+static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *error)
+{
+    dsgd_imbalance *imbalance = NULL;
+    const dsgd_status status = dsgd_imbalance_for(config, &imbalance, error);
+    dsgd_imbalance_close(imbalance);
+    return status;
 }
 
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
+    static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
+        check_until,  check_learning, check_workload, check_algorithm, check_exchange, check_pieces,
+        check_fusion, check_encoding, check_stops,    check_machine,   check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
-        return dsgd_fail(error, DSGD_EUSAGE, "workers: %d, but 1 to %d are possible",
-                         config->workers, 1 << DSGD_MAX_BITS);
-    dsgd_status status = check_until(config, error);
-    if (status == DSGD_OK)
-        status = check_record(config, error);
-    if (status == DSGD_OK)
-        status = check_precision(config, error);
-    if (status == DSGD_OK)
-        status = dsgd_workload_check(config->workload, error);
-    if (status == DSGD_OK)
-        status = dsgd_algorithm_check(config->algorithm, config->params, config->workers, error);
-    if (status == DSGD_OK)
-        status = check_servers(config, error);
-    if (status == DSGD_OK)
-        status = check_exchange(config, error);
-    if (status == DSGD_OK)
-        status = check_pieces(config, error);
-    if (status == DSGD_OK)
-        status = check_fusion(config, error);
-    if (status == DSGD_OK)
-        status = check_encoding(config, error);
-    if (status == DSGD_OK)
-        status = check_stops(config, error);
-    if (status == DSGD_OK)
-        status = check_machine(config, error);
-    dsgd_imbalance *imbalance = NULL;
-    if (status == DSGD_OK)
-        status = dsgd_imbalance_for(config, &imbalance, error);
-    dsgd_imbalance_close(imbalance);
+        return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
+                           1 << DSGD_MAX_BITS);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && i < sizeof checks / sizeof *checks; i++)
+        status = checks[i](config, error);
     return status;
 }

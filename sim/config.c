@@ -50,15 +50,14 @@ static const char *const partial_words[] = {
     "as-collective", "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
-    DSGD_OPTION_LONG(
-        dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,
-        "exchanges per vector: a number of equal ones, one per tensor of the workload, "
-        "or one per bucket",
-        .words = pieces_words),
+    DSGD_OPTION_LONG(dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,
+                     "exchanges per vector: a number of equal ones, one per tensor of the "
+                     "workload, or one per bucket",
+                     .words = pieces_words),
     DSGD_OPTION_AS(
         "bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-        "whole tensors in backward order until this size is reached, as in PyTorch DDP but for "
-        "its smaller first one; without tensors, equal pieces of at most this size",
+        "whole tensors in backward order until this size is reached, as in PyTorch DDP but for its "
+        "smaller first one; without tensors, equal pieces of at most this size",
         .init = DSGD_DEFAULT_BUCKET_BYTES, .min = 1, .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
                      "pieces become ready during the backward pass, not all at its end"),
@@ -69,8 +68,8 @@ const dsgd_option dsgd_exchange_options[] = {
         "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
     DSGD_OPTION_CHOICE(
         dsgd_exchange_config, collective, dsgd_collective_names,
-        "how an allreduce of all workers travels; auto: by size, recursive doubling "
-        "below 64 KiB, else Rabenseifner's, or Bruck's, which needs no power of two"),
+        "how an allreduce of all workers travels; auto: by size, recursive doubling below 64 KiB, "
+        "else Rabenseifner's, or Bruck's, which needs no power of two"),
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
                        "library has recursive-doubling at any size"),
@@ -84,10 +83,10 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_AS("cycle", DOUBLE, dsgd_exchange_config, cycle_s,
                    "with fusion, the least time between two cycles (HOROVOD_CYCLE_TIME)",
                    .init = 5e-3, .min = 1e-6, .max = 1e9, .unit = "s"),
-    DSGD_OPTION_BOOL(dsgd_exchange_config, every_message, false,
-                     "simulates each message also where its time, or that of a whole allreduce, is "
-                     "known without, because its messages meet no others: the same to rounding, "
-                     "and slower"),
+    DSGD_OPTION_BOOL(
+        dsgd_exchange_config, every_message, false,
+        "simulates each message also where its time, or that of a whole allreduce, is known "
+        "without, because its messages meet no others: the same to rounding, and slower"),
     DSGD_OPTION_END,
 };
 

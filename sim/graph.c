@@ -73,14 +73,13 @@ static dsgd_status torus_check(const dsgd_graph *graph, const char *who, dsgd_er
     if (p == 1)
         return DSGD_OK;
     if (p % rows != 0 || (rows > 1 && p / rows == 1))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: a torus of %d rows needs workers in a multiple of %d from %d on, got "
-                         "%d; a ring would do",
-                         who, rows, rows, 2 * rows, p);
+        return dsgd_refuse(error,
+                           "%s: a torus of %d rows needs workers in a multiple of %d from %d on, "
+                           "got %d; a ring would do",
+                           who, rows, rows, 2 * rows, p);
     if (rows == 1 && p > 3)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: %d workers are no rectangle of two rows or more; a ring would do",
-                         who, p);
+        return dsgd_refuse(
+            error, "%s: %d workers are no rectangle of two rows or more; a ring would do", who, p);
     return DSGD_OK;
 }
 
@@ -213,26 +212,24 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
     const exponential_params *const params = graph->params;
     const int p = graph->n_workers;
     if (p > 1 && params->peers >= p)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: graph: peers: %ld, but with %d workers %d are possible", who,
-                         params->peers, p, p - 1);
+        return dsgd_refuse(error, "%s: graph: peers: %ld, but with %d workers %d are possible", who,
+                           params->peers, p, p - 1);
     if (params->schedule == BIPARTITE && p % 2 == 1 && p > 1)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "%s: a bipartite exponential graph needs an even number of workers, got %d; "
-            "%d would do",
-            who, p, p + 1);
+        return dsgd_refuse(error,
+                           "%s: a bipartite exponential graph needs an even number of workers, got "
+                           "%d; %d would do",
+                           who, p, p + 1);
     return DSGD_OK;
 }
 
 static const dsgd_option exponential_options[] = {
     DSGD_OPTION_LONG(exponential_params, peers, 1, 1, 1 << 20, NULL,
                      "neighbours that a worker sends to in a round"),
-    DSGD_OPTION_CHOICE(exponential_params, schedule, schedule_words,
-                       "distances: forward 1 2 4 ..., with n peers j (n+1)^m; alternating +1 -1 +2 "
-                       "-2 ... (SGP's released scripts); adjacent powers of two (SGP(2n) of "
-                       "WAGMA's released code); bipartite, even and odd ranks in pairs +1 -1 +3 -3 "
-                       "+5 ... (D-PSGD in SGP's released code)"),
+    DSGD_OPTION_CHOICE(
+        exponential_params, schedule, schedule_words,
+        "distances: forward 1 2 4 ..., with n peers j (n+1)^m; alternating +1 -1 +2 -2 ... (SGP's "
+        "released scripts); adjacent powers of two (SGP(2n) of WAGMA's released code); bipartite, "
+        "even and odd ranks in pairs +1 -1 +3 -3 +5 ... (D-PSGD in SGP's released code)"),
     DSGD_OPTION_END,
 };
 
@@ -315,30 +312,30 @@ static int edges_to(const dsgd_graph *graph, int rank, long round, int *to)
     return n;
 }
 
-/** A worker that cannot be reached from worker 0, or -1. */
+/** The worker that stands for all that edges connect with @p i: who has no other than itself. */
+static long head_of(long *head, long i)
+{
+    for (; head[i] != i; i = head[i])
+        head[i] = head[head[i]];
+    return i;
+}
+
+/** The first worker that no edges connect with worker 0, or -1. */
 static int unreached(const dsgd_graph *graph)
 {
-    const size_t p = (size_t)graph->n_workers;
-    int *const queue = dsgd_xcalloc(p, sizeof *queue);
-    bool *const seen = dsgd_xcalloc(p, sizeof *seen);
-    int *const to = dsgd_xcalloc(p, sizeof *to);
-    size_t n = 1;
-    seen[0] = true;
-    for (size_t i = 0; i < n; i++) {
-        const int degree = edges_to(graph, queue[i], 0, to);
-        for (int j = 0; j < degree; j++) {
-            if (!seen[to[j]])
-                queue[n++] = to[j];
-            seen[to[j]] = true;
-        }
+    const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
+    long *const head = dsgd_xcalloc((size_t)graph->n_workers, sizeof *head);
+    for (int i = 0; i < graph->n_workers; i++)
+        head[i] = i;
+    for (size_t i = 0; i < edges->n; i++) {
+        const long a = head_of(head, edges->v[i][0]), b = head_of(head, edges->v[i][1]);
+        head[a > b ? a : b] = a > b ? b : a;
     }
-    int lost = -1;
-    for (size_t i = 0; i < p && lost < 0; i++)
-        lost = seen[i] ? -1 : (int)i;
-    free(queue);
-    free(seen);
-    free(to);
-    return lost;
+    int lost = 0;
+    while (lost < graph->n_workers && head_of(head, lost) == 0)
+        lost++;
+    free(head);
+    return lost < graph->n_workers ? lost : -1;
 }
 
 static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_error *error)
@@ -349,18 +346,15 @@ static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_er
         const long a = edges->v[i][0];
         const long b = edges->v[i][1];
         if (a < 0 || b < 0 || a >= p || b >= p)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "%s: edge %ld %ld, but with %d workers ranks are 0 to %d", who, a, b,
-                             p, p - 1);
+            return dsgd_refuse(error, "%s: edge %ld %ld, but with %d workers ranks are 0 to %d",
+                               who, a, b, p, p - 1);
         if (a == b)
-            return dsgd_fail(error, DSGD_EUSAGE, "%s: edge %ld %ld joins a worker to itself", who,
-                             a, b);
+            return dsgd_refuse(error, "%s: edge %ld %ld joins a worker to itself", who, a, b);
     }
     const int lost = unreached(graph);
     if (lost >= 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the edges do not connect the workers: none leads from 0 to %d", who,
-                         lost);
+        return dsgd_refuse(
+            error, "%s: the edges do not connect the workers: none leads from 0 to %d", who, lost);
     return DSGD_OK;
 }
 
@@ -429,11 +423,11 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, con
     free(to);
     if (other < 0)
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "%s: graph: %s joins workers %d and %d, but every edge has to join an even "
-                     "and an odd rank; {kind: exponential, schedule: bipartite}, or a ring of an "
-                     "even number, would do",
-                     who, pick->about->name, rank, other);
+    return dsgd_refuse(
+        error,
+        "%s: graph: %s joins workers %d and %d, but every edge has to join an even and an odd "
+        "rank; {kind: exponential, schedule: bipartite}, or a ring of an even number, would do",
+        who, pick->about->name, rank, other);
 }
 
 long dsgd_graph_period(const dsgd_pick *pick, int n_workers)

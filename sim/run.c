@@ -110,15 +110,6 @@ static void close_workers(dsgd_engine *engine)
 
 /* --- the simulation --------------------------------------------------------------------------- */
 
-/** Index of the first worker that was made to stop, or -1. */
-static int first_stopped(const dsgd_engine *engine)
-{
-    for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].stopped)
-            return i;
-    return -1;
-}
-
 /** Index of the first worker whose work() returned before it had to, or -1. */
 static int first_left(const dsgd_engine *engine)
 {
@@ -133,30 +124,24 @@ static void fail(dsgd_engine *engine, const char *what)
 {
     dsgd_run_result *const result = engine->result;
     const int left = first_left(engine);
-    const int stopped = first_stopped(engine);
+    int stopped = 0; /* the first that was made to stop */
+    while (stopped < engine->n_workers && !engine->workers[stopped].stopped)
+        stopped++;
     char *waits = dsgd_xstrdup("");
     dsgd_waits_tell(engine, &waits);
     char *why = dsgd_xprintf("%s at %g s%s%s", what, result->virtual_s,
                              waits[0] == '\0' ? "" : ": ", waits);
     if (left >= 0)
-        dsgd_append(&why,
-                    "; work() of worker %d had returned in step %ld before "
-                    "dsgd_next_step() was false",
-                    left, engine->workers[left].node.step);
-    if (stopped >= 0)
+        dsgd_append(
+            &why,
+            "; work() of worker %d had returned in step %ld before dsgd_next_step() was false",
+            left, engine->workers[left].node.step);
+    if (stopped < engine->n_workers)
         dsgd_append(&why, "; worker %d had stopped", stopped);
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s", why);
     free(why);
     free(waits);
-}
-
-static void evaluate_and_inspect(dsgd_engine *engine)
-{
-    if (engine->values != NULL)
-        dsgd_evaluate_last(engine);
-    if (engine->config->inspect != NULL)
-        engine->config->inspect(engine, engine->config->inspect_argument);
 }
 
 static void sum_up(dsgd_engine *engine)
@@ -186,7 +171,10 @@ static void clock_main(void *argument)
     dsgd_timeline_close(engine);
     dsgd_sum_up_loads(engine);
     dsgd_ledger_end(engine);
-    evaluate_and_inspect(engine);
+    if (engine->values != NULL)
+        dsgd_evaluate_last(engine);
+    if (config->inspect != NULL)
+        config->inspect(engine, config->inspect_argument);
     if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)
         return;
     sum_up(engine);
@@ -251,15 +239,6 @@ static void simulate(dsgd_engine *engine)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-static long steps_bound(const dsgd_run_config *config)
-{
-    const dsgd_until *const until = &config->until;
-    double bound = (double)LONG_MAX;
-    if (until->steps > 0)
-        bound = dsgd_ceil(until->steps * config->workers);
-    return bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
-}
-
 /** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share it. */
 static void cut_bytes(dsgd_engine *engine)
 {
@@ -294,7 +273,9 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     if (config->workload->memory == DSGD_MEMORY_DEVICE)
         engine->staging_s_per_byte = config->platform->staging_s_per_byte;
     engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
-    engine->steps_bound = steps_bound(config);
+    const double bound = config->until.steps > 0 ? dsgd_ceil(config->until.steps * config->workers)
+                                                 : (double)LONG_MAX;
+    engine->steps_bound = bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
     engine->most_steps = config->steps_each;
 }
 

@@ -66,7 +66,8 @@ static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t
         for (size_t i = first; i < end; i++) {
             if (experiment->runs[i].config.network != kind)
                 continue;
-            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ", dsgd_network_version(kind));
+            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ",
+                        dsgd_simulators[kind]->version());
             break;
         }
     return text;

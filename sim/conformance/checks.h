@@ -13,6 +13,7 @@ typedef struct dsgd_tester {
     const dsgd_algorithm *algorithm;
     const dsgd_conformance *how;
     size_t *n; /* [DSGD_N_VERDICTS] */
+    dsgd_verdict declared; /* on the traffic by default */
     bool hung;
     dsgd_error why; /* of the answer under way; without algorithm, options and P */
     struct dsgd_tester_memory *memory;
@@ -40,11 +41,11 @@ dsgd_pick dsgd_pick_default(dsgd_tester *t, const dsgd_about *about);
 
 dsgd_setting dsgd_setting_default(dsgd_tester *t);
 
-/** The setting of a law; false with a sentence in t->why where the algorithm has no such options. */
-bool dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting);
+/** The setting of a law; refuses, in t->why, one of options that the algorithm does not have. */
+dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting);
 
-/** Settings that differ from the defaults in one option: *settings has them; returns how many. */
-size_t dsgd_setting_variations(dsgd_tester *t, dsgd_setting **settings);
+/** Visits the settings that differ from the defaults in one option. */
+void dsgd_setting_variations(dsgd_tester *t, void (*visit)(dsgd_tester *t, const dsgd_setting *s));
 
 /* --- trial.c: small runs ---------------------------------------------------------------------- */
 
@@ -131,8 +132,8 @@ double dsgd_trial_rounding(const dsgd_tester *t);
 typedef dsgd_answer dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
 
 /* laws.c */
-dsgd_question dsgd_is_plain_sgd, dsgd_is_allreduce, dsgd_keeps_mean, dsgd_keeps_weight,
-    dsgd_keeps_consensus;
+/* dsgd_is_allreduce: or, at P = 1, plain SGD */
+dsgd_question dsgd_is_allreduce, dsgd_keeps_mean, dsgd_keeps_weight, dsgd_keeps_consensus;
 /* traffic.c */
 dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_in_every_step,
     dsgd_sends_it_by_any_exchange;

@@ -109,7 +109,7 @@ static const check of_defaults[] = {
 };
 
 static const check of_laws[] = {
-    [DSGD_LAW_PLAIN_SGD] = {"law PLAIN_SGD", dsgd_is_plain_sgd, true, 0, {1}, {1}},
+    [DSGD_LAW_PLAIN_SGD] = {"law PLAIN_SGD", dsgd_is_allreduce, true, 0, {1}, {1}},
     [DSGD_LAW_ALLREDUCE] =
         {"law ALLREDUCE", dsgd_is_allreduce, true, 0, {2, 3, 4, 6, 7, 8, 16}, {2, 3, 4}},
     [DSGD_LAW_KEEPS_MEAN] =
@@ -141,7 +141,7 @@ static void check_laws(dsgd_tester *t)
         dsgd_setting setting;
         const size_t n = sizeof of_laws / sizeof of_laws[0];
         const bool known = (size_t)law->kind < n && of_laws[law->kind].question != NULL;
-        if (known && dsgd_setting_of_law(t, law, &setting)) {
+        if (known && dsgd_setting_of_law(t, law, &setting) == DSGD_OK) {
             const dsgd_verdict verdict = make(t, &of_laws[law->kind], &setting);
             if (law->kind == DSGD_LAW_KEEPS_MEAN && verdict == DSGD_CHECK_PASSED &&
                 setting.text[0] != '\0')
@@ -150,7 +150,7 @@ static void check_laws(dsgd_tester *t)
         }
         setting = dsgd_setting_default(t);
         if (!known)
-            dsgd_fail(&t->why, DSGD_EUSAGE, "%d is no kind of law", (int)law->kind);
+            dsgd_refuse(&t->why, "%d is no kind of law", (int)law->kind);
         char *const why = sentence(t, &setting, 0);
         report(t, DSGD_CHECK_FAILED, known ? of_laws[law->kind].subject : "law", &setting, "", why);
         free(why);
@@ -158,21 +158,14 @@ static void check_laws(dsgd_tester *t)
 }
 
 /** What is left out by default, because it depends on time, is not told again. */
-static void check_variations(dsgd_tester *t, bool sends, bool sends_by_default)
+static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
-    dsgd_setting *settings = NULL;
-    const size_t n = dsgd_setting_variations(t, &settings);
-    for (size_t i = 0; i < n; i++) {
-        const check *const ends = &of_variation[settings[i].choice ? CHOICE_ENDS : NUMBER_ENDS];
-        if (make(t, ends, &settings[i]) != DSGD_CHECK_PASSED)
-            continue;
-        if (settings[i].choice &&
-            !settings[i].encoding) /* copies of drawn pieces differ for a while */
-            make_and_tell(t, &of_variation[STAYS], &settings[i], false);
-        if (sends)
-            make_and_tell(t, &of_variation[SENDS], &settings[i], sends_by_default);
-    }
-    free(settings);
+    if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s) != DSGD_CHECK_PASSED)
+        return;
+    if (s->choice && !s->encoding) /* copies of drawn pieces differ for a while */
+        make_and_tell(t, &of_variation[STAYS], s, false);
+    if (t->algorithm->traffic != NULL)
+        make_and_tell(t, &of_variation[SENDS], s, t->declared != DSGD_CHECK_LEFT_OUT);
 }
 
 void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conformance *how,
@@ -184,11 +177,11 @@ void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conforma
     for (size_t i = 0; i < sizeof of_defaults / sizeof of_defaults[0]; i++)
         make(&t, &of_defaults[i], &by_default);
     check_laws(&t);
-    const bool sends = algorithm->traffic != NULL;
-    const dsgd_verdict declared = make(&t, &traffic[0], &by_default);
-    for (size_t i = 1; declared == DSGD_CHECK_PASSED && i < sizeof traffic / sizeof traffic[0]; i++)
-        make(&t, &traffic[i], &by_default);
-    check_variations(&t, sends, declared != DSGD_CHECK_LEFT_OUT);
+    t.declared = make(&t, &traffic[0], &by_default);
+    for (size_t i = 1; i < sizeof traffic / sizeof traffic[0]; i++)
+        if (t.declared == DSGD_CHECK_PASSED)
+            make(&t, &traffic[i], &by_default);
+    dsgd_setting_variations(&t, check_variation);
     if (t.hung)
         report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",
                "they are not made after one that hangs");

@@ -9,28 +9,19 @@
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-static void plain_sgd_work(dsgd_node *self)
-{
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g);
-    }
-}
-
+/** Of one worker plain SGD. */
 static void allreduce_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_allreduce_mean(self, g, DSGD_WORLD);
+        if (self->n_workers > 1)
+            dsgd_allreduce_mean(self, g, DSGD_WORLD);
         dsgd_local_step(self, x, g);
     }
 }
 
-static const dsgd_algorithm plain_sgd = {.about = {.name = "plain SGD"}, .work = plain_sgd_work};
 static const dsgd_algorithm allreduce = {.about = {.name = "allreduce"}, .work = allreduce_work};
 
 /** What is off by more than rounding. */
@@ -39,33 +30,32 @@ typedef struct difference {
     double distance;
 } difference;
 
-/** Runs the trial and compares; @p other: the algorithm to compare with, if any. */
-typedef dsgd_answer comparison(dsgd_tester *t, const dsgd_trial *trial, const dsgd_algorithm *other,
-                               difference *d);
+/** Runs the trial and compares. */
+typedef dsgd_answer comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
 
 /** Compares after @p most steps; where something is off, finds the first step after which it is. */
-static dsgd_answer find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare,
-                              const dsgd_algorithm *other, long most, difference *d)
+static dsgd_answer find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, long most,
+                              difference *d)
 {
     trial->config.steps_each = most;
-    dsgd_answer answer = compare(t, trial, other, d);
+    dsgd_answer answer = compare(t, trial, d);
     if (answer != DSGD_ANSWER_YES || d->worker < 0)
         return answer;
     trial->config.steps_each = 0;
     do {
         trial->config.steps_each++;
-        answer = compare(t, trial, other, d);
+        answer = compare(t, trial, d);
     } while (answer == DSGD_ANSWER_YES && d->worker < 0 && trial->config.steps_each < most);
     return DSGD_ANSWER_NO;
 }
 
-static dsgd_answer compare_models(dsgd_tester *t, const dsgd_trial *trial,
-                                  const dsgd_algorithm *other, difference *d)
+/** With those of allreduce. */
+static dsgd_answer compare_models(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
     dsgd_trial_outcome want;
     dsgd_trial baseline = *trial;
-    baseline.config.algorithm = other;
+    baseline.config.algorithm = &allreduce;
     baseline.config.params = NULL;
     dsgd_answer answer = dsgd_trial_run(t, trial, &got);
     if (answer == DSGD_ANSWER_YES)
@@ -79,36 +69,24 @@ static dsgd_answer compare_models(dsgd_tester *t, const dsgd_trial *trial,
     return answer;
 }
 
-static dsgd_answer is_like(dsgd_tester *t, const dsgd_setting *setting, int workers,
-                           const dsgd_algorithm *other)
+dsgd_answer dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     trial->learning.optimizer.weight_decay = 0.01;
     difference d;
-    const dsgd_answer answer = find_first(t, trial, compare_models, other, 16, &d);
+    const dsgd_answer answer = find_first(t, trial, compare_models, 16, &d);
     if (d.worker >= 0)
         dsgd_fail(&t->why, DSGD_OK, "after step %ld worker %d is off by %g from %s",
-                  trial->config.steps_each - 1, d.worker, d.distance, other->about.name);
+                  trial->config.steps_each - 1, d.worker, d.distance,
+                  workers == 1 ? "plain SGD" : "allreduce");
     return answer;
-}
-
-dsgd_answer dsgd_is_plain_sgd(dsgd_tester *t, const dsgd_setting *setting, int workers)
-{
-    return is_like(t, setting, workers, &plain_sgd);
-}
-
-dsgd_answer dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int workers)
-{
-    return is_like(t, setting, workers, &allreduce);
 }
 
 /* --- conservation ----------------------------------------------------------------------------- */
 
 /** The mean of the models with that at the beginning. */
-static dsgd_answer compare_means(dsgd_tester *t, const dsgd_trial *trial,
-                                 const dsgd_algorithm *other, difference *d)
+static dsgd_answer compare_means(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
-    (void)other;
     dsgd_trial_outcome got;
     *d = (difference){-1, 0};
     const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
@@ -126,7 +104,7 @@ dsgd_answer dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int wor
     trial->config.prepare = dsgd_begin_different;
     dsgd_trial_disturb(t, trial);
     difference d;
-    const dsgd_answer answer = find_first(t, trial, compare_means, NULL, 15, &d);
+    const dsgd_answer answer = find_first(t, trial, compare_means, 15, &d);
     if (d.worker >= 0)
         dsgd_fail(&t->why, DSGD_OK, "after step %ld the mean of the models is off by %g",
                   trial->config.steps_each - 1, d.distance);
@@ -145,11 +123,10 @@ dsgd_answer dsgd_keeps_weight(dsgd_tester *t, const dsgd_setting *setting, int w
         if (answer != DSGD_ANSWER_YES)
             return answer;
         if (!(fabs(got.weight - workers) <= 1e-12 * workers))
-            return dsgd_answer_with(
-                t, DSGD_ANSWER_NO,
-                "at %g s, after %.3g steps of a worker on average, the push-sum weights sum "
-                "to %.10g, not %d",
-                end_s, got.steps, got.weight, workers);
+            return dsgd_answer_with(t, DSGD_ANSWER_NO,
+                                    "at %g s, after %.3g steps of a worker on average, the "
+                                    "push-sum weights sum to %.10g, not %d",
+                                    end_s, got.steps, got.weight, workers);
     }
     return DSGD_ANSWER_YES;
 }
@@ -170,9 +147,8 @@ static dsgd_answer stays(dsgd_tester *t, const dsgd_setting *setting, int worker
         return answer;
     return dsgd_answer_with(
         t, DSGD_ANSWER_NO,
-        "without learning, an evaluation at %.3g s finds models that are off by %g from those "
-        "at the beginning; sums and shares under way belong into another vector than "
-        "dsgd_model()",
+        "without learning, an evaluation at %.3g s finds models that are off by %g from those at "
+        "the beginning; sums and shares under way belong into another vector than dsgd_model()",
         got.farthest_s, got.farthest);
 }
 

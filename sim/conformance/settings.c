@@ -3,6 +3,7 @@
  * Memory of the checks; options of an algorithm: by default, of a law, and varied one by one as its
  * table allows.
  */
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,18 +56,18 @@ static size_t count_words(const dsgd_option *o)
 static bool allows(const dsgd_option *o, double value)
 {
     const double n_words = (double)count_words(o);
+    const bool is_whole = value == trunc(value);
+    const bool is_word = is_whole && value < 0 && -value <= n_words;
+    const bool is_within = value >= o->min && value <= o->max;
     switch (o->kind) {
     case DSGD_BOOL:
         return value == 0 || value == 1;
     case DSGD_CHOICE:
-        return value >= 0 && value < n_words && value == (int)value;
+        return is_whole && value >= 0 && value < n_words;
     case DSGD_LONG:
-        if (value != (double)(long)value)
-            return false;
-        return (value >= o->min && value <= o->max) || (value < 0 && -value <= n_words);
+        return is_word || (is_whole && is_within);
     case DSGD_DOUBLE:
-        return (value >= o->min && value <= o->max) ||
-               (value < 0 && -value <= n_words && value == (int)value);
+        return is_word || is_within;
     default:
         return false;
     }
@@ -122,47 +123,42 @@ static void *pick(dsgd_tester *t, const dsgd_option *o, void *params, const dsgd
 
 /* --- of a law --------------------------------------------------------------------------------- */
 
-static bool put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
+static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
-    const dsgd_about *const about = &t->algorithm->about;
-    const dsgd_option *const o = dsgd_option_find(about->options, with->option);
-    if (o == NULL) {
-        dsgd_fail(&t->why, DSGD_EUSAGE, "the law is declared with the option `%s`, which it lacks",
-                  with->option);
-        return false;
-    }
+    const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, with->option);
+    if (o == NULL)
+        return dsgd_refuse(&t->why, "the law is declared with the option `%s`, which it lacks",
+                           with->option);
     if (with->pick != NULL) {
         const dsgd_about *const picked =
             o->kind == DSGD_PICK ? dsgd_about_find(o->registry, with->pick) : NULL;
         append_text(s, o->name, with->pick);
         if (picked == NULL)
-            dsgd_fail(&t->why, DSGD_EUSAGE,
-                      "the law is declared with %s=%s, but there is no such thing", o->name,
-                      with->pick);
-        else
-            pick(t, o, s->params, picked);
-        return picked != NULL;
+            return dsgd_refuse(&t->why,
+                               "the law is declared with %s=%s, but there is no such thing",
+                               o->name, with->pick);
+        pick(t, o, s->params, picked);
+        return DSGD_OK;
     }
-    if (!allows(o, with->value)) {
-        dsgd_fail(&t->why, DSGD_EUSAGE,
-                  "the law is declared with %s=%.10g, which the table of options does not allow",
-                  o->name, with->value);
-        return false;
-    }
+    if (!allows(o, with->value))
+        return dsgd_refuse(
+            &t->why, "the law is declared with %s=%.10g, which the table of options does not allow",
+            o->name, with->value);
     char text[64];
     write_value(text, sizeof text, o, with->value);
     append_text(s, o->name, text);
     dsgd_option_put(o, s->params, with->value);
-    return true;
+    return DSGD_OK;
 }
 
-bool dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting)
+dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting)
 {
+    dsgd_status status = DSGD_OK;
+    const dsgd_law_option *with = law->with;
     *setting = dsgd_setting_default(t);
-    for (const dsgd_law_option *w = law->with; w != NULL && w->option != NULL; w++)
-        if (!put_law_option(t, w, setting))
-            return false;
-    return true;
+    for (; status == DSGD_OK && with != NULL && with->option != NULL; with++)
+        status = put_law_option(t, with, setting);
+    return status;
 }
 
 /* --- varied ----------------------------------------------------------------------------------- */
@@ -210,74 +206,63 @@ static bool has_defaults(const dsgd_about *about)
     return true;
 }
 
-typedef struct list {
-    dsgd_setting *v;
-    size_t n;
-} list;
-
-static dsgd_setting *append(dsgd_tester *t, list *all)
-{
-    all->v = dsgd_xrealloc(all->v, all->n + 1, sizeof *all->v);
-    all->v[all->n] = dsgd_setting_default(t);
-    return &all->v[all->n++];
-}
+typedef void visitor(dsgd_tester *t, const dsgd_setting *s);
 
 /**
  * One option with each of its other values; @p of: it is an option of entry @p about of the PICK
  * @p of, else of the algorithm.
  */
 static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option *of,
-                        const dsgd_about *about, list *all)
+                        const dsgd_about *about, visitor *visit)
 {
     double values[MOST_NUMBERS];
     const size_t n = numbers_of(o, of != NULL || t->how->brief, values);
     for (size_t k = 0; k < n; k++) {
         char value[64];
         write_value(value, sizeof value, o, values[k]);
-        dsgd_setting *const s = append(t, all);
-        void *params = s->params;
-        s->choice = o->kind == DSGD_CHOICE || o->kind == DSGD_BOOL;
+        dsgd_setting s = dsgd_setting_default(t);
+        void *params = s.params;
+        s.choice = o->kind == DSGD_CHOICE || o->kind == DSGD_BOOL;
         if (of == NULL) {
-            append_text(s, o->name, value);
+            append_text(&s, o->name, value);
         } else {
-            params = pick(t, of, s->params, about);
-            s->encoding = of->registry == dsgd_encoding_kinds;
-            snprintf(s->text, sizeof s->text, "%s={%s: %s, %s: %s}", of->name, of->key, about->name,
+            params = pick(t, of, s.params, about);
+            s.encoding = of->registry == dsgd_encoding_kinds;
+            snprintf(s.text, sizeof s.text, "%s={%s: %s, %s: %s}", of->name, of->key, about->name,
                      o->name, value);
         }
         dsgd_option_put(o, params, values[k]);
+        visit(t, &s);
     }
 }
 
 /** Every entry of a registry with its defaults, and with one of its options varied, briefly. */
-static void vary_pick(dsgd_tester *t, const dsgd_option *o, list *all)
+static void vary_pick(dsgd_tester *t, const dsgd_option *o, visitor *visit)
 {
     for (size_t i = 0; o->registry[i] != NULL; i++) {
         const dsgd_about *const about = o->registry[i];
         if (!has_defaults(about))
             continue;
         if (o->init_text == NULL || strcmp(about->name, o->init_text) != 0) {
-            dsgd_setting *const s = append(t, all);
-            s->choice = true;
-            s->encoding = o->registry == dsgd_encoding_kinds;
-            append_text(s, o->name, about->name);
-            pick(t, o, s->params, about);
+            dsgd_setting s = dsgd_setting_default(t);
+            s.choice = true;
+            s.encoding = o->registry == dsgd_encoding_kinds;
+            append_text(&s, o->name, about->name);
+            pick(t, o, s.params, about);
+            visit(t, &s);
         }
         const dsgd_option *inner = t->how->brief ? NULL : about->options;
         for (; inner != NULL && inner->name != NULL; inner++)
-            vary_number(t, inner, o, about, all);
+            vary_number(t, inner, o, about, visit);
     }
 }
 
-size_t dsgd_setting_variations(dsgd_tester *t, dsgd_setting **settings)
+void dsgd_setting_variations(dsgd_tester *t, visitor *visit)
 {
-    list all = {NULL, 0};
     const dsgd_option *o = t->algorithm->about.options;
     for (; o != NULL && o->name != NULL; o++)
         if (o->kind == DSGD_PICK)
-            vary_pick(t, o, &all);
+            vary_pick(t, o, visit);
         else
-            vary_number(t, o, NULL, NULL, &all);
-    *settings = all.v;
-    return all.n;
+            vary_number(t, o, NULL, NULL, visit);
 }

@@ -12,7 +12,7 @@
 
 static size_t add_message(dsgd_engine *engine, bool computed, dsgd_span message)
 {
-    const bool by_nics = dsgd_cluster_network() == DSGD_NETWORK_NICS;
+    const bool by_nics = dsgd_simulator_used == &dsgd_simulator_nics;
     engine->result->timed_by |= computed  ? DSGD_TIMED_BY_ARITHMETIC
                                 : by_nics ? DSGD_TIMED_BY_NICS
                                           : DSGD_TIMED_BY_SIMGRID;

@@ -1,40 +1,27 @@
 /**
  * @file cluster.c
- * The cluster of a run: its hosts' places, its mailboxes by their ends, and calls of the network
- * that simulates it.
+ * The cluster of a run: its hosts' places, its mailboxes by their ends, its actors in steps.
  */
 #include "sim/network/cluster.h"
 
 #include <stdlib.h>
 
-#include "sim/network/network.h"
-
 const char *const dsgd_network_names[] = {"flows", "nics", NULL};
 
-static const dsgd_network *const networks[] = {
-    [DSGD_NETWORK_FLOWS] = &dsgd_network_simgrid, [DSGD_NETWORK_NICS] = &dsgd_network_nics};
+const dsgd_simulator *const dsgd_simulators[] = {
+    [DSGD_NETWORK_FLOWS] = &dsgd_simulator_simgrid, [DSGD_NETWORK_NICS] = &dsgd_simulator_nics};
+const dsgd_simulator *dsgd_simulator_used;
 
-static const dsgd_network *network; /* of this process */
 static int *places; /* [n_hosts] of those taken, among all */
 static int at_once; /* of the machine */
-
-const char *dsgd_network_version(int kind)
-{
-    return networks[kind]->version();
-}
-
-dsgd_network_kind dsgd_cluster_network(void)
-{
-    return network == &dsgd_network_nics ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
-}
 
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error)
 {
-    network = networks[machine->network];
+    dsgd_simulator_used = dsgd_simulators[machine->network];
     at_once = machine->at_once;
     places = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *places);
-    return network->open(machine, n_hosts, path, places, error);
+    return dsgd_simulator_used->open(machine, n_hosts, path, places, error);
 }
 
 int dsgd_cluster_place(int host)
@@ -80,7 +67,7 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
                          (uint64_t)to << 21 | (uint64_t)(from + 1);
     if (mailboxes.n > 0 && place_of(key)->key == key)
         return place_of(key)->mailbox;
-    dsgd_mailbox *const mailbox = network->mailbox(from, to, port, channel);
+    dsgd_mailbox *const mailbox = dsgd_simulator_used->mailbox(from, to, port, channel);
     /* Only now, because the call above lets other actors insert. */
     if (2 * mailboxes.n >= mailboxes.room)
         grow_mailboxes();
@@ -106,8 +93,8 @@ static void clock_main(void *argument)
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 {
     the_clock.body = clock;
-    network->start(0, "clock", false, clock_main, argument);
-    network->run();
+    dsgd_simulator_used->start(0, "clock", false, clock_main, argument);
+    dsgd_simulator_used->run();
     free(places);
     places = NULL;
     free(mailboxes.known);
@@ -120,74 +107,19 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 
 void dsgd_cluster_carry(int from, int to, double bytes)
 {
-    if (network->carry != NULL)
-        network->carry(from, to, bytes);
+    if (dsgd_simulator_used->carry != NULL)
+        dsgd_simulator_used->carry(from, to, bytes);
 }
 
 size_t dsgd_cluster_loads(dsgd_load **loads)
 {
     *loads = NULL;
-    return network->loads == NULL ? 0 : network->loads(loads);
-}
-
-double dsgd_cluster_speed(int host)
-{
-    return network->speed(host);
+    return dsgd_simulator_used->loads == NULL ? 0 : dsgd_simulator_used->loads(loads);
 }
 
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument)
 {
-    network->start(host, name, true, body, argument);
-}
-
-const void *dsgd_actor_self(void)
-{
-    return network->self();
-}
-
-double dsgd_now_s(void)
-{
-    return network->now_s();
-}
-
-void dsgd_sleep(double seconds)
-{
-    network->sleep(seconds);
-}
-
-dsgd_semaphore *dsgd_semaphore_new(void)
-{
-    return network->semaphore_new();
-}
-
-void dsgd_semaphore_free(dsgd_semaphore *semaphore)
-{
-    network->semaphore_free(semaphore);
-}
-
-void dsgd_semaphore_wait(dsgd_semaphore *semaphore)
-{
-    network->semaphore_wait(semaphore);
-}
-
-bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
-{
-    return network->semaphore_wait_for(semaphore, seconds);
-}
-
-void dsgd_semaphore_post(dsgd_semaphore *semaphore)
-{
-    network->semaphore_post(semaphore);
-}
-
-void dsgd_mailbox_own(dsgd_mailbox *mailbox)
-{
-    network->own(mailbox);
-}
-
-double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
-{
-    return network->sendrecv(out, out_bytes, in);
+    dsgd_simulator_used->start(host, name, true, body, argument);
 }
 
 static void check_promise(double bytes)
@@ -199,28 +131,13 @@ static void check_promise(double bytes)
 void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     check_promise(bytes);
-    network->send(mailbox, payload, bytes);
-}
-
-dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload)
-{
-    return network->irecv(mailbox, payload);
-}
-
-void dsgd_transfer_wait(dsgd_transfer *transfer)
-{
-    network->wait(transfer);
+    dsgd_simulator_used->send(mailbox, payload, bytes);
 }
 
 void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     check_promise(bytes);
-    network->send_detached(mailbox, payload, bytes);
-}
-
-void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
-{
-    return network->recv(mailbox);
+    dsgd_simulator_used->send_detached(mailbox, payload, bytes);
 }
 
 /* --- actors in steps -------------------------------------------------------------------------- */
@@ -231,20 +148,20 @@ void dsgd_await_here(dsgd_await await)
     case DSGD_AWAIT_NOTHING:
         break;
     case DSGD_AWAIT_POST:
-        network->semaphore_wait(await.semaphore);
+        dsgd_simulator_used->semaphore_wait(await.semaphore);
         break;
     case DSGD_AWAIT_SECONDS:
-        network->sleep(await.amount);
+        dsgd_simulator_used->sleep(await.amount);
         break;
     case DSGD_AWAIT_FLOPS:
-        network->compute(await.amount);
+        dsgd_simulator_used->compute(await.amount);
         break;
     case DSGD_AWAIT_TRANSFER:
-        network->wait(await.transfer);
+        dsgd_simulator_used->wait(await.transfer);
         break;
     case DSGD_AWAIT_SENDRECV:
         *await.exchange.started_s =
-            network->sendrecv(await.exchange.out, await.amount, await.exchange.in);
+            dsgd_simulator_used->sendrecv(await.exchange.out, await.amount, await.exchange.in);
         break;
     case DSGD_AWAIT_CALL:
         await.call.function(await.call.argument);
@@ -262,8 +179,8 @@ static void steps_main(void *steps)
 
 void dsgd_steps_start(int host, const char *name, dsgd_steps *steps)
 {
-    if (network->start_steps != NULL)
-        network->start_steps(host, steps, steps_main);
+    if (dsgd_simulator_used->start_steps != NULL)
+        dsgd_simulator_used->start_steps(host, steps, steps_main);
     else
-        network->start(host, name, true, steps_main, steps);
+        dsgd_simulator_used->start(host, name, true, steps_main, steps);
 }

@@ -26,12 +26,6 @@ typedef enum dsgd_network_kind {
 
 extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-terminated */
 
-/** Which simulates this process's cluster: SimGrid (flows) or nics, whatever was asked for. */
-dsgd_network_kind dsgd_cluster_network(void);
-
-/** "SimGrid 3.32.0, CM02, ...": the library and the network model, for the manifest. */
-const char *dsgd_network_version(int kind);
-
 /** A platform and what a run needs of it. */
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
@@ -74,8 +68,8 @@ const char *dsgd_cluster_reason(const char *line);
 /** Index of a host among the platform's hosts in natural order. */
 int dsgd_cluster_place(int host);
 
-/** Nominal speed of a host, in flop/s. */
-double dsgd_cluster_speed(int host);
+/** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
+bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
 /** Counts, for dsgd_cluster_loads(), what has gone from a host to another. */
 void dsgd_cluster_carry(int from, int to, double bytes);
@@ -89,28 +83,14 @@ size_t dsgd_cluster_loads(dsgd_load **loads);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
-/** What tells the calling actor from others. */
-const void *dsgd_actor_self(void);
-
-/** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
-bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
-
-/** Virtual seconds since the start. */
-double dsgd_now_s(void);
-void dsgd_sleep(double seconds);
-
 /** A counting semaphore, first come, first served. */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
-dsgd_semaphore *dsgd_semaphore_new(void);
-void dsgd_semaphore_free(dsgd_semaphore *semaphore);
-void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
-/** False: @p seconds passed first. */
-bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
-void dsgd_semaphore_post(dsgd_semaphore *semaphore);
-
 /** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */
 typedef struct dsgd_mailbox dsgd_mailbox;
+
+/** A receive under way. */
+typedef struct dsgd_transfer dsgd_transfer;
 
 /** Kinds of messages; the letters begin the mailboxes' names. */
 typedef enum dsgd_port {
@@ -130,30 +110,11 @@ typedef enum dsgd_port {
 /** For messages from host @p from (-1: any) to host @p to, by port and channel, below 65,536. */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
-/** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
-void dsgd_mailbox_own(dsgd_mailbox *mailbox);
-
-/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
-double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
-
 /** Like MPI_Ssend. @p payload is not NULL. */
 void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-/** A receive under way. */
-typedef struct dsgd_transfer dsgd_transfer;
-
-/**
- * Like MPI_Irecv; *payload is set when the transfer ends. The actor that calls it also waits for it:
- * what others wait for SimGrid keeps to the end of the run, and goes through all of it at each message.
- */
-dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
-/** Like MPI_Wait; frees the transfer. */
-void dsgd_transfer_wait(dsgd_transfer *transfer);
-
 /** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
 void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
-
-void *dsgd_mailbox_recv(dsgd_mailbox *mailbox);
 
 /* --- actors in steps -------------------------------------------------------------------------- */
 
@@ -197,5 +158,82 @@ void dsgd_steps_start(int host, const char *name, dsgd_steps *steps);
 
 /** For actors of their own: waits here. */
 void dsgd_await_here(dsgd_await await);
+
+/* --- the simulators --------------------------------------------------------------------------- */
+
+/** One way to simulate a cluster; members without a comment do what the function of that name does. */
+typedef struct dsgd_simulator {
+    /** "SimGrid 3.32.0, CM02, ...": library and model, for the manifest. */
+    const char *(*version)(void);
+    /** Fills places[machine->n_hosts]; @p n_hosts are to be had, or the XML at @p path says it. */
+    dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
+                        dsgd_error *error);
+    double (*speed)(int host); /* nominal, in flop/s */
+    /** Both may be NULL: it counts none. */
+    void (*carry)(int from, int to, double bytes);
+    size_t (*loads)(dsgd_load **loads);
+    /** Of all actors only the clock is no daemon. */
+    void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
+                  void *argument);
+    /** Calls on_a_stack(steps) when the steps await a call. NULL: that is started at once. */
+    void (*start_steps)(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps));
+    const void *(*self)(void); /* what tells the calling actor from others */
+    /** Until the actor that is no daemon has returned, or nothing can happen any more. */
+    void (*run)(void);
+    double (*now_s)(void); /* virtual, since the start */
+    void (*sleep)(double seconds);
+    void (*compute)(double flops); /* on the actor's host */
+    dsgd_semaphore *(*semaphore_new)(void);
+    void (*semaphore_free)(dsgd_semaphore *semaphore);
+    void (*semaphore_wait)(dsgd_semaphore *semaphore);
+    /** False: @p seconds passed first. */
+    bool (*semaphore_wait_for)(dsgd_semaphore *semaphore, double seconds);
+    void (*semaphore_post)(dsgd_semaphore *semaphore);
+    /** The mailbox with these ends; cluster.c remembers it. */
+    dsgd_mailbox *(*mailbox)(int from, int to, dsgd_port port, int channel);
+    /** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
+    void (*own)(dsgd_mailbox *mailbox);
+    /** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
+    double (*sendrecv)(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+    void (*send)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    void (*send_detached)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    void *(*recv)(dsgd_mailbox *mailbox);
+    /**
+     * Like MPI_Irecv; *payload is set when the transfer ends. The actor that calls it also waits for
+     * it: what others wait for SimGrid keeps to the end of the run, and goes through all of it at each
+     * message.
+     */
+    dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
+    /** Like MPI_Wait; frees the transfer. */
+    void (*wait)(dsgd_transfer *transfer);
+} dsgd_simulator;
+
+extern const dsgd_simulator dsgd_simulator_simgrid, dsgd_simulator_nics;
+extern const dsgd_simulator *const dsgd_simulators[]; /* by dsgd_network_kind */
+
+/** The one of this process: nics also where flows were asked for and messages meet no others. */
+extern const dsgd_simulator *dsgd_simulator_used;
+
+/**
+ * A message of as many bytes travels in less than SimGrid's precision: others do not notice it, and
+ * it does not count as one that a host sends at once.
+ */
+enum { DSGD_NOTHING_BYTES = 8 };
+
+/* What callers ask of it. */
+#define dsgd_cluster_speed (dsgd_simulator_used->speed)
+#define dsgd_actor_self (dsgd_simulator_used->self)
+#define dsgd_now_s (dsgd_simulator_used->now_s)
+#define dsgd_sleep (dsgd_simulator_used->sleep)
+#define dsgd_semaphore_new (dsgd_simulator_used->semaphore_new)
+#define dsgd_semaphore_free (dsgd_simulator_used->semaphore_free)
+#define dsgd_semaphore_wait (dsgd_simulator_used->semaphore_wait)
+#define dsgd_semaphore_wait_for (dsgd_simulator_used->semaphore_wait_for)
+#define dsgd_semaphore_post (dsgd_simulator_used->semaphore_post)
+#define dsgd_mailbox_own (dsgd_simulator_used->own)
+#define dsgd_sendrecv (dsgd_simulator_used->sendrecv)
+#define dsgd_mailbox_recv (dsgd_simulator_used->recv)
+#define dsgd_irecv (dsgd_simulator_used->irecv)
+#define dsgd_transfer_wait (dsgd_simulator_used->wait)
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "sim/network/network.h"
+#include "sim/network/cluster.h"
 #include "sim/network/paths.h"
 #include "traces/closed_form.h"
 

@@ -28,9 +28,9 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
     *places = NULL;
     if (*n_hosts < n)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: size: %d hosts, but %d workers and servers need one each",
-                         *n_hosts, n);
+        return dsgd_refuse(error,
+                           "platform: size: %d hosts, but %d workers and servers need one each",
+                           *n_hosts, n);
     *places = dsgd_xcalloc((size_t)n, sizeof **places);
     const dsgd_status status = dsgd_placement_places(
         &machine->placement, machine->seed, given ? most : *n_hosts, NULL, n, *places, error);
@@ -97,10 +97,9 @@ static dsgd_status try_messages(const dsgd_machine *machine, dsgd_error *error)
     }
     dsgd_cluster_run(wait_for_actors, &all);
     free(senders);
-    return all.n_actors == 0
-               ? DSGD_OK
-               : dsgd_fail(error, DSGD_EUSAGE, "%s: %d of %d hosts never get a byte from others",
-                           machine->platform->file, all.n_actors, n);
+    return all.n_actors == 0 ? DSGD_OK
+                             : dsgd_refuse(error, "%s: %d of %d hosts never get a byte from others",
+                                           machine->platform->file, all.n_actors, n);
 }
 
 /** What a child process tries, and where it says why SimGrid ended it. */
@@ -142,10 +141,10 @@ static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
     const char *const path = machine->platform->file;
     if (machine->network == DSGD_NETWORK_NICS)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "network: nics takes NICs and latencies from a platform's numbers, but "
-                         "%s is XML, which SimGrid alone reads; use network: flows",
-                         path);
+        return dsgd_refuse(error,
+                           "network: nics takes NICs and latencies from a platform's numbers, but "
+                           "%s is XML, which SimGrid alone reads; use network: flows",
+                           path);
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
     const trial t = {machine, tmpfile()};
@@ -155,11 +154,11 @@ static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
     dsgd_status status = dsgd_in_child(try_to_open, &t, &nothing, 0, path, error);
     char *const reason = status == DSGD_EIO ? reason_in(t.words) : NULL;
     if (reason != NULL)
-        status = dsgd_fail(error, DSGD_EUSAGE, "%s: SimGrid: %s", path, reason);
+        status = dsgd_refuse(error, "%s: SimGrid: %s", path, reason);
     else if (status == DSGD_EIO)
         status = dsgd_fail(error, DSGD_EIO,
-                           "%s: SimGrid cannot load this platform; `xmllint "
-                           "--valid` or SimGrid's own examples help",
+                           "%s: SimGrid cannot load this platform; `xmllint --valid` or SimGrid's "
+                           "own examples help",
                            path);
     fclose(t.words);
     free(reason);

@@ -17,10 +17,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/network/cluster.h"
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
 #include "sim/network/links.h"
-#include "sim/network/network.h"
 #include "sim/network/placement.h"
 
 static const char *version(void)
@@ -92,7 +92,7 @@ typedef struct actor {
     void *argument;
     dsgd_steps *steps; /* it has no stack yet; else NULL */
     dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
-    double *started_s; /* of both, or NULL */
+    double *started_s; /* of both */
     dsgd_await call; /* with which it gets a stack */
 } actor;
 
@@ -106,6 +106,7 @@ static actor main_actor; /* what runs the simulation */
 static actor *self = &main_actor;
 static queue ready;
 static bool ended;
+static double unused_s; /* when messages began of which nobody asks it */
 
 static void append(queue *q, actor *a)
 {
@@ -151,13 +152,27 @@ static void block(void)
         dsgd_coroutine_switch(&me->coroutine, &self->coroutine);
 }
 
-static void leave_queue(actor *a);
+struct dsgd_semaphore {
+    long count;
+    queue waiting;
+};
+
+static void leave(queue *q, const actor *a)
+{
+    queue others = {NULL, NULL};
+    while (q->first != NULL) {
+        actor *const other = take_first(q);
+        if (other != a)
+            append(&others, other);
+    }
+    *q = others;
+}
 
 static void wake(dsgd_event *alarm)
 {
     actor *const a = (actor *)alarm;
     if (a->awaited != NULL) /* now: an actor is in one queue at a time */
-        leave_queue(a);
+        leave(&a->awaited->waiting, a);
     append(&ready, a);
 }
 
@@ -214,11 +229,6 @@ static void compute(double flops)
 
 /* --- semaphores ------------------------------------------------------------------------------- */
 
-struct dsgd_semaphore {
-    long count;
-    queue waiting;
-};
-
 static dsgd_semaphore *semaphore_new(void)
 {
     return dsgd_xcalloc(1, sizeof(dsgd_semaphore));
@@ -257,19 +267,6 @@ static void semaphore_post(dsgd_semaphore *semaphore)
     first->awaited = NULL;
     dsgd_event_cancel(&first->alarm);
     append(&ready, first);
-}
-
-/** Of the semaphore that it awaits. */
-static void leave_queue(actor *a)
-{
-    queue *const q = &a->awaited->waiting;
-    queue others = {NULL, NULL};
-    while (q->first != NULL) {
-        actor *const other = take_first(q);
-        if (other != a)
-            append(&others, other);
-    }
-    *q = others;
 }
 
 static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
@@ -363,8 +360,11 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
     return t;
 }
 
+/** Begins to send; nothing by the mailbox NULL. */
 static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
+    if (mailbox == NULL)
+        return NULL;
     dsgd_transfer *const t = meet(mailbox, true);
     t->from = self->host;
     t->payload = payload;
@@ -377,8 +377,11 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     return t;
 }
 
+/** Begins to receive; nothing by the mailbox NULL. */
 static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
 {
+    if (mailbox == NULL)
+        return NULL;
     dsgd_transfer *const t = meet(mailbox, false);
     t->place = place;
     const bool flies = t->to >= 0;
@@ -390,8 +393,8 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     return t;
 }
 
-/** Has the caller woken when what was sent and what is received has arrived; either may be NULL. */
-static void announce(dsgd_transfer *sent, dsgd_transfer *received)
+/** Whether the caller has to wait until both have arrived, when it is woken; either may be NULL. */
+static bool has_to_await(dsgd_transfer *sent, dsgd_transfer *received)
 {
     if (sent != NULL && !sent->arrived) {
         sent->sender = self;
@@ -401,52 +404,38 @@ static void announce(dsgd_transfer *sent, dsgd_transfer *received)
         received->receiver = self;
         self->n_awaited++;
     }
+    return self->n_awaited > 0;
 }
 
-static void wait_for(dsgd_transfer *sent, dsgd_transfer *received)
+/** Frees what has arrived; *started_s, when the caller was ready, becomes when both ends were. */
+static void end_both(dsgd_transfer *sent, dsgd_transfer *received, double *started_s)
 {
-    announce(sent, received);
-    if (self->n_awaited > 0)
-        block();
-}
-
-static dsgd_transfer *put_if(dsgd_mailbox *out, double bytes)
-{
-    return out == NULL ? NULL : put(out, NULL, bytes);
-}
-
-static dsgd_transfer *get_if(dsgd_mailbox *in)
-{
-    return in == NULL ? NULL : get(in, NULL);
-}
-
-/** Frees what has arrived; returns when the later of both ends was ready, the caller @p since_s. */
-static double end_both(double since_s, dsgd_transfer *sent, dsgd_transfer *received)
-{
-    double started_s = since_s;
     if (sent != NULL)
         release(sent);
     if (received != NULL) {
-        started_s = fmax(started_s, received->sent_s);
+        *started_s = fmax(*started_s, received->sent_s);
         release(received);
     }
-    return started_s;
+}
+
+static void wait_for(dsgd_transfer *sent, dsgd_transfer *received, double *started_s)
+{
+    if (has_to_await(sent, received))
+        block();
+    end_both(sent, received, started_s);
 }
 
 static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 {
-    const double since_s = dsgd_events_now_s();
-    dsgd_transfer *const sent = put_if(out, out_bytes);
-    dsgd_transfer *const received = get_if(in);
-    wait_for(sent, received);
-    return end_both(since_s, sent, received);
+    double started_s = dsgd_events_now_s();
+    dsgd_transfer *const sent = put(out, NULL, out_bytes);
+    wait_for(sent, get(in, NULL), &started_s);
+    return started_s;
 }
 
 static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
-    dsgd_transfer *const t = put(mailbox, payload, bytes);
-    wait_for(t, NULL);
-    release(t);
+    wait_for(put(mailbox, payload, bytes), NULL, &unused_s);
 }
 
 static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
@@ -459,8 +448,7 @@ static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
 static void transfer_wait(dsgd_transfer *transfer)
 {
     DSGD_ASSERT(transfer->poster == self, "a receive is awaited by another actor than its own");
-    wait_for(NULL, transfer);
-    release(transfer);
+    wait_for(NULL, transfer, &unused_s);
 }
 
 static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -470,10 +458,8 @@ static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 
 static void *receive(dsgd_mailbox *mailbox)
 {
-    dsgd_transfer *const t = get(mailbox, NULL);
-    wait_for(NULL, t);
-    void *const payload = t->payload;
-    release(t);
+    void *payload = NULL;
+    wait_for(NULL, get(mailbox, &payload), &unused_s);
     return payload;
 }
 
@@ -493,15 +479,13 @@ static bool has_to_wait(actor *a, dsgd_await for_what)
         return true;
     case DSGD_AWAIT_TRANSFER:
         a->received = for_what.transfer;
-        announce(NULL, a->received);
-        return a->n_awaited > 0;
+        return has_to_await(NULL, a->received);
     case DSGD_AWAIT_SENDRECV:
         a->started_s = for_what.exchange.started_s;
         *a->started_s = dsgd_events_now_s();
-        a->sent = put_if(for_what.exchange.out, for_what.amount);
-        a->received = get_if(for_what.exchange.in);
-        announce(a->sent, a->received);
-        return a->n_awaited > 0;
+        a->sent = put(for_what.exchange.out, NULL, for_what.amount);
+        a->received = get(for_what.exchange.in, NULL);
+        return has_to_await(a->sent, a->received);
     default:
         return false;
     }
@@ -514,22 +498,14 @@ static void call_and_take_steps(void *argument)
     me->body(me->argument);
 }
 
-static void end_transfers(actor *a)
-{
-    const double since_s = a->started_s == NULL ? 0 : *a->started_s;
-    const double started_s = end_both(since_s, a->sent, a->received);
-    if (a->started_s != NULL)
-        *a->started_s = started_s;
-    a->sent = a->received = NULL;
-    a->started_s = NULL;
-}
-
 /** Until it waits. False: it is to run on a stack from now on. */
 static bool take_steps(actor *a)
 {
     self = a;
     for (;;) {
-        end_transfers(a);
+        end_both(a->sent, a->received, a->started_s);
+        a->sent = a->received = NULL;
+        a->started_s = &unused_s;
         const dsgd_await next = a->steps->next(a->steps->argument);
         if (next.kind == DSGD_AWAIT_CALL) {
             a->call = next;
@@ -550,7 +526,8 @@ static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *st
                  .daemon = true,
                  .body = on_a_stack,
                  .argument = steps,
-                 .steps = steps};
+                 .steps = steps,
+                 .started_s = &unused_s};
     append(&ready, a);
 }
 
@@ -579,7 +556,7 @@ static void run(void)
     ready = (queue){NULL, NULL};
 }
 
-const dsgd_network dsgd_network_nics = {
+const dsgd_simulator dsgd_simulator_nics = {
     .version = version,
     .open = open_platform,
     .speed = speed,

@@ -8,27 +8,22 @@
 
 #include "sim/network/cluster.h"
 
-/** Hosts per NIC, where rows of 2^k share one; 0: elsewhere. */
-static int hosts_in_rows(const dsgd_platform *platform, const int *places, int n_hosts)
-{
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    const bool is_power = per_nic > 1 && (per_nic & (per_nic - 1)) == 0;
-    bool in_rows = platform->topology == DSGD_TOPOLOGY_SWITCH && is_power &&
-                   n_hosts % per_nic == 0 && places[0] % per_nic == 0;
-    for (int i = 1; i < n_hosts; i++)
-        in_rows = in_rows && places[i] == places[0] + i;
-    return in_rows ? per_nic : 0;
-}
-
 /** Hosts per NIC, where messages take known times; 0: elsewhere. */
 static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
 {
     const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
-    if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
+    const bool is_switch = platform->topology == DSGD_TOPOLOGY_SWITCH;
+    if (!is_switch && platform->topology != DSGD_TOPOLOGY_GROUPS)
         return 0;
     if (dsgd_platform_meets_at_nics(platform, &one_at_a_time))
         return 1;
-    return hosts_in_rows(platform, places, n_hosts);
+    /* Or rows of 2^k share one. */
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    bool in_rows = is_switch && per_nic > 1 && (per_nic & (per_nic - 1)) == 0 &&
+                   n_hosts % per_nic == 0 && places[0] % per_nic == 0;
+    for (int i = 1; i < n_hosts; i++)
+        in_rows = in_rows && places[i] == places[0] + i;
+    return in_rows ? per_nic : 0;
 }
 
 bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, const int *places)

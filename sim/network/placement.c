@@ -21,23 +21,16 @@ bool dsgd_placement_is_given(const dsgd_lines *placement)
            !is_word(placement, DSGD_PLACEMENT_RANDOM);
 }
 
-/** The index that @p text is; -1: none below @p n. */
-static int index_of(const char *text, int n)
-{
-    char *end = NULL;
-    const unsigned long i = strtoul(text, &end, 10);
-    const bool digits = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
-    return digits && i < (unsigned long)n ? (int)i : -1;
-}
-
+/** The host of a name or index; -1: none. */
 static int find(const char *text, int n_hosts, const char *const *names)
 {
-    if (names == NULL)
-        return index_of(text[0] == 'n' ? text + 1 : text, n_hosts);
-    for (int i = 0; i < n_hosts; i++)
+    for (int i = 0; names != NULL && i < n_hosts; i++)
         if (strcmp(text, names[i]) == 0)
             return i;
-    return index_of(text, n_hosts);
+    const char *const digits = names == NULL && text[0] == 'n' ? text + 1 : text;
+    const unsigned long i = strtoul(digits, NULL, 10);
+    const bool is_number = *digits != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+    return is_number && i < (unsigned long)n_hosts ? (int)i : -1;
 }
 
 static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *const *names,
@@ -47,9 +40,8 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
     char last[24];
     snprintf(last, sizeof last, "n%d", n_hosts - 1);
     if (placement->n < (size_t)n_wanted)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "placement: %zu hosts are listed, but %d workers and servers need one each",
+        return dsgd_refuse(
+            error, "placement: %zu hosts are listed, but %d workers and servers need one each",
             placement->n, n_wanted);
     size_t *const listed = dsgd_xcalloc((size_t)n_hosts, sizeof *listed); /* 1 + position */
     dsgd_status status = DSGD_OK;
@@ -57,17 +49,16 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
         const char *const text = placement->v[i];
         const int host = find(text, n_hosts, names);
         if (host < 0)
-            status =
-                dsgd_fail(error, DSGD_EUSAGE,
-                          "placement: entry %zu is `%.60s`, but the platform's hosts are 0 to %d, "
-                          "or %.60s to %.60s",
-                          i + 1, text, n_hosts - 1, names == NULL ? first : names[0],
-                          names == NULL ? last : names[n_hosts - 1]);
+            status = dsgd_refuse(error,
+                                 "placement: entry %zu is `%.60s`, but the platform's hosts are 0 "
+                                 "to %d, or %.60s to %.60s",
+                                 i + 1, text, n_hosts - 1, names == NULL ? first : names[0],
+                                 names == NULL ? last : names[n_hosts - 1]);
         else if (listed[host] > 0)
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "placement: entry %zu is `%.60s`, which is entry %zu too; a host "
-                               "takes one worker",
-                               i + 1, text, listed[host]);
+            status = dsgd_refuse(
+                error,
+                "placement: entry %zu is `%.60s`, which is entry %zu too; a host takes one worker",
+                i + 1, text, listed[host]);
         else
             listed[host] = i + 1;
         if (status == DSGD_OK && i < (size_t)n_wanted)

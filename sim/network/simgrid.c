@@ -20,7 +20,7 @@
 #include <string.h>
 #include <xbt/dynar.h>
 
-#include "sim/network/network.h"
+#include "sim/network/cluster.h"
 #include "sim/network/placement.h"
 
 static sg_host_t *hosts; /* [n_taken] */
@@ -82,47 +82,29 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** All hosts in natural order; the caller frees them. */
-static sg_host_t *all_hosts(size_t *n)
-{
-    *n = sg_host_count();
-    /* sg_host_list() is in lexicographic order: n0 n1 n10 n100. */
-    sg_host_t *const all = sg_host_list();
-    qsort(all, *n, sizeof(sg_host_t), by_natural_name);
-    return all;
-}
-
-/** Applies the hosts' qualities to the links that SimGrid has made. */
-static void change_links(const dsgd_platform *platform)
+/** Applies the hosts' qualities to the links that SimGrid has made; to a user's another speed, for what-if. */
+static void change_links(const dsgd_platform *platform, bool is_users)
 {
     sg_link_t *const links = sg_link_list();
     const size_t n_links = sg_link_count(); /* which SimGrid counts anew */
     bool any = false;
     for (size_t i = 0; i < n_links; i++) {
+        const double bandwidth = sg_link_get_bandwidth(links[i]);
+        const double latency = sg_link_get_latency(links[i]);
         dsgd_host_quality q;
-        if (!dsgd_platform_link(platform, sg_link_get_name(links[i]), &q))
-            continue;
-        any = true;
-        if (q.bandwidth != 1)
-            sg_link_set_bandwidth(links[i], sg_link_get_bandwidth(links[i]) * q.bandwidth);
-        if (q.latency_s != 0)
-            sg_link_set_latency(links[i], sg_link_get_latency(links[i]) + q.latency_s);
+        if (is_users) {
+            sg_link_set_bandwidth(links[i], bandwidth * platform->file_links.bandwidth);
+            sg_link_set_latency(links[i], latency * platform->file_links.latency);
+        } else if (dsgd_platform_link(platform, sg_link_get_name(links[i]), &q)) {
+            any = true;
+            if (q.bandwidth != 1)
+                sg_link_set_bandwidth(links[i], bandwidth * q.bandwidth);
+            if (q.latency_s != 0)
+                sg_link_set_latency(links[i], latency + q.latency_s);
+        }
     }
     free(links);
-    DSGD_ASSERT(any, "this SimGrid calls the links of hosts by other names");
-}
-
-/** Another speed of the user's links, for what-if. */
-static void scale_links(const dsgd_platform *platform)
-{
-    sg_link_t *const links = sg_link_list();
-    const size_t n_links = sg_link_count();
-    for (size_t i = 0; i < n_links; i++) {
-        sg_link_set_bandwidth(links[i],
-                              sg_link_get_bandwidth(links[i]) * platform->file_links.bandwidth);
-        sg_link_set_latency(links[i], sg_link_get_latency(links[i]) * platform->file_links.latency);
-    }
-    free(links);
+    DSGD_ASSERT(any || is_users, "this SimGrid calls the links of hosts by other names");
 }
 
 static bool is_positive(double value)
@@ -141,25 +123,22 @@ static dsgd_status check_values(const char *file, dsgd_error *error)
         const double bandwidth = sg_link_get_bandwidth(links[i]);
         const double latency = sg_link_get_latency(links[i]);
         if (!is_positive(bandwidth))
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "%s: bandwidth of link %s is %g B/s, but has to be above 0 and "
-                               "finite",
-                               file, name, bandwidth);
+            status = dsgd_refuse(
+                error, "%s: bandwidth of link %s is %g B/s, but has to be above 0 and finite", file,
+                name, bandwidth);
         else if (!(latency >= 0 && isfinite(latency)))
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "%s: latency of link %s is %g s, but has to be 0 or more, and "
-                               "finite",
-                               file, name, latency);
+            status = dsgd_refuse(
+                error, "%s: latency of link %s is %g s, but has to be 0 or more, and finite", file,
+                name, latency);
     }
     free(links);
     sg_host_t *const all = sg_host_list();
     const size_t n_hosts = sg_host_count(); /* for each count SimGrid sorts all hosts */
     for (size_t i = 0; status == DSGD_OK && i < n_hosts; i++)
         if (!is_positive(sg_host_get_speed(all[i])))
-            status =
-                dsgd_fail(error, DSGD_EUSAGE,
-                          "%s: speed of host %s is %g flop/s, but has to be above 0 and finite",
-                          file, sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
+            status = dsgd_refuse(
+                error, "%s: speed of host %s is %g flop/s, but has to be above 0 and finite", file,
+                sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
     free(all);
     return status;
 }
@@ -175,13 +154,14 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
     const dsgd_status values = is_users ? check_values(path, error) : DSGD_OK;
     if (values != DSGD_OK)
         return values;
-    size_t count = 0;
-    sg_host_t *const all = all_hosts(&count);
+    const size_t count = sg_host_count();
+    sg_host_t *const all = sg_host_list(); /* in lexicographic order: n0 n1 n10 n100 */
+    qsort(all, count, sizeof *all, by_natural_name);
     if (count < (size_t)n_hosts) {
         free(all);
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the platform has %zu hosts, but %d workers and servers need one each",
-                         path, count, n_hosts);
+        return dsgd_refuse(
+            error, "%s: the platform has %zu hosts, but %d workers and servers need one each", path,
+            count, n_hosts);
     }
     const char **const names = dsgd_xcalloc(count, sizeof *names);
     for (size_t i = 0; i < count; i++)
@@ -192,10 +172,9 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
                                                      names, n_hosts, places, error);
     for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
         hosts[i] = all[places[i]];
-    if (status == DSGD_OK && dsgd_platform_has_links_to_change(machine->platform))
-        change_links(machine->platform);
-    if (status == DSGD_OK && is_users && machine->platform->file_links.scaled)
-        scale_links(machine->platform);
+    if (status == DSGD_OK && (is_users ? machine->platform->file_links.scaled
+                                       : dsgd_platform_has_links_to_change(machine->platform)))
+        change_links(machine->platform, is_users);
     free(names);
     free(all);
     return status;
@@ -242,33 +221,27 @@ static int by_address(const void *a, const void *b)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
 
-/** Fills @p route with the links from one host to another. */
-static void find_route(int from, int to, xbt_dynar_t route)
+/** Adds bytes to the loads of all links from one host to another; @p links[n] are by address. */
+static void add_to_route(int from, int to, const sg_link_t *links, size_t n, dsgd_load *loads)
 {
-    xbt_dynar_reset(route);
+    xbt_dynar_t route = xbt_dynar_new(sizeof *links, NULL);
     sg_host_get_route(hosts[from], hosts[to], route);
-}
-
-#pragma GCC diagnostic pop
-
-/** Adds to the loads of a route's links, which are as @p links[n], by address. */
-static void add_to_route(const xbt_dynar_t route, double bytes, const sg_link_t *links, size_t n,
-                         dsgd_load *loads)
-{
     for (unsigned long k = 0; k < xbt_dynar_length(route); k++) {
         sg_link_t link = NULL;
         xbt_dynar_get_cpy(route, k, &link);
         const sg_link_t *const found = bsearch(&link, links, n, sizeof link, by_address);
         if (found != NULL)
-            loads[found - links].bytes += bytes;
+            loads[found - links].bytes += carried[from][to];
     }
+    xbt_dynar_free(&route);
 }
+
+#pragma GCC diagnostic pop
 
 static size_t loads_of_links(dsgd_load **loads)
 {
     sg_link_t *const links = sg_link_list();
     const size_t n = sg_link_count();
-    const xbt_dynar_t route = xbt_dynar_new(sizeof *links, NULL);
     qsort(links, n, sizeof *links, by_address);
     *loads = dsgd_xcalloc(n + 1, sizeof **loads);
     for (size_t i = 0; i < n; i++)
@@ -276,12 +249,8 @@ static size_t loads_of_links(dsgd_load **loads)
                                   .bytes_per_s = sg_link_get_bandwidth(links[i])};
     for (int from = 0; carried != NULL && from < n_taken; from++)
         for (int to = 0; carried[from] != NULL && to < n_taken; to++)
-            if (carried[from][to] > 0) {
-                find_route(from, to, route);
-                add_to_route(route, carried[from][to], links, n, *loads);
-            }
-    xbt_dynar_t all = route;
-    xbt_dynar_free(&all);
+            if (carried[from][to] > 0)
+                add_to_route(from, to, links, n, *loads);
     free(links);
     return n;
 }
@@ -433,7 +402,7 @@ static void *receive(dsgd_mailbox *mailbox)
     return sg_mailbox_get((sg_mailbox_t)mailbox);
 }
 
-const dsgd_network dsgd_network_simgrid = {
+const dsgd_simulator dsgd_simulator_simgrid = {
     .version = version,
     .open = open_platform,
     .speed = speed,
