@@ -5,8 +5,8 @@
  *
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
  * descent", ICML 2018, Algorithm 1. Even ranks are passive and only answer, odd ranks are active,
- * so that no deadlock can form. Sent per averaging: N bytes in each direction. `variant` selects
- * three released codes that differ; two of them average in an endless loop beside the computation.
+ * so that no deadlock can form. `variant` selects three released codes that differ; two of them
+ * average in an endless loop beside the computation.
  */
 #include "sim/algorithm.h"
 

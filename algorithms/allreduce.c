@@ -1,9 +1,6 @@
 /**
  * @file allreduce.c
  * Synchronous Allreduce-SGD: each worker waits for all gradients, in every step.
- *
- * Sent per worker and step: one allreduce of the gradient (about 2 N bytes by Rabenseifner or a
- * ring).
  */
 #include "sim/algorithm.h"
 

@@ -5,7 +5,7 @@
  *
  * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135;
  * the update is that of HALoS's released code (its servers of a region; 3.2, 0.9, period 8, delay
- * 16). Sent per worker and step: N up and N down / period.
+ * 16).
  */
 #include "sim/algorithm.h"
 

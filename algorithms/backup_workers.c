@@ -4,7 +4,7 @@
  * the last `backups` workers.
  *
  * J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting distributed synchronous SGD",
- * 2016, and TensorFlow's SyncReplicasOptimizer. Sent per worker and gradient: N up and N down.
+ * 2016, and TensorFlow's SyncReplicasOptimizer.
  */
 #include "sim/algorithm.h"
 

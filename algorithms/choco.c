@@ -5,8 +5,7 @@
  *
  * A. Koloskova, S. U. Stich, M. Jaggi, "Decentralized stochastic optimization and gossip algorithms
  * with compressed communication", ICML 2019, Algorithm 2 in the order of the paper. Public copies
- * begin as zeros, and a worker keeps the weighted sum of its neighbours' instead of each. Sent per
- * worker and step: neighbours x the encoded bytes of a model.
+ * begin as zeros, and a worker keeps the weighted sum of its neighbours' instead of each.
  */
 #include <string.h>
 

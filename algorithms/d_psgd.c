@@ -4,8 +4,7 @@
  * them.
  *
  * X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017,
- * Algorithm 1. The gradient is taken at the model before the average. Sent per worker and step:
- * rounds x neighbours x N bytes; on a ring 2 N.
+ * Algorithm 1. The gradient is taken at the model before the average.
  */
 #include "sim/algorithm.h"
 

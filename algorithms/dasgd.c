@@ -4,8 +4,7 @@
  * steps later, overlapped with them.
  *
  * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using
- * delayed averaging", 2020. Sent per worker and step: 2 N / tau bytes. No worker waits while the
- * allreduce takes no longer than d local steps.
+ * delayed averaging", 2020.
  */
 #include "sim/algorithm.h"
 

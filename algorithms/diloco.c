@@ -4,8 +4,7 @@
  * optimizer.
  *
  * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023,
- * Algorithm 1; defaults from OpenDiLoCo's released code. Sent per worker and step: one allreduce of
- * the model / period.
+ * Algorithm 1; defaults from OpenDiLoCo's released code.
  */
 #include "sim/algorithm.h"
 

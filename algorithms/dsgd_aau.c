@@ -6,7 +6,7 @@
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
  * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. A reading: its abstract and a recollection
  * of its body were at hand. A server, which stands for the paper's broadcasts of ids, says who
- * mixes. Sent per worker and step: a notice, an answer of 16 bytes per partner, and N to each.
+ * mixes.
  */
 #include "sim/algorithm.h"
 

@@ -4,7 +4,7 @@
  * elastic forces.
  *
  * S. Zhang, A. Choromanska, Y. LeCun, "Deep learning with elastic averaging SGD", NeurIPS 2015,
- * Algorithms 1 and 2, and the released code. Sent per worker and step: N up and N down / period.
+ * Algorithms 1 and 2, and the released code.
  */
 #include "sim/algorithm.h"
 

@@ -6,7 +6,7 @@
  * P. Di Lorenzo and G. Scutari, "NEXT: in-network nonconvex optimization", IEEE TSIPN 2016, and A.
  * Nedic et al., SIAM J. Optim. 2017 (DIGing), which mix before the local step; here after it, as T.
  * Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison. D2: H. Tang et al., ICML 2018,
- * Algorithm 1. Sent per worker and step: tracking 2 x neighbours x N bytes, d2 half of it.
+ * Algorithm 1.
  */
 #include "sim/algorithm.h"
 

@@ -3,8 +3,7 @@
  * Hierarchical SGD: clusters of workers that synchronise in every step, and meet now and then.
  *
  * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020, its hierarchical form;
- * PyTorch's hierarchical model averager. Sent per worker and step: one allreduce in the cluster, and
- * what is between clusters / period.
+ * PyTorch's hierarchical model averager.
  */
 #include "sim/algorithm.h"
 

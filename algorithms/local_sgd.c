@@ -3,8 +3,7 @@
  * Local SGD: every worker steps on its own, and all models are averaged every `period` steps.
  *
  * S. Stich, "Local SGD converges fast and communicates little", ICLR 2019; post-local: T. Lin et
- * al., "Don't use large mini-batches, use local SGD", ICLR 2020. Sent per worker and step: one
- * allreduce of the model / period.
+ * al., "Don't use large mini-batches, use local SGD", ICLR 2020.
  */
 #include "sim/algorithm.h"
 

@@ -6,7 +6,6 @@
  * distributed optimization", NeurIPS 2019. By default as in its later released code: one product
  * per step, with the left factor in even steps and the right one in odd steps; `products: 2` is the
  * paper's. A piece is one matrix, as near to a square as it can be, whatever tensors are in it.
- * Sent per worker and step: an allreduce of rank sqrt(n) numbers of a piece of n, or of twice that.
  */
 #include "sim/algorithm.h"
 

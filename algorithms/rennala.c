@@ -4,8 +4,7 @@
  * them; what is being computed then is cancelled.
  *
  * A. Tyurin, P. Richtarik, "Optimal time complexities of parallel stochastic optimization methods
- * under a fixed computation model", NeurIPS 2023, and released code. Sent per gradient N up and a
- * word, per round and worker a notice, a question, and N down.
+ * under a fixed computation model", NeurIPS 2023, and released code.
  */
 #include "sim/algorithm.h"
 

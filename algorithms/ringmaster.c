@@ -3,8 +3,7 @@
  * Ringmaster ASGD: an asynchronous server that cancels gradients before they are too old.
  *
  * A. Maranjyan, A. Tyurin, P. Richtarik, "Ringmaster ASGD: the first asynchronous SGD with optimal
- * time complexity", ICML 2025, and released code. Sent per gradient: N up and N down; per
- * cancellation a notice, a question, and N down.
+ * time complexity", ICML 2025, and released code.
  */
 #include "sim/algorithm.h"
 

@@ -3,8 +3,7 @@
  * SlowMo: local SGD whose averages pass through a slow momentum.
  *
  * J. Wang et al., "SlowMo: improving communication-efficient distributed SGD with slow momentum",
- * ICLR 2020, Algorithm 1, with local SGD as its base (that is BMUF). Sent per worker and step: one
- * allreduce of the model / period.
+ * ICLR 2020, Algorithm 1, with local SGD as its base (that is BMUF).
  */
 #include "sim/algorithm.h"
 

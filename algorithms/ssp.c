@@ -4,7 +4,7 @@
  * `slack` steps ahead of the slowest.
  *
  * Q. Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server",
- * NeurIPS 2013. Sent per worker and step: N up and N down.
+ * NeurIPS 2013.
  */
 #include "sim/algorithm.h"
 

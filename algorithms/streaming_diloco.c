@@ -4,8 +4,7 @@
  * changes are exchanged in turn, beside some of the next local steps.
  *
  * A. Douillard et al., "Streaming DiLoCo with overlapping communication: towards a distributed free
- * lunch", 2025; details as in torchft. Sent per worker and step: one allreduce of the model /
- * period, one fragment at a time.
+ * lunch", 2025; details as in torchft.
  */
 #include "sim/algorithm.h"
 

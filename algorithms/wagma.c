@@ -4,8 +4,7 @@
  * models every `period` steps.
  *
  * S. Li et al., "Breaking (global) barriers in parallel stochastic optimization with wait-avoiding
- * group averaging", TPDS 2021, Algorithms 1 and 2. Sent per worker and step: one
- * allreduce of the model among S, about 2 N bytes, and one of all every `period` steps.
+ * group averaging", TPDS 2021, Algorithms 1 and 2.
  */
 #include "sim/algorithm.h"
 
