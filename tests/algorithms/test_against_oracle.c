@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/oracle.h"
 #include "tests/support/oracle_groups.h"
 #include "tests/support/suite.h"
@@ -88,7 +89,7 @@ static double *matrices(const twin *t, bool doubly_stochastic)
                 of_round[n.to[i] * WORKERS + j] = n.share[i];
         }
     }
-    return w;
+    return kept(w);
 }
 
 static long path[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {1, 5}};
@@ -114,7 +115,6 @@ TEST_RANGE(d_psgd, 0, 36) /* _i: graph, rounds, order */
     double *const w = matrices(t, true);
     oracle_gossip(&t->problem, w, ROUNDS, rounds, order == 2, t->want);
     expect_same(t);
-    free(w);
 }
 
 TEST_RANGE(gradient_tracking, 0, 8) /* _i: graph, the same in every step; form */
@@ -126,7 +126,6 @@ TEST_RANGE(gradient_tracking, 0, 8) /* _i: graph, the same in every step; form *
     double *const w = matrices(t, true);
     oracle_gradient_tracking(&t->problem, w, _i / 4 == 1, t->want);
     expect_same(t);
-    free(w);
 }
 
 TEST_RANGE(sgp, 0, 6)
@@ -139,7 +138,6 @@ TEST_RANGE(sgp, 0, 6)
     expect_same(t);
     if (strcmp(kinds[_i], "edges") == 0) /* else all weights stay 1 */
         ck_assert_double_gt(fabs(weights[0] - 1), 0.1);
-    free(w);
 }
 
 TEST_RANGE(osgp, 0, 6)
@@ -150,7 +148,6 @@ TEST_RANGE(osgp, 0, 6)
     double *const w = matrices(t, false);
     oracle_osgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
-    free(w);
 }
 
 TEST_RANGE(elastic, 0, 4)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/conformance/conformance.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -98,7 +99,7 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
 {
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     ck_assert_msg(a->laws != NULL && a->traffic != NULL, "%s", a->about.name);
-    void *const params = dsgd_xcalloc(1, a->about.params_size + 1);
+    void *const params = kept(dsgd_xcalloc(1, a->about.params_size + 1));
     dsgd_options_default(a->about.options, params);
     const int n_servers = a->n_servers == NULL ? 0 : a->n_servers(params, 8);
     const double bytes = 1;
@@ -107,7 +108,6 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
     const dsgd_traffic t = a->traffic(params, &scale);
     const bool by_time = isnan(t.messages) && isnan(t.bytes);
     ck_assert_msg(by_time || (t.messages > 0 && t.bytes > 0), "%s", a->about.name);
-    free(params);
 }
 
 /** The baseline of the laws; only the data is shared with the code under test. */

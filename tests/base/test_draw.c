@@ -9,6 +9,7 @@
 
 #include "base/draw.h"
 #include "base/status.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 SUITE(draw, "draw");
@@ -47,7 +48,7 @@ static const uint32_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 100, 1023, 1024, 60000};
 TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
 {
     const uint32_t n = sizes[_i];
-    bool *const taken = dsgd_xcalloc(n, sizeof *taken);
+    bool *const taken = kept(dsgd_xcalloc(n, sizeof *taken));
     uint32_t at_home = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t image =
@@ -61,7 +62,6 @@ TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
     }
     if (n >= 100)
         ck_assert_uint_lt(at_home, 12); /* about one fixed point on average */
-    free(taken);
 }
 
 /** In and out of order, and with more permutations at a time than it keeps. */

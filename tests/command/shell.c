@@ -12,16 +12,6 @@
 
 char folder[] = "/tmp/dsgd-test-XXXXXX";
 
-/** Texts of a test, freed at its end. */
-static char *texts[1024];
-static size_t n_texts;
-
-char *kept(char *text)
-{
-    ck_assert_uint_lt(n_texts, sizeof texts / sizeof texts[0]);
-    return texts[n_texts++] = text;
-}
-
 void make_folder(void)
 {
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -29,11 +19,7 @@ void make_folder(void)
 
 void remove_folder(void)
 {
-    char *const command = dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder);
-    ck_assert_int_eq(system(command), 0);
-    free(command);
-    while (n_texts > 0)
-        free(texts[--n_texts]);
+    ck_assert_int_eq(system(kept(dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder))), 0);
 }
 
 int shell(const char *command, char **output)

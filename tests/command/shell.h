@@ -1,11 +1,12 @@
 /**
  * @file shell.h
  * The program as its users run it: by a shell, in a folder of the test's own. Every test has
- * make_folder() and remove_folder() as its fixture.
+ * make_folder() and remove_folder() as its fixture. Texts that functions return are kept().
  */
 #ifndef DSGD_TESTS_COMMAND_SHELL_H
 #define DSGD_TESTS_COMMAND_SHELL_H
 
+#include "tests/support/kept.h"
 #include "tests/support/support.h"
 
 /** The folder of the test. */
@@ -15,11 +16,7 @@ extern char folder[];
 extern const char learn[];
 
 void make_folder(void);
-/** Also frees all texts that the functions below return. */
 void remove_folder(void);
-
-/** Has remove_folder() free @p text, and returns it. */
-char *kept(char *text);
 
 /** Runs a command of the shell; its output is in *output. Gives the exit status. */
 int shell(const char *command, char **output);

@@ -24,9 +24,8 @@
 
 static void write_runs(const char *content)
 {
-    char *const path = dsgd_xprintf("%s/r", folder);
+    char *const path = kept(dsgd_xprintf("%s/r", folder));
     mkdir(path, 0777);
-    free(path);
     write_file("r/runs.csv", content);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 /**
@@ -24,7 +25,7 @@ static char folder[] = "/tmp/dsgd-plugin-XXXXXX";
  */
 static int shell(const char *command, char **output)
 {
-    char *const there = dsgd_xprintf("exec 2>&1; cd %s && %s", folder, command);
+    char *const there = kept(dsgd_xprintf("exec 2>&1; cd %s && %s", folder, command));
     FILE *const stream = popen(there, "r");
     ck_assert_ptr_nonnull(stream);
     size_t room = 0;
@@ -32,7 +33,6 @@ static int shell(const char *command, char **output)
     if (getdelim(output, &room, '\0', stream) < 0)
         **output = '\0'; /* getdelim() makes the buffer even where there is nothing to read */
     const int state = pclose(stream);
-    free(there);
     ck_assert_msg(WIFEXITED(state), "%s: %s", command, *output);
     return WEXITSTATUS(state);
 }
@@ -70,9 +70,8 @@ static void install_and_build(void)
 
 static void remove_folder(void)
 {
-    char *const command = dsgd_xprintf("rm -rf %s", folder);
+    char *const command = kept(dsgd_xprintf("rm -rf %s", folder));
     ck_assert_int_eq(system(command), 0);
-    free(command);
 }
 
 SUITE(plugin, "plugin", .seconds = 120, .set_up = install_and_build, .tear_down = remove_folder,
@@ -103,9 +102,8 @@ static const char experiment[] = "platform: idle-switch\n"
 
 TEST(a_plug_in_runs)
 {
-    char *const command = dsgd_xprintf("printf '%%s' '%s' > e.yaml", experiment);
+    char *const command = kept(dsgd_xprintf("printf '%%s' '%s' > e.yaml", experiment));
     expect(command, 0, NULL);
-    free(command);
     expect("usr/bin/dsgd check e.yaml", 2, "`doubling` is unknown");
     expect("usr/bin/dsgd check e.yaml --plugin my_algorithm.so", 0, "2 runs");
     expect("usr/bin/dsgd explain doubling --plugin ./my_algorithm.so --steps 2", 0,
@@ -198,12 +196,11 @@ TEST(the_template_is_tested_by_ctest)
 
 TEST_ROWS(what_a_plug_in_declares_is_tested, tested)
 {
-    char *const build = dsgd_xprintf(
+    char *const build = kept(dsgd_xprintf(
         DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd %s"
                         " " DSGD_SOURCE_DIR "/tests/command/faulty_plugin.c -o faulty.so",
-        tested[_i].flag);
+        tested[_i].flag));
     expect(build, 0, NULL);
-    free(build);
     expect(TESTED("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
 }
 

@@ -217,13 +217,12 @@ static const char everything[] =
 static char *said_of(const char *before, const char *assignment)
 {
     static char said[sizeof(dsgd_error)];
-    char *const path = dsgd_xprintf("%s/everything.yaml", folder);
+    char *const path = kept(dsgd_xprintf("%s/everything.yaml", folder));
     dsgd_experiment experiment;
     dsgd_error error = {""};
     if (dsgd_experiment_open(path, (const char *[]){before, assignment}, 2, DSGD_NUMERICS_OFF,
                              &experiment, &error) == DSGD_OK)
         dsgd_experiment_close(&experiment);
-    free(path);
     return strcpy(said, error.text);
 }
 
@@ -258,10 +257,9 @@ static void expect_same_keys(const json_t *schema, const char *place, const char
     json_object_foreach((json_t *)keys, key, value)
     {
         char *const set = dsgd_xprintf("%s%s%s={no_such_key: 1}", place, dot, key);
-        char *const unknown = dsgd_xprintf("`%s` is unknown", key);
+        char *const unknown = kept(dsgd_xprintf("`%s` is unknown", key));
         char *const said = said_of(before, set);
         ck_assert_msg(strstr(said, unknown) == NULL, "%s is in the schema, but: %s", set, said);
-        free(unknown);
         free(set);
     }
     char *const set = dsgd_xprintf("%s%sno_such_key=1", place, dot);

@@ -61,7 +61,7 @@ static char *without_wall_times(const char *output)
     char *rest = dsgd_xstrdup(""), *lines = kept(dsgd_xstrdup(output));
     size_t end = 0; /* of the head; 0: there is none */
     for (const char *line = NULL; (line = next_line(&lines)) != NULL;) {
-        char *const text = dsgd_xstrdup(line);
+        char *const text = kept(dsgd_xstrdup(line));
         const char *const found = begins(line, "run ") ? strstr(line, " wall") : NULL;
         if (found != NULL)
             end = (size_t)(found - line) + (begins(found, " wall (s)") ? 9 : 5);
@@ -74,7 +74,6 @@ static char *without_wall_times(const char *output)
         while (n > 0 && text[n - 1] == ' ')
             n--;
         dsgd_append(&rest, "%.*s\n", (int)n, text);
-        free(text);
     }
     return kept(rest);
 }

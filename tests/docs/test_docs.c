@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "sim/registry.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 enum { MOST_PAGES = 64, README_LINES = 100, README_COLUMNS = 120 };
@@ -40,25 +41,23 @@ static bool ends_with(const char *text, size_t length, const char *end)
 /** The Markdown files of the tree, without folders that are hidden, built or results. */
 static void collect(const char *folder)
 {
-    char *const there = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder);
+    char *const there = kept(dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder));
     DIR *const dir = opendir(there);
     ck_assert_msg(dir != NULL, "%s", there);
     for (struct dirent *e = NULL; (e = readdir(dir)) != NULL;) {
         if (e->d_name[0] == '.' || strncmp(e->d_name, "build", 5) == 0 ||
             strcmp(e->d_name, "results") == 0)
             continue;
-        char *const path = dsgd_xprintf("%s%s%s", folder, *folder == '\0' ? "" : "/", e->d_name);
-        char *const whole = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path);
+        char *const path =
+            kept(dsgd_xprintf("%s%s%s", folder, *folder == '\0' ? "" : "/", e->d_name));
+        char *const whole = kept(dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path));
         struct stat about;
         if (stat(whole, &about) == 0 && S_ISDIR(about.st_mode))
             collect(path);
         else if (ends_with(path, strlen(path), ".md") && n_pages < MOST_PAGES)
             pages[n_pages++] = dsgd_xstrdup(path);
-        free(whole);
-        free(path);
     }
     closedir(dir);
-    free(there);
 }
 
 static void set_up(void)
@@ -89,13 +88,12 @@ static char *drain(FILE *stream)
 
 static char *text_of(const char *path)
 {
-    char *const whole = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path);
+    char *const whole = kept(dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path));
     FILE *const stream = fopen(whole, "r");
     ck_assert_msg(stream != NULL, "%s", whole);
     char *const text = drain(stream);
     fclose(stream);
-    free(whole);
-    return text;
+    return kept(text);
 }
 
 /** Output of a command, which has to succeed. */
@@ -106,7 +104,7 @@ static char *output_of(const char *command)
     char *const text = drain(stream);
     const int state = pclose(stream);
     ck_assert_msg(WIFEXITED(state) && WEXITSTATUS(state) == 0, "%s: %s", command, text);
-    return text;
+    return kept(text);
 }
 
 /** Whether a path exists, from the page's folder or, if allowed, from the top folder. */
@@ -114,11 +112,10 @@ static bool exists(const char *page, const char *path, int length, bool from_top
 {
     const char *const slash = strrchr(page, '/');
     const int folder = slash == NULL ? 0 : (int)(slash + 1 - page);
-    char *const near = dsgd_xprintf("%s/%.*s%.*s", DSGD_SOURCE_DIR, folder, page, length, path);
-    char *const top = dsgd_xprintf("%s/%.*s", DSGD_SOURCE_DIR, length, path);
+    char *const near =
+        kept(dsgd_xprintf("%s/%.*s%.*s", DSGD_SOURCE_DIR, folder, page, length, path));
+    char *const top = kept(dsgd_xprintf("%s/%.*s", DSGD_SOURCE_DIR, length, path));
     const bool found = access(near, F_OK) == 0 || (from_top && access(top, F_OK) == 0);
-    free(top);
-    free(near);
     return found;
 }
 
@@ -153,7 +150,6 @@ static bool has_target(const char *page, const char *link, int path, int length)
         path == 0 ? dsgd_xstrdup(page) : dsgd_xprintf("%.*s%.*s", folder, page, path, link);
     char *const text = text_of(target);
     const bool found = has_heading(text, link + path + 1, (size_t)(length - path) - 1);
-    free(text);
     free(target);
     return found;
 }
@@ -175,7 +171,6 @@ TEST(every_link_has_a_target)
             else if (length > path && !has_target(pages[i], p, path, length))
                 complain(pages[i], "no heading", length, p);
         }
-        free(text);
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
@@ -213,7 +208,6 @@ TEST(every_path_is_a_file)
             if (is_path(word, length) && !exists(pages[i], word, (int)length, true))
                 complain(pages[i], "no file", (int)length, word);
         }
-        free(text);
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
@@ -227,18 +221,14 @@ TEST(every_command_is_one)
             const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');
             p += strlen("dsgd ");
             const int length = (int)strspn(p, "abcdefghijklmnopqrstuvwxyz");
-            char *const line = dsgd_xprintf("\n  %.*s ", length, p);
-            char *const usage = dsgd_xprintf("\n  dsgd %.*s ", length, p);
+            char *const line = kept(dsgd_xprintf("\n  %.*s ", length, p));
+            char *const usage = kept(dsgd_xprintf("\n  dsgd %.*s ", length, p));
             const bool magic = strncmp(p, "record\\n", 8) == 0; /* first bytes of a record */
             if (!within && !magic && length > 0 && strstr(help, line) == NULL &&
                 strstr(help, usage) == NULL)
                 complain(pages[i], "no command", length, p);
-            free(usage);
-            free(line);
         }
-        free(text);
     }
-    free(help);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
@@ -257,23 +247,20 @@ TEST(the_readme_is_a_page)
     }
     ck_assert_int_le(lines, README_LINES);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
-    free(text);
 }
 
 /** Content of the first fenced block of this language. */
 static char *fenced(const char *page, const char *language)
 {
     char *const text = text_of(page);
-    char *const start = dsgd_xprintf("\n```%s\n", language);
+    char *const start = kept(dsgd_xprintf("\n```%s\n", language));
     const char *const begin = strstr(text, start);
     ck_assert_msg(begin != NULL, "%s: no %s", page, language);
     const char *const inside = begin + strlen(start);
     const char *const end = strstr(inside, "```");
     ck_assert_ptr_nonnull(end);
     char *const code = dsgd_xprintf("%.*s", (int)(end - inside), inside);
-    free(start);
-    free(text);
-    return code;
+    return kept(code);
 }
 
 TEST(the_readme_shows_the_source)
@@ -281,8 +268,6 @@ TEST(the_readme_shows_the_source)
     char *const code = fenced("README.md", "c");
     char *const source = text_of("algorithms/local_sgd.c");
     ck_assert_msg(strstr(source, code) != NULL, "README.md shows another local_sgd_work()");
-    free(source);
-    free(code);
 }
 
 /** In the table of README.md, or in the one that goes on in algorithms/README.md. */
@@ -297,8 +282,6 @@ TEST(the_readme_lists_every_algorithm)
         free(entry);
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
-    free(text);
-    free(more);
 }
 
 /** That of CMakeLists.txt, which the program has. */
@@ -311,15 +294,12 @@ TEST(every_place_has_this_version)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char *const text = text_of(places[i][0]);
         ck_assert_msg(strstr(text, places[i][1]) != NULL, "%s: no%s", places[i][0], places[i][1]);
-        free(text);
     }
     char *const newest = text_of("packaging/debian/changelog");
     ck_assert_msg(strncmp(newest, "dsgd (" DSGD_VERSION ") ", 8 + strlen(DSGD_VERSION)) == 0,
                   "packaging/debian/changelog: %.60s", newest);
-    free(newest);
     char *const printed = output_of(DSGD_BINARY " --version && " DSGD_REPLAY_BINARY " --version");
     ck_assert_str_eq(printed, "dsgd " DSGD_VERSION "\ndsgd-replay " DSGD_VERSION "\n");
-    free(printed);
 }
 
 /** The records of a run on another machine, as MANUAL.md has it: the lines are run as they stand. */
@@ -328,7 +308,7 @@ TEST(records_travel_as_the_manual_says)
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
     char *const lines = fenced("MANUAL.md", "sh");
-    char *const path = dsgd_xprintf("%s/lines", folder);
+    char *const path = kept(dsgd_xprintf("%s/lines", folder));
     FILE *const file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fprintf(file, "set -e\nexec 2>&1\ndsgd() { %s \"$@\"; }\ndsgd-replay() { %s \"$@\"; }\n",
@@ -342,17 +322,15 @@ TEST(records_travel_as_the_manual_says)
     fclose(file);
     char *const command =
         dsgd_xprintf("cd %s && bash lines; status=$?; rm -r %s; exit $status", folder, folder);
-    free(output_of(command));
+    output_of(command);
     free(command);
-    free(path);
-    free(lines);
 }
 
 TEST(the_experiment_of_the_manual_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    char *const path = dsgd_xprintf("%s/manual.yaml", folder);
+    char *const path = kept(dsgd_xprintf("%s/manual.yaml", folder));
     char *const experiment = fenced("MANUAL.md", "yaml");
     FILE *const file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
@@ -361,10 +339,8 @@ TEST(the_experiment_of_the_manual_is_accepted)
     char *const command =
         dsgd_xprintf("%s check %s --numerics off 2>&1; status=$?; rm -r %s; exit $status",
                      DSGD_BINARY, path, folder);
-    free(output_of(command));
+    output_of(command);
     free(command);
-    free(experiment);
-    free(path);
 }
 
 /** Compares what stands between `<!-- dsgd WORDS -->` and `<!-- end -->` with what dsgd prints. */
@@ -376,13 +352,11 @@ static int check_printed(const char *page, const char *text)
         p += strlen(begin);
         const int words = (int)(strstr(p, " -->") - p);
         const char *const from = p + words + strlen(" -->\n\n");
-        char *const command = dsgd_xprintf("%s %.*s", DSGD_BINARY, words, p);
+        char *const command = kept(dsgd_xprintf("%s %.*s", DSGD_BINARY, words, p));
         char *const want = output_of(command);
         if (strncmp(from, want, strlen(want)) != 0 ||
             strncmp(from + strlen(want), "\n<!-- end -->", 13) != 0)
             complain(page, "other than what is printed by dsgd", words, p);
-        free(want);
-        free(command);
     }
     return n;
 }
@@ -393,7 +367,6 @@ TEST(printed_tables_are_the_programs)
     for (int i = 0; i < n_pages; i++) {
         char *const text = text_of(pages[i]);
         n += check_printed(pages[i], text);
-        free(text);
     }
     ck_assert_int_ge(n, 4);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
@@ -415,16 +388,13 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
         int length = (int)strcspn(p + 1, "\n") + 1;
         while (p[length - 1] != ' ') /* wall time */
             length--;
-        char *const row = dsgd_xprintf("%.*s", length, p);
+        char *const row = kept(dsgd_xprintf("%.*s", length, p));
         if (strstr(readme, row) == NULL)
             complain("README.md", "the quick start says", length - 1, p + 1);
-        free(row);
         n++;
     }
     ck_assert_int_eq(n, 3);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
-    free(readme);
-    free(table);
     free(command);
 }
 
@@ -440,14 +410,11 @@ TEST(the_quick_start_gives_the_columns_of_the_manual)
     char *const manual = text_of("MANUAL.md");
     for (const char *p = columns; *p != '\0'; p += strspn(p, ",\n")) {
         const int length = (int)strcspn(p, ",\n");
-        char *const name = dsgd_xprintf("`%.*s`", length, p);
+        char *const name = kept(dsgd_xprintf("`%.*s`", length, p));
         if (strstr(manual, name) == NULL && strstr(name, "_share") == NULL)
             complain("MANUAL.md", "no column", length, p);
-        free(name);
         p += length;
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
-    free(manual);
-    free(columns);
     free(command);
 }

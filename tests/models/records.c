@@ -1,5 +1,6 @@
 /** @file records.c */
 #include "tests/models/records.h"
+#include "tests/support/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,8 @@ void records_folder_make(void)
 
 void records_folder_remove(void)
 {
-    char *const command = dsgd_xprintf("rm -rf %s", folder);
+    char *const command = kept(dsgd_xprintf("rm -rf %s", folder));
     ck_assert_int_eq(system(command), 0);
-    free(command);
 }
 
 const char *records_path(const char *name)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -30,7 +31,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 {
     const dsgd_data_source *const found = (const void *)dsgd_about_find(dsgd_data_sources, source);
     ck_assert_ptr_nonnull(found);
-    void *const params = dsgd_xcalloc(1, found->about.params_size);
+    void *const params = kept(dsgd_xcalloc(1, found->about.params_size));
     dsgd_options_default(found->about.options, params);
     for (size_t i = 0; i < n; i++)
         support_set(&found->about, params, with[i].name, with[i].value);
@@ -38,7 +39,6 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
         if (o->kind == DSGD_STRING)
             memcpy((char *)params + o->offset, &path, sizeof path);
     const dsgd_status status = found->load(params, seed, data, error);
-    free(params);
     return status;
 }
 
@@ -213,9 +213,8 @@ static void demand_refusal(const char *path, double context, const char *said)
     const setting with = {"context", context};
     ck_assert_int_eq(load("text", path, &with, 1, 1, &data, &error), DSGD_EIO);
     ck_assert_ptr_null(data);
-    char *const wanted = dsgd_xprintf("%s: %s", path, said);
+    char *const wanted = kept(dsgd_xprintf("%s: %s", path, said));
     ck_assert_str_eq(error.text, wanted);
-    free(wanted);
 }
 
 TEST(a_text_that_will_not_do_is_refused)

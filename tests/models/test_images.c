@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -142,9 +143,8 @@ TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the 
                d->file == LABELS || d->file == TEST_IMAGES);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(f, DSGD_EIO, &error));
-    char *const wanted = dsgd_xprintf("%s: %s", f->files[d->file], d->said);
+    char *const wanted = kept(dsgd_xprintf("%s: %s", f->files[d->file], d->said));
     ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
-    free(wanted);
     folder_free(f);
 }
 
@@ -158,10 +158,9 @@ TEST(images_of_one_size_but_another_shape_are_refused)
     write_file(f->files[TEST_IMAGES], turned, sizeof turned, true);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(f, DSGD_EIO, &error));
-    char *const wanted = dsgd_xprintf(
-        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]);
+    char *const wanted = kept(dsgd_xprintf(
+        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]));
     ck_assert_str_eq(error.text, wanted);
-    free(wanted);
     folder_free(f);
 }
 
@@ -171,10 +170,9 @@ TEST(a_missing_file_is_named)
     unlink(f->files[TEST_LABELS]);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(f, DSGD_EIO, &error));
-    char *const wanted = dsgd_xprintf("%s: the data cannot be read: No such file or directory",
-                                      f->files[TEST_LABELS]);
+    char *const wanted = kept(dsgd_xprintf("%s: the data cannot be read: No such file or directory",
+                                           f->files[TEST_LABELS]));
     ck_assert_str_eq(error.text, wanted);
-    free(wanted);
     folder_free(f);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "models/devices/multiply.h"
+#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -81,7 +82,7 @@ static sheet *sheet_new(void)
     }
     for (size_t i = 0; i < ROOM + 2 * GUARD; i++)
         s->c[i] = (double)(float)(rig_number(3, i) - 0.5);
-    return s;
+    return kept(s);
 }
 
 /** Numbers of C, with those around it. */
@@ -109,13 +110,12 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         memcpy(b, s->b, n_b * sizeof *b);
         const dsgd_operands_double o = OPERANDS(p, a, b, s->result + GUARD);
         l->in_double(&o, NULL);
-        free(a);
         free(b);
         return;
     }
-    float *const a = dsgd_xcalloc(n_a, sizeof *a);
+    float *const a = kept(dsgd_xcalloc(n_a, sizeof *a));
     float *const b = dsgd_xcalloc(n_b, sizeof *b);
-    float *const c = dsgd_xcalloc(n_c, sizeof *c);
+    float *const c = kept(dsgd_xcalloc(n_c, sizeof *c));
     for (size_t i = 0; i < n_a; i++)
         a[i] = (float)s->a[i];
     for (size_t i = 0; i < n_b; i++)
@@ -128,9 +128,7 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
     for (size_t i = 0; i < n_c; i++)
         s->result[i] = (double)c[i];
-    free(a);
     free(b);
-    free(c);
 }
 
 /**
@@ -250,7 +248,6 @@ TEST_RANGE(products_are_sums_of_products, 0, 16)
                     shape_of(sizes[i], sizes[j], sizes[k], _i & 1, _i & 2, _i & 8 ? 3 : 0, _i & 4);
                 try_everywhere(&p, s);
             }
-    free(s);
 }
 
 TEST_RANGE(long_sums_are_cut_and_go_on, 0, 16) /* _i: as above */
@@ -264,7 +261,6 @@ TEST_RANGE(long_sums_are_cut_and_go_on, 0, 16) /* _i: as above */
                 const shape p = shape_of(m, n, depths[d], _i & 1, _i & 2, _i & 8 ? 2 : 0, _i & 4);
                 try_everywhere(&p, s);
             }
-    free(s);
 }
 
 TEST(a_row_may_be_read_again_and_again)
@@ -277,7 +273,6 @@ TEST(a_row_may_be_read_again_and_again)
         const shape column = {5, n, 33, 0, 1, n, 1, n, true};
         try_everywhere(&column, s);
     }
-    free(s);
 }
 
 TEST(an_element_has_the_same_bits_in_any_company)
@@ -301,7 +296,6 @@ TEST(an_element_has_the_same_bits_in_any_company)
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, one.n * sizeof *whole);
             }
-    free(s);
 }
 
 TEST(nan_spreads_along_its_row_and_column_only)

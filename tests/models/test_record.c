@@ -14,6 +14,7 @@
 #include "models/record/replay.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -27,7 +28,7 @@ static char *rows(size_t n, const dsgd_point *points)
     FILE *const stream = open_memstream(&text, &size);
     dsgd_curve_print(stream, &(dsgd_run_key){7, "some", 8, 1}, n, points);
     fclose(stream);
-    return text;
+    return kept(text);
 }
 
 static void expect_curve(const support_outcome *run, const dsgd_replay_result *again)
@@ -37,8 +38,6 @@ static void expect_curve(const support_outcome *run, const dsgd_replay_result *a
     ck_assert_uint_gt(strlen(want), 0);
     ck_assert_str_eq(got, want);
     ck_assert_uint_eq(run->result.n_points, again->n_points);
-    free(want);
-    free(got);
 }
 
 /** Runs, replays at one and two threads, records without computing, and replays that. */
@@ -196,7 +195,8 @@ static const struct {
 
 TEST_ROWS(common_subexpressions_are_those_of_this_version_of_records, golden)
 {
-    char *const path = dsgd_xprintf("%s/tests/golden/%s.record", DSGD_SOURCE_DIR, golden[_i].name);
+    char *const path =
+        kept(dsgd_xprintf("%s/tests/golden/%s.record", DSGD_SOURCE_DIR, golden[_i].name));
     dsgd_replay_result again = records_replay(path, 1);
     const char *const advice = "if this is meant, raise RECORD_VERSION and record anew";
     ck_assert_msg(again.n_points == 4, "%s: %zu points; %s", path, again.n_points, advice);
@@ -206,7 +206,6 @@ TEST_ROWS(common_subexpressions_are_those_of_this_version_of_records, golden)
     ck_assert_msg(fabs(last.consensus - golden[_i].consensus) < 1e-9, "%s: %.17g; %s", path,
                   last.consensus, advice);
     dsgd_replay_result_free(&again);
-    free(path);
 }
 
 TEST(a_divergence_is_replayed_where_it_happened)
@@ -379,10 +378,9 @@ static recorded_store *recorded_store_open(const char *name)
                                        c->learning.data,   true,       "{}"};
     ck_assert_int_eq(dsgd_recorder_open(&config, &s->recorder, NULL), DSGD_OK);
     dsgd_values_record(s->values, s->recorder);
-    double *const x = dsgd_xcalloc(s->begin[1], sizeof *x);
+    double *const x = kept(dsgd_xcalloc(s->begin[1], sizeof *x));
     dsgd_network_initial(&s->problem->network, 1, x);
     s->x = dsgd_values_constant(s->values, 0, x);
-    free(x);
     return s;
 }
 
@@ -496,11 +494,10 @@ TEST(a_flush_is_replayed)
 TEST(decisions_are_counted_and_compared)
 {
     recorded_store *const s = recorded_store_open("r");
-    double *const x = dsgd_xcalloc(s->begin[1], sizeof *x);
+    double *const x = kept(dsgd_xcalloc(s->begin[1], sizeof *x));
     const dsgd_value g = recorded_store_gradient(s, 0);
     dsgd_values_read(s->values, 0, g, x);
     dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &g, NULL));
-    free(x);
     recorded_store_evaluate(s, g);
     recorded_store_close(s);
     for (int precision = 0; precision < 2; precision++) {

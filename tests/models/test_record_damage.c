@@ -11,6 +11,7 @@
 #include "models/record/format.h"
 #include "models/record/replay.h"
 #include "tests/models/records.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -37,7 +38,7 @@ static uint8_t *read_all(const char *path, size_t *n)
     uint8_t *const bytes = dsgd_xcalloc(1, 1 << 20);
     *n = fread(bytes, 1, 1 << 20, stream);
     fclose(stream);
-    return bytes;
+    return kept(bytes);
 }
 
 static const char *write_all(const uint8_t *bytes, size_t n)
@@ -86,7 +87,6 @@ TEST_RANGE(a_flipped_bit_anywhere_is_noticed, 0, SUPPORT_SLOW ? 2 : 8)
                       "byte %zu: %s", i, text);
         bytes[i] ^= (uint8_t)(1 << (i + (size_t)_i) % 8);
     }
-    free(bytes);
 }
 
 TEST(a_record_cut_off_anywhere_is_noticed)
@@ -98,7 +98,6 @@ TEST(a_record_cut_off_anywhere_is_noticed)
         expect_refusal(write_all(bytes, i), i < RECORD_MAGIC_BYTES ? "no record" : "cut off");
     bytes[n] = 0;
     expect_refusal(write_all(bytes, n + 1), "goes on for 1 bytes");
-    free(bytes);
 }
 
 TEST(the_damaged_block_is_named)
@@ -111,7 +110,6 @@ TEST(the_damaged_block_is_named)
     bytes[n - 1] ^= 1;
     bytes[RECORD_MAGIC_BYTES + 4 + 16] ^= 1;
     expect_refusal(write_all(bytes, n), "block 1");
-    free(bytes);
 }
 
 TEST(what_is_no_record_is_refused)
@@ -130,7 +128,6 @@ TEST(another_version_is_refused)
     expect_refusal(write_all(bytes, n), "version 3");
     bytes[RECORD_MAGIC_BYTES] = 0;
     expect_refusal(write_all(bytes, n), "version 0");
-    free(bytes);
 }
 
 TEST(a_record_of_the_first_version_is_replayed)
@@ -143,7 +140,6 @@ TEST(a_record_of_the_first_version_is_replayed)
     ck_assert_double_eq(then.points[0].at.loss, now.points[0].at.loss);
     dsgd_replay_result_free(&now);
     dsgd_replay_result_free(&then);
-    free(bytes);
 }
 
 /* --- what is whole, but makes no sense -------------------------------------------------------- */
@@ -326,7 +322,6 @@ TEST(a_block_that_unpacks_to_less_is_refused)
         frame[12 + i] = (uint8_t)(sum >> 8 * i);
     expect_refusal(write_all(bytes, n),
                    "block 1 of the record, which begins at byte 16, is damaged");
-    free(bytes);
 }
 
 TEST_RANGE(pieces_that_do_not_cover_the_model_are_refused, 0, 4)

@@ -13,6 +13,7 @@
 #include "models/record/record.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -124,8 +125,8 @@ TEST(options_of_models_and_data_survive_json)
 /** Runs a command in the folder; gives its exit status and its output, which is to be freed. */
 static int command(const char *line, char **output)
 {
-    char *const text = dsgd_xprintf("cd %s && export DSGD_DATA=%s && { %s; } 2>&1",
-                                    records_path("."), DSGD_SOURCE_DIR, line);
+    char *const text = kept(dsgd_xprintf("cd %s && export DSGD_DATA=%s && { %s; } 2>&1",
+                                         records_path("."), DSGD_SOURCE_DIR, line));
     FILE *const stream = popen(text, "r");
     ck_assert_ptr_nonnull(stream);
     size_t room = 0;
@@ -135,7 +136,6 @@ static int command(const char *line, char **output)
         *output = dsgd_xstrdup("");
     }
     const int state = pclose(stream);
-    free(text);
     return WEXITSTATUS(state);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
@@ -46,7 +47,7 @@ static void *params_of(const dsgd_about *about, const training *t)
             *(dsgd_numbers *)(void *)((char *)params + o->offset) =
                 (dsgd_numbers){1, (double *)(uintptr_t)&t->hidden};
     }
-    return params;
+    return kept(params);
 }
 
 static dsgd_data *data_of(const training *t)
@@ -57,7 +58,6 @@ static dsgd_data *data_of(const training *t)
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     ck_assert_msg(source->load(params, 1, &data, &error) == DSGD_OK, "%s", error.text);
-    free(params);
     if (t->n_test > 0)
         data->test.n = t->n_test;
     return data;
@@ -73,7 +73,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
 {
     const dsgd_device *const device = dsgd_device_cpu(false);
     const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, t->model);
-    dsgd_network *const network = dsgd_xcalloc(1, sizeof *network);
+    dsgd_network *const network = kept(dsgd_xcalloc(1, sizeof *network));
     void *const params = params_of(&kind->about, t);
     ck_assert_int_eq(dsgd_model_build(kind, params, data, network, NULL), DSGD_OK);
     const size_t n = network->n_params;
@@ -82,7 +82,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     const dsgd_stream stream = {1, data->train.n, 1, t->batch};
     void *context = NULL;
     ck_assert_int_eq(device->open(&problem, NULL, 1, &context, NULL), DSGD_OK);
-    double *const initial = dsgd_xcalloc(n + network->n_state, sizeof *initial);
+    double *const initial = kept(dsgd_xcalloc(n + network->n_state, sizeof *initial));
     dsgd_network_initial(network, 1, initial);
     dsgd_network_initial_state(network, 1, 0, initial + n);
     turn turns[2];
@@ -123,9 +123,6 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     }
     device->release(context, g);
     device->close(context);
-    free(params);
-    free(initial);
-    free(network);
     return evaluated;
 }
 
@@ -217,8 +214,8 @@ TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i is the training */
 static double loss_by_counts(const dsgd_data *data, bool by_last)
 {
     const uint32_t n = data->n_classes;
-    double *const count = dsgd_xcalloc((size_t)n * n, sizeof *count);
-    double *const total = dsgd_xcalloc(n, sizeof *total);
+    double *const count = kept(dsgd_xcalloc((size_t)n * n, sizeof *count));
+    double *const total = kept(dsgd_xcalloc(n, sizeof *total));
     const size_t n_train = (size_t)data->train.n * data->n_rows;
     const size_t n_test = (size_t)data->test.n * data->n_rows;
     for (size_t i = 0; i < n * n; i++)
@@ -235,8 +232,6 @@ static double loss_by_counts(const dsgd_data *data, bool by_last)
         const uint32_t last = by_last ? data->test.x_bytes[i] : 0;
         loss -= log(count[last * n + data->test.labels[i]] / total[last]) / (double)n_test;
     }
-    free(count);
-    free(total);
     return loss;
 }
 

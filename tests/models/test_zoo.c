@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -121,7 +122,7 @@ TEST(initial_weights_are_he_uniform)
     dsgd_network n;
     dsgd_numbers none = {0, NULL};
     build("mlp", &none, shape(784, 10), &n, NULL);
-    double *const x = dsgd_xcalloc(n.n_params, sizeof *x);
+    double *const x = kept(dsgd_xcalloc(n.n_params, sizeof *x));
     dsgd_network_initial(&n, 1, x);
     for (uint32_t l = 0; l < 2; l++) {
         const dsgd_layer *const layer = &n.layers[l];
@@ -146,13 +147,11 @@ TEST(initial_weights_are_he_uniform)
     }
     const double ratio = sqrt((double)n.layers[0].in.n_columns / n.layers[1].in.n_columns);
     ck_assert_double_gt(fabs(x[n.layers[0].params] * ratio - x[n.layers[1].params]), 1e-6);
-    double *const other = dsgd_xcalloc(n.n_params, sizeof *other);
+    double *const other = kept(dsgd_xcalloc(n.n_params, sizeof *other));
     dsgd_network_initial(&n, 2, other);
     ck_assert_mem_ne(other, x, n.n_params * sizeof *x);
     dsgd_network_initial(&n, 1, other);
     ck_assert_mem_eq(other, x, n.n_params * sizeof *x);
-    free(other);
-    free(x);
 }
 
 /** Initial values of a layer, part by part: count, centre and bound. */
@@ -195,7 +194,7 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /*
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const x = kept(dsgd_xcalloc(n, sizeof *x));
     for (size_t i = 0; i < n; i++)
         x[i] = NAN;
     dsgd_network_initial(&s->network, 1, x);
@@ -217,6 +216,5 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /*
         end = layer->params;
     }
     ck_assert_uint_eq(end, 0);
-    free(x);
     rig_free(s);
 }

@@ -3,6 +3,7 @@
  * Emulations in which the order of arrivals decides.
  */
 #include "tests/support/arrivals.h"
+#include "tests/support/kept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -250,7 +251,7 @@ void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_r
     arrivals a = arrivals_new(p, r);
     const int needed = p->workers - backups;
     tokens t = {calloc(16, sizeof *t.left), 0, 16};
-    long *const number = calloc((size_t)p->workers, sizeof *number);
+    long *const number = kept(calloc((size_t)p->workers, sizeof *number));
     int counted = 0;
     compute_all(&a);
     for (int w; (w = next_arrival(&a)) >= 0;) {
@@ -275,7 +276,6 @@ void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_r
         take_tokens(&a, &t, number);
     }
     free(t.left);
-    free(number);
     arrivals_end(&a);
 }
 
@@ -457,7 +457,7 @@ void arrivals_dsgd_aau(const emulation_problem *p,
                        bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r)
 {
     arrivals a = arrivals_new(p, r);
-    bool *const seen = calloc(2 * (size_t)p->workers, sizeof *seen);
+    bool *const seen = kept(calloc(2 * (size_t)p->workers, sizeof *seen));
     compute_all(&a);
     for (int w; (w = next_arrival(&a)) >= 0;) {
         descend(p, a.worker[w].g, a.worker[w].v, a.worker[w].x);
@@ -475,6 +475,5 @@ void arrivals_dsgd_aau(const emulation_problem *p,
         r->epochs++;
         memset(seen, 0, (size_t)p->workers * sizeof *seen);
     }
-    free(seen);
     arrivals_end(&a);
 }

@@ -3,6 +3,7 @@
  * What the emulations in lock-step are made of.
  */
 #include "tests/support/lockstep.h"
+#include "tests/support/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ double *lockstep_zeros(size_t n)
 {
     double *const a = calloc(n + 1, sizeof *a);
     lockstep_require(a != NULL, "out of memory");
-    return a;
+    return kept(a);
 }
 
 lockstep lockstep_begin(const oracle_problem *p, double *x)
@@ -29,12 +30,6 @@ lockstep lockstep_begin(const oracle_problem *p, double *x)
     for (size_t i = 0; i < count; i++)
         x[i] = p->initial[i];
     return (lockstep){p, count, x, lockstep_zeros(count), lockstep_zeros(count)};
-}
-
-void lockstep_end(lockstep *s)
-{
-    free(s->v);
-    free(s->g);
 }
 
 /** For algorithms whose outer state is one model for all. */
@@ -103,7 +98,6 @@ void lockstep_average(const oracle_problem *p, double *a)
     double *const mean = lockstep_zeros(p->n);
     lockstep_mean_of(p, a, mean);
     lockstep_set_all(p, mean, a);
-    free(mean);
 }
 
 /** a <- W a for a [workers][n]. */
@@ -116,5 +110,4 @@ void lockstep_mix(int workers, size_t n, const double *weights, double *a)
                 mixed[(size_t)i * n + k] +=
                     weights[(size_t)i * (size_t)workers + (size_t)j] * a[(size_t)j * n + k];
     memcpy(a, mixed, (size_t)workers * n * sizeof *a);
-    free(mixed);
 }

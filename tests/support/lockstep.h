@@ -20,10 +20,8 @@ typedef struct lockstep {
 void lockstep_require(bool holds, const char *what);
 double *lockstep_zeros(size_t n);
 
-/** x <- the initial models; lockstep_end() frees v and g. */
+/** x <- the initial models; v and g last as long as the test. */
 lockstep lockstep_begin(const oracle_problem *p, double *x);
-void lockstep_end(lockstep *s);
-
 /** For algorithms whose outer state is one model for all. */
 void lockstep_require_one_start(const oracle_problem *p);
 

@@ -3,6 +3,7 @@
  * Networks forward, in long double, by plain loops.
  */
 #include "tests/support/naive.h"
+#include "tests/support/kept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,9 +144,9 @@ static void attention(const place *p)
 static void lstm(const place *p)
 {
     const uint32_t u = p->layer->out.n_columns;
-    long double *const cell = dsgd_xcalloc(u, sizeof *cell);
-    long double *const h = dsgd_xcalloc(u, sizeof *h);
-    long double *const z = dsgd_xcalloc(4 * (size_t)u, sizeof *z);
+    long double *const cell = kept(dsgd_xcalloc(u, sizeof *cell));
+    long double *const h = kept(dsgd_xcalloc(u, sizeof *h));
+    long double *const z = kept(dsgd_xcalloc(4 * (size_t)u, sizeof *z));
     for (uint32_t t = 0; t < p->layer->in.n_rows; t++) {
         for (uint32_t j = 0; j < 4 * u; j++) {
             z[j] = p->in[t * 4 * u + j];
@@ -158,9 +159,6 @@ static void lstm(const place *p)
         }
         memcpy(p->out + t * u, h, u * sizeof *h);
     }
-    free(cell);
-    free(h);
-    free(z);
 }
 
 /** Everything but batch norm is of one sample alone. */
@@ -333,7 +331,7 @@ void naive_derivative(size_t n, const double *x, long double h,
                       long double (*loss)(void *argument, const long double *x), void *argument,
                       double *g)
 {
-    long double *const at = dsgd_xcalloc(n, sizeof *at);
+    long double *const at = kept(dsgd_xcalloc(n, sizeof *at));
     for (size_t i = 0; i < n; i++)
         at[i] = x[i];
     for (size_t i = 0; i < n; i++) {
@@ -343,5 +341,4 @@ void naive_derivative(size_t n, const double *x, long double h,
         g[i] = (double)((above - loss(argument, at)) / (2 * h));
         at[i] = x[i];
     }
-    free(at);
 }

@@ -22,7 +22,6 @@ void oracle_allreduce(const oracle_problem *p, double *x)
         lockstep_average(p, s.g);
         lockstep_descend(&s);
     }
-    lockstep_end(&s);
 }
 
 void oracle_local_sgd(const oracle_problem *p, long period, long post_local, double *x)
@@ -33,7 +32,6 @@ void oracle_local_sgd(const oracle_problem *p, long period, long post_local, dou
         if (lockstep_due(t, t < post_local ? 1 : period))
             lockstep_average(p, x);
     }
-    lockstep_end(&s);
 }
 
 void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, long rounds_per_step,
@@ -49,7 +47,6 @@ void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, l
         if (!atc)
             lockstep_descend(&s);
     }
-    lockstep_end(&s);
 }
 
 /** Numerators and weights (2.7). The numerators are the models of a lockstep. */
@@ -77,7 +74,6 @@ static push_sum push_sum_begin(const oracle_problem *p, double *z, double *weigh
 static void push_sum_end(push_sum *m)
 {
     free(m->s.x);
-    lockstep_end(&m->s);
 }
 
 void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, double *z,
@@ -112,7 +108,6 @@ static void exchange_late(int workers, size_t n, const double *shares, double *a
     lockstep_mix(workers, n, sent, flying);
     for (size_t i = 0; i < count; i++)
         a[i] *= shares[i / n * next];
-    free(sent);
 }
 
 void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, double *z,
@@ -130,8 +125,6 @@ void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, dou
         lockstep_descend(&m.s);
         debias(&m);
     }
-    free(flying);
-    free(flying_weights);
     push_sum_end(&m);
 }
 
@@ -185,8 +178,6 @@ void oracle_easgd(const oracle_problem *p, double alpha, long period, double del
         for (size_t i = 0; visits && i < s.count; i++)
             x[i] -= elastic[i];
     }
-    free(elastic);
-    lockstep_end(&s);
 }
 
 /**
@@ -213,10 +204,6 @@ static void rounds_with(const oracle_problem *p, long period, outer_step *outer,
         outer(p, rate, momentum, mean, u, old);
         lockstep_set_all(p, old, x);
     }
-    free(old);
-    free(mean);
-    free(u);
-    lockstep_end(&s);
 }
 
 /** SGD with Nesterov momentum in the form of 2.13. */
@@ -262,5 +249,4 @@ void oracle_drop_compute(const oracle_problem *p, const double *share, double *x
         lockstep_average(p, s.g);
         lockstep_descend(&s);
     }
-    lockstep_end(&s);
 }

@@ -99,9 +99,6 @@ void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, s
         lockstep_average(p, s.g);
         lockstep_descend(&s);
     }
-    free(sent);
-    free(e);
-    lockstep_end(&s);
 }
 
 void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *top_k,
@@ -124,9 +121,6 @@ void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *
         lockstep_average(p, s.g);
         lockstep_descend(&s);
     }
-    free(m);
-    free(v);
-    lockstep_end(&s);
 }
 
 /* --- Ok-Topk ---------------------------------------------------------------------------------- */
@@ -148,7 +142,6 @@ static double threshold_of(const double *v, size_t n, size_t k)
             size[found++] = fabs(v[i]);
     qsort(size, found, sizeof *size, descending);
     const double th = found == 0 ? 0 : size[(k < found ? k : found) - 1];
-    free(size);
     return th;
 }
 
@@ -175,7 +168,6 @@ static void ok_step(const oracle_problem *p, size_t n, size_t k, double *e, doub
         }
         u[i] = everywhere ? u[i] / p->workers : 0;
     }
-    free(local);
 }
 
 void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, double *x)
@@ -195,9 +187,6 @@ void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, doub
         lockstep_set_all(p, u, s.g);
         lockstep_descend(&s);
     }
-    free(u);
-    free(e);
-    lockstep_end(&s);
 }
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
@@ -228,8 +217,4 @@ void oracle_choco(const oracle_problem *p, oracle_choco_options options, double 
         public[i] += q[i];
         choco_mix(&s, &options, public, room);
     }
-    free(public);
-    free(q);
-    free(room);
-    lockstep_end(&s);
 }

@@ -3,6 +3,7 @@
  * Emulations of gradient tracking, hierarchies, Streaming DiLoCo and NoLoCo in lock-step.
  */
 #include "tests/support/oracle_groups.h"
+#include "tests/support/kept.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,6 @@ void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, boo
         for (size_t i = 0; i < s.count; i++)
             correction[i] = d2 ? x[i] - before[i] - u[i] : correction[i] - u[i];
     }
-    free(correction);
-    free(before);
-    free(u);
-    lockstep_end(&s);
 }
 
 /* --- hierarchies ------------------------------------------------------------------------------ */
@@ -59,7 +56,6 @@ static void correct_groups(const oracle_problem *p, int group, double *x, double
         x[i] += ahead[i] - sent[i]; /* all alike before the first call */
         sent[i] = x[i];
     }
-    free(ahead);
 }
 
 void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
@@ -79,8 +75,6 @@ void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
         else if (level >= 0)
             average_groups(p, h.level[level].group, x);
     }
-    free(sent);
-    lockstep_end(&s);
 }
 
 /* --- Streaming DiLoCo ------------------------------------------------------------------------- */
@@ -142,10 +136,6 @@ void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options o
     }
     if (global != NULL)
         memcpy(global, g, p->n * sizeof *g);
-    free(g);
-    free(mean);
-    free(u);
-    lockstep_end(&s);
 }
 
 /* --- NoLoCo ----------------------------------------------------------------------------------- */
@@ -180,7 +170,7 @@ void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, doubl
     lockstep s = lockstep_begin(p, x);
     double *const slow = lockstep_zeros(s.count);
     double *const m = lockstep_zeros(s.count);
-    int *const order = calloc((size_t)p->workers, sizeof *order);
+    int *const order = kept(calloc((size_t)p->workers, sizeof *order));
     memcpy(slow, x, s.count * sizeof *x);
     for (long t = 0; t < p->steps; t++) {
         lockstep_step(&s, t);
@@ -190,8 +180,4 @@ void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, doubl
         for (int a = 0; a < p->workers / options.group; a++)
             group_step(&s, &options, order + a, m, slow);
     }
-    free(slow);
-    free(m);
-    free(order);
-    lockstep_end(&s);
 }

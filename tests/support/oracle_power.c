@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/lockstep.h"
 #include "tests/support/oracle_encoded.h"
 
@@ -150,7 +151,7 @@ void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, dou
     lockstep s = lockstep_begin(p, x);
     double *const e = lockstep_zeros(s.count);
     double *const u = lockstep_zeros(p->n);
-    factors *const f = calloc(options.n_matrices, sizeof *f);
+    factors *const f = kept(calloc(options.n_matrices, sizeof *f));
     for (size_t m = 0; m < options.n_matrices; m++)
         f[m] = factors_new(p, &options, m);
     for (long t = 0; t < p->steps; t++) {
@@ -167,8 +168,4 @@ void oracle_power_sgd(const oracle_problem *p, oracle_power_options options, dou
         free(f[m].right);
         free(f[m].own);
     }
-    free(f);
-    free(u);
-    free(e);
-    lockstep_end(&s);
 }

@@ -3,6 +3,7 @@
  * Runs of tests in processes of their own.
  */
 #include "tests/support/support.h"
+#include "tests/support/kept.h"
 
 #include <check.h>
 #include <math.h>
@@ -23,19 +24,9 @@ support_outcome *support_current;
 
 static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
 
-/** All that support_alloc() has returned: reachable, so that a leak checker reports only leaks. */
-typedef struct allocation {
-    struct allocation *next;
-    max_align_t memory[];
-} allocation;
-static allocation *allocations;
-
 void *support_alloc(size_t n, size_t size)
 {
-    allocation *const a = dsgd_xcalloc(1, sizeof *a + n * size);
-    a->next = allocations;
-    allocations = a;
-    return a->memory;
+    return kept(dsgd_xcalloc(n, size));
 }
 
 static dsgd_pick pick(const dsgd_about *const *registry, const char *name)
@@ -224,7 +215,7 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
     const size_t n_params = engine->network.n_params;
-    double *const x = dsgd_xcalloc(n_params, sizeof *x);
+    double *const x = kept(dsgd_xcalloc(n_params, sizeof *x));
     for (int w = 0; w < engine->n_workers; w++) {
         dsgd_vector_read(engine->workers[w].model, x);
         for (size_t i = 0; i < n_params && i < SUPPORT_PARAMS; i++)
@@ -239,14 +230,13 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
             if (i < SUPPORT_PARAMS)
                 mean[i] += x[i - engine->piece_begin[k]] / n;
     }
-    free(x);
 }
 
 static void spread(dsgd_engine *engine, void *argument)
 {
     (void)argument;
     const size_t n = engine->network.n_params;
-    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const x = kept(dsgd_xcalloc(n, sizeof *x));
     for (int w = 0; w < engine->n_workers + engine->n_servers && engine->values != NULL; w++) {
         for (size_t i = 0; i < n; i++)
             x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
@@ -254,7 +244,6 @@ static void spread(dsgd_engine *engine, void *argument)
         for (size_t k = 0; k < engine->n_pieces; k++)
             dsgd_piece_set(engine, &model->piece[k], dsgd_values_constant(engine->values, k, x), 0);
     }
-    free(x);
 }
 
 void support_spread(support_case *c)
@@ -420,8 +409,8 @@ double *support_plain_sgd(const support_case *c, long steps)
     support_problem *const p = support_problem_new(c);
     const size_t n = p->network.n_params;
     double *const x = support_alloc(n, sizeof *x);
-    double *const v = dsgd_xcalloc(n, sizeof *v);
-    double *const g = dsgd_xcalloc(n, sizeof *g);
+    double *const v = kept(dsgd_xcalloc(n, sizeof *v));
+    double *const g = kept(dsgd_xcalloc(n, sizeof *g));
     dsgd_network_initial(&p->network, c->config.seed, x);
     for (long t = 0; t < steps; t++) {
         support_gradient(p, 0, t, x, g);
@@ -431,8 +420,6 @@ double *support_plain_sgd(const support_case *c, long steps)
             x[i] -= c->learning.optimizer.lr * v[i];
         }
     }
-    free(v);
-    free(g);
     return x;
 }
 

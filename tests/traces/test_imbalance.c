@@ -19,6 +19,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/fit.h"
@@ -83,7 +84,7 @@ static double *sample(const list *l, double base_s, int workers, long steps)
     for (long t = 0; t < steps; t++)
         for (int w = 0; w < workers; w++)
             s[t * workers + w] = ask(l, base_s, workers, w, t);
-    return s;
+    return kept(s);
 }
 
 /* --- moments ---------------------------------------------------------------------------------- */
@@ -130,7 +131,6 @@ TEST_ROWS(a_distribution_has_the_moments_that_it_is_given, closed_forms)
     ck_assert_double_eq_tol(mean, m->mean_s, 5 * m->deviation_s / sqrt(N));
     ck_assert_double_eq_tol(deviation, m->deviation_s,
                             5 * m->deviation_s * sqrt((kurtosis - 1) / 4 / N) + 1e-7);
-    free(s);
     list_close(&l);
 }
 
@@ -180,7 +180,6 @@ TEST(nothing_is_drawn_outside_of_min_and_max)
     ck_assert_double_le(low, 0.901);
     ck_assert_double_le(high, 1.7);
     ck_assert_double_ge(high, 1.699);
-    free(s);
     list_close(&l);
 }
 
@@ -210,7 +209,6 @@ TEST_ROWS(seconds_do_not_depend_on_caller_or_order, pure)
             ck_assert_double_eq(ask(&l, 1, 2 * P, w, t), s[t * P + w]); /* among more workers */
         }
     }
-    free(s);
     list_close(&again);
     list_close(&l);
 }
@@ -226,8 +224,6 @@ TEST(two_entries_draw_independently)
     for (int i = 0; i < N; i++)
         b[i] -= a[i];
     ck_assert_double_le(fabs(gsl_stats_correlation(a, 1, b, 1, N)), 5 / sqrt(N));
-    free(a);
-    free(b);
     list_close(&one);
     list_close(&two);
 }
@@ -266,8 +262,8 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
 {
     const double slow = durations[_i][0];
     const double healthy = durations[_i][1];
-    char *const yaml = dsgd_xprintf(
-        "{kind: fail_slow, factor: 3, slow_steps: %g, healthy_steps: %g}", slow, healthy);
+    char *const yaml = kept(dsgd_xprintf(
+        "{kind: fail_slow, factor: 3, slow_steps: %g, healthy_steps: %g}", slow, healthy));
     enum { P = 100, T = 20000 };
     list l = list_open(yaml, P);
     double n_slow = 0;
@@ -305,7 +301,6 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     ck_assert_double_eq_tol(together / (n - 3 * P), share * share + share * (1 - share) * c * c * c,
                             2 * error);
     list_close(&l);
-    free(yaml);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -324,8 +319,8 @@ TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
     const double n = noises[_i].rate * noises[_i].base_s; /* detours */
     const double m = noises[_i].mean;
     const double spread = 1 + gsl_pow_2(noises[_i].deviation / m);
-    char *const yaml = dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
-                                    noises[_i].rate, m, noises[_i].deviation);
+    char *const yaml = kept(dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
+                                         noises[_i].rate, m, noises[_i].deviation));
     list l = list_open(yaml, WORKERS);
     double *const s = sample(&l, noises[_i].base_s, WORKERS, STEPS);
     for (int i = 0; i < N; i++)
@@ -342,8 +337,6 @@ TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
     /* Third cumulant n m^3 spread^3; heavy tails make this moment an unsure one. */
     ck_assert_double_eq_tol(skewness, sqrt(gsl_pow_3(spread) / n),
                             0.03 + 0.2 * sqrt(gsl_pow_3(spread) / n));
-    free(s);
-    free(yaml);
     list_close(&l);
 }
 
@@ -368,8 +361,6 @@ TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
         const double error = 5 * sqrt(2 * at[i] * (1 - at[i]) / N) / density;
         ck_assert_double_eq_tol(a, b, deviation * (0.02 + error));
     }
-    free(exact);
-    free(drawn);
     list_close(&l);
 }
 
@@ -565,7 +556,7 @@ TEST_ROWS(noise_of_the_operating_system_takes_its_measured_share, os_noises)
 /** Names of the shipped data sets; the texts live as long as the test. */
 static size_t data_sets(char *names[64])
 {
-    char *const folder = dsgd_xprintf("%s/traces/imbalance", dsgd_data_folder());
+    char *const folder = kept(dsgd_xprintf("%s/traces/imbalance", dsgd_data_folder()));
     struct dirent **files = NULL;
     const int n = scandir(folder, &files, NULL, alphasort);
     size_t count = 0;
@@ -576,7 +567,6 @@ static size_t data_sets(char *names[64])
         free(files[i]);
     }
     free(files);
-    free(folder);
     return count;
 }
 
@@ -629,7 +619,7 @@ TEST_RANGE(a_data_set_can_be_a_file_of_one_s_own, 0, 5)
         {"{summary: a, origin: b, entries: [bytedance-se]}", "kind `bytedance-se` is unknown"},
         {"{summary: a, origin: b, entries: [{kind: slow, worker: {sweep: [1, 2]}}]}", "sweep"},
     };
-    char *const path = dsgd_xstrdup("/tmp/dsgd-test-XXXXXX.yaml");
+    char *const path = kept(dsgd_xstrdup("/tmp/dsgd-test-XXXXXX.yaml"));
     const int file = mkstemps(path, 5);
     ck_assert_int_gt(dprintf(file, "%s\n", files[_i].content), 0);
     close(file);
@@ -646,7 +636,6 @@ TEST_RANGE(a_data_set_can_be_a_file_of_one_s_own, 0, 5)
     }
     list_close(&l);
     unlink(path);
-    free(path);
 }
 
 TEST_RANGE(an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4)
@@ -725,8 +714,8 @@ TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
 {
     char folder[] = "/tmp/dsgd-test-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    char *const path = dsgd_xprintf("%s/e.yaml", folder);
-    char *const circle = dsgd_xprintf("%s/circle.yaml", folder);
+    char *const path = kept(dsgd_xprintf("%s/e.yaml", folder));
+    char *const circle = kept(dsgd_xprintf("%s/circle.yaml", folder));
     FILE *stream = fopen(path, "w");
     fprintf(stream,
             "platform: idle-switch\nworkers: 4\nalgorithms: allreduce\nuntil: {steps: 1}\n"
@@ -754,8 +743,6 @@ TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
     unlink(path);
     unlink(circle);
     rmdir(folder);
-    free(path);
-    free(circle);
 }
 
 /* --- fits ------------------------------------------------------------------------------------- */

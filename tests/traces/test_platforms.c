@@ -15,6 +15,7 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
 #include "sim/network/machine.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/closed_form.h"
@@ -371,9 +372,8 @@ TEST(a_way_out_binds_when_more_can_want_to_pass)
     p.group_bytes_per_s = 62 * gb;
     const int places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const dsgd_platform_use use = {16, places, 0};
-    double *const demands = dsgd_platform_group_demands(&p, &use, 2);
+    double *const demands = kept(dsgd_platform_group_demands(&p, &use, 2));
     ck_assert_double_eq(demands[0], 62 * gb);
-    free(demands);
     ck_assert(meet_at_nics(&p, 16, 1, 0));
 }
 
@@ -488,10 +488,9 @@ static dsgd_status open_lines(const char *first, const char *second, dsgd_error 
 
 TEST_ROWS(platforms_of_a_file_are_read_or_refused, files)
 {
-    char *const line = dsgd_xprintf("platform: %s", files[_i].platform);
+    char *const line = kept(dsgd_xprintf("platform: %s", files[_i].platform));
     dsgd_error error = {""};
     const dsgd_status status = open_lines(line, "", &error);
-    free(line);
     ck_assert_int_eq(status, files[_i].sentence == NULL ? DSGD_OK : DSGD_EUSAGE);
     if (files[_i].sentence != NULL)
         ck_assert_has(error.text, files[_i].sentence);
@@ -530,11 +529,10 @@ TEST_ROWS(placements_of_a_file_are_read_or_refused, placements)
     fputs(placements[_i].file, stream);
     fclose(stream);
     const char *const value = placements[_i].placement;
-    char *const line = dsgd_xprintf("placement: %s", strcmp(value, "%s") == 0 ? path : value);
+    char *const line = kept(dsgd_xprintf("placement: %s", strcmp(value, "%s") == 0 ? path : value));
     dsgd_error error = {""};
     const dsgd_status status = open_lines("platform: {topology: torus, size: [16]}", line, &error);
     remove(path);
-    free(line);
     ck_assert((status == DSGD_OK) == (placements[_i].sentence == NULL));
     if (placements[_i].sentence != NULL)
         ck_assert_has(error.text, placements[_i].sentence);
@@ -560,17 +558,15 @@ TEST(hosts_of_an_xml_file_have_names)
     FILE *const stream = fdopen(file, "w");
     fputs(xml, stream);
     fclose(stream);
-    char *const platform = dsgd_xprintf("platform: %s", path);
+    char *const platform = kept(dsgd_xprintf("platform: %s", path));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *const line = dsgd_xprintf("placement: %s", cases[i].placement);
+        char *const line = kept(dsgd_xprintf("placement: %s", cases[i].placement));
         dsgd_error error = {""};
         const dsgd_status status = open_lines(platform, line, &error);
         ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
         if (cases[i].sentence != NULL)
             ck_assert_has(error.text, cases[i].sentence);
-        free(line);
     }
-    free(platform);
     remove(path);
 }
 
@@ -606,13 +602,12 @@ TEST(an_xml_file_that_no_message_crosses_is_refused)
                             to, n == cases[i].left_out ? " symmetrical=\"no\"" : "");
         fputs("</zone></platform>\n", stream);
         fclose(stream);
-        char *const platform = dsgd_xprintf("platform: %s", path);
+        char *const platform = kept(dsgd_xprintf("platform: %s", path));
         dsgd_error error = {""};
         const dsgd_status status = open_lines(platform, "", &error);
         ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
         if (cases[i].sentence != NULL)
             ck_assert_has(error.text, cases[i].sentence);
-        free(platform);
         remove(path);
     }
 }
@@ -629,13 +624,12 @@ TEST(a_large_xml_file_is_read_in_little_time)
     FILE *const stream = fdopen(mkstemps(path, 4), "w");
     fputs(xml, stream);
     fclose(stream);
-    char *const platform = dsgd_xprintf("platform: %s", path);
+    char *const platform = kept(dsgd_xprintf("platform: %s", path));
     dsgd_error error = {""};
     ck_assert_msg(open_lines(platform, "", &error) == DSGD_OK, "%s", error.text);
     struct rusage children;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &children), 0);
     ck_assert_int_lt(children.ru_utime.tv_sec, MOST_CPU_S);
-    free(platform);
     remove(path);
 }
 

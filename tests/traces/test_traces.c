@@ -12,6 +12,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -32,7 +33,7 @@ static void *defaults(const char *kind)
     const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kind);
     void *params = dsgd_xcalloc(1, about->params_size);
     dsgd_options_default(about->options, params);
-    return params;
+    return kept(params);
 }
 
 SUITE(traces, "traces", .seconds = 60);
@@ -61,7 +62,6 @@ TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
     for (int w = 0; w < 12; w++) /* and everybody alike: within five standard deviations */
         ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
     dsgd_imbalance_close(imbalance);
-    free(params);
 }
 
 /** The number of late workers is binomial: its mean and variance within five standard errors. */
@@ -90,7 +90,6 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
     ck_assert_double_eq_tol(squares / STEPS - mean * mean, variance,
                             5 * variance * sqrt(2.0 / STEPS));
     dsgd_imbalance_close(imbalance);
-    free(params);
 }
 
 TEST(delay_of_more_workers_than_there_are_is_refused)
@@ -105,7 +104,6 @@ TEST(delay_of_more_workers_than_there_are_is_refused)
     ck_assert_int_eq(dsgd_imbalance_open(&picks, 1, 8, &imbalance, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "9");
     ck_assert_has(error.text, "8");
-    free(params);
 }
 
 /** A step of 1.5 s of worker w, of eight, takes base + ramp ((w + turn t) mod levels) in step t. */
@@ -140,7 +138,6 @@ TEST_ROWS(every_worker_takes_what_its_entry_says, kinds)
                           kinds[_i].option[1], w, t, got, want);
         }
     dsgd_imbalance_close(imbalance);
-    free(params);
 }
 
 TEST(time_from_the_data_follows_the_rows_of_the_samples)
@@ -157,12 +154,10 @@ TEST(time_from_the_data_follows_the_rows_of_the_samples)
     support_set(about, params, "length", 1); /* longest */
     ck_assert_double_eq_tol(dsgd_imbalance_seconds(imbalance, 7, at), 14 + 0.5 + 0.27, 1e-14);
     dsgd_imbalance_close(imbalance);
-    free(params);
     void *const constant = defaults("constant");
     imbalance = one("constant", constant, 4);
     ck_assert(!dsgd_imbalance_reads_samples(imbalance));
     dsgd_imbalance_close(imbalance);
-    free(constant);
 }
 
 /* --- exchanges -------------------------------------------------------------------------------- */
@@ -206,7 +201,7 @@ static char *temporary(const char *content)
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, content, strlen(content)), (ssize_t)strlen(content));
     close(file);
-    return path;
+    return kept(path);
 }
 
 /** An entry as a file says it. */
@@ -226,7 +221,6 @@ static dsgd_status from_yaml(const char *yaml, int workers, dsgd_config **config
     if (status == DSGD_OK)
         status = dsgd_imbalance_open(picks, 1, workers, imbalance, error);
     unlink(path);
-    free(path);
     return status;
 }
 
@@ -261,7 +255,6 @@ static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *p
     if (status == DSGD_OK)
         status = dsgd_config_read(*config, dsgd_config_root(*config), table, NULL, params, error);
     unlink(path);
-    free(path);
     return status;
 }
 
@@ -308,7 +301,6 @@ TEST_ROWS(pairs_are_read_from_lists_and_files, pair_entries)
     }
     dsgd_config_close(config);
     unlink(file);
-    free(file);
     free(text);
 }
 
@@ -383,7 +375,7 @@ static const struct {
 TEST_ROWS(a_replayed_file_gives_its_seconds_or_says_what_is_wrong, replays)
 {
     char *const path = temporary(replays[_i].content);
-    char *const yaml = dsgd_xprintf("list: {kind: replay, file: %s}", path);
+    char *const yaml = kept(dsgd_xprintf("list: {kind: replay, file: %s}", path));
     dsgd_config *config = NULL;
     dsgd_imbalance *imbalance = NULL;
     dsgd_error error = {""};
@@ -402,8 +394,6 @@ TEST_ROWS(a_replayed_file_gives_its_seconds_or_says_what_is_wrong, replays)
     dsgd_imbalance_close(imbalance);
     dsgd_config_close(config);
     unlink(path);
-    free(path);
-    free(yaml);
 }
 
 /* --- what is shipped -------------------------------------------------------------------------- */
