@@ -82,13 +82,13 @@ static void open_workers(dsgd_engine *engine)
     for (int i = 0; i < engine->n_workers; i++) {
         engine->workers[i].gpu = (dsgd_steps){dsgd_gpu_next, &engine->workers[i]};
         dsgd_steps_start(i, "gpu", &engine->workers[i].gpu);
-        dsgd_channels_open(&engine->workers[i]);
+        engine->workers[i].channels = dsgd_channels_open(&engine->workers[i], 0);
         dsgd_actor_start(i, "work", work_main, &engine->workers[i]);
         if (engine->config->algorithm->assist != NULL)
             dsgd_actor_start(i, "assist", assist_main, &engine->workers[i]);
     }
     for (int i = engine->n_workers; i < n_hosts; i++) {
-        dsgd_channels_open(&engine->workers[i]);
+        engine->workers[i].channels = dsgd_channels_open(&engine->workers[i], 0);
         dsgd_actor_start(i, "serve", serve_main, &engine->workers[i]);
     }
 }
@@ -144,12 +144,6 @@ static void fail(dsgd_engine *engine, const char *what)
     free(waits);
 }
 
-static void sum_up(dsgd_engine *engine)
-{
-    dsgd_sum_up(engine);
-    dsgd_sum_up_step_times(engine);
-}
-
 static const double until_nothing_moves_s = 1e9;
 
 /** The actor that ends the run. */
@@ -177,7 +171,7 @@ static void clock_main(void *argument)
         config->inspect(engine, config->inspect_argument);
     if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)
         return;
-    sum_up(engine);
+    dsgd_sum_up(engine);
     dsgd_waits_continue(engine);
 }
 
@@ -224,7 +218,7 @@ static void simulate(dsgd_engine *engine)
     if (engine->continued)
         dsgd_waits_end(engine);
     else
-        sum_up(engine);
+        dsgd_sum_up(engine);
     fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */

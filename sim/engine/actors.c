@@ -133,16 +133,9 @@ void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
         dsgd_semaphore_post(w->engine->watch_semaphore);
 }
 
-void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
-{
-    dsgd_wait_begin(w, in, job);
-    for (;;)
-        dsgd_semaphore_wait(w->engine->never_semaphore);
-}
-
 void dsgd_moved(dsgd_engine *engine)
 {
-    dsgd_count_event(engine);
+    dsgd_count_events(engine, 1);
     engine->moves++;
     for (int i = 0; i < engine->n_workers && engine->n_resting > 0; i++)
         dsgd_work_wake(&engine->workers[i]);

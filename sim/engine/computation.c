@@ -20,34 +20,21 @@ static double learning_rate(const dsgd_worker *w, long made)
                              dsgd_is_server(w) ? made : w->node.step);
 }
 
-/** Counts how old g is where x is about to move; with servers pushes count, not local steps. */
-static void count_gradient(dsgd_worker *w, dsgd_history x, dsgd_history g, size_t k)
-{
-    if (g.age < 0 || w->engine->n_servers > 0)
-        return;
-    const double missed = g.taken < 0 ? 0 : fmax(0, (double)(x.updates - g.taken));
-    dsgd_count_gradient(w->engine, (dsgd_lag){g.age + missed, g.age_max + missed},
-                        dsgd_piece_share(w->engine, k));
-}
-
-/** Counts a local step. */
-static long count_step(dsgd_worker *w, size_t k)
-{
-    dsgd_engine *const engine = w->engine;
-    const size_t p = (size_t)engine->n_workers;
-    if (!dsgd_is_server(w))
-        engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
-    return ++w->local_steps[k];
-}
-
 static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
                              const dsgd_piece *g)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_piece *const x = &update->y->piece[k];
-    const long stamp = count_step(w, k);
-    count_gradient(w, update->y->history[k], update->x->history[k], k);
-    update->y->history[k].updates++;
+    const dsgd_history age = update->x->history[k];
+    const size_t p = (size_t)engine->n_workers;
+    if (!dsgd_is_server(w))
+        engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
+    const long stamp = ++w->local_steps[k];
+    const long updates = update->y->history[k].updates++;
+    const double missed = age.taken < 0 ? 0 : fmax(0, (double)(updates - age.taken));
+    if (age.age >= 0 && engine->n_servers == 0) /* with servers pushes count, not local steps */
+        dsgd_count_gradient(engine, (dsgd_lag){age.age + missed, age.age_max + missed},
+                            dsgd_piece_share(engine, k));
     if (engine->values == NULL) {
         x->stamp = stamp;
         x->encoded = NULL;
@@ -81,19 +68,6 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
-/** Pieces up to @p ready are computed. */
-static void pieces_done(dsgd_worker *w, size_t ready)
-{
-    const size_t before = w->computation.ready;
-    w->computation.ready = ready;
-    for (size_t k = before; k < ready; k++)
-        w->computation.ready_s[k] = dsgd_now_s();
-    dsgd_updates_apply(w, before);
-    dsgd_ready_wake(w);
-    if (ready == w->engine->n_pieces)
-        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
-}
-
 /* --- values of gradients ---------------------------------------------------------------------- */
 
 /** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as zeros. */
@@ -122,7 +96,7 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
     free(old);
 }
 
-/** A gradient that may be cancelled: what it is to be, ... */
+/** A gradient that may be cancelled: what it is to be, and is at its end. */
 struct dsgd_undescribed {
     dsgd_vector *g;
     long count;
@@ -151,25 +125,7 @@ static void forget_undescribed(dsgd_worker *w)
     dsgd_run_free(u);
 }
 
-/** ... and is, at its end. */
-static void describe_now(dsgd_worker *w)
-{
-    const struct dsgd_undescribed *const u = w->computation.undescribed;
-    if (w->engine->values != NULL) /* the run may be continued without */
-        describe_gradient(w, u->g, u->x, u->count);
-    forget_undescribed(w);
-}
-
 /* --- the GPU ---------------------------------------------------------------------------------- */
-
-/** Seconds of the backward pass in which pieces become ready; without overlap all do at its end. */
-static double overlapped_s(const dsgd_worker *w)
-{
-    const dsgd_run_config *const config = w->engine->config;
-    if (!config->exchange.overlap || w->engine->n_pieces == 1 || config->algorithm->cancels)
-        return 0;
-    return fmin(w->computation.backward_s, w->computation.compute_s);
-}
 
 /** Seconds of a worker's host for one of the reference GPU. */
 static double slowness(const dsgd_worker *w)
@@ -192,13 +148,18 @@ static void compute_unless_cancelled(void *worker)
 static dsgd_await compute_piece(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
+    const dsgd_run_config *const config = engine->config;
     const size_t k = w->computation.ready;
-    const double backward_s = overlapped_s(w);
+    const bool overlaps =
+        config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
+    /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
+    const double backward_s =
+        overlaps ? fmin(w->computation.backward_s, w->computation.compute_s) : 0;
     double todo_s = k == 0 ? w->computation.compute_s - backward_s : 0;
     if (backward_s > 0)
         todo_s += backward_s * engine->piece_work[k] / engine->work;
     w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
-    if (engine->config->algorithm->cancels) {
+    if (config->algorithm->cancels) {
         w->gpu_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_unless_cancelled, w}};
     }
@@ -208,17 +169,27 @@ static dsgd_await compute_piece(dsgd_worker *w)
 
 static void end_pieces(dsgd_worker *w)
 {
-    const size_t ready = w->gpu_until;
-    w->gpu_until = 0;
-    if (ready == w->engine->n_pieces) {
-        if (w->computation.undescribed != NULL)
-            describe_now(w);
-        w->computation.end_s = dsgd_now_s();
+    dsgd_computation *const c = &w->computation;
+    const struct dsgd_undescribed *const u = c->undescribed;
+    const size_t before = c->ready;
+    const bool all = w->gpu_until == w->engine->n_pieces;
+    if (all) {
+        if (u != NULL && w->engine->values != NULL) /* the run may be continued without */
+            describe_gradient(w, u->g, u->x, u->count);
+        forget_undescribed(w);
+        c->end_s = dsgd_now_s();
         w->engine->n_computing--;
-        w->computed_s += w->computation.end_s - w->computation.since_s;
-        dsgd_timeline_end(w->engine, w->computation.span);
+        w->computed_s += c->end_s - c->since_s;
+        dsgd_timeline_end(w->engine, c->span);
     }
-    pieces_done(w, ready);
+    c->ready = w->gpu_until;
+    w->gpu_until = 0;
+    for (size_t k = before; k < c->ready; k++)
+        c->ready_s[k] = dsgd_now_s();
+    dsgd_updates_apply(w, before);
+    dsgd_ready_wake(w);
+    if (all)
+        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
 dsgd_await dsgd_gpu_next(void *worker)
@@ -239,19 +210,6 @@ void dsgd_computation_wait(dsgd_worker *w)
     dsgd_updates_forget(w);
 }
 
-static size_t begin_span(const dsgd_worker *w)
-{
-    if (!dsgd_watched(w->engine))
-        return 0;
-    const dsgd_computation *const c = &w->computation;
-    const double forward_s = fmax(0, c->compute_s - c->backward_s);
-    return dsgd_timeline_begin(w, (dsgd_span){.kind = DSGD_SPAN_COMPUTE,
-                                              .peer = -1,
-                                              .piece = -1,
-                                              .version = -1,
-                                              .turn_s = dsgd_now_s() + forward_s * slowness(w)});
-}
-
 /** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
 static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, dsgd_cut cut,
                               double backward_s)
@@ -265,16 +223,22 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
         g->history[k].taken = x->history[k].updates;
         g->history[k].age = g->history[k].age_max = 0;
     }
-    w->computation.compute_s = cut.compute_s;
-    w->computation.backward_s = backward_s;
+    dsgd_computation *const c = &w->computation;
+    c->compute_s = cut.compute_s;
+    c->backward_s = backward_s;
     dsgd_count_computation(w);
-    w->computation.previous_since_s = w->computation.since_s;
-    w->computation.previous_end_s = w->computation.end_s;
-    w->computation.since_s = dsgd_now_s();
-    w->computation.number++;
-    w->computation.ready = 0;
-    w->computation.span = begin_span(w);
-    g->awaits = w->computation.number;
+    c->previous_since_s = c->since_s;
+    c->previous_end_s = c->end_s;
+    c->since_s = dsgd_now_s();
+    c->number++;
+    c->ready = 0;
+    const double forward_s = fmax(0, c->compute_s - c->backward_s) * slowness(w);
+    c->span = dsgd_timeline_begin(w, (dsgd_span){.kind = DSGD_SPAN_COMPUTE,
+                                                 .peer = -1,
+                                                 .piece = -1,
+                                                 .version = -1,
+                                                 .turn_s = c->since_s + forward_s});
+    g->awaits = c->number;
     if (w->gpu_waits) {
         w->gpu_waits = false;
         dsgd_semaphore_post(w->gpu_semaphore);
@@ -283,24 +247,17 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
 
 /* --- beginning one -----------------------------------------------------------------------------*/
 
-/** The samples of a worker's step, where the imbalance depends on them. */
-static dsgd_batch_size batch_size(const dsgd_engine *engine, int rank, long step)
-{
-    dsgd_batch_size size = {0};
-    if (!dsgd_imbalance_reads_samples(engine->imbalance))
-        return size;
-    dsgd_sampler_rows(engine->sampler, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
-                      &size.longest);
-    size.samples = (double)engine->config->learning->batch;
-    return size;
-}
-
 /** Of a worker's step, on the reference GPU, by its draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, long step)
 {
     const long drawn = step + engine->workers[rank].n_cancelled;
-    const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn,
-                             batch_size(engine, rank, step)};
+    dsgd_batch_size size = {0};
+    if (dsgd_imbalance_reads_samples(engine->imbalance)) {
+        dsgd_sampler_rows(engine->sampler, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
+                          &size.longest);
+        size.samples = (double)engine->config->learning->batch;
+    }
+    const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn, size};
     return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 

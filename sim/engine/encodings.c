@@ -10,51 +10,37 @@
 
 /* --- on the wire ------------------------------------------------------------------------------ */
 
-static dsgd_encoded *new_encoded(dsgd_engine *engine)
+/** Of an encoding or, where it has no `about`, of factors; made once. */
+static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
 {
-    dsgd_encoded *const encoded =
-        dsgd_run_alloc(engine, sizeof *encoded + engine->n_pieces * sizeof encoded->bytes[0]);
-    encoded->next = engine->all_encoded;
-    engine->all_encoded = encoded;
-    return encoded;
+    dsgd_encoded *e = engine->all_encoded;
+    while (e != NULL && (e->encoding.about != wanted.encoding.about ||
+                         e->encoding.params != wanted.encoding.params || e->rank != wanted.rank ||
+                         e->of_columns != wanted.of_columns))
+        e = e->next;
+    if (e != NULL)
+        return e;
+    e = dsgd_run_alloc(engine, sizeof *e + engine->n_pieces * sizeof e->bytes[0]);
+    *e = wanted;
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        e->bytes[k] = e->encoding.about == NULL
+                          ? dsgd_factor_bytes(engine->piece_bytes[k], e->rank, e->of_columns)
+                          : dsgd_encoding_bytes(&e->encoding, engine->piece_bytes[k]);
+    e->next = engine->all_encoded;
+    return engine->all_encoded = e;
 }
 
 /** NULL where nothing is left out. */
 static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_pick *encoding)
 {
-    const dsgd_encoded *found = engine->all_encoded;
-    while (found != NULL &&
-           (found->encoding.about != encoding->about || found->encoding.params != encoding->params))
-        found = found->next;
-    if (found != NULL || dsgd_encoding_is_none(encoding))
-        return found;
-    dsgd_encoded *const encoded = new_encoded(engine);
-    encoded->encoding = *encoding;
-    encoded->sum = dsgd_encoding_sum_of(encoding);
-    encoded->decodes = !dsgd_encoding_kind_of(encoding)->sparse;
-    encoded->adds_all =
-        encoded->decodes && encoded->sum == DSGD_SUM_REENCODED; /* else as it decodes */
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        encoded->bytes[k] = dsgd_encoding_bytes(encoding, engine->piece_bytes[k]);
-    return encoded;
-}
-
-/** Of factors. */
-static const dsgd_encoded *encoded_factor(dsgd_engine *engine, long rank, bool of_columns)
-{
-    const dsgd_encoded *found = engine->all_encoded;
-    while (found != NULL && (found->encoding.about != NULL || found->rank != rank ||
-                             found->of_columns != of_columns))
-        found = found->next;
-    if (found != NULL)
-        return found;
-    dsgd_encoded *const encoded = new_encoded(engine);
-    encoded->rank = rank;
-    encoded->of_columns = of_columns;
-    encoded->sum = DSGD_SUM_DIRECT;
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        encoded->bytes[k] = dsgd_factor_bytes(engine->piece_bytes[k], rank, of_columns);
-    return encoded;
+    if (dsgd_encoding_is_none(encoding))
+        return NULL;
+    const bool decodes = !dsgd_encoding_kind_of(encoding)->sparse;
+    const dsgd_encoding_sum sum = dsgd_encoding_sum_of(encoding);
+    return encoded_like(engine, (dsgd_encoded){.encoding = *encoding,
+                                               .sum = sum,
+                                               .decodes = decodes, /* else it is added as it is */
+                                               .adds_all = decodes && sum == DSGD_SUM_REENCODED});
 }
 
 const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
@@ -87,21 +73,6 @@ static dsgd_encoding_at at_of(const dsgd_worker *w, size_t k, uint32_t call)
                               .call = call};
 }
 
-static dsgd_vector *residual_of(dsgd_vector *x)
-{
-    dsgd_vector *const whole = x->whole;
-    if (whole->residual == NULL)
-        whole->residual = dsgd_vector_new(&whole->owner->node);
-    return whole->residual;
-}
-
-static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value x, double b, dsgd_value y)
-{
-    const dsgd_value operands[2] = {x, y};
-    const double weights[2] = {1, b};
-    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights, 1);
-}
-
 /** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), of the vector that has e. */
 static dsgd_value encoded_value(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of,
                                 size_t k, uint32_t call, dsgd_value x)
@@ -112,10 +83,12 @@ static dsgd_value encoded_value(dsgd_worker *w, const dsgd_pick *encoding, dsgd_
         return DSGD_ZERO_VALUE;
     if (!dsgd_encoding_feeds_back(encoding))
         return dsgd_encoding_apply(encoding, values, &at, x);
-    dsgd_vector *const e = residual_of(of);
-    const dsgd_value sum = combine_two(w, k, x, 1, e->piece[k].value);
+    dsgd_vector **const e = &of->whole->residual;
+    if (*e == NULL)
+        *e = dsgd_vector_new(&of->owner->node);
+    const dsgd_value sum = dsgd_combined(w, k, 1, x, 1, (*e)->piece[k].value, 1);
     const dsgd_value q = dsgd_encoding_apply(encoding, values, &at, sum);
-    dsgd_vector_set(e, k, combine_two(w, k, sum, -1, q), 0);
+    dsgd_vector_set(*e, k, dsgd_combined(w, k, 1, sum, -1, q, 1), 0);
     dsgd_value_release(values, sum);
     return q;
 }
@@ -231,12 +204,15 @@ void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bo
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_set_when_ready(
-        w, (dsgd_update){.apply = project_piece,
-                         .y = y,
-                         .x = a,
-                         .codec = transposed ? DSGD_CODEC_TRANSPOSED_TIMES : DSGD_CODEC_TIMES,
-                         .rank = rank,
-                         .encoded = encoded_factor(w->engine, rank, transposed)});
+        w,
+        (dsgd_update){.apply = project_piece,
+                      .y = y,
+                      .x = a,
+                      .codec = transposed ? DSGD_CODEC_TRANSPOSED_TIMES : DSGD_CODEC_TIMES,
+                      .rank = rank,
+                      .encoded = encoded_like(w->engine, (dsgd_encoded){.rank = rank,
+                                                                        .of_columns = transposed,
+                                                                        .sum = DSGD_SUM_DIRECT})});
 }
 
 static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)

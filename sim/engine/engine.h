@@ -266,7 +266,7 @@ struct dsgd_engine {
     /* computation.c's. */
     int n_computing; /* workers */
     uint64_t *n_stepped; /* [n_pieces] local steps of all workers */
-    int *stepped; /* [n_pieces][n_workers] who made the last of these: dsgd_stepped() */
+    int *stepped; /* [n_pieces][n_workers] who made the last of these: step s by [s % n_workers] */
 
     /* waiting.c's. */
     bool continued; /* beyond its end, uncounted, to see who waits for ever */
@@ -295,7 +295,7 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* vectors.c: all of the run */
     dsgd_encoded *all_encoded; /* encodings.c: all of the run */
     struct dsgd_evaluations *evaluations; /* learning.c */
-    struct dsgd_step_count *step_counts; /* step_times.c */
+    struct dsgd_step_count *step_counts; /* accounting.c */
     struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_alarms *alarms; /* exchange/alarms.c */
@@ -338,13 +338,6 @@ static inline bool dsgd_entered(const dsgd_engine *engine)
 static inline long dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {
     return w->local_steps[piece];
-}
-
-/** Rank of the worker that made a local step with this piece, of the last n_workers of all steps. */
-static inline int dsgd_stepped(const dsgd_engine *engine, size_t piece, uint64_t step)
-{
-    const size_t p = (size_t)engine->n_workers;
-    return engine->stepped[piece * p + step % p];
 }
 
 /** Share of a piece in the bytes of a vector. */
@@ -400,26 +393,21 @@ static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 
 /** Zeroed memory, until dsgd_run_free() or the end of the run (for what killed actors held). */
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes);
-
 /** @p memory may be NULL. */
 void dsgd_run_free(void *memory);
-
 /** Returns how many blocks there were. */
 size_t dsgd_run_free_all(dsgd_engine *engine);
 
 /** Wakes the worker's sleeping actors; each then evaluates its condition again. */
 void dsgd_work_wake(dsgd_worker *w);
-
 /** Sleeps until dsgd_work_wake(); for loops around a condition. */
 void dsgd_work_sleep(dsgd_worker *w);
-
 /** The same, until @p until_s at most (INFINITY: no limit). False: that has come first. */
 bool dsgd_work_sleep_until(dsgd_worker *w, double until_s);
 
 /** The same as dsgd_work_sleep(), for a condition that changes when @p n pieces of the gradient are
  * ready. */
 void dsgd_ready_sleep(dsgd_worker *w, size_t n);
-
 /** Pieces have become ready: wakes who waits for no more than that. */
 void dsgd_ready_wake(dsgd_worker *w);
 
@@ -437,10 +425,6 @@ void dsgd_moved(dsgd_engine *engine);
 /** For waits that no worker alone can end. */
 bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host);
 
-/** Waits in @p in for ever. */
-void dsgd_wait_for_ever(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
-    __attribute__((noreturn));
-
 /** Does not return where the worker was made to stop. Each of its actors calls it after waiting. */
 void dsgd_stay_if_stopped(const dsgd_worker *w);
 
@@ -454,7 +438,6 @@ dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
 
 /** Stops the program where one is a view of other pieces than the other, in one verb. */
 void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y);
-
 /** Stops the program where it is a view: @p verb takes whole vectors. */
 void dsgd_require_whole(const dsgd_vector *x, const char *verb);
 
@@ -465,12 +448,6 @@ static inline size_t dsgd_piece_from(const dsgd_vector *x, size_t k)
                          : x->first + (k - x->first + x->stride - 1) / x->stride * x->stride;
 }
 
-/** Whether it has piece @p k. */
-static inline bool dsgd_has_piece(const dsgd_vector *x, size_t k)
-{
-    return k < x->end && dsgd_piece_from(x, k) == k;
-}
-
 /** How many pieces it has. */
 static inline size_t dsgd_count_pieces(const dsgd_vector *x)
 {
@@ -479,34 +456,32 @@ static inline size_t dsgd_count_pieces(const dsgd_vector *x)
 
 /** Waits until it is; for work and assist actors. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
-
 /** Waits until what is added to the piece is not overwritten; a local step may still be due. */
 void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
 
 /** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
-
 /** Like dsgd_piece_set() of x[piece]. */
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
-
 /** The same, as an update of x. */
 void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
+
+/** (a x + b y) / divisor of two values of a piece; the caller owns it. */
+dsgd_value dsgd_combined(const dsgd_worker *w, size_t k, double a, dsgd_value x, double b,
+                         dsgd_value y, double divisor);
 
 /** Releases the values of all vectors of the run. */
 void dsgd_vectors_release(dsgd_engine *engine);
 
 /** Applies the update to each piece once y[k] and x[k] are ready. Does not wait. */
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
-
 /** Pieces of the gradient from @p before on are ready: applies what waited for them. */
 void dsgd_updates_apply(dsgd_worker *w, size_t before);
-
 /** Forgets what waited for a gradient that is ready. */
 void dsgd_updates_forget(dsgd_worker *w);
 
 /** Whether all pieces of a vector are computed. */
 bool dsgd_vector_ready(const dsgd_vector *x);
-
 /** dsgd_update_when_ready() of an update that does not only add to y. */
 void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update);
 
@@ -522,22 +497,6 @@ static inline double dsgd_encoded_bytes(const dsgd_engine *engine, const dsgd_en
     return encoded == NULL ? engine->piece_bytes[k] : encoded->bytes[k];
 }
 
-/** Bytes that are reduced where a received piece is added. */
-static inline double dsgd_encoded_added(const dsgd_engine *engine, const dsgd_encoded *encoded,
-                                        size_t k)
-{
-    return encoded == NULL || encoded->adds_all ? engine->piece_bytes[k] : encoded->bytes[k];
-}
-
-/** Seconds of decoding it. */
-static inline double dsgd_decoding_s(const dsgd_engine *engine, const dsgd_encoded *encoded,
-                                     size_t k)
-{
-    return encoded == NULL || !encoded->decodes
-               ? 0
-               : engine->piece_bytes[k] * engine->encoding_s_per_byte;
-}
-
 /** Of `exchange: encoding`; NULL: vectors are sent as they are. */
 const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine);
 
@@ -547,7 +506,6 @@ const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine);
  */
 dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
                               uint32_t call);
-
 /** The same of x[k], unless it is encoded already or a server's, or nothing is. */
 dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call);
 
@@ -561,12 +519,11 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsg
 void dsgd_count_communication(dsgd_worker *w, double from_s);
 
 /**
- * Likewise from_s to to_s in the past, in the order of to_s. From _begin() on, which may nest, all
- * computations are remembered for it, and other communication is counted when its turn comes, until
- * _end().
+ * Likewise from_s to to_s in the past, in the order of to_s. While w->n_uncounted is not 0, all
+ * computations are remembered for it, and other communication is counted when its turn comes.
+ * dsgd_count_later_end() counts one down.
  */
 void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s);
-void dsgd_count_later_begin(dsgd_worker *w);
 void dsgd_count_later_end(dsgd_worker *w);
 
 /** Before a computation begins, which becomes the last: the last but one becomes an earlier one. */
@@ -609,8 +566,8 @@ void dsgd_count_dropped(dsgd_worker *sender, long step, double share);
 /** Counts the application of a gradient. */
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
 
-/** Tells the run's progress that something has moved, and the virtual time. */
-void dsgd_count_event(const dsgd_engine *engine);
+/** Tells the run's progress that @p n things have moved, and the virtual time. */
+void dsgd_count_events(const dsgd_engine *engine, uint64_t n);
 
 /** Counts @p n messages of as many bytes each. */
 void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes);
@@ -621,28 +578,18 @@ void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective ho
 /** Counts bytes that arrive before the end of the run, for what links take alone. */
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes);
 
-/** Counts a worker's contribution to a version of a partial collective. */
-void dsgd_count_contribution(const dsgd_worker *w, bool fresh);
-
-/** Fills the result with all that was counted. */
-void dsgd_sum_up(dsgd_engine *engine);
-
-/** Likewise, when the run ends and while its network is there, what links have carried. */
-void dsgd_sum_up_loads(dsgd_engine *engine);
-
-/* --- step_times.c ------------------------------------------------------------------------------ */
-
 /** Counts the time of a step, unless the run has ended. */
 void dsgd_count_step_time(dsgd_engine *engine, double step_s);
 
-/** Fills the result's histogram of step times. */
-void dsgd_sum_up_step_times(dsgd_engine *engine);
+/** Fills the result with all that was counted. */
+void dsgd_sum_up(dsgd_engine *engine);
+/** Likewise, when the run ends and while its network is there, what links have carried. */
+void dsgd_sum_up_loads(dsgd_engine *engine);
 
 /* --- timeline.c: what happens, for who watches ------------------------------------------------- */
 
-/* Those without a dsgd_span do nothing where nobody watches; before the others dsgd_watched() is
- * asked, so that none is filled in vain. Its host, times and step are set there. A span's number is
- * 0 where it is not recorded. */
+/* They do nothing where nobody watches. Of a dsgd_span host and step, and where it begins or is an
+ * instant its times, are set there. A span's number is 0 where it is not recorded. */
 
 void dsgd_timeline_open(dsgd_engine *engine);
 /** At the end of the window or of the run. */
@@ -650,23 +597,15 @@ void dsgd_timeline_close(dsgd_engine *engine);
 
 size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span);
 void dsgd_timeline_end(const dsgd_engine *engine, size_t span);
-
-/** An instant. */
-void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark);
-
-/** What no computation hides; for accounting.c, where the run is watched. */
-void dsgd_timeline_communicate(const dsgd_worker *w, double since_s, double end_s);
+/** For accounting.c, which sets host and times. */
+size_t dsgd_timeline_record(dsgd_engine *engine, dsgd_span span);
 
 /** The send buffer is sampled for a version, by the job of that span. */
 void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark);
 
-/** For accounting.c: host, peer, bytes and times of @p message are set. */
-size_t dsgd_timeline_message(dsgd_engine *engine, dsgd_span message);
 /** It is received now, and was on the network from @p since_s. */
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s);
-/** It is an activation of version * n_pieces + piece; received at @p end_s, INFINITY: unknown. */
-void dsgd_timeline_name_activation(const dsgd_engine *engine, size_t message, long position,
-                                   double end_s);
+/** The activation of version * n_pieces + piece is. */
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, long position);
 
 /** A wait begins, and ends. */
@@ -695,6 +634,65 @@ void dsgd_ledger_close(dsgd_engine *engine);
  * dsgd_entered(), so that none is filled in vain.
  */
 void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value);
+
+/* --- accounting.c: what happens, told once to accounts, timeline and ledger -------------------- */
+
+/* Hosts are as in engine->workers. A message's number is for its arrival; 0: it is not recorded. */
+
+/** A message is sent now. Returns its number. */
+size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes);
+/** The same of an activation for a version, computed to arrive at @p end_s; INFINITY: simulated. */
+void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s);
+
+/** What is sent arrives, with @p content (NULL: none); it was on the network from @p since_s. */
+void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
+                          double since_s, const dsgd_piece *content);
+
+/** A simulated message from its start to its arrival, which is now. */
+void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s);
+
+/** A computed message, one of many that dsgd_count_messages() counts together. */
+void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                           double end_s);
+
+/** A vector's piece has a new value. */
+static inline void dsgd_observe_set(const dsgd_vector *x, dsgd_value value)
+{
+    const dsgd_worker *const w = x->owner;
+    if (dsgd_entered(w->engine) && x->whole == w->model)
+        dsgd_ledger_enter(w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
+}
+
+/** A verb sends a piece. */
+static inline void dsgd_observe_sends(const dsgd_worker *w, const dsgd_piece *x, const char *verb)
+{
+    if (dsgd_entered(w->engine))
+        dsgd_ledger_enter(w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = verb}, x->value);
+}
+
+/** A host gets a value that another host had. */
+void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, long stamp);
+
+/** A worker contributes to a sum, and uses it. */
+void dsgd_observe_sampled(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value value,
+                          long stamp);
+void dsgd_observe_sum(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value sum);
+
+/** A contribution of another worker is used: its age, and its lag, max(0, user's steps - stamp). */
+void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+
+/**
+ * A gradient that @p from has sent is used, as old as @p missed updates; of @p span piece, version
+ * and made are set.
+ */
+void dsgd_observe_gradient_used(const dsgd_worker *user, int from, double missed, double weight,
+                                dsgd_span span);
+
+/** An instant; of @p mark all but host and time is set. */
+void dsgd_observe_mark(const dsgd_worker *w, dsgd_span mark);
+
+/** The send buffer is sampled for a version, by the job of that span. */
+void dsgd_observe_contributed(const dsgd_worker *w, size_t exchange, bool fresh, dsgd_span mark);
 
 /* --- learning.c: data, network and values; evaluations ---------------------------------------- */
 
@@ -730,8 +728,6 @@ dsgd_await dsgd_gpu_next(void *worker);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
-
-/* --- steps.c ---------------------------------------------------------------------------------- */
 
 /* --- waiting.c: who waits for whom ------------------------------------------------------------ */
 

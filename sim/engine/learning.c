@@ -173,25 +173,13 @@ void dsgd_learning_close(dsgd_engine *engine)
 
 /* --- the models at time 0 --------------------------------------------------------------------- */
 
-/** Gives every worker its own model state, where the network has one. */
-static void initial_states(dsgd_engine *engine)
-{
-    if (engine->values == NULL || engine->network.n_state == 0)
-        return;
-    double *const state = dsgd_xcalloc(engine->network.n_state, sizeof *state);
-    for (int w = 0; w < engine->n_workers; w++) {
-        dsgd_network_initial_state(&engine->network, engine->config->seed, (uint32_t)w, state);
-        engine->workers[w].model_state = dsgd_values_state(engine->values, state);
-    }
-    free(state);
-}
-
 void dsgd_learning_begin(dsgd_engine *engine)
 {
+    const uint64_t seed = engine->config->seed;
     double *x = NULL;
     if (engine->values != NULL) {
         x = dsgd_xcalloc(engine->network.n_params, sizeof *x);
-        dsgd_network_initial(&engine->network, engine->config->seed, x);
+        dsgd_network_initial(&engine->network, seed, x);
     }
     for (size_t k = 0; k < engine->n_pieces; k++) {
         const dsgd_value value = dsgd_values_constant(engine->values, k, x);
@@ -200,7 +188,14 @@ void dsgd_learning_begin(dsgd_engine *engine)
         dsgd_value_release(engine->values, value);
     }
     free(x);
-    initial_states(engine);
+    if (engine->values != NULL && engine->network.n_state > 0) {
+        double *const state = dsgd_xcalloc(engine->network.n_state, sizeof *state);
+        for (int w = 0; w < engine->n_workers; w++) {
+            dsgd_network_initial_state(&engine->network, seed, (uint32_t)w, state);
+            engine->workers[w].model_state = dsgd_values_state(engine->values, state);
+        }
+        free(state);
+    }
     if (engine->config->prepare != NULL)
         engine->config->prepare(engine, engine->config->inspect_argument);
     for (int i = 0; i < engine->n_workers; i++)

@@ -22,13 +22,19 @@ static size_t place_of(dsgd_value value)
     return value.node == NULL ? 0 : (size_t)*dsgd_value_name(value);
 }
 
+/** A list that has room for one more. */
+static void *grown(void *list, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return list;
+    *room = 2 * *room + 256;
+    return dsgd_xrealloc(list, *room, size);
+}
+
 static dsgd_made *add_value(dsgd_ledger *ledger, size_t n)
 {
-    struct dsgd_ledger_recorder *const r = ledger->recorder;
-    if (ledger->n_values == r->values_room) {
-        r->values_room = 2 * r->values_room + 256;
-        ledger->values = dsgd_xrealloc(ledger->values, r->values_room, sizeof *ledger->values);
-    }
+    ledger->values = grown(ledger->values, ledger->n_values, &ledger->recorder->values_room,
+                           sizeof *ledger->values);
     dsgd_made *const made = &ledger->values[ledger->n_values++];
     *made = (dsgd_made){.n = n, .at_s = dsgd_now_s()};
     made->from = dsgd_xcalloc(n + 1, sizeof *made->from);
@@ -38,11 +44,8 @@ static dsgd_made *add_value(dsgd_ledger *ledger, size_t n)
 
 static void add_entry(dsgd_ledger *ledger, dsgd_ledger_entry entry)
 {
-    struct dsgd_ledger_recorder *const r = ledger->recorder;
-    if (ledger->n_entries == r->entries_room) {
-        r->entries_room = 2 * r->entries_room + 256;
-        ledger->entries = dsgd_xrealloc(ledger->entries, r->entries_room, sizeof *ledger->entries);
-    }
+    ledger->entries = grown(ledger->entries, ledger->n_entries, &ledger->recorder->entries_room,
+                            sizeof *ledger->entries);
     entry.at_s = dsgd_now_s();
     ledger->entries[ledger->n_entries++] = entry;
 }

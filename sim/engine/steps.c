@@ -75,23 +75,18 @@ static bool is_to_stop(dsgd_worker *w)
     return w->stopped || (engine->most_steps > 0 && w->steps_done >= engine->most_steps);
 }
 
-/** Begins the step under way anew, which was cancelled. */
-static bool repeat_step(dsgd_worker *w)
-{
-    w->cancelled = false;
-    w->n_cancelled++;
-    if (w->engine->finished)
-        stay(w);
-    w->may_return = is_to_stop(w);
-    return !w->may_return;
-}
-
 bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_computation_wait(w);
-    if (w->cancelled)
-        return repeat_step(w);
+    if (w->cancelled) { /* it begins anew */
+        w->cancelled = false;
+        w->n_cancelled++;
+        if (w->engine->finished)
+            stay(w);
+        w->may_return = is_to_stop(w);
+        return !w->may_return;
+    }
     if (self->step >= 0) {
         w->exposed_s += dsgd_now_s() - w->computation.end_s;
         count_step(w);
@@ -141,7 +136,7 @@ bool dsgd_next_turn(dsgd_node *self, long local_steps)
     if (dsgd_now_s() < w->turn_s)
         dsgd_sleep(w->turn_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);
-    dsgd_count_event(w->engine);
+    dsgd_count_events(w->engine, 1);
     w->turn_s = dsgd_now_s() + least_s;
     return w->engine->n_working > 0;
 }

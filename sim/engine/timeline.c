@@ -83,10 +83,10 @@ static size_t put(dsgd_engine *engine, const dsgd_span *span)
     return t->n_spans;
 }
 
-static size_t record(dsgd_engine *engine, dsgd_span span)
+size_t dsgd_timeline_record(dsgd_engine *engine, dsgd_span span)
 {
     dsgd_timeline *const t = engine->timeline;
-    if (t == NULL) /* put() has ended the run since the caller asked */
+    if (t == NULL)
         return 0;
     const bool begins = span.end_s == INFINITY;
     const bool is_inside = span.since_s < t->end_s && span.end_s >= t->since_s;
@@ -95,8 +95,7 @@ static size_t record(dsgd_engine *engine, dsgd_span span)
         return 0;
     if (t->full || !(is_inside || (begins && !t->opened)))
         return 0;
-    const dsgd_worker *const w = &engine->workers[span.host];
-    span.step = w->node.step;
+    span.step = engine->workers[span.host].node.step;
     if (t->ended != NULL && !begins) {
         t->ended(t->listener, &span);
         return 0;
@@ -109,7 +108,7 @@ size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span)
     span.host = w->host;
     span.since_s = dsgd_now_s();
     span.end_s = INFINITY;
-    return record(w->engine, span);
+    return dsgd_timeline_record(w->engine, span);
 }
 
 /** The span that is not over; NULL: none is watched. */
@@ -145,75 +144,35 @@ void dsgd_timeline_cancel(const dsgd_engine *engine, size_t number)
     end(engine, number, dsgd_now_s());
 }
 
-void dsgd_timeline_communicate(const dsgd_worker *w, double since_s, double end_s)
-{
-    if (end_s > since_s)
-        record(w->engine, (dsgd_span){.kind = DSGD_SPAN_COMMUNICATE,
-                                      .host = w->host,
-                                      .peer = -1,
-                                      .piece = -1,
-                                      .version = -1,
-                                      .since_s = since_s,
-                                      .end_s = end_s});
-}
-
-void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark)
-{
-    mark.host = w->host;
-    mark.since_s = mark.end_s = dsgd_now_s();
-    record(w->engine, mark);
-}
-
 void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark)
 {
+    if (!dsgd_watched(w->engine))
+        return;
     dsgd_span *const span = find(w->engine, exchange);
     if (span != NULL)
         span->version = mark.version;
     mark.kind = DSGD_SPAN_CONTRIBUTED;
+    mark.host = w->host;
     mark.peer = -1;
-    dsgd_timeline_mark(w, mark);
+    mark.since_s = mark.end_s = dsgd_now_s();
+    dsgd_timeline_record(w->engine, mark);
     if (!is_kept(w->engine)) /* else another look comes soon */
         dsgd_timeline_look(w->engine, w->host);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-size_t dsgd_timeline_message(dsgd_engine *engine, dsgd_span message)
-{
-    message.kind = DSGD_SPAN_MESSAGE;
-    message.piece = message.version = -1;
-    return record(engine, message);
-}
-
-/** Of a message both hosts may have done their part. */
-static void look_at_both(const dsgd_engine *engine, const dsgd_span *message)
-{
-    dsgd_timeline_look(engine, message == NULL ? 0 : message->host);
-    if (message != NULL && !is_kept(engine))
-        dsgd_timeline_look(engine, message->peer);
-}
-
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s)
 {
     dsgd_span *const span = find(engine, message);
-    look_at_both(engine, span);
+    /* Both hosts may have done their part. */
+    dsgd_timeline_look(engine, span == NULL ? 0 : span->host);
     if (span == NULL)
         return;
+    if (!is_kept(engine))
+        dsgd_timeline_look(engine, span->peer);
     span->since_s = since_s;
     end(engine, message, dsgd_now_s());
-}
-
-void dsgd_timeline_name_activation(const dsgd_engine *engine, size_t message, long position,
-                                   double end_s)
-{
-    dsgd_span *const span = find(engine, message);
-    if (span == NULL)
-        return;
-    span->verb = "activation";
-    span->version = position / (long)engine->n_pieces;
-    span->piece = position % (long)engine->n_pieces;
-    if (end_s < INFINITY)
-        end(engine, message, end_s);
 }
 
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, long position)
@@ -361,37 +320,30 @@ void dsgd_timeline_step(dsgd_worker *w)
     dsgd_finish(engine);
 }
 
-/** Removes the spans that are outside of the window. */
-static void cut(dsgd_timeline *t)
-{
-    for (size_t i = 0; i < t->recording->n_free; i++)
-        t->spans[t->recording->free[i] - 1].since_s = INFINITY;
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_spans; i++)
-        if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
-            t->spans[n++] = t->spans[i];
-    t->n_spans = t->opened ? n : 0;
-}
-
 void dsgd_timeline_close(dsgd_engine *engine)
 {
     dsgd_timeline *const t = engine->timeline;
     if (t == NULL)
         return;
+    struct dsgd_recording *const r = t->recording;
     look_for(t, -1);
-    for (size_t i = 0; i < t->recording->n_waits; i++) {
-        const open_wait *const open = &t->recording->waits[i];
-        t->spans[open->wait->span - 1].peer = open->lacking;
-    }
+    for (size_t i = 0; i < r->n_waits; i++)
+        t->spans[r->waits[i].wait->span - 1].peer = r->waits[i].lacking;
     if (t->ended != NULL)
         t->n_spans = 0;
     engine->timeline = NULL;
     if (!t->closed)
         t->end_s = engine->result->virtual_s;
-    cut(t);
-    free(t->recording->free);
-    free(t->recording->waits);
-    free(t->recording);
+    for (size_t i = 0; i < r->n_free; i++)
+        t->spans[r->free[i] - 1].since_s = INFINITY;
+    size_t n = 0; /* of the spans that are in the window */
+    for (size_t i = 0; i < t->n_spans; i++)
+        if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
+            t->spans[n++] = t->spans[i];
+    t->n_spans = t->opened ? n : 0;
+    free(r->free);
+    free(r->waits);
+    free(r);
     t->recording = NULL;
 }
 

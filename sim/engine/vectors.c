@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/engine/observe.h"
+#include "sim/engine/engine.h"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
@@ -95,9 +95,8 @@ dsgd_vector *dsgd_shared(dsgd_node *self)
     if (w->shared == NULL) {
         w->shared = dsgd_vector_new(self);
         w->shared->on_host = true;
-        for (size_t k = 0; k < w->engine->n_pieces; k++)
-            dsgd_piece_set(w->engine, &w->shared->piece[k],
-                           dsgd_value_retain(w->initial->piece[k].value), 0);
+        DSGD_FOR_PIECES (k, w->shared)
+            dsgd_vector_set(w->shared, k, dsgd_value_retain(w->initial->piece[k].value), 0);
     }
     return w->shared;
 }
@@ -164,11 +163,11 @@ void dsgd_updates_apply(dsgd_worker *w, size_t before)
 
 void dsgd_updates_forget(dsgd_worker *w)
 {
-    for (dsgd_deferred *next = NULL; w->computation.first_deferred != NULL;
-         w->computation.first_deferred = next) {
-        next = w->computation.first_deferred->next;
-        dsgd_run_free(w->computation.first_deferred);
+    for (dsgd_deferred *d = w->computation.first_deferred, *next = NULL; d != NULL; d = next) {
+        next = d->next;
+        dsgd_run_free(d);
     }
+    w->computation.first_deferred = NULL;
     w->computation.end_of_deferred = &w->computation.first_deferred;
 }
 
@@ -210,14 +209,20 @@ void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = copy_piece, .y = y, .x = x});
 }
 
+dsgd_value dsgd_combined(const dsgd_worker *w, size_t k, double a, dsgd_value x, double b,
+                         dsgd_value y, double divisor)
+{
+    const dsgd_value operands[2] = {x, y};
+    const double weights[2] = {a, b};
+    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights,
+                               divisor);
+}
+
 /** y[k] <- (a y[k] + b x) / divisor. */
 static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
-    dsgd_piece *const y = &update->y->piece[k];
-    const dsgd_value operands[2] = {y->value, x->value};
-    const double weights[2] = {update->a, update->b};
-    const dsgd_value sum = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands,
-                                               weights, update->divisor);
+    const dsgd_value sum = dsgd_combined(w, k, update->a, update->y->piece[k].value, update->b,
+                                         x->value, update->divisor);
     dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
     if (update->y->whole != w->model) /* no gradient */
         update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);

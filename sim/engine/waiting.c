@@ -53,18 +53,6 @@ int dsgd_waits_watch(dsgd_engine *engine)
     return engine->n_watched;
 }
 
-enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in use */
-
-/** Steps after which whoever waits is given up. */
-static long enough_steps(const dsgd_engine *engine)
-{
-    long most = 0;
-    for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].steps_done > most)
-            most = engine->workers[i].steps_done;
-    return most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
-}
-
 enum { MOST_CALLS = 100000 }; /* of work() without a step */
 
 void dsgd_stay_if_endless(dsgd_worker *w)
@@ -81,13 +69,19 @@ void dsgd_stay_if_endless(dsgd_worker *w)
  */
 static const double until_nothing_moves_s = 1e15;
 
+enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in use */
+
 void dsgd_waits_continue(dsgd_engine *engine)
 {
     engine->counted = engine->result;
     engine->computed = engine->values;
     engine->result = dsgd_run_alloc(engine, sizeof *engine->result);
     engine->values = NULL;
-    engine->most_steps = enough_steps(engine);
+    long most = 0;
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].steps_done > most)
+            most = engine->workers[i].steps_done;
+    engine->most_steps = most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
     engine->continued = true;
     engine->watch_semaphore = dsgd_semaphore_new();
     for (int i = 0; i < engine->n_workers; i++)
@@ -107,12 +101,6 @@ void dsgd_waits_end(dsgd_engine *engine)
 /* --- the report ------------------------------------------------------------------------------- */
 
 enum { MOST_TOLD = 3 }; /* workers that wait; and as many for which they wait */
-
-static const char *ordinal_suffix(long n)
-{
-    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
-    return n % 100 / 10 == 1 || n % 10 > 3 ? suffixes[0] : suffixes[n % 10];
-}
 
 /** " for workers 0, 1 and 5 more" */
 static void tell_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
@@ -148,13 +136,6 @@ typedef struct part_in_hang {
     int waited_for_by; /* workers that wait */
     bool for_who_waits_not; /* it waits, and one of those it waits for does not */
 } part_in_hang;
-
-static bool is_before(const part_in_hang *a, const part_in_hang *b)
-{
-    if (a->for_who_waits_not != b->for_who_waits_not)
-        return a->for_who_waits_not;
-    return a->waited_for_by > b->waited_for_by;
-}
 
 /** [workers, then servers]; the caller frees it. */
 static part_in_hang *parts_in_hang(const dsgd_engine *engine)
@@ -197,10 +178,12 @@ static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *pa
 
 static void tell_wait(const dsgd_worker *w, const dsgd_wait *wait, char **text)
 {
+    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
+    const long n = wait->collective;
     dsgd_append(text, "worker %d waits in %s", w->node.rank, wait->in->verb);
-    if (wait->collective > 0)
-        dsgd_append(text, " (its %ld%s collective)", wait->collective,
-                    ordinal_suffix(wait->collective));
+    if (n > 0)
+        dsgd_append(text, " (its %ld%s collective)", n,
+                    suffixes[n % 100 / 10 == 1 || n % 10 > 3 ? 0 : n % 10]);
     tell_peers(w, wait, text);
     dsgd_append(text, " since %g s", wait->since_s);
 }
@@ -214,7 +197,11 @@ static int next_to_tell(const dsgd_engine *engine, const part_in_hang *parts, co
         bool wanted = watched_wait(&engine->workers[i]) != NULL;
         for (int k = 0; k < n_told; k++)
             wanted = wanted && told[k] != i;
-        if (wanted && (next < 0 || is_before(&parts[i], &parts[next])))
+        const part_in_hang *const best = &parts[next < 0 ? i : next];
+        const bool nearer = parts[i].for_who_waits_not != best->for_who_waits_not
+                                ? parts[i].for_who_waits_not
+                                : parts[i].waited_for_by > best->waited_for_by;
+        if (wanted && (next < 0 || nearer))
             next = i;
     }
     return next;

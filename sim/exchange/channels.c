@@ -4,19 +4,10 @@
  */
 #include "sim/exchange/channels.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* --- channels --------------------------------------------------------------------------------- */
-
-static dsgd_span span_of(const dsgd_channel *channel, const dsgd_job *job)
-{
-    return (dsgd_span){.kind = DSGD_SPAN_EXCHANGE,
-                       .peer = -1,
-                       .track = channel->number,
-                       .piece = (long)job->piece,
-                       .version = -1,
-                       .verb = job->verb};
-}
 
 static void end_job(dsgd_channel *channel)
 {
@@ -48,11 +39,15 @@ static dsgd_await step_job(dsgd_channel *channel)
 /** Begins the next job; awaits its piece if that is not in host memory. */
 static dsgd_await take_job(dsgd_channel *channel)
 {
-    channel->current = channel->first;
-    channel->first = channel->current->next;
-    if (dsgd_watched(channel->worker->engine))
-        channel->span = dsgd_timeline_begin(channel->worker, span_of(channel, channel->current));
-    const double left_s = channel->current->not_before_s - dsgd_now_s();
+    const dsgd_job *const job = channel->current = channel->first;
+    channel->first = job->next;
+    channel->span = dsgd_timeline_begin(channel->worker, (dsgd_span){.kind = DSGD_SPAN_EXCHANGE,
+                                                                     .peer = -1,
+                                                                     .track = channel->number,
+                                                                     .piece = (long)job->piece,
+                                                                     .version = -1,
+                                                                     .verb = job->verb});
+    const double left_s = job->not_before_s - dsgd_now_s();
     if (left_s <= 0)
         return (dsgd_await){DSGD_AWAIT_NOTHING};
     channel->staging_since_s = dsgd_now_s();
@@ -80,12 +75,10 @@ static dsgd_await next_of_channel(void *argument)
     return await;
 }
 
-/** Starts as many as a worker has; @p number is that of the first. */
-static void open_channels(dsgd_worker *w, dsgd_channel **channels, size_t number)
+dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
 {
     const size_t n = w->engine->n_channels;
     dsgd_channel *const new = dsgd_xcalloc(n, sizeof *new);
-    *channels = new;
     for (size_t i = 0; i < n; i++) {
         new[i].worker = w;
         new[i].number = (int)(number + i);
@@ -94,6 +87,7 @@ static void open_channels(dsgd_worker *w, dsgd_channel **channels, size_t number
         new[i].steps = (dsgd_steps){next_of_channel, &new[i]};
         dsgd_steps_start(w->host, "channel", &new[i].steps);
     }
+    return new;
 }
 
 static void close_channels(const dsgd_worker *w, dsgd_channel *channels)
@@ -101,11 +95,6 @@ static void close_channels(const dsgd_worker *w, dsgd_channel *channels)
     for (size_t i = 0; channels != NULL && i < w->engine->n_channels; i++)
         dsgd_semaphore_free(channels[i].semaphore);
     free(channels);
-}
-
-void dsgd_channels_open(dsgd_worker *w)
-{
-    open_channels(w, &w->channels, 0);
 }
 
 void dsgd_channels_close(dsgd_worker *w)
@@ -119,7 +108,7 @@ dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job)
 {
     const size_t n = w->engine->n_channels;
     if (job->aside && w->side_channels == NULL)
-        open_channels(w, &w->side_channels, n);
+        w->side_channels = dsgd_channels_open(w, n);
     return &(job->aside ? w->side_channels : w->channels)[job->piece % n];
 }
 
@@ -161,8 +150,7 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 /** The end of a copy that begins at @p since_s, or when the engine is free, which it changes. */
 static double copy(double *free_s, double since_s, double copy_s)
 {
-    *free_s = (*free_s > since_s ? *free_s : since_s) + copy_s;
-    return *free_s;
+    return *free_s = fmax(*free_s, since_s) + copy_s;
 }
 
 /** Seconds of one copy; 0 without one. */
@@ -176,13 +164,13 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
 {
     const double copy_s = staging_s(x, dsgd_encoded_bytes(w->engine, sent->encoded, k));
     const dsgd_computation *const computation = &w->computation;
-    if (sent->encoded != NULL && sent->encoded_s > since_s)
-        since_s = sent->encoded_s;
+    if (sent->encoded != NULL)
+        since_s = fmax(since_s, sent->encoded_s);
     if (copy_s <= 0)
         return since_s;
     const long awaits = x->whole->awaits;
-    if (awaits >= 0 && awaits == computation->number && computation->ready_s[k] > since_s)
-        since_s = computation->ready_s[k];
+    if (awaits >= 0 && awaits == computation->number)
+        since_s = fmax(since_s, computation->ready_s[k]);
     return copy(&w->copied_out_s, since_s, copy_s);
 }
 
@@ -194,10 +182,15 @@ double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double sinc
 
 void dsgd_staging_wait(dsgd_worker *w, double until_s)
 {
+    dsgd_spend(w, until_s - dsgd_now_s());
+}
+
+void dsgd_spend(dsgd_worker *w, double seconds)
+{
     const double since_s = dsgd_now_s();
-    if (until_s <= since_s)
+    if (seconds <= 0)
         return;
-    dsgd_sleep(until_s - since_s);
+    dsgd_sleep(seconds);
     dsgd_stay_if_stopped(w);
     dsgd_count_communication(w, since_s);
 }
@@ -242,13 +235,6 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
     return request;
 }
 
-static void set_out(dsgd_request *request, dsgd_vector *out)
-{
-    if (request->in != NULL)
-        dsgd_require_same_pieces(request->in, out);
-    request->out = out;
-}
-
 static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->in != NULL) {
@@ -282,7 +268,9 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
     /* What is fused is announced as soon as it is ready. */
     const size_t window = dsgd_fuses(w->engine) ? n : w->engine->n_channels;
     dsgd_request *const request = new_request(w, exchange, in, arguments);
-    set_out(request, out);
+    if (in != NULL)
+        dsgd_require_same_pieces(in, out);
+    request->out = out;
     for (size_t i = 0; i < n + window; i++) {
         if (i >= window)
             end_piece(w, out->first + (i - window) * out->stride, request);
@@ -336,7 +324,9 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
         return;
     dsgd_waiting *const in = dsgd_run_alloc(w->engine, sizeof *in);
     *in = (dsgd_waiting){"a million polls without time passing", lacks};
-    dsgd_wait_for_ever(w, in, job);
+    dsgd_wait_begin(w, in, job);
+    for (;;)
+        dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
 /** The first job of a request that is not done, or NULL. */
@@ -377,7 +367,8 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
 {
     dsgd_request **const link = find_request(w, exchange, request);
     *link = request->next;
-    set_out(request, out);
+    dsgd_require_same_pieces(request->in, out);
+    request->out = out;
     DSGD_FOR_PIECES (k, out)
         end_piece(w, k, request);
     dsgd_staging_wait(w, request->back_s);
@@ -418,7 +409,7 @@ void dsgd_sleep_cost(double cost_s)
 
 double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s)
 {
-    const double started_s = message->sent_s > waiting_since_s ? message->sent_s : waiting_since_s;
+    const double started_s = fmax(message->sent_s, waiting_since_s);
     dsgd_observe_arrived(w, message->host, message->bytes, message->span, started_s,
                          &message->content);
     return started_s;

@@ -18,7 +18,7 @@
 #ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
 #define DSGD_SIM_EXCHANGE_CHANNELS_H
 
-#include "sim/engine/observe.h"
+#include "sim/engine/engine.h"
 
 enum { DSGD_MAX_CHANNELS = 64 }; /* and as many side channels */
 
@@ -54,8 +54,8 @@ struct dsgd_channel {
     size_t span; /* timeline.c's, of the job that it carries out */
 };
 
-/** Starts a worker's or server's channels. */
-void dsgd_channels_open(dsgd_worker *w);
+/** Starts as many channels as a worker or server has; @p number is that of the first. */
+dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number);
 void dsgd_channels_close(dsgd_worker *w);
 
 /** For run(): the exchange has its result. */
@@ -153,8 +153,9 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
 /** The same from host memory, where the result is at @p since_s. */
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
 
-/** Sleeps until a copy is there, which is communication. */
+/** Sleeps until a copy is there, or for some seconds, which is communication. */
 void dsgd_staging_wait(dsgd_worker *w, double until_s);
+void dsgd_spend(dsgd_worker *w, double seconds);
 
 /* --- packets ---------------------------------------------------------------------------------- */
 
@@ -187,18 +188,22 @@ static inline double dsgd_received_cost_s(const dsgd_worker *w, double reduced_b
     return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
 }
 
-/** The same of a message that is not encoded. */
-static inline double dsgd_packet_cost_s(const dsgd_worker *w, double reduced_bytes)
+/** The same of a message without a piece. */
+static inline double dsgd_packet_cost_s(const dsgd_worker *w)
 {
-    return dsgd_received_cost_s(w, reduced_bytes, 0);
+    return dsgd_received_cost_s(w, 0, 0);
 }
 
 /** Of a piece that is added or taken. */
 static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *piece, size_t k,
                                        double passes)
 {
-    return dsgd_received_cost_s(w, passes * dsgd_encoded_added(w->engine, piece->encoded, k),
-                                dsgd_decoding_s(w->engine, piece->encoded, k));
+    const dsgd_encoded *const encoded = piece->encoded;
+    const double whole = w->engine->piece_bytes[k];
+    const double added = encoded == NULL || encoded->adds_all ? whole : encoded->bytes[k];
+    const bool decodes = encoded != NULL && encoded->decodes;
+    return dsgd_received_cost_s(w, passes * added,
+                                decodes ? whole * w->engine->encoding_s_per_byte : 0);
 }
 
 /** Sleeps it; 0: does not. */

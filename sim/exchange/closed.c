@@ -33,11 +33,10 @@
 #include "sim/result.h"
 #include "sim/run.h"
 
-typedef struct dsgd_schedule dsgd_schedule;
-
 /** An allreduce under way. */
-struct dsgd_schedule {
-    dsgd_schedule *next, **link; /* of the gathering or complete ones; link: what points here */
+typedef struct dsgd_schedule {
+    struct dsgd_schedule *next,
+        **link; /* of the gathering or complete ones; link: what points here */
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;
@@ -45,7 +44,7 @@ struct dsgd_schedule {
         double arrived_s; /* INFINITY: has not */
         double end_s; /* once all have arrived, until it waits for that */
     } member[]; /* [plan.n] */
-};
+} dsgd_schedule;
 
 struct dsgd_closed {
     dsgd_paths *paths; /* NULL: messages can meet */
@@ -56,16 +55,14 @@ struct dsgd_closed {
     dsgd_schedule *complete, **end_of_complete; /* first come, first counted */
 };
 
-static struct dsgd_closed *new_state(dsgd_engine *engine)
+static struct dsgd_closed *state_of(dsgd_engine *engine)
 {
+    if (engine->closed != NULL)
+        return engine->closed;
     const size_t n = (size_t)engine->n_workers;
-    struct dsgd_closed *const state = dsgd_run_alloc(engine, sizeof *state);
-    const bool one_at_a_time =
-        dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES && engine->n_channels == 1;
-    if (one_at_a_time)
+    struct dsgd_closed *const state = engine->closed = dsgd_run_alloc(engine, sizeof *state);
+    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES && engine->n_channels == 1)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
-    if (state->paths == NULL)
-        return state;
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
     state->at_s = dsgd_run_alloc(engine, n * sizeof *state->at_s);
     state->next_s = dsgd_run_alloc(engine, n * sizeof *state->next_s);
@@ -73,26 +70,9 @@ static struct dsgd_closed *new_state(dsgd_engine *engine)
     return state;
 }
 
-static struct dsgd_closed *state_of(dsgd_engine *engine)
-{
-    if (engine->closed == NULL)
-        engine->closed = new_state(engine);
-    return engine->closed;
-}
-
 bool dsgd_is_contention_free(dsgd_engine *engine)
 {
     return state_of(engine)->paths != NULL;
-}
-
-/** Whether all are in one island, where no message passes a NIC. */
-static bool is_in_island(const struct dsgd_closed *state, const dsgd_comm *comm)
-{
-    const dsgd_path_end *const end = state->paths->end;
-    bool is = state->paths->platform->island_hosts > 0;
-    for (int i = 1; i < comm->n && is; i++)
-        is = end[comm->rank[i]].island == end[comm->rank[0]].island;
-    return is;
 }
 
 /** Whether the members are all hosts of their NICs: rows that have all their ranks. */
@@ -106,21 +86,15 @@ static bool has_whole_rows(const struct dsgd_closed *state, const dsgd_comm *com
     return has;
 }
 
-/** Whether a group's members are all hosts of their NICs. */
-static bool is_whole(const struct dsgd_closed *state, const dsgd_plan *plan)
-{
-    const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
-    return plan->members.comm != NULL
-               ? has_whole_rows(state, plan->members.comm)
-               : plan->members.leader < 0 || (at_nic & ~plan->members.group) == 0;
-}
-
 /** Whether the members are all hosts of their NICs, and exchange with these first. */
 static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
-    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
-                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
-    return is_cube && plan->extra == 0 && plan->part != DSGD_ALLGATHER && is_whole(state, plan);
+    const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
+    const dsgd_members *const members = &plan->members;
+    if (!dsgd_plan_is_cube(plan) || plan->part == DSGD_ALLGATHER)
+        return false;
+    return members->comm != NULL ? has_whole_rows(state, members->comm)
+                                 : members->leader < 0 || (at_nic & ~members->group) == 0;
 }
 
 /** Whether no message of the plan meets another on a link, or only so that each has an even share. */
@@ -129,13 +103,14 @@ static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
     dsgd_comm *const comm = plan->members.comm;
     if (state->paths->per_nic == 1)
         return true;
-    if (comm == NULL)
-        return is_even_at_nics(state, plan);
-    if (!comm->known_in_island) { /* once: members ask in turn */
+    if (comm != NULL && !comm->known_in_island) { /* once: members ask in turn */
+        const dsgd_path_end *const end = state->paths->end;
         comm->known_in_island = true;
-        comm->in_island = is_in_island(state, comm);
+        comm->in_island = state->paths->platform->island_hosts > 0;
+        for (int i = 1; i < comm->n && comm->in_island; i++)
+            comm->in_island = end[comm->rank[i]].island == end[comm->rank[0]].island;
     }
-    return comm->in_island || is_even_at_nics(state, plan);
+    return (comm != NULL && comm->in_island) || is_even_at_nics(state, plan);
 }
 
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
@@ -325,24 +300,19 @@ static void count_ended(dsgd_engine *engine)
     }
 }
 
-static double count_until(dsgd_engine *engine, dsgd_schedule *s, double until_s)
-{
-    if (s->counted)
-        return 0;
-    s->counted = true;
-    return follow(engine, s, true, until_s + same_instant_s);
-}
-
 double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
 {
     const struct dsgd_closed *const state = engine->closed;
     double last_s = 0;
-    if (state == NULL || state->paths == NULL)
+    if (state == NULL)
         return last_s;
-    for (dsgd_schedule *s = state->complete; s != NULL; s = s->next)
-        last_s = fmax(last_s, count_until(engine, s, until_s));
-    for (dsgd_schedule *s = state->gathering; s != NULL; s = s->next)
-        last_s = fmax(last_s, count_until(engine, s, until_s));
+    dsgd_schedule *const lists[] = {state->complete, state->gathering};
+    for (int i = 0; i < 2; i++)
+        for (dsgd_schedule *s = lists[i]; s != NULL; s = s->next)
+            if (!s->counted) {
+                s->counted = true;
+                last_s = fmax(last_s, follow(engine, s, true, until_s + same_instant_s));
+            }
     for (int i = 0; i < engine->n_workers; i++)
         while (engine->workers[i].n_uncounted > 0)
             dsgd_count_later_end(&engine->workers[i]);
@@ -353,10 +323,10 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
 
 static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
 {
-    const size_t n = (size_t)plan->n;
-    dsgd_schedule *const s = dsgd_run_alloc(engine, sizeof *s + n * sizeof s->member[0]);
+    dsgd_schedule *const s =
+        dsgd_run_alloc(engine, sizeof *s + (size_t)plan->n * sizeof s->member[0]);
     s->plan = *plan;
-    for (size_t i = 0; i < n; i++)
+    for (int i = 0; i < plan->n; i++)
         s->member[i].arrived_s = INFINITY;
     if (plan->members.comm != NULL)
         dsgd_comm_retain(plan->members.comm);
@@ -394,13 +364,12 @@ static bool arrive(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule *
     dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
     channel->schedule = s;
     member_of(channel)->arrived_s = dsgd_now_s();
-    s->n_arrived++;
-    *meeting = s->n_arrived < plan->n ? s : NULL;
-    dsgd_count_later_begin(w);
-    if (s->n_arrived < plan->n)
-        return false;
-    complete(w->engine, s, w->node.rank);
-    return true;
+    const bool last = ++s->n_arrived == plan->n;
+    *meeting = last ? NULL : s;
+    w->n_uncounted++; /* until count_ended(), or the end of the run */
+    if (last)
+        complete(w->engine, s, w->node.rank);
+    return last;
 }
 
 dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,

@@ -17,7 +17,6 @@ typedef struct collective {
 typedef struct collective_job {
     dsgd_job job; /* first */
     dsgd_reduction *reduction;
-    bool started;
 } collective_job;
 
 /** Whether this worker gets something: in a reduce the root alone does. */
@@ -32,6 +31,10 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_reduction *const reduction = ((collective_job *)job)->reduction;
     const dsgd_origin where = dsgd_origin_of(w);
+    if (reduction->numbers != NULL) {
+        dsgd_job_finish(job);
+        return;
+    }
     if (reduction->call.part == DSGD_ALLGATHER)
         dsgd_reduction_agree(w->engine, reduction, where);
     else if (reduction->call.part != DSGD_BROADCAST && gets(w, reduction))
@@ -42,16 +45,11 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
 static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 {
     collective_job *const mine = (collective_job *)job;
-    if (!mine->started)
-        dsgd_reduction_start(channel->worker, mine->reduction);
-    mine->started = true;
+    dsgd_reduction_start(channel->worker, mine->reduction);
     const dsgd_await await = dsgd_schedule_reduction(channel, mine->reduction);
     if (await.kind != DSGD_AWAIT_NOTHING)
         return await;
-    if (mine->reduction->numbers == NULL)
-        finish_collective(channel->worker, job);
-    else
-        dsgd_job_finish(job);
+    finish_collective(channel->worker, job);
     return await;
 }
 
@@ -93,19 +91,8 @@ static bool is_alone(const dsgd_comm *comm)
 
 /* --- of vectors --------------------------------------------------------------------------------- */
 
-static dsgd_call call_of(const dsgd_worker *w, const collective *c, size_t k,
-                         const dsgd_encoded *encoded)
-{
-    return (dsgd_call){.part = c->part,
-                       .root = c->root,
-                       .piece = k,
-                       .bytes = dsgd_encoded_bytes(w->engine, encoded, k),
-                       .divisor = c->divisor,
-                       .encoded = encoded};
-}
-
 /** Contributes in[k] as it is now, if there is one. */
-static void begin_collective(dsgd_worker *w, size_t k, dsgd_request *request)
+static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const collective *const c = request->arguments;
     const dsgd_vector *const pieces = request->in != NULL ? request->in : request->out;
@@ -113,7 +100,13 @@ static void begin_collective(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_piece *const mine = request->in != NULL ? dsgd_exchange_sent(request, k) : NULL;
     const dsgd_encoded *const encoded =
         mine != NULL ? mine->encoded : dsgd_encoded_exchange(w->engine);
-    collective_job *const job = new_collective_job(w, c->comm, call_of(w, c, k, encoded));
+    const dsgd_call call = {.part = c->part,
+                            .root = c->root,
+                            .piece = k,
+                            .bytes = dsgd_encoded_bytes(w->engine, encoded, k),
+                            .divisor = c->divisor,
+                            .encoded = encoded};
+    collective_job *const job = new_collective_job(w, c->comm, call);
     if (mine != NULL) {
         const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
         dsgd_reduction_sample(w, job->reduction, contribution);
@@ -129,7 +122,7 @@ static void begin_collective(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /** out[k] <- sum / divisor. */
-static void end_collective(dsgd_worker *w, size_t k, dsgd_request *request)
+static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
     request->unchanged = !gets(w, reduction);
@@ -143,11 +136,11 @@ static void end_collective(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_reduction_leave(w->engine, reduction);
 }
 
-/** Like end_collective(), after the local step of this step, which may still be under way. */
-static void end_allreduce_later(dsgd_worker *w, size_t k, dsgd_request *request)
+/** Like end(), after the local step of this step, which may still be under way. */
+static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_piece_wait(w->model, k);
-    end_collective(w, k, request);
+    end(w, k, request);
 }
 
 /** The last reader of what the root has sampled releases it. */
@@ -166,20 +159,14 @@ static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_reduction_leave(w->engine, reduction);
 }
 
-static const dsgd_exchange allreduce_mean = {
-    begin_collective, end_collective, {"dsgd_allreduce_mean", lacks_call}};
-static const dsgd_exchange allreduce_sum = {
-    begin_collective, end_collective, {"dsgd_allreduce_sum", lacks_call}};
-static const dsgd_exchange iallreduce = {
-    begin_collective, end_allreduce_later, {"dsgd_allreduce_end", lacks_call}};
-static const dsgd_exchange reduce = {
-    begin_collective, end_collective, {"dsgd_reduce_sum", lacks_call}};
-static const dsgd_exchange broadcast = {
-    begin_collective, end_broadcast, {"dsgd_broadcast", lacks_call}};
-static const dsgd_exchange reduce_scatter = {
-    begin_collective, end_collective, {"dsgd_reduce_scatter_sum", lacks_call}};
+static const dsgd_exchange allreduce_mean = {begin, end, {"dsgd_allreduce_mean", lacks_call}};
+static const dsgd_exchange allreduce_sum = {begin, end, {"dsgd_allreduce_sum", lacks_call}};
+static const dsgd_exchange iallreduce = {begin, end_later, {"dsgd_allreduce_end", lacks_call}};
+static const dsgd_exchange reduce = {begin, end, {"dsgd_reduce_sum", lacks_call}};
+static const dsgd_exchange broadcast = {begin, end_broadcast, {"dsgd_broadcast", lacks_call}};
+static const dsgd_exchange reduce_scatter = {begin, end, {"dsgd_reduce_scatter_sum", lacks_call}};
 static const dsgd_exchange allgather_shares = {
-    begin_collective, end_collective, {"dsgd_allgather_shares", lacks_call}, true};
+    begin, end, {"dsgd_allgather_shares", lacks_call}, true};
 
 static void allreduce(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
                       const dsgd_comm *comm, double divisor)
@@ -220,15 +207,15 @@ void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mea
 static void run_other(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent,
                       dsgd_vector *x, const dsgd_comm *comm, dsgd_part part, int root)
 {
-    dsgd_comm *const on = require_member(dsgd_worker_of(self), comm, exchange->waiting.verb);
-    const collective c = {on, part, root, 1};
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const collective c = {require_member(w, comm, exchange->waiting.verb), part, root, 1};
     const int n = dsgd_comm_size(self, c.comm);
     DSGD_ASSERT(c.root >= 0 && c.root < n,
                 "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
                 c.root, self->step, n - 1);
-    dsgd_exchanges_otherwise(dsgd_worker_of(self), true);
+    dsgd_exchanges_otherwise(w, true);
     if (!is_alone(c.comm))
-        dsgd_exchange_run(dsgd_worker_of(self), exchange, sent, x, &c);
+        dsgd_exchange_run(w, exchange, sent, x, &c);
 }
 
 void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)

@@ -36,15 +36,6 @@ struct dsgd_comms {
     kept *of[]; /* [n_workers] */
 };
 
-static struct dsgd_comms *comms_of(dsgd_engine *engine)
-{
-    if (engine->comms == NULL)
-        engine->comms =
-            dsgd_run_alloc(engine, sizeof *engine->comms +
-                                       (size_t)engine->n_workers * sizeof engine->comms->of[0]);
-    return engine->comms;
-}
-
 /* --- making ------------------------------------------------------------------------------------- */
 
 typedef struct coloured {
@@ -133,11 +124,16 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
 /** What this worker keeps of a colouring. */
 static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
 {
-    kept **link = &comms_of(w->engine)->of[w->node.rank];
+    dsgd_engine *const engine = w->engine;
+    if (engine->comms == NULL)
+        engine->comms =
+            dsgd_run_alloc(engine, sizeof *engine->comms +
+                                       (size_t)engine->n_workers * sizeof engine->comms->of[0]);
+    kept **link = &engine->comms->of[w->node.rank];
     while (*link != NULL && (*link)->colours != colours)
         link = &(*link)->next;
     if (*link == NULL) {
-        *link = dsgd_run_alloc(w->engine, sizeof **link);
+        *link = dsgd_run_alloc(engine, sizeof **link);
         (*link)->colours = colours;
     }
     return *link;

@@ -8,7 +8,7 @@
 #ifndef DSGD_SIM_EXCHANGE_COMMUNICATORS_H
 #define DSGD_SIM_EXCHANGE_COMMUNICATORS_H
 
-#include "sim/engine/observe.h"
+#include "sim/engine/engine.h"
 
 struct dsgd_comm {
     struct dsgd_partition *split;

@@ -42,15 +42,6 @@ struct dsgd_fusion_state {
     double since_s; /* when the last cycle began */
 };
 
-static struct dsgd_fusion_state *state_of(dsgd_engine *engine)
-{
-    if (engine->fusion == NULL) {
-        engine->fusion = dsgd_run_alloc(engine, sizeof *engine->fusion);
-        engine->fusion->end = &engine->fusion->first;
-    }
-    return engine->fusion;
-}
-
 /* --- cycles ----------------------------------------------------------------------------------- */
 
 /** A worker's part in a cycle. */
@@ -121,21 +112,17 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     end_cycle(w->engine, c);
 }
 
-/** The first begin of a cycle behind this instant; what becomes ready now is in it. */
-static double next_cycle_s(const dsgd_engine *engine)
-{
-    const double cycle_s = engine->config->exchange.cycle_s;
-    const double since_s = engine->fusion->since_s;
-    return since_s + cycle_s * (dsgd_floor((dsgd_now_s() - since_s) / cycle_s) + 1);
-}
-
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
                           void (*finish)(dsgd_worker *w, dsgd_job *job))
 {
     dsgd_engine *const engine = w->engine;
-    struct dsgd_fusion_state *const state = state_of(engine);
+    if (engine->fusion == NULL) {
+        engine->fusion = dsgd_run_alloc(engine, sizeof *engine->fusion);
+        engine->fusion->end = &engine->fusion->first;
+    }
+    struct dsgd_fusion_state *const state = engine->fusion;
     if (*tensor == NULL) {
         const size_t n = (size_t)engine->n_workers;
         *tensor = dsgd_run_alloc(engine, sizeof **tensor + n * sizeof(*tensor)->jobs[0]);
@@ -149,9 +136,11 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
     state->end = &(*tensor)->next;
     if (state->next != NULL)
         return;
-    cycle *const c = dsgd_run_alloc(engine, sizeof *c);
-    c->not_before_s = next_cycle_s(engine);
-    state->next = c;
+    /* Its first begin behind this instant; what becomes ready now is in it. */
+    const double cycle_s = engine->config->exchange.cycle_s;
+    cycle *const c = state->next = dsgd_run_alloc(engine, sizeof *c);
+    c->not_before_s =
+        state->since_s + cycle_s * (dsgd_floor((dsgd_now_s() - state->since_s) / cycle_s) + 1);
     for (int i = 0; i < engine->n_workers; i++) {
         cycle_job *const part = dsgd_run_alloc(engine, sizeof *part);
         *part = (cycle_job){.job = {.run = run_cycle, .verb = "a cycle of fusion"}, .cycle = c};

@@ -25,7 +25,8 @@ typedef struct gossip_node {
 
 struct dsgd_gossip_state {
     double weight_in_flight; /* push-sum weights of messages on their way, over all pieces */
-    dsgd_neighbour_room room; /* for as many neighbours as there are workers; all use it in turn */
+    /* While a graph is evaluated: few workers have as many neighbours as there are workers. */
+    dsgd_neighbour_room room;
     gossip_node node[]; /* [n_workers] */
 };
 
@@ -88,15 +89,6 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     }
 }
 
-static void receive_all(dsgd_channel *channel, gossip_job *job)
-{
-    for (int i = 0; i < job->n_from; i++)
-        job->peer[i].coming =
-            dsgd_irecv(dsgd_mailbox_of(job->peer[i].from, channel->worker->node.rank,
-                                       DSGD_PORT_GOSSIP, channel->number),
-                       (void **)&job->peer[i].received);
-}
-
 /** The next message; without one the exchange is over. */
 static dsgd_await await_next(gossip_job *job)
 {
@@ -116,7 +108,10 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
         job->begun = true;
         job->since_s = dsgd_now_s();
         send_all(channel, job);
-        receive_all(channel, job);
+        for (int i = 0; i < job->n_from; i++)
+            job->peer[i].coming = dsgd_irecv(
+                dsgd_mailbox_of(job->peer[i].from, w->node.rank, DSGD_PORT_GOSSIP, channel->number),
+                (void **)&job->peer[i].received);
         return await_next(job);
     }
     const dsgd_packet *const message = job->peer[job->n_added].received;
@@ -251,18 +246,6 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-/** Room as a graph may need, while it is evaluated: few workers have so many neighbours. */
-static const dsgd_neighbour_room *room_of(dsgd_engine *engine)
-{
-    const size_t p = (size_t)engine->n_workers;
-    dsgd_neighbour_room *const room = &gossip_state_of(engine)->room;
-    if (room->to == NULL)
-        *room = (dsgd_neighbour_room){
-            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(int)),
-            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(double))};
-    return room;
-}
-
 /** node->neighbours <- n, in memory of its own. */
 static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
 {
@@ -289,15 +272,21 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *grap
                                           dsgd_shares shares)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    gossip_node *const node = &gossip_state_of(engine)->node[self->rank];
+    struct dsgd_gossip_state *const state = gossip_state_of(engine);
+    gossip_node *const node = &state->node[self->rank];
     const bool fixed = dsgd_graph_period(graph, self->n_workers) == 1;
     if (fixed && node->graph == graph && node->shares == shares)
         return &node->neighbours;
     node->graph = graph;
     node->shares = shares;
     const bool both = shares == DSGD_DOUBLY_STOCHASTIC;
+    const size_t p = (size_t)engine->n_workers;
+    if (state->room.to == NULL)
+        state->room = (dsgd_neighbour_room){
+            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(int)),
+            dsgd_run_alloc(engine, p * sizeof(int)), dsgd_run_alloc(engine, p * sizeof(double))};
     dsgd_neighbours n = dsgd_graph_neighbours(graph, self->n_workers, engine->config->seed,
-                                              self->rank, round, both, room_of(engine));
+                                              self->rank, round, both, &state->room);
     n.promises = DSGD_PROMISE_COLUMNS | (both ? DSGD_PROMISE_ROWS : 0);
     keep(engine, node, n);
     return &node->neighbours;
@@ -305,13 +294,13 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *grap
 
 static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *neighbours)
 {
-    for (int i = 0; i < neighbours->n_to; i++)
+    double column = neighbours->keep;
+    for (int i = 0; i < neighbours->n_to; i++) {
         dsgd_require_peer(self, neighbours->to[i]);
+        column += neighbours->share[i];
+    }
     for (int i = 0; i < neighbours->n_from; i++)
         dsgd_require_peer(self, neighbours->from[i]);
-    double column = neighbours->keep;
-    for (int i = 0; i < neighbours->n_to; i++)
-        column += neighbours->share[i];
     if ((neighbours->promises & DSGD_PROMISE_COLUMNS) != 0)
         require_sum(dsgd_worker_of((dsgd_node *)self), column, "gives", "DSGD_PROMISE_COLUMNS");
 }

@@ -80,10 +80,9 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
 {
     struct dsgd_inbox *const state = inbox_of(to);
     incoming *l = state->unused;
+    state->unused = l != NULL ? l->next : NULL;
     if (l == NULL)
         l = dsgd_run_alloc(to->engine, sizeof *l);
-    else
-        state->unused = l->next;
     if (x != NULL && l->x == NULL)
         l->x = dsgd_vector_new(&to->node);
     if (n > l->numbers_room) {
@@ -103,14 +102,13 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
 }
 
 /** Forgets the message that the algorithm has seen. */
-static void forget(struct dsgd_inbox *state)
+static void forget(const dsgd_worker *w, struct dsgd_inbox *state)
 {
     incoming *const l = state->seen;
     if (l == NULL)
         return;
-    if (l->seen.x != NULL)
-        DSGD_FOR_PIECES (k, l->seen.x)
-            dsgd_piece_set(l->x->owner->engine, &l->x->piece[k], DSGD_ZERO_VALUE, -1);
+    for (size_t k = 0; l->x != NULL && k < w->engine->n_pieces; k++)
+        dsgd_piece_set(w->engine, &l->x->piece[k], DSGD_ZERO_VALUE, -1);
     state->seen = NULL;
     l->next = state->unused;
     state->unused = l;
@@ -159,7 +157,7 @@ static dsgd_await next_of_receiver(void *argument)
         const bool has_piece = r->message->whole->seen.x != NULL;
         const double cost_s = has_piece
                                   ? dsgd_piece_cost_s(w, &r->message->content, r->message->piece, 1)
-                                  : dsgd_packet_cost_s(w, 0);
+                                  : dsgd_packet_cost_s(w);
         r->since_s = dsgd_packet_arrived(w, r->message, r->since_s);
         r->paid = true;
         if (cost_s > 0)
@@ -199,13 +197,6 @@ static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
     return &new->streams[of_all ? sender->host : 0];
 }
 
-static const dsgd_message *take_first(struct dsgd_inbox *state)
-{
-    state->seen = state->first;
-    state->first = state->first->next;
-    return &state->seen->seen;
-}
-
 /* --- sending ---------------------------------------------------------------------------------- */
 
 static const char sending[] = "dsgd_send";
@@ -235,16 +226,6 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-static void require_address(const dsgd_node *self, int to)
-{
-    const dsgd_engine *const engine = dsgd_worker_of((dsgd_node *)self)->engine;
-    const int n_hosts = engine->n_workers + engine->n_servers;
-    DSGD_ASSERT(to >= 0 && to < n_hosts && to != dsgd_worker_of((dsgd_node *)self)->host,
-                "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
-                "%d servers)",
-                self->rank, to, self->step, n_hosts - 1, engine->n_servers);
-}
-
 /** Hands a message to its channel. */
 static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_job part)
 {
@@ -258,23 +239,15 @@ static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_jo
     dsgd_channel_add(w, &job->job);
 }
 
-/** Piece @p k of x, as exchanges encode it; a server sends its own as it is. */
-static message_job new_part(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call, double since_s)
-{
-    dsgd_engine *const engine = w->engine;
-    dsgd_piece_wait(x, k);
-    dsgd_observe_sends(w, &x->piece[k], sending);
-    message_job part = {.job.piece = k, .mine = dsgd_piece_sent(w, x, k, call)};
-    part.bytes = dsgd_encoded_bytes(engine, part.mine.encoded, k);
-    part.job.not_before_s = dsgd_is_server(w) ? 0 : dsgd_stage_out(w, x, k, &part.mine, since_s);
-    return part;
-}
-
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
-    require_address(self, to);
+    const int n_hosts = w->engine->n_workers + w->engine->n_servers;
+    DSGD_ASSERT(to >= 0 && to < n_hosts && to != w->host,
+                "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
+                "%d servers)",
+                self->rank, to, self->step, n_hosts - 1, w->engine->n_servers);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
     dsgd_worker *const receives = &w->engine->workers[to];
@@ -289,8 +262,13 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, siz
     }
     const uint32_t call = w->encodings++;
     DSGD_FOR_PIECES (k, x) {
-        message_job part = new_part(w, x, k, call, since_s);
-        part.bytes += bytes;
+        dsgd_piece_wait(x, k);
+        dsgd_observe_sends(w, &x->piece[k], sending);
+        /* As exchanges encode it; a server sends its own as it is. */
+        message_job part = {.job.piece = k, .mine = dsgd_piece_sent(w, x, k, call)};
+        part.bytes = dsgd_encoded_bytes(w->engine, part.mine.encoded, k) + bytes;
+        if (!dsgd_is_server(w))
+            part.job.not_before_s = dsgd_stage_out(w, x, k, &part.mine, since_s);
         bytes = 0;
         add_message(w, l, receives, part);
     }
@@ -345,12 +323,13 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     dsgd_worker *const w = dsgd_worker_of(self);
     struct dsgd_inbox *const state = inbox_of(w);
     dsgd_stay_if_endless(w);
-    forget(state);
+    forget(w, state);
     if (wait_for(w, &receiving, DSGD_ON_MESSAGE, until_s) == 0)
         return NULL;
-    const dsgd_message *const first = take_first(state);
-    dsgd_staging_wait(w, state->seen->back_s);
-    return first;
+    incoming *const first = state->seen = state->first;
+    state->first = first->next;
+    dsgd_staging_wait(w, first->back_s);
+    return &first->seen;
 }
 
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s)
@@ -379,8 +358,8 @@ void dsgd_message_used(dsgd_node *self, const dsgd_message *l, long missed)
 
 void dsgd_message_drop(dsgd_node *self, const dsgd_message *l)
 {
-    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    dsgd_worker *const sender = &dsgd_worker_of(self)->engine->workers[l->from];
     const incoming *const own = (const incoming *)l;
-    if (l->from < engine->n_workers)
-        dsgd_count_dropped(&engine->workers[l->from], own->step, own->share);
+    if (!dsgd_is_server(sender))
+        dsgd_count_dropped(sender, own->step, own->share);
 }

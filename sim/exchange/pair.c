@@ -27,7 +27,7 @@ static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool 
     dsgd_stay_if_stopped(w);
     dsgd_packet_received(w, message, since_s,
                          with_piece ? dsgd_piece_cost_s(w, &message->content, message->piece, 1)
-                                    : dsgd_packet_cost_s(w, 0));
+                                    : dsgd_packet_cost_s(w));
     return message;
 }
 
@@ -135,8 +135,6 @@ void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_engine *const engine = w->engine;
-    const double ones[2] = {1, 1};
     const double begun_s = dsgd_now_s();
     double back_s = 0;
     dsgd_require_same_pieces(x, y);
@@ -144,13 +142,9 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         dsgd_piece_wait(x, k);
         dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], begun_s));
         const double since_s = dsgd_now_s();
-        const double cost_s = engine->piece_bytes[k] * w->reduction_s_per_byte;
-        if (cost_s > 0)
-            dsgd_sleep(cost_s);
+        dsgd_sleep_cost(w->engine->piece_bytes[k] * w->reduction_s_per_byte);
         dsgd_count_communication(w, since_s);
-        const dsgd_value operands[2] = {x->piece[k].value, y->piece[k].value};
-        const dsgd_value mean =
-            dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 2, operands, ones, 2);
+        const dsgd_value mean = dsgd_combined(w, k, 1, x->piece[k].value, 1, y->piece[k].value, 2);
         dsgd_vector_update(x, k, dsgd_value_retain(mean), dsgd_local_steps(w, k));
         dsgd_vector_update(y, k, mean, dsgd_local_steps(w, k));
         back_s = dsgd_stage_in(w, x, k, dsgd_now_s());
@@ -180,13 +174,15 @@ static dsgd_packet *next_question(dsgd_worker *w, const dsgd_waiting *in, int as
     return question;
 }
 
-/** Stops the program where a view is asked for a piece that it lacks. */
-static void require_piece(const dsgd_worker *w, const dsgd_packet *question, const dsgd_vector *x)
+/** Copies the piece that is asked for, which a view may lack, to host memory. */
+static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
-    DSGD_ASSERT(dsgd_has_piece(x, question->piece),
+    const size_t k = question->piece;
+    DSGD_ASSERT(k < x->end && dsgd_piece_from(x, k) == k,
                 "worker %d is asked for piece %zu by worker %d in step %ld, which the view that it "
                 "answers with lacks",
-                w->node.rank, question->piece, question->from, w->node.step);
+                w->node.rank, k, question->from, w->node.step);
+    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
 }
 
 static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *reply)
@@ -202,24 +198,15 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
         dsgd_mailbox_send(mailbox, reply, bytes);
 }
 
-/** With x[k] as it is, or as `exchange: encoding` says. */
-static dsgd_packet *new_reply(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
-{
-    const size_t k = question->piece;
-    const bool encodes = dsgd_encoded_exchange(w->engine) != NULL;
-    const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->encodings++ : 0);
-    dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
-    dsgd_value_release(w->engine->values, sent.value);
-    return reply;
-}
-
 static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int asker)
 {
     dsgd_packet *const question = next_question(w, in, asker, true);
     const size_t k = question->piece;
-    require_piece(w, question, x);
-    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
-    dsgd_packet *const reply = new_reply(w, question, x);
+    stage_answer(w, question, x);
+    const bool encodes = dsgd_encoded_exchange(w->engine) != NULL;
+    const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->encodings++ : 0);
+    dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
+    dsgd_value_release(w->engine->values, sent.value);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_observe_used(w, question->from, k, question->content.stamp,
@@ -245,9 +232,8 @@ void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_packet *const question = next_question(w, &giving, -1, false);
-    const size_t k = question->piece;
-    require_piece(w, question, x);
-    dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
-    reply_to(w, question, dsgd_packet_new(w, question->channel, k, x->piece[k]));
+    stage_answer(w, question, x);
+    reply_to(w, question,
+             dsgd_packet_new(w, question->channel, question->piece, x->piece[question->piece]));
     dsgd_packet_free(w, question);
 }

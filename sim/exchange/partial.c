@@ -52,25 +52,6 @@ typedef struct partial_job {
     bool fresh; /* this worker's part was published in the version's own step */
 } partial_job;
 
-/** What is sent of the buffer, as it is or by `exchange: encoding`. The caller owns its value. */
-static dsgd_piece sample_of(dsgd_worker *w, size_t k, const dsgd_piece *buffer)
-{
-    if (dsgd_encoded_exchange(w->engine) != NULL)
-        return dsgd_piece_encoded(w, w->model, k, *buffer, w->encodings++);
-    return (dsgd_piece){
-        .value = dsgd_value_retain(buffer->value), .stamp = buffer->stamp, .weight = 1};
-}
-
-/** buffer <- buffer - sample: zeros, unless an encoding has left something. */
-static void drain(dsgd_worker *w, size_t k, dsgd_piece *buffer, dsgd_piece sample)
-{
-    const dsgd_value operands[2] = {buffer->value, sample.value};
-    const double weights[2] = {1, -1};
-    const dsgd_value rest =
-        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights, 1);
-    dsgd_piece_set(w->engine, buffer, rest, sample.encoded == NULL ? -1 : sample.stamp);
-}
-
 /** Joins the reduction of this version's group, and samples the send buffer. */
 static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
@@ -84,15 +65,21 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     const int leader = w->node.rank & (int)~group;
     const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
     job->fresh = piece->published == job->version;
-    const dsgd_piece sample = sample_of(w, k, &piece->buffer);
+    dsgd_piece sample = {piece->buffer.value, piece->buffer.stamp, 1};
+    if (dsgd_encoded_exchange(engine) != NULL)
+        sample = dsgd_piece_encoded(w, w->model, k, piece->buffer, w->encodings++);
+    else
+        dsgd_value_retain(sample.value);
     const dsgd_call call = {.piece = k,
                             .bytes = dsgd_encoded_bytes(engine, sample.encoded, k),
                             .divisor = 1,
                             .encoded = sample.encoded};
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader, call);
     dsgd_reduction_sample(w, job->reduction, sample);
-    if (spec->draining)
-        drain(w, k, &piece->buffer, sample);
+    if (spec->draining) /* zeros, unless an encoding has left something */
+        dsgd_piece_set(engine, &piece->buffer,
+                       dsgd_combined(w, k, 1, piece->buffer.value, -1, sample.value, 1),
+                       sample.encoded == NULL ? -1 : sample.stamp);
     dsgd_observe_contributed(w, dsgd_channel_of(w, &job->job)->span, job->fresh,
                              (dsgd_span){.piece = (long)k,
                                          .version = job->version,
@@ -153,12 +140,6 @@ typedef struct dsgd_activation {
 
 enum { POSITION_BITS = 48, LINK_BITS = 8 };
 
-/** Payload: a high bit, because SimGrid refuses NULL, then the link, then the position. */
-static void *payload_of(long position, int link)
-{
-    return (void *)((uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position);
-}
-
 static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm);
 
 static bool has_reached(const dsgd_worker *w, long position)
@@ -172,9 +153,12 @@ static void notify(dsgd_worker *w, int link, long position)
     const int rank = w->node.rank;
     const int to = rank ^ (1 << link);
     if (!dsgd_is_contention_free(engine)) {
+        /* A high bit, because SimGrid refuses NULL, then the link, then the position. */
+        const uintptr_t payload =
+            (uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position;
         dsgd_observe_activation(engine, rank, to, position, INFINITY);
         dsgd_mailbox_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
-                                   payload_of(position, link), DSGD_ACTIVATION_BYTES);
+                                   (void *)payload, DSGD_ACTIVATION_BYTES);
         return;
     }
     const double end_s =
@@ -242,7 +226,7 @@ static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm)
     }
     if (!partial->is_notified) {
         partial->is_notified = true;
-        partial->notified_s = dsgd_now_s() + dsgd_packet_cost_s(w, 0);
+        partial->notified_s = dsgd_now_s() + dsgd_packet_cost_s(w);
         alarm->happen = end_activation;
     } /* else it waits for the one before, which was set before */
     dsgd_alarm_set(engine, alarm, partial->notified_s);
@@ -262,19 +246,8 @@ static void listener_main(void *worker)
         dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << link), position);
         if (position <= w->partial->started)
             continue;
-        dsgd_sleep_cost(dsgd_packet_cost_s(w, 0));
+        dsgd_sleep_cost(dsgd_packet_cost_s(w));
         activate(w, position, link);
-    }
-}
-
-/** Has activations received from now on. */
-static void listen(dsgd_worker *w)
-{
-    if (!dsgd_is_contention_free(w->engine))
-        dsgd_actor_start(w->node.rank, "listener", listener_main, w);
-    for (activation *early = w->early, *next = NULL; early != NULL; early = next) {
-        next = early->next; /* the alarm frees it */
-        dsgd_alarm_set(w->engine, &early->alarm, dsgd_now_s());
     }
 }
 
@@ -300,7 +273,12 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
                 (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
     }
     w->partial = partial;
-    listen(w);
+    if (!dsgd_is_contention_free(w->engine))
+        dsgd_actor_start(w->node.rank, "listener", listener_main, w);
+    for (activation *early = w->early, *next = NULL; early != NULL; early = next) {
+        next = early->next; /* the alarm frees it */
+        dsgd_alarm_set(w->engine, &early->alarm, dsgd_now_s());
+    }
     return partial;
 }
 
@@ -359,32 +337,15 @@ static void arrive(dsgd_worker *w, size_t k)
         activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
 }
 
-/** Sleeps the processor's time in the call itself, which passes without waiting too. */
-static void spend_call(dsgd_worker *w)
-{
-    const double since_s = dsgd_now_s();
-    const double call_s = w->engine->config->platform->partial_call_s;
-    if (call_s <= 0)
-        return;
-    dsgd_sleep(call_s);
-    dsgd_stay_if_stopped(w);
-    dsgd_count_communication(w, since_s);
-}
-
-static bool has_started(const dsgd_worker *w, long version)
-{
-    return w->partial != NULL && w->partial->started >= version * (long)w->engine->n_pieces;
-}
-
 /** Whether a worker has yet to activate the version of this worker's step, or to start it. */
 static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
 {
     (void)none;
     if (host >= w->engine->n_workers)
         return false;
-    if (!has_started(w, w->node.step))
-        return may_activate(w, host);
-    return !has_started(&w->engine->workers[host], w->node.step);
+    const long position = w->node.step * (long)w->engine->n_pieces;
+    return has_reached(w, position) ? !has_reached(&w->engine->workers[host], position)
+                                    : may_activate(w, host);
 }
 
 /** Waits for this step's version or a later one; counts versions missed and used again, the use. */
@@ -397,7 +358,8 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
             dsgd_work_sleep(w);
         dsgd_wait_end(w, wait);
     }
-    spend_call(w);
+    /* The processor's time in the call itself passes without waiting too. */
+    dsgd_spend(w, w->engine->config->platform->partial_call_s);
     dsgd_run_result *const result = w->engine->result;
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
         result->partial_skipped += version_exists(w->partial, missed);
@@ -412,14 +374,6 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     return piece;
 }
 
-/** (y + z) / divisor; the caller owns the reference. */
-static dsgd_value combine_two(dsgd_worker *w, size_t k, dsgd_value y, dsgd_value z, double divisor)
-{
-    const dsgd_value x[2] = {y, z};
-    const double weights[2] = {1, 1};
-    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, x, weights, divisor);
-}
-
 /* Neither exchange has jobs: activations start the schedules. */
 
 static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -427,7 +381,7 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
     const dsgd_piece *const buffer = &w->partial->piece[k].buffer;
-    const dsgd_value sum = combine_two(w, k, buffer->value, g->value, 1);
+    const dsgd_value sum = dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
     /* A sum is as old as its oldest gradient. */
     publish(w, k, w->partial, sum, buffer->stamp >= 0 ? buffer->stamp : g->stamp);
     arrive(w, k);
@@ -476,8 +430,8 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
     const bool fresh =
         by->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
     const dsgd_value sum = piece->received->sum;
-    const dsgd_value mixed = fresh ? combine_two(w, k, sum, DSGD_ZERO_VALUE, by->on_time)
-                                   : combine_two(w, k, sum, x->value, by->late);
+    const dsgd_value mixed = dsgd_combined(w, k, 1, sum, 1, fresh ? DSGD_ZERO_VALUE : x->value,
+                                           fresh ? by->on_time : by->late);
     dsgd_vector_update(request->out, k, mixed, dsgd_local_steps(w, k));
 }
 

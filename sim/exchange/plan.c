@@ -26,19 +26,14 @@ enum { SHORT_BYTES = 64 * 1024 };
 
 /* Members beyond the largest power of two are folded into their right neighbours at first. */
 
-static int unfold(const dsgd_plan *plan, int index)
-{
-    return index < plan->extra ? 2 * index + 1 : index + plan->extra;
-}
-
 /** A phase in both directions, between members whose indices in the power of two differ in a bit. */
 static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double bytes, double reduced)
 {
     const bool folds = index < 2 * plan->extra;
     if (folds && index % 2 == 0)
         return (dsgd_phase){.to = -1, .from = -1};
-    const int in_core = folds ? index / 2 : index - plan->extra;
-    const int partner = unfold(plan, in_core ^ bit);
+    const int other = (folds ? index / 2 : index - plan->extra) ^ bit; /* in the power of two */
+    const int partner = other < plan->extra ? 2 * other + 1 : other + plan->extra;
     return (dsgd_phase){partner, partner, bytes, reduced};
 }
 
@@ -51,13 +46,6 @@ static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
     if ((index % 2 == 0) == in)
         return (dsgd_phase){.to = index ^ 1, .from = -1, .bytes = plan->bytes};
     return (dsgd_phase){.to = -1, .from = index ^ 1, .bytes = plan->bytes, .reduced = reduced};
-}
-
-/** Bytes that a phase of bruck() sends: of n shares every second multiple of distance. */
-static double bytes_at(const dsgd_plan *plan, int distance)
-{
-    const int n_shares = (plan->n + distance - 1) / (2 * distance);
-    return plan->bytes / plan->n * n_shares;
 }
 
 /**
@@ -73,7 +61,8 @@ static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
     const int n = plan->n;
     const bool reduces = round < plan->half;
     const int distance = 1 << (reduces ? round : 2 * plan->half - 1 - round);
-    const double part = bytes_at(plan, distance);
+    /* Of n shares every second multiple of the distance. */
+    const double part = plan->bytes / n * ((n + distance - 1) / (2 * distance));
     const bool pairs = n % (2 * distance) == 0;
     const int ahead = pairs ? index ^ distance : (index + distance) % n;
     const int behind = pairs ? index ^ distance : (index + n - distance) % n;
@@ -144,20 +133,14 @@ static dsgd_phase tree_phase(const dsgd_plan *plan, int distance, int index, boo
 static dsgd_phase part_phase(const dsgd_plan *plan, int round, int index)
 {
     const int last = tree_rounds(plan->n) - 1; /* round of a tree */
-    switch (plan->part) {
-    case DSGD_ALLREDUCE:
-    case DSGD_REDUCE_SCATTER:
-        break;
-    case DSGD_ALLGATHER:
-        return allreduce_phase(plan, plan->half + round, index);
-    case DSGD_REDUCE:
-        return round < plan->half ? allreduce_phase(plan, round, index)
-                                  : tree_phase(plan, 1 << (round - plan->half), index, true);
-    case DSGD_BROADCAST:
-        return round <= last ? tree_phase(plan, 1 << (last - round), index, false)
-                             : allreduce_phase(plan, plan->half + round - last - 1, index);
-    }
-    return allreduce_phase(plan, round, index);
+    if (plan->part == DSGD_REDUCE && round >= plan->half)
+        return tree_phase(plan, 1 << (round - plan->half), index, true);
+    if (plan->part == DSGD_BROADCAST && round <= last)
+        return tree_phase(plan, 1 << (last - round), index, false);
+    if (plan->part == DSGD_BROADCAST)
+        round -= last + 1;
+    const bool second_half = plan->part == DSGD_ALLGATHER || plan->part == DSGD_BROADCAST;
+    return allreduce_phase(plan, second_half ? plan->half + round : round, index);
 }
 
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
@@ -169,13 +152,6 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
         phase.decoded = phase.bytes * plan->encoding.decoded;
     }
     return phase;
-}
-
-int dsgd_plan_bit(const dsgd_plan *plan, int round)
-{
-    const bool is_cube = plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
-                         plan->how == DSGD_COLLECTIVE_RABENSEIFNER;
-    return is_cube && plan->extra == 0 ? dsgd_plan_phase(plan, round, 0).to : 0;
 }
 
 /** The message algorithm that a setting means for a piece among @p n. */

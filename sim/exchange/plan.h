@@ -43,10 +43,17 @@ typedef struct dsgd_phase {
 /** In each round in which member a sends to b, b receives from a. */
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
-/**
- * Of a round in which every member exchanges with the one whose index differs in a bit, that bit;
- * else 0.
- */
-int dsgd_plan_bit(const dsgd_plan *plan, int round);
+/** Whether every member exchanges with one whose index differs in a bit, round by round. */
+static inline bool dsgd_plan_is_cube(const dsgd_plan *plan)
+{
+    return plan->extra == 0 && (plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING ||
+                                plan->how == DSGD_COLLECTIVE_RABENSEIFNER);
+}
+
+/** Of such a plan, the bit of a round; else 0. */
+static inline int dsgd_plan_bit(const dsgd_plan *plan, int round)
+{
+    return dsgd_plan_is_cube(plan) ? dsgd_plan_phase(plan, round, 0).to : 0;
+}
 
 #endif

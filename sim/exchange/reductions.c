@@ -30,18 +30,8 @@ static int by_scope_and_number(const void *a, const void *b)
     return m->number < n->number ? -1 : m->number > n->number;
 }
 
-static void forget(dsgd_engine *engine, dsgd_reduction *reduction)
+static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
 {
-    tdelete(reduction, &engine->reductions->waiting, by_scope_and_number);
-}
-
-/** Finds the reduction that another member made, or makes it. */
-static dsgd_reduction *find(dsgd_engine *engine, dsgd_reduction wanted)
-{
-    void **const tree = &reductions_of(engine)->waiting;
-    dsgd_reduction **const found = (dsgd_reduction **)tfind(&wanted, tree, by_scope_and_number);
-    if (found != NULL)
-        return *found;
     const size_t n = (size_t)wanted.n_members;
     dsgd_reduction *const reduction =
         dsgd_run_alloc(engine, sizeof *reduction + n * sizeof reduction->contribution[0]);
@@ -51,16 +41,18 @@ static dsgd_reduction *find(dsgd_engine *engine, dsgd_reduction wanted)
         reduction->contribution[i].stamp = -1;
     if (wanted.members.comm != NULL)
         dsgd_comm_retain(wanted.members.comm);
-    tsearch(reduction, tree, by_scope_and_number);
+    tsearch(reduction, &engine->reductions->waiting, by_scope_and_number);
     return reduction;
 }
 
-/** The same, for a member; the last one to find it is the last to look for it. */
+/** Finds the reduction that another member made, or makes it; the last one looks for it last. */
 static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
 {
-    dsgd_reduction *const reduction = find(engine, wanted);
+    void **const tree = &reductions_of(engine)->waiting;
+    dsgd_reduction **const found = (dsgd_reduction **)tfind(&wanted, tree, by_scope_and_number);
+    dsgd_reduction *const reduction = found != NULL ? *found : new_reduction(engine, wanted);
     if (++reduction->n_joined == reduction->n_members)
-        forget(engine, reduction);
+        tdelete(reduction, tree, by_scope_and_number);
     return reduction;
 }
 
@@ -113,7 +105,8 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
 void dsgd_reductions_close(dsgd_engine *engine)
 {
     while (engine->reductions != NULL && engine->reductions->waiting != NULL)
-        forget(engine, *(dsgd_reduction **)engine->reductions->waiting);
+        tdelete(*(dsgd_reduction **)engine->reductions->waiting, &engine->reductions->waiting,
+                by_scope_and_number);
 }
 
 static void release_contributions(dsgd_engine *engine, dsgd_reduction *reduction)
@@ -285,22 +278,16 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stam
     return place;
 }
 
-/** Groups a contribution by the local steps that its owner has made by now. */
-static void group(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_contribution *contribution,
-                  long owner_steps)
+/** Groups a contribution, unless it is null, by the local steps that its owner has made by now. */
+static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
 {
-    contribution->alike = alike_of(engine, reduction, contribution->stamp, owner_steps);
-    reduction->alike[contribution->alike].n++;
-}
-
-static void group_all(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
-{
-    reduction->n_alike = 0;
-    for (int i = 0; i < reduction->n_members; i++)
-        if (reduction->contribution[i].stamp >= 0)
-            group(engine, reduction, &reduction->contribution[i],
-                  dsgd_local_steps(&engine->workers[dsgd_members_rank(&reduction->members, i)],
-                                   piece));
+    const int owner = dsgd_members_rank(&reduction->members, index);
+    dsgd_contribution *const theirs = &reduction->contribution[index];
+    if (theirs->stamp < 0)
+        return;
+    theirs->alike = alike_of(engine, reduction, theirs->stamp,
+                             dsgd_local_steps(&engine->workers[owner], piece));
+    reduction->alike[theirs->alike].n++;
 }
 
 /** Brings the groups up to date: all members, or who has made steps since the last use. */
@@ -309,17 +296,19 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
     uint64_t step = reduction->steps_seen;
     reduction->steps_seen = engine->n_stepped[piece];
     if (reduction->n_alike == 0 || reduction->steps_seen - step > (uint64_t)reduction->n_members) {
-        group_all(engine, reduction, piece);
+        reduction->n_alike = 0;
+        for (int i = 0; i < reduction->n_members; i++)
+            group(engine, reduction, i, piece);
         return;
     }
     for (; step < reduction->steps_seen; step++) {
-        const int rank = dsgd_stepped(engine, piece, step);
-        const int index = dsgd_members_index(&reduction->members, rank);
+        const size_t p = (size_t)engine->n_workers;
+        const int index =
+            dsgd_members_index(&reduction->members, engine->stepped[piece * p + step % p]);
         if (index < 0 || reduction->contribution[index].stamp < 0)
             continue;
-        dsgd_contribution *const theirs = &reduction->contribution[index];
-        reduction->alike[theirs->alike].n--;
-        group(engine, reduction, theirs, dsgd_local_steps(&engine->workers[rank], piece));
+        reduction->alike[reduction->contribution[index].alike].n--;
+        group(engine, reduction, index, piece);
     }
 }
 

@@ -10,44 +10,32 @@
 enum { TAGS = 500 };
 
 /**
- * Like MPI's context: messages of another communicator are others, so that who calls collectives of
- * two in another order than a fellow member waits for it. Those TAGS apart share one.
+ * From one rank to another; -1: none. Like MPI's context: messages of another communicator are
+ * others, so that who calls collectives of two in another order than a fellow member waits for it.
+ * Those TAGS apart share one.
  */
-static int tag_of(const dsgd_channel *channel, const dsgd_comm *comm)
+static dsgd_mailbox *mailbox(const dsgd_channel *channel, int from, int to, const dsgd_comm *comm)
 {
-    return channel->number +
-           (comm == NULL ? 0 : 2 * DSGD_MAX_CHANNELS * (1 + (int)(comm->id % TAGS)));
-}
-
-static dsgd_mailbox *mailbox_to(const dsgd_channel *channel, int rank, const dsgd_comm *comm)
-{
-    return dsgd_mailbox_of(channel->worker->node.rank, rank, DSGD_PORT_COLLECTIVE,
-                           tag_of(channel, comm));
-}
-
-static dsgd_mailbox *mailbox_from(const dsgd_channel *channel, int rank, const dsgd_comm *comm)
-{
-    return dsgd_mailbox_of(rank, channel->worker->node.rank, DSGD_PORT_COLLECTIVE,
-                           tag_of(channel, comm));
+    const int context = comm == NULL ? 0 : 1 + (int)(comm->id % TAGS);
+    const int tag = channel->number + 2 * DSGD_MAX_CHANNELS * context;
+    return from < 0 || to < 0 ? NULL : dsgd_mailbox_of(from, to, DSGD_PORT_COLLECTIVE, tag);
 }
 
 static void count_sent(const dsgd_worker *w, dsgd_phase phase, double since_s)
 {
-    if (phase.to < 0)
-        return;
-    dsgd_observe_passed(w->engine, w->host, phase.to, phase.bytes, since_s);
+    if (phase.to >= 0)
+        dsgd_observe_passed(w->engine, w->host, phase.to, phase.bytes, since_s);
 }
 
 /** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
     dsgd_worker *const w = channel->worker;
-    dsgd_mailbox *const out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to, NULL);
-    dsgd_mailbox *const in = phase.from < 0 ? NULL : mailbox_from(channel, phase.from, NULL);
-    const double started_s = dsgd_sendrecv(out, phase.bytes, in);
+    const double started_s = dsgd_sendrecv(mailbox(channel, w->host, phase.to, NULL), phase.bytes,
+                                           mailbox(channel, phase.from, w->host, NULL));
     count_sent(w, phase, started_s);
-    dsgd_sleep_cost(dsgd_phase_cost_s(channel->worker, &phase));
-    dsgd_count_communication(channel->worker, started_s);
+    dsgd_sleep_cost(dsgd_phase_cost_s(w, &phase));
+    dsgd_count_communication(w, started_s);
 }
 
 /** A worker's part in a round. */
@@ -62,7 +50,8 @@ struct dsgd_sending {
 static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
 {
     struct dsgd_sending *const s = channel->sending;
-    const int index = dsgd_members_index(&plan->members, channel->worker->node.rank);
+    const int rank = channel->worker->node.rank;
+    const int index = dsgd_members_index(&plan->members, rank);
     dsgd_phase phase = {-1, -1, 0, 0};
     while (phase.to < 0 && phase.from < 0) {
         if (s->round == plan->n_rounds) {
@@ -76,13 +65,11 @@ static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
     phase.from = phase.from < 0 ? -1 : dsgd_members_rank(&plan->members, phase.from);
     s->phase = phase;
     s->next = EXCHANGED;
-    return (dsgd_await){
-        .kind = DSGD_AWAIT_SENDRECV,
-        .amount = phase.bytes,
-        .exchange = {.out = phase.to < 0 ? NULL : mailbox_to(channel, phase.to, plan->members.comm),
-                     .in = phase.from < 0 ? NULL
-                                          : mailbox_from(channel, phase.from, plan->members.comm),
-                     .started_s = &s->started_s}};
+    return (dsgd_await){.kind = DSGD_AWAIT_SENDRECV,
+                        .amount = phase.bytes,
+                        .exchange = {.out = mailbox(channel, rank, phase.to, plan->members.comm),
+                                     .in = mailbox(channel, phase.from, rank, plan->members.comm),
+                                     .started_s = &s->started_s}};
 }
 
 /** Every round in turn: messages, then overhead and reduction. */

@@ -50,20 +50,6 @@ typedef struct server_job {
     dsgd_transfer *answer; /* under way, of PUSH_AND_FETCH; it sets `reply` */
 } server_job;
 
-/** Asks a server for piece @p k, with the age of what the worker has. */
-static void ask(const dsgd_channel *channel, const server_job *job, double bytes)
-{
-    dsgd_worker *const w = channel->worker;
-    struct dsgd_server_state *const state = server_state_of(w, job->job.piece);
-    dsgd_packet *const message = dsgd_packet_new(w, channel->number, job->job.piece, job->mine);
-    message->kind = job->kind;
-    message->version = state->version + state->own_pushes;
-    state->own_pushes += job->kind != FETCH;
-    const int server = server_of(w->engine, job->job.piece);
-    message->span = dsgd_observe_sent(w->engine, w->host, w->engine->n_workers + server, bytes);
-    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
-}
-
 static dsgd_port port_of_answer(server_request kind)
 {
     return kind == PUSH    ? DSGD_PORT_SERVER_ACK
@@ -71,49 +57,47 @@ static dsgd_port port_of_answer(server_request kind)
                            : DSGD_PORT_SERVER_ANSWER;
 }
 
+/** Asks a server for a piece, with the age of what the worker has, and awaits the answer. */
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     dsgd_engine *const engine = w->engine;
     server_job *const job = (server_job *)any_job;
     const size_t k = any_job->piece;
-    const bool push = job->kind == PUSH;
     const int server = server_of(engine, k);
-    const double bytes = push ? dsgd_encoded_bytes(engine, job->mine.encoded, k) : 0;
+    const double bytes = job->kind == FETCH ? 0 : dsgd_encoded_bytes(engine, job->mine.encoded, k);
     const double since_s = dsgd_now_s();
-    ask(channel, job, bytes);
+    struct dsgd_server_state *const state = server_state_of(w, k);
+    dsgd_packet *const message = dsgd_packet_new(w, channel->number, k, job->mine);
+    message->kind = job->kind;
+    message->version = state->version + state->own_pushes;
+    state->own_pushes += job->kind != FETCH;
+    message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
+    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    if (job->kind == PUSH_AND_FETCH) { /* work() waits, while the channel sends the next piece */
+        dsgd_job_finish(any_job);
+        return;
+    }
     job->reply = dsgd_mailbox_recv(
         dsgd_mailbox_of(server, w->node.rank, port_of_answer(job->kind), channel->number));
     dsgd_packet_received(w, job->reply, since_s,
-                         push ? dsgd_packet_cost_s(w, 0)
-                              : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
+                         job->kind == PUSH ? dsgd_packet_cost_s(w)
+                                           : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(any_job);
-    if (!push)
+    if (job->kind == FETCH)
         return; /* end_fetch() continues with it */
     dsgd_packet_free(w, job->reply);
     dsgd_value_release(engine->values, job->mine.value);
     dsgd_run_free(job);
 }
 
-/** Only sends: the work actor waits for the answer, while the channel sends the next piece. */
-static void run_push_and_fetch(dsgd_channel *channel, dsgd_job *any_job)
-{
-    dsgd_worker *const w = channel->worker;
-    server_job *const job = (server_job *)any_job;
-    const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
-    ask(channel, job, bytes);
-    dsgd_job_finish(any_job);
-}
-
 static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind, dsgd_piece mine)
 {
     dsgd_exchanges_otherwise(w, false);
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (server_job){
-        .job = {.run = kind == PUSH_AND_FETCH ? run_push_and_fetch : run_question, .piece = k},
-        .kind = kind,
-        .mine = mine};
-    job->job.verb = "dsgd_server_push";
+    *job = (server_job){.job = {.run = run_question, .piece = k, .verb = "dsgd_server_push"},
+                        .kind = kind,
+                        .mine = mine};
     dsgd_value_retain(mine.value);
     return job;
 }
@@ -200,10 +184,9 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 {
     dsgd_engine *const engine = server->engine;
     const size_t k = message->piece;
-    const dsgd_value operands[2] = {x->piece[k].value, message->content.value};
-    const double ones[2] = {1, 1};
-    const dsgd_origin where = dsgd_origin_of(&engine->workers[message->from]);
-    dsgd_vector_set(x, k, dsgd_values_combine(engine->values, where, k, 2, operands, ones, 1), 0);
+    const dsgd_worker *const from = &engine->workers[message->from];
+    dsgd_vector_set(x, k,
+                    dsgd_combined(from, k, 1, x->piece[k].value, 1, message->content.value, 1), 0);
     const long version = server_state_of(server, k)->version++;
     dsgd_observe_gradient_used(
         server, message->from, (double)(version - message->version), dsgd_piece_share(engine, k),
@@ -255,7 +238,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     const bool push = message->kind != FETCH;
     dsgd_packet_arrived(server, message, since_s);
     dsgd_sleep_cost(push ? dsgd_piece_cost_s(server, &message->content, k, 1)
-                         : dsgd_packet_cost_s(server, 0));
+                         : dsgd_packet_cost_s(server));
     if (push)
         add(server, x, message);
     dsgd_packet *const reply = dsgd_packet_new(server, message->channel, k,
