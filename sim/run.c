@@ -13,7 +13,6 @@
 #include "base/round.h"
 #include "models/record/record.h"
 #include "sim/engine/engine.h"
-#include "sim/exchange/alarms.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"

@@ -298,7 +298,7 @@ struct dsgd_engine {
     struct dsgd_step_count *step_counts; /* accounting.c */
     struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
-    struct dsgd_alarms *alarms; /* exchange/alarms.c */
+    struct dsgd_alarms *alarms; /* exchange/partial.c */
     struct dsgd_closed *closed; /* exchange/closed.c */
     struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */

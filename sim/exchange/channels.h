@@ -240,6 +240,11 @@ struct dsgd_fused;
 void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
                           void (*finish)(dsgd_worker *w, dsgd_job *job));
 
+/* --- partial.c -------------------------------------------------------------------------------- */
+
+/** After the run, of which alarms are activations that need no message. */
+void dsgd_alarms_free(dsgd_engine *engine);
+
 /* --- gossip.c: for tests ---------------------------------------------------------------------- */
 
 /** Push-sum weight at all workers and on its way, mean over pieces: always P. */

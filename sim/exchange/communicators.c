@@ -2,7 +2,7 @@
  * @file communicators.c
  * Splits of all workers by colours.
  */
-#include "sim/exchange/communicators.h"
+#include "sim/exchange/reductions.h"
 
 #include <stdlib.h>
 

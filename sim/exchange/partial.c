@@ -11,10 +11,10 @@
 #include <math.h>
 
 #include "base/draw.h"
-#include "sim/exchange/alarms.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
+#include "sim/network/events.h"
 #include "sim/result.h"
 
 /** A worker's side of the collective, for one piece. */
@@ -131,16 +131,49 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 
 /** An activation as an alarm. */
 typedef struct dsgd_activation {
-    dsgd_alarm alarm; /* first */
     struct dsgd_activation *next; /* that came before the receiver's collective, too */
     dsgd_worker *to;
     long position;
     int link;
+    bool arrived; /* the next alarm is the end of the receiver's overhead */
 } activation;
+
+/** The alarms of the run, which one actor has happen. */
+struct dsgd_alarms {
+    dsgd_agenda set; /* of activations */
+    uint64_t n_set; /* ever */
+    dsgd_semaphore *semaphore; /* posted for what is earlier than ... */
+    double waits_until_s; /* -INFINITY: the actor does not wait */
+};
 
 enum { POSITION_BITS = 48, LINK_BITS = 8 };
 
-static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm);
+static void alarms_main(void *argument);
+
+/** Alarms of one time happen in the order in which they were set. */
+static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
+{
+    if (engine->alarms == NULL) {
+        engine->alarms = dsgd_run_alloc(engine, sizeof *engine->alarms);
+        engine->alarms->semaphore = dsgd_semaphore_new();
+        engine->alarms->waits_until_s = -INFINITY;
+        dsgd_actor_start(0, "alarms", alarms_main, engine);
+    }
+    struct dsgd_alarms *const alarms = engine->alarms;
+    dsgd_agenda_add(&alarms->set, at_s, alarms->n_set++, a);
+    if (at_s >= alarms->waits_until_s)
+        return;
+    alarms->waits_until_s = -INFINITY;
+    dsgd_semaphore_post(alarms->semaphore);
+}
+
+void dsgd_alarms_free(dsgd_engine *engine)
+{
+    if (engine->alarms == NULL)
+        return;
+    dsgd_agenda_close(&engine->alarms->set);
+    dsgd_semaphore_free(engine->alarms->semaphore);
+}
 
 static bool has_reached(const dsgd_worker *w, long position)
 {
@@ -167,8 +200,8 @@ static void notify(dsgd_worker *w, int link, long position)
     if (has_reached(&engine->workers[to], position))
         return; /* it would drop it */
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
-    *sent = (activation){{arrive_activation}, NULL, &engine->workers[to], position, link};
-    dsgd_alarm_set(engine, &sent->alarm, end_s);
+    *sent = (activation){NULL, &engine->workers[to], position, link};
+    set_alarm(engine, sent, end_s);
 }
 
 /** Starts schedules up to @p position; notifies the partners above @p link. */
@@ -198,21 +231,17 @@ static void activate(dsgd_worker *w, long position, int link)
         notify(w, bit, position);
 }
 
-static void end_activation(dsgd_engine *engine, dsgd_alarm *alarm)
-{
-    (void)engine;
-    activation *const received = (activation *)alarm;
-    received->to->partial->is_notified = false;
-    activate(received->to, received->position, received->link);
-    dsgd_run_free(received);
-}
-
 /** Like listener_main(). */
-static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm)
+static void receive(activation *received)
 {
-    activation *const received = (activation *)alarm;
     dsgd_worker *const w = received->to;
     dsgd_partial *const partial = w->partial;
+    if (received->arrived) {
+        partial->is_notified = false;
+        activate(w, received->position, received->link);
+        dsgd_run_free(received);
+        return;
+    }
     if (partial == NULL) {
         activation **end = &w->early;
         while (*end != NULL)
@@ -227,9 +256,39 @@ static void arrive_activation(dsgd_engine *engine, dsgd_alarm *alarm)
     if (!partial->is_notified) {
         partial->is_notified = true;
         partial->notified_s = dsgd_now_s() + dsgd_packet_cost_s(w);
-        alarm->happen = end_activation;
+        received->arrived = true;
     } /* else it waits for the one before, which was set before */
-    dsgd_alarm_set(engine, alarm, partial->notified_s);
+    set_alarm(w->engine, received, partial->notified_s);
+}
+
+/** Waits for a time, or without end. False: something earlier was set. */
+static bool wait_until(struct dsgd_alarms *alarms, double time_s)
+{
+    const double left_s = time_s - dsgd_now_s();
+    if (left_s <= 0)
+        return true;
+    bool earlier = true;
+    alarms->waits_until_s = time_s;
+    if (time_s < INFINITY)
+        earlier = dsgd_semaphore_wait_for(alarms->semaphore, left_s);
+    else
+        dsgd_semaphore_wait(alarms->semaphore);
+    alarms->waits_until_s = -INFINITY;
+    return !earlier;
+}
+
+static void alarms_main(void *argument)
+{
+    struct dsgd_alarms *const alarms = ((dsgd_engine *)argument)->alarms;
+    uint64_t number = 0;
+    for (;;) {
+        const double until_s =
+            dsgd_agenda_is_empty(&alarms->set) ? INFINITY : dsgd_agenda_time(&alarms->set);
+        if (!wait_until(alarms, until_s))
+            continue;
+        while (!dsgd_agenda_is_empty(&alarms->set) && dsgd_agenda_time(&alarms->set) <= until_s)
+            receive(dsgd_agenda_take(&alarms->set, &number));
+    }
 }
 
 /** Receives activations; drops them for started schedules and forwards the others. */
@@ -277,7 +336,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
         dsgd_actor_start(w->node.rank, "listener", listener_main, w);
     for (activation *early = w->early, *next = NULL; early != NULL; early = next) {
         next = early->next; /* the alarm frees it */
-        dsgd_alarm_set(w->engine, &early->alarm, dsgd_now_s());
+        set_alarm(w->engine, early, dsgd_now_s());
     }
     return partial;
 }

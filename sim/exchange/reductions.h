@@ -3,11 +3,31 @@
  * Where the contributions to one piece of a collective meet. Only the members' messages take time;
  * the value is one linear combination in rank order, made when the first member's schedule ends. By
  * then every member has contributed, because its messages depend on every other member's.
+ *
+ * Members are all workers, a group, or a communicator: one of the parts that a split makes, by the
+ * first worker that asks for it. A split lives as long as a worker has it among its last ones, or a
+ * collective on one of its communicators is under way.
  */
 #ifndef DSGD_SIM_EXCHANGE_REDUCTIONS_H
 #define DSGD_SIM_EXCHANGE_REDUCTIONS_H
 
-#include "sim/exchange/communicators.h"
+#include "sim/engine/engine.h"
+
+struct dsgd_comm {
+    struct dsgd_partition *split;
+    uint64_t id; /* from 1, in the order in which splits are made; 0: nobody's */
+    int n;
+    int *rank; /* [n] of the members, ascending */
+    uint64_t *begun; /* [n] collectives that each has begun on it */
+    bool known_in_island, in_island; /* closed.c's: whether all members are in one */
+};
+
+/** Index of a rank among the members; -1: it is none. */
+int dsgd_comm_index(const dsgd_comm *comm, int rank);
+
+/** What has a communicator under way. */
+void dsgd_comm_retain(dsgd_comm *comm);
+void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
 
 /** What a member brings; a stamp as in dsgd_piece. */
 typedef struct dsgd_contribution {

@@ -2,7 +2,7 @@
  * @file test_splits.c
  * Which communicators a worker has: of two colourings, and of the last rounds of one.
  */
-#include "sim/exchange/communicators.h"
+#include "sim/exchange/reductions.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
