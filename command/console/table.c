@@ -26,11 +26,17 @@ int dsgd_terminal_width(int descriptor, int otherwise)
     return width > DSGD_LINE_WIDTH ? DSGD_LINE_WIDTH : width;
 }
 
+/** Whether a character begins with this byte. */
+static bool begins(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
 static size_t width_of(const char *text)
 {
     size_t n = 0;
     for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
+        n += begins(*text);
     return n;
 }
 
@@ -40,7 +46,7 @@ size_t dsgd_bytes_of(const char *text, size_t n)
     for (; n > 0 && text[bytes] != '\0'; n--)
         do
             bytes++;
-        while (((unsigned char)text[bytes] & 0xc0) == 0x80);
+        while (!begins(text[bytes]));
     return bytes;
 }
 
@@ -134,13 +140,10 @@ typedef struct layout {
 /** Characters of the longest word. */
 static size_t longest_word(const char *text)
 {
-    size_t longest = 0;
-    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
-        const size_t bytes = strcspn(text, " ");
-        char *const word = dsgd_xprintf("%.*s", (int)bytes, text);
-        longest = width_of(word) > longest ? width_of(word) : longest;
-        free(word);
-        text += bytes;
+    size_t longest = 0, n = 0;
+    for (; *text != '\0'; text++) {
+        n = *text == ' ' ? 0 : n + begins(*text);
+        longest = n > longest ? n : longest;
     }
     return longest;
 }

@@ -2,7 +2,7 @@
  * @file changes.c
  * Two documents side by side.
  */
-#include "command/experiment/changes.h"
+#include "command/experiment/config.h"
 
 #include <libfyaml.h>
 #include <stdlib.h>

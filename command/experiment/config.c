@@ -96,15 +96,9 @@ static void count_values(struct fy_node *node, int depth, size_t *n)
     if (node == NULL || ++*n > MOST_VALUES || depth > MOST_DEPTH)
         return;
     void *iterator = NULL;
-    if (fy_node_is_sequence(node)) {
-        for (struct fy_node *e = NULL;
-             *n <= MOST_VALUES && (e = fy_node_sequence_iterate(node, &iterator)) != NULL;)
-            count_values(e, depth + 1, n);
-    } else if (fy_node_is_mapping(node)) {
-        for (struct fy_node_pair *p = NULL;
-             *n <= MOST_VALUES && (p = fy_node_mapping_iterate(node, &iterator)) != NULL;)
-            count_values(fy_node_pair_value(p), depth + 1, n);
-    }
+    struct fy_node *key = NULL, *e = NULL;
+    while (*n <= MOST_VALUES && dsgd_entry_next(node, &iterator, &key, &e))
+        count_values(e, depth + 1, n);
 }
 
 /** The sentence about a text without a document. */
@@ -303,12 +297,9 @@ static struct fy_node *first_scalar(struct fy_node *node)
 {
     while (node != NULL && !fy_node_is_scalar(node)) {
         void *iterator = NULL;
-        if (fy_node_is_sequence(node)) {
-            node = fy_node_sequence_iterate(node, &iterator);
-        } else {
-            struct fy_node_pair *const pair = fy_node_mapping_iterate(node, &iterator);
-            node = pair == NULL ? NULL : fy_node_pair_key(pair);
-        }
+        struct fy_node *key = NULL, *first = NULL;
+        dsgd_entry_next(node, &iterator, &key, &first);
+        node = fy_node_is_mapping(node) ? key : first;
     }
     return node;
 }
@@ -420,6 +411,19 @@ dsgd_entry *dsgd_entry_key(dsgd_entry *mapping, const char *key)
     return fy_node_pair_key(find_pair(mapping, key));
 }
 
+bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value)
+{
+    if (!dsgd_entry_is_mapping(entry)) {
+        *key = NULL;
+        *value = fy_node_is_sequence(entry) ? fy_node_sequence_iterate(entry, iterator) : NULL;
+        return *value != NULL;
+    }
+    struct fy_node_pair *const pair = fy_node_mapping_iterate(entry, iterator);
+    *key = fy_node_pair_key(pair);
+    *value = fy_node_pair_value(pair);
+    return pair != NULL;
+}
+
 bool dsgd_entry_is_mapping(dsgd_entry *entry)
 {
     return entry != NULL && fy_node_is_mapping(entry);
@@ -494,24 +498,16 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
         config->sweeps[config->n_sweeps++] = sweep;
         return;
     }
-    const char *const dot = *path == '\0' ? "" : ".";
     void *iterator = NULL;
-    if (fy_node_is_mapping(node)) {
-        for (struct fy_node_pair *p = NULL;
-             (p = fy_node_mapping_iterate(node, &iterator)) != NULL;) {
-            const char *const key = dsgd_entry_text(fy_node_pair_key(p));
-            char *const below = dsgd_xprintf("%s%s%s", path, dot, key == NULL ? "?" : key);
-            find_sweeps(config, fy_node_pair_value(p), below);
-            free(below);
-        }
-    } else if (fy_node_is_sequence(node)) {
-        size_t i = 0;
-        for (struct fy_node *n = NULL; (n = fy_node_sequence_iterate(node, &iterator)) != NULL;
-             i++) {
-            char *const below = dsgd_xprintf("%s%s%zu", path, dot, i);
-            find_sweeps(config, n, below);
-            free(below);
-        }
+    size_t i = 0;
+    for (struct fy_node *key = NULL, *e = NULL; dsgd_entry_next(node, &iterator, &key, &e); i++) {
+        const char *const name = dsgd_entry_text(key);
+        char *const place = dsgd_xprintf("%zu", i);
+        const char *const last = fy_node_is_sequence(node) ? place : name == NULL ? "?" : name;
+        char *const below = dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", last);
+        find_sweeps(config, e, below);
+        free(below);
+        free(place);
     }
 }
 

@@ -18,9 +18,6 @@ typedef struct fy_node dsgd_entry;
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error);
 void dsgd_config_close(dsgd_config *config);
 
-/** Applies `a.b.c=value`, the value being YAML; elements of lists are named by index. */
-dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
-
 /**
  * Opens a file that @p from names, once for the file that led to @p from, which closes it. However
  * many runs name it, it is read and held in memory once.
@@ -61,6 +58,9 @@ dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 dsgd_entry *dsgd_entry_key(dsgd_entry *mapping, const char *key);
 
 bool dsgd_entry_is_mapping(dsgd_entry *entry);
+
+/** The next value of a mapping, with its key, or element of a list (key: NULL). False: no more. */
+bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value);
 
 /** A list's elements; anything else counts as a list of one, NULL as none. */
 size_t dsgd_entry_count(dsgd_entry *entry);
@@ -105,6 +105,30 @@ void dsgd_config_set_options(const dsgd_option *o, dsgd_option options[DSGD_SET_
 /** Reads a file of picks out of the registry of @p o, which names no further files. */
 dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
                                  dsgd_error *error);
+
+/* --- other values ----------------------------------------------------------------------------- */
+
+/** Applies `a.b.c=value`, the value being YAML; elements of lists are named by index. */
+dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
+
+/**
+ * The text of a file after assignments as of `--set`, for the caller to free. Values are put into
+ * its text, so that comments stay; there an element that is a name alone becomes {name: NAME, ...}.
+ * Where that cannot be, such as behind an alias, the file is written anew, without comments.
+ *
+ * assignments[expands] makes every such element a mapping and is no change otherwise; it counts for
+ * a file that is written anew.
+ */
+dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
+                               size_t expands, char **text, dsgd_error *error);
+
+/**
+ * Demands that a file has the values of @p given, written alike, but at and below the paths in
+ * @p free_paths (NULL-terminated), such as algorithms.0.period, and its `name` and `task`. A file
+ * may be called by another path. DSGD_EUSAGE names the first other key and its place. After dsgd_config_spread() of both.
+ */
+dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
+                                      const char *const *free_paths, dsgd_error *error);
 
 /* --- sweeps: a value written {sweep: [a, b]} stands for each of them in turn ------------------ */
 

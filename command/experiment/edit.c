@@ -3,14 +3,13 @@
  * `--set a.b.c=value`: put into a document that was read; or into its text, at the places that its
  * YAML tree gives. There every change reads the text again: places move.
  */
-#include "command/experiment/edit.h"
+#include "command/experiment/config.h"
 
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "command/experiment/config.h"
 
 /** What stands under the first key, or index, of a.b.c; NULL: nothing. */
 static struct fy_node *step(struct fy_node *node, const char *path)
@@ -43,12 +42,8 @@ static bool has_alias(struct fy_node *node)
 {
     bool has = fy_node_is_alias(node);
     void *iterator = NULL;
-    if (fy_node_is_sequence(node))
-        for (struct fy_node *e = NULL; (e = fy_node_sequence_iterate(node, &iterator)) != NULL;)
-            has = has || has_alias(e);
-    else if (fy_node_is_mapping(node))
-        for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(node, &iterator)) != NULL;)
-            has = has || has_alias(fy_node_pair_key(p)) || has_alias(fy_node_pair_value(p));
+    for (struct fy_node *key = NULL, *e = NULL; dsgd_entry_next(node, &iterator, &key, &e);)
+        has = has || (key != NULL && has_alias(key)) || has_alias(e);
     return has;
 }
 

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/unit.h"
 #include "command/experiment/config.h"
-#include "command/experiment/list.h"
 #include "command/experiment/traces.h"
 #include "sim/network/placement.h"
 #include "sim/registry.h"

@@ -88,4 +88,13 @@ void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep);
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
                                    dsgd_error *error);
 
+/**
+ * Of experiment.c alone. Leaves out what an algorithm refuses, such as 6 workers in groups of 4; of
+ * an algorithm that refuses everything all stays, to be refused.
+ */
+void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms);
+
+/** The same. Refuses runs that results could not tell apart, and prices that could not be compared. */
+dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error);
+
 #endif

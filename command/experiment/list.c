@@ -2,7 +2,7 @@
  * @file list.c
  * The runs of an experiment once they have been read: which of them stay, what is refused.
  */
-#include "command/experiment/list.h"
+#include "command/experiment/experiment.h"
 
 #include <stdlib.h>
 #include <string.h>

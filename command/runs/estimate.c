@@ -20,8 +20,8 @@
 #include "base/csv.h"
 #include "base/program.h"
 #include "command/runs/manifest.h"
+#include "command/runs/pool.h"
 #include "command/runs/prepare.h"
-#include "command/runs/process.h"
 
 enum {
     FEWEST_STEPS = 4, /* of the first short run */

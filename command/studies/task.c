@@ -18,7 +18,7 @@
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
-#include "command/experiment/changes.h"
+#include "command/experiment/config.h"
 #include "command/experiment/plugin.h"
 #include "command/runs/pool.h"
 #include "command/runs/results.h"

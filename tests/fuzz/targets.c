@@ -20,7 +20,6 @@
 #include "command/analysis/figure_data.h"
 #include "command/commands.h"
 #include "command/experiment/config.h"
-#include "command/experiment/edit.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
 #include "command/runs/manifest.h"

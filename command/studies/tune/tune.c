@@ -12,7 +12,6 @@
 #include "command/console/command.h"
 #include "command/console/table.h"
 #include "command/experiment/config.h"
-#include "command/experiment/edit.h"
 #include "command/experiment/plugin.h"
 #include "command/runs/prepare.h"
 #include "command/runs/swept.h"
