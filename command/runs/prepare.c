@@ -98,42 +98,50 @@ static char *words_of(const dsgd_pick *pick)
     return words;
 }
 
-/** Columns of labels.csv that tell a split from others. */
-static char *key_of(const dsgd_planned_run *run)
+/** A split, as labels.csv tells it from others. */
+typedef struct named_split {
+    const dsgd_planned_run *run; /* the first that has it */
+    char *words, *data;
+} named_split;
+
+static bool is_same(const named_split *a, const named_split *b)
 {
-    char *const split = words_of(&run->learning.split);
-    char *const data = words_of(&run->learning.data);
-    char *const key =
-        dsgd_xprintf("%s\n%s\n%d\n%" PRIu64, split, data, run->config.workers, run->config.seed);
-    free(split);
-    free(data);
-    return key;
+    return strcmp(a->words, b->words) == 0 && strcmp(a->data, b->data) == 0 &&
+           a->run->config.workers == b->run->config.workers &&
+           a->run->config.seed == b->run->config.seed;
 }
 
-/** The runs whose splits differ from those before: *n of them, in fresh memory. */
-static size_t *distinct(const dsgd_experiment *experiment, size_t *n)
+static void free_splits(named_split *splits, size_t n)
 {
-    size_t *const runs = dsgd_xcalloc(experiment->n_unchanged + 1, sizeof *runs);
-    char **const keys = dsgd_xcalloc(experiment->n_unchanged + 1, sizeof *keys);
+    for (size_t k = 0; k < n; k++) {
+        free(splits[k].words);
+        free(splits[k].data);
+    }
+    free(splits);
+}
+
+/** All splits, each once: *n of them, in fresh memory. */
+static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
+{
+    named_split *const splits = dsgd_xcalloc(experiment->n_unchanged + 1, sizeof *splits);
     *n = 0;
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         if (!is_split(experiment, i))
             continue;
-        char *const key = key_of(&experiment->runs[i]);
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        splits[*n] =
+            (named_split){run, words_of(&run->learning.split), words_of(&run->learning.data)};
         size_t k = *n; /* runs that follow one another mostly have one split */
-        while (k > 0 && strcmp(keys[k - 1], key) != 0)
+        while (k > 0 && !is_same(&splits[k - 1], &splits[*n]))
             k--;
-        if (k > 0) {
-            free(key);
+        if (k == 0) {
+            ++*n;
             continue;
         }
-        keys[*n] = key;
-        runs[(*n)++] = i;
+        free(splits[*n].words);
+        free(splits[*n].data);
     }
-    for (size_t k = 0; k < *n; k++)
-        free(keys[k]);
-    free(keys);
-    return runs;
+    return splits;
 }
 
 static dsgd_status split_of(const dsgd_planned_run *run, dsgd_split **split, dsgd_error *error)
@@ -141,65 +149,60 @@ static dsgd_status split_of(const dsgd_planned_run *run, dsgd_split **split, dsg
     return dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, split, error);
 }
 
-static void print_one(const dsgd_planned_run *run, const dsgd_split *split)
+static void print_one(const named_split *named, const dsgd_split *split)
 {
     const dsgd_split_summary s = dsgd_split_summarise(split);
-    char *const words = words_of(&run->learning.split);
     char *const samples =
         s.least == s.most ? dsgd_xprintf("%u", s.least) : dsgd_xprintf("%u to %u", s.least, s.most);
-    char *const heading = dsgd_xprintf("split %s:", words);
-    char *const text = dsgd_xprintf(
-        "%d workers, seed %" PRIu64 ": each has %s samples, of %.3g of %u classes on average; "
-        "total-variation distance from all %.3g",
-        run->config.workers, run->config.seed, samples, s.classes, split->n_classes, s.distance);
+    char *const heading = dsgd_xprintf("split %s:", named->words);
+    char *const text = dsgd_xprintf("%d workers, seed %" PRIu64
+                                    ": each has %s samples, of %.3g of %u classes on average; "
+                                    "total-variation distance from all %.3g",
+                                    named->run->config.workers, named->run->config.seed, samples,
+                                    s.classes, split->n_classes, s.distance);
     dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
     free(heading);
     free(text);
     free(samples);
-    free(words);
 }
 
 void dsgd_splits_print(const dsgd_experiment *experiment)
 {
     size_t n = 0;
-    size_t *const runs = distinct(experiment, &n);
+    named_split *const splits = distinct(experiment, &n);
     for (size_t k = 0; k < n && k < MOST_LINES; k++) {
         dsgd_split *split = NULL;
-        if (split_of(&experiment->runs[runs[k]], &split, NULL) == DSGD_OK)
-            print_one(&experiment->runs[runs[k]], split);
+        if (split_of(splits[k].run, &split, NULL) == DSGD_OK)
+            print_one(&splits[k], split);
         dsgd_split_free(split);
     }
     if (n > MOST_LINES)
         printf("... %zu more splits\n", n - MOST_LINES);
-    free(runs);
+    free_splits(splits, n);
 }
 
-static void write_one(FILE *stream, const dsgd_planned_run *run, const dsgd_split *split)
+static void write_one(FILE *stream, const named_split *named, const dsgd_split *split)
 {
-    char *const words = words_of(&run->learning.split);
-    char *const data = words_of(&run->learning.data);
     for (uint32_t w = 0; w < split->n_workers; w++) {
         uint32_t counts[DSGD_MOST_CLASSES];
         dsgd_split_count(split, w, counts);
         for (uint32_t c = 0; c < split->n_classes; c++) {
             if (counts[c] == 0)
                 continue;
-            dsgd_csv_text(stream, words);
+            dsgd_csv_text(stream, named->words);
             fputc(',', stream);
-            dsgd_csv_text(stream, data);
-            fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, run->config.seed, w, c,
-                    counts[c]);
+            dsgd_csv_text(stream, named->data);
+            fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, named->run->config.seed,
+                    w, c, counts[c]);
         }
     }
-    free(words);
-    free(data);
 }
 
 dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
                               dsgd_error *error)
 {
     size_t n = 0;
-    size_t *const runs = distinct(experiment, &n);
+    named_split *const splits = distinct(experiment, &n);
     char *const path = dsgd_xprintf("%s/labels.csv", folder);
     dsgd_whole_file file;
     dsgd_status status = DSGD_OK;
@@ -208,9 +211,9 @@ dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *fol
         fputs("split,data,workers,seed,worker,label,samples\n", stream);
     for (size_t k = 0; stream != NULL && status == DSGD_OK && k < n; k++) {
         dsgd_split *split = NULL;
-        status = split_of(&experiment->runs[runs[k]], &split, error);
+        status = split_of(splits[k].run, &split, error);
         if (status == DSGD_OK)
-            write_one(stream, &experiment->runs[runs[k]], split);
+            write_one(stream, &splits[k], split);
         dsgd_split_free(split);
     }
     if (n == 0)
@@ -222,6 +225,6 @@ dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *fol
     else
         status = dsgd_whole_close(&file, error);
     free(path);
-    free(runs);
+    free_splits(splits, n);
     return status;
 }
