@@ -320,36 +320,32 @@ static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
 
 /* --- expenses --- */
 
-static void put_expenses(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
-{
-    const bool until = c->target.column != NULL;
-    put_keys(c, p, t);
-    for (size_t k = 0; k < DSGD_N_EXPENSES; k++) {
-        const dsgd_expense *const e = &dsgd_expenses[k];
-        const size_t m = until ? e->to_target : e->measure;
-        if (!dsgd_comparison_has(c, m))
-            continue;
-        char *const head = dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e));
-        dsgd_columns_take(
-            t, head,
-            until ? to_target(c, p, m, e->multiple)
-                  : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
-        free(head);
-    }
-}
-
 /** With a target, or where runs have a price: else compare.csv has it. */
 static void print_expenses(const dsgd_comparison *c)
 {
+    const bool until = c->target.column != NULL;
     dsgd_columns t = {.wraps = true};
     if (!dsgd_comparison_has(c, DSGD_SENT_TO_TARGET) && !dsgd_comparison_has(c, DSGD_COST))
         return;
-    for (size_t i = 0; i < c->frame.n_points; i++)
-        put_expenses(c, &c->frame.points[i], &t);
-    if (c->target.column == NULL)
-        printf("\nBy the end of a run:\n");
-    else
+    for (const dsgd_frame_point *p = c->frame.points; p < c->frame.points + c->frame.n_points;
+         p++) {
+        put_keys(c, p, &t);
+        for (const dsgd_expense *e = dsgd_expenses; e < dsgd_expenses + DSGD_N_EXPENSES; e++) {
+            const size_t m = until ? e->to_target : e->measure;
+            if (!dsgd_comparison_has(c, m))
+                continue;
+            char *const head = dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e));
+            dsgd_columns_take(
+                &t, head,
+                until ? to_target(c, p, m, e->multiple)
+                      : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
+            free(head);
+        }
+    }
+    if (until)
         printf("\nUntil %s:\n", c->target.text);
+    else
+        printf("\nBy the end of a run:\n");
     dsgd_columns_print(&t);
 }
 

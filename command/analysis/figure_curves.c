@@ -129,34 +129,23 @@ static void put_curves(FILE *out, data *d)
 
 /* --- staleness -------------------------------------------------------------------------------- */
 
-/** Adds the shares of a run of @p n; gives its oldest age. */
-static size_t add_ages(const data *d, size_t run, size_t n, double (*share)[2])
-{
-    const dsgd_csv *const csv = &d->staleness.csv;
-    size_t oldest = 0;
-    for (size_t row = d->staleness.first[run]; row != SIZE_MAX; row = d->staleness.next[row]) {
-        const double age = dsgd_csv_value(csv, row, d->age);
-        if (!(age >= 0))
-            continue;
-        const size_t at = age < MOST_AGES ? (size_t)age : MOST_AGES;
-        oldest = at > oldest ? at : oldest;
-        for (size_t k = 0; k < 2; k++)
-            if (d->measure < csv->n_columns &&
-                strcmp(dsgd_csv_field(csv, row, d->measure), ages[k]) == 0)
-                share[at][k] += dsgd_csv_value(csv, row, d->share) / (double)n;
-    }
-    return oldest;
-}
-
 /** Shares of ages, a row for each age; the last row has the mean of older ones than MOST_AGES. */
 static void put_ages(FILE *out, const data *d, const dsgd_frame_point *p, double (*share)[2])
 {
     size_t oldest = 0;
     memset(share, 0, (MOST_AGES + 1) * sizeof *share);
-    for (size_t k = 0; p != NULL && k < p->n_rows; k++) {
-        const size_t age = add_ages(d, p->rows[k], p->n_rows, share);
-        oldest = age > oldest ? age : oldest;
-    }
+    const dsgd_run_table *const t = &d->staleness;
+    for (size_t i = 0; p != NULL && i < p->n_rows; i++)
+        for (size_t row = t->first[p->rows[i]]; row != SIZE_MAX; row = t->next[row]) {
+            const double age = dsgd_csv_value(&t->csv, row, d->age);
+            if (!(age >= 0))
+                continue;
+            const size_t at = age < MOST_AGES ? (size_t)age : MOST_AGES;
+            oldest = at > oldest ? at : oldest;
+            for (size_t k = 0; k < 2 && d->measure < t->csv.n_columns; k++)
+                if (strcmp(dsgd_csv_field(&t->csv, row, d->measure), ages[k]) == 0)
+                    share[at][k] += dsgd_csv_value(&t->csv, row, d->share) / (double)p->n_rows;
+        }
     for (size_t age = 0; age <= oldest; age++) {
         fprintf(out, "%zu", age);
         for (size_t k = 0; k < 2; k++)

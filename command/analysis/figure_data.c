@@ -247,17 +247,6 @@ static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size
     m->published[place] = m->published[place] || !isnan(published);
 }
 
-static void put_reach(FILE *out, const data *d, const measure *m)
-{
-    dsgd_gnuplot_numbers(out, m->top, dsgd_figure_frames(&d->runs), "top_%s", m->name);
-    fprintf(out, "least_%s = %.9g\npublished_%s = ' ", m->name, isfinite(m->least) ? m->least : 0,
-            m->name);
-    for (size_t k = 0; k < d->runs.places.n; k++)
-        if (m->published[k])
-            fprintf(out, "%zu ", k + 1);
-    fputs("'\n", out);
-}
-
 /** A row for each place, a block for each panel and series; then what each column reaches. */
 static void put_points(FILE *out, data *d)
 {
@@ -281,8 +270,15 @@ static void put_points(FILE *out, data *d)
         }
     }
     fputs("EOD\n", out);
-    for (size_t m = 0; m < d->n_measures; m++)
-        put_reach(out, d, &d->measures[m]);
+    for (const measure *m = d->measures; m < d->measures + d->n_measures; m++) {
+        dsgd_gnuplot_numbers(out, m->top, dsgd_figure_frames(&d->runs), "top_%s", m->name);
+        fprintf(out, "least_%s = %.9g\npublished_%s = ' ", m->name,
+                isfinite(m->least) ? m->least : 0, m->name);
+        for (size_t k = 0; k < n_places; k++)
+            if (m->published[k])
+                fprintf(out, "%zu ", k + 1);
+        fputs("'\n", out);
+    }
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */

@@ -99,31 +99,28 @@ double dsgd_figure_place(const dsgd_figure_runs *d, size_t place)
 
 /* --- their order ------------------------------------------------------------------------------ */
 
-/** Whether value @p a of a key comes before @p b: by numbers, or else by which text came first. */
-static bool is_value_before(const dsgd_figure_runs *d, size_t k, const char *a, const char *b)
-{
-    double x = NAN, y = NAN;
-    if (d->numeric[k])
-        return *a == '\0' ||
-               (dsgd_parse_number(a, NULL, &x) && dsgd_parse_number(b, NULL, &y) && x < y);
-    for (size_t i = 0;; i++) {
-        const char *const value = dsgd_frame_value(&d->frame, &d->frame.points[i], k);
-        if (strcmp(value, a) == 0 || strcmp(value, b) == 0)
-            return strcmp(value, a) == 0;
-    }
-}
-
+/** By their values of the first key that differs: numbers, or else by which text came first. */
 static bool is_before(const dsgd_figure_runs *d, const dsgd_frame_point *a,
                       const dsgd_frame_point *b, bool along)
 {
-    for (size_t k = 1; k < d->frame.n_keys; k++) {
-        const char *const x = dsgd_frame_value(&d->frame, a, k);
-        const char *const y = dsgd_frame_value(&d->frame, b, k);
-        if (d->differs[k] && (k == d->along) == along &&
-            dsgd_frame_part(&d->frame, k) == DSGD_PLACE && strcmp(x, y) != 0)
-            return is_value_before(d, k, x, y);
-    }
-    return false;
+    const dsgd_frame *const f = &d->frame;
+    size_t k = 1;
+    while (k < f->n_keys &&
+           (!d->differs[k] || (k == d->along) != along || dsgd_frame_part(f, k) != DSGD_PLACE ||
+            strcmp(dsgd_frame_value(f, a, k), dsgd_frame_value(f, b, k)) == 0))
+        k++;
+    if (k == f->n_keys)
+        return false;
+    const char *const first = dsgd_frame_value(f, a, k), *const second = dsgd_frame_value(f, b, k);
+    double x = NAN, y = NAN;
+    if (d->numeric[k])
+        return *first == '\0' ||
+               (dsgd_parse_number(first, NULL, &x) && dsgd_parse_number(second, NULL, &y) && x < y);
+    size_t i = 0; /* the point where one of them came first */
+    while (strcmp(dsgd_frame_value(f, &f->points[i], k), first) != 0 &&
+           strcmp(dsgd_frame_value(f, &f->points[i], k), second) != 0)
+        i++;
+    return strcmp(dsgd_frame_value(f, &f->points[i], k), first) == 0;
 }
 
 /** Adds a point's name of places or panels, which are few, where it belongs; @p first: a point of each. */

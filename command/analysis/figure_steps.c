@@ -68,17 +68,6 @@ static void join_bins(distribution *d)
     d->n = n;
 }
 
-static void put_block(FILE *out, const distribution *d)
-{
-    double sum = 0;
-    if (d->n == 0) /* a block without a row would not count */
-        fputs("NaN,NaN\n", out);
-    else
-        fprintf(out, "%.9g,0\n", d->v[0].step_s);
-    for (size_t k = 0; k < d->n; k++)
-        fprintf(out, "%.9g,%.9g\n", d->v[k].step_s, fmin(1, sum += d->v[k].share));
-}
-
 /** Where the curve is at some shares, which series do not have in common. */
 static void put_marks(FILE *out, const distribution *d, double offset)
 {
@@ -96,25 +85,6 @@ static void put_marks(FILE *out, const distribution *d, double offset)
     }
 }
 
-static void put_reach(FILE *out, const dsgd_figure_runs *runs, const distribution *of, bool high)
-{
-    const size_t n = dsgd_figure_frames(runs);
-    double *const x = dsgd_xcalloc(n, sizeof *x);
-    for (size_t b = 0; b < n * runs->n_order; b++) {
-        double *const to = &x[b / runs->n_order];
-        const distribution *const d = &of[b];
-        if (high && d->n > 0)
-            *to = fmax(*to, d->v[d->n - 1].step_s);
-        for (size_t k = 0; !high && k < d->n; k++)
-            if (d->v[k].step_s > 0)
-                *to = *to > 0 ? fmin(*to, d->v[k].step_s) : d->v[k].step_s;
-    }
-    for (size_t k = 0; !high && k < n; k++)
-        x[k] = x[k] > 0 ? x[k] : 1;
-    dsgd_gnuplot_numbers(out, x, n, "%s_step", high ? "longest" : "shortest");
-    free(x);
-}
-
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
     const size_t n_blocks = dsgd_figure_frames(runs) * runs->n_order;
@@ -130,15 +100,36 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
         fprintf(out, "%s << EOD\n", marks ? "$step_marks" : "$steps");
         for (size_t b = 0; b < n_blocks; b++) {
             fputs(b == 0 ? "" : "\n\n", out);
+            double sum = 0;
             if (marks)
                 put_marks(out, &of[b], ((double)(b % runs->n_order) + 0.5) / (double)runs->n_order);
+            else if (of[b].n == 0) /* a block without a row would not count */
+                fputs("NaN,NaN\n", out);
             else
-                put_block(out, &of[b]);
+                fprintf(out, "%.9g,0\n", of[b].v[0].step_s);
+            for (size_t k = 0; !marks && k < of[b].n; k++)
+                fprintf(out, "%.9g,%.9g\n", of[b].v[k].step_s, fmin(1, sum += of[b].v[k].share));
         }
         fputs("EOD\n", out);
     }
-    put_reach(out, runs, of, false);
-    put_reach(out, runs, of, true);
+    const size_t n = dsgd_figure_frames(runs);
+    double *const shortest = dsgd_xcalloc(2 * n + 1, sizeof *shortest), *const longest =
+                                                                            shortest + n;
+    for (size_t k = 0; k < n; k++)
+        shortest[k] = INFINITY;
+    for (size_t b = 0; b < n_blocks; b++)
+        for (size_t k = 0; k < of[b].n; k++) {
+            const double step_s = of[b].v[k].step_s;
+            double *const least = &shortest[b / runs->n_order], *const most =
+                                                                    &longest[b / runs->n_order];
+            *least = step_s > 0 ? fmin(*least, step_s) : *least;
+            *most = fmax(*most, step_s);
+        }
+    for (size_t k = 0; k < n; k++)
+        shortest[k] = isfinite(shortest[k]) ? shortest[k] : 1;
+    dsgd_gnuplot_numbers(out, shortest, n, "shortest_step");
+    dsgd_gnuplot_numbers(out, longest, n, "longest_step");
+    free(shortest);
     for (size_t b = 0; b < n_blocks; b++)
         free(of[b].v);
     free(of);

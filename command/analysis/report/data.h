@@ -38,15 +38,14 @@ char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *point
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);
 void dsgd_report_again(const dsgd_report *report, FILE *html);
 
-/** Sentences on what a reader could take for more than it is; the caller frees each and the array. */
-char **dsgd_report_warnings(const dsgd_report *report, size_t *n);
+/** Writes what a reader could take for more than it is. */
+void dsgd_report_warnings(const dsgd_report *report, FILE *html);
 
 /**
  * Draws the figures unless they are newer than the results, and writes them in place: as SVG with a
- * title and a description. *n: their number.
+ * title and a description; or why they could not be drawn.
  */
-dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n,
-                                dsgd_error *error);
+void dsgd_report_figures(const dsgd_report *report, FILE *html);
 
 /**
  * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by

@@ -132,29 +132,33 @@ static bool are_fresh(const char *folder)
     return fresh;
 }
 
-dsgd_status dsgd_report_figures(const dsgd_report *report, FILE *html, size_t *n, dsgd_error *error)
+void dsgd_report_figures(const dsgd_report *report, FILE *html)
 {
     char command[] = "dsgd plot";
     char *const folder = dsgd_xstrdup(report->folder);
     char *words[] = {command, folder, NULL};
-    const dsgd_status status = are_fresh(folder) ? DSGD_OK : dsgd_command_plot.run(2, words, error);
+    dsgd_error error;
+    const bool good = are_fresh(folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK;
     free(folder);
+    dsgd_html_section(html, "figures", "Figures");
     char *const figures = dsgd_xprintf("%s/figures", report->folder);
     struct dirent **entries = NULL;
     const int n_files = scandir(figures, &entries, is_svg, alphasort);
-    *n = 0;
+    size_t n = 0;
     for (int i = 0; i < n_files; i++) {
         char *const path = dsgd_xprintf("%s/%s", figures, entries[i]->d_name);
         char *text = NULL;
         size_t length = 0;
         entries[i]->d_name[strlen(entries[i]->d_name) - 4] = '\0';
         if (dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
-            *n += write_figure(html, text, entries[i]->d_name, *n + 1);
+            n += write_figure(html, text, entries[i]->d_name, n + 1);
         free(text);
         free(path);
         free(entries[i]);
     }
     free(entries);
     free(figures);
-    return status;
+    if (!good)
+        dsgd_html(html, "<p>Figures could not be drawn: %s</p>\n", error.text);
+    fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);
 }

@@ -80,24 +80,6 @@ static dsgd_interval interval_of(const dsgd_report *r, const quantity *q, const 
                : of;
 }
 
-static void write_row(FILE *html, const dsgd_report *r, const dsgd_frame_point *p,
-                      const quantity *const *shown)
-{
-    dsgd_html(html, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>",
-              dsgd_report_field(r, p->rows[0], "algorithm"),
-              dsgd_report_field(r, p->rows[0], "workers"));
-    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
-        dsgd_html_own(html, "<td>%s</td>",
-                      dsgd_swept_value(r->runs.fields[k], dsgd_csv_field(&r->runs, p->rows[0], k)));
-    fprintf(html, "<td class=\"n\">%zu</td>", dsgd_frame_mean(p, r->throughput).n);
-    for (; *shown != NULL; shown++)
-        if ((*shown)->column == NULL)
-            put_ratio(html, r, p);
-        else
-            put_interval(html, interval_of(r, *shown, p));
-    fputs("</tr>\n", html);
-}
-
 static void write_table(FILE *html, const dsgd_report *r, const char *caption,
                         const quantity *const *shown)
 {
@@ -113,8 +95,23 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
     for (const quantity *const *q = shown; *q != NULL; q++)
         dsgd_html(html, "<th scope=\"col\" class=\"n\">%s</th>", (*q)->head);
     fputs("</tr>\n</thead>\n<tbody>\n", html);
-    for (size_t i = 0; i < r->frame.n_points && i < MOST_ROWS; i++)
-        write_row(html, r, &r->frame.points[i], shown);
+    for (size_t i = 0; i < r->frame.n_points && i < MOST_ROWS; i++) {
+        const dsgd_frame_point *const p = &r->frame.points[i];
+        dsgd_html(html, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>",
+                  dsgd_report_field(r, p->rows[0], "algorithm"),
+                  dsgd_report_field(r, p->rows[0], "workers"));
+        for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
+            dsgd_html_own(
+                html, "<td>%s</td>",
+                dsgd_swept_value(r->runs.fields[k], dsgd_csv_field(&r->runs, p->rows[0], k)));
+        fprintf(html, "<td class=\"n\">%zu</td>", dsgd_frame_mean(p, r->throughput).n);
+        for (const quantity *const *q = shown; *q != NULL; q++)
+            if ((*q)->column == NULL)
+                put_ratio(html, r, p);
+            else
+                put_interval(html, interval_of(r, *q, p));
+        fputs("</tr>\n", html);
+    }
     fputs("</tbody>\n</table>\n</div>\n", html);
     if (r->frame.n_points > MOST_ROWS)
         fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", r->frame.n_points - MOST_ROWS);
@@ -181,15 +178,13 @@ static void write_answers(FILE *html, const dsgd_report *r)
         const dsgd_frame_point *const best = fastest(r, &r->frame.points[k]);
         const dsgd_ratio speedup = dsgd_report_speedup(r, best);
         dsgd_html_own(html, "<li>%s: ", dsgd_report_place(r, best));
-        dsgd_html(html, "%s is fastest, with ", dsgd_report_field(r, best->rows[0], "algorithm"));
-        fprintf(html, "%.4g ", dsgd_frame_mean(best, r->throughput).mean);
-        dsgd_html(html, "%s/s", unit_of(r));
-        if (speedup.n > 0) {
-            fprintf(html, ", %.3g times ", speedup.ratio);
-            dsgd_html(html, "%s%s", r->frame.baseline,
-                      speedup.n > 1 && speedup.n_settling > 0 ? ", which could be chance" : "");
-        }
-        fputs(".</li>\n", html);
+        char *answer = dsgd_xprintf("%s is fastest, with %.4g %s/s",
+                                    dsgd_report_field(r, best->rows[0], "algorithm"),
+                                    dsgd_frame_mean(best, r->throughput).mean, unit_of(r));
+        if (speedup.n > 0)
+            dsgd_append(&answer, ", %.3g times %s%s", speedup.ratio, r->frame.baseline,
+                        speedup.n > 1 && speedup.n_settling > 0 ? ", which could be chance" : "");
+        dsgd_html_own(html, "%s.</li>\n", answer);
     }
     fputs("</ul>\n", html);
     if (n > MOST_PLACES)
@@ -245,28 +240,6 @@ static void write_time(FILE *html, const dsgd_report *r)
           html);
 }
 
-static void write_warnings(FILE *html, const dsgd_report *r)
-{
-    size_t n = 0;
-    char **const warnings = dsgd_report_warnings(r, &n);
-    dsgd_html_section(html, "warnings", "Warnings");
-    fputs(n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
-    for (size_t i = 0; i < n; i++)
-        dsgd_html_own(html, "<li>%s</li>\n", warnings[i]);
-    fputs(n == 0 ? "</section>\n" : "</ul>\n</section>\n", html);
-    free(warnings);
-}
-
-static void write_figures(FILE *html, const dsgd_report *r)
-{
-    dsgd_error error = {""};
-    size_t n = 0;
-    dsgd_html_section(html, "figures", "Figures");
-    if (dsgd_report_figures(r, html, &n, &error) != DSGD_OK)
-        dsgd_html(html, "<p>Figures could not be drawn: %s</p>\n", error.text);
-    fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);
-}
-
 static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *target,
                               dsgd_error *error)
 {
@@ -274,9 +247,9 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     const char *const title = name == NULL ? r->folder : name;
     dsgd_html(html, dsgd_report_page, title, title);
     dsgd_report_set_up(r, html);
-    write_warnings(html, r);
+    dsgd_report_warnings(r, html);
     const dsgd_status status = write_results(html, r, target, error);
-    write_figures(html, r);
+    dsgd_report_figures(r, html);
     write_time(html, r);
     dsgd_report_again(r, html);
     fputs("</main>\n</body>\n</html>\n", html);

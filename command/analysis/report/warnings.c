@@ -13,15 +13,17 @@
 
 enum { FEW_SEEDS = 3 }; /* below, an interval of Student's t is several times as wide */
 
+/** The list of warnings, which begins with the first. */
 typedef struct sentences {
-    char **v;
+    FILE *html;
     size_t n;
 } sentences;
 
+/** Adds a sentence, and frees it. */
 static void add(sentences *s, char *text)
 {
-    s->v = dsgd_xrealloc(s->v, s->n + 1, sizeof *s->v);
-    s->v[s->n++] = text;
+    fputs(s->n++ == 0 ? "<ul class=\"warnings\">\n" : "", s->html);
+    dsgd_html_own(s->html, "<li>%s</li>\n", text);
 }
 
 static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
@@ -89,8 +91,7 @@ static void warn_of_short_runs(const dsgd_report *r, sentences *s)
 
 static void warn_of_targets(const dsgd_report *r, sentences *s)
 {
-    size_t n = 0;
-    size_t n_missed = 0;
+    size_t n = 0, n_missed = 0;
     double target = NAN;
     for (size_t row = 0; row < r->runs.n_rows; row++) {
         const double wanted = option_of(dsgd_report_run(r, row), "until", "accuracy");
@@ -111,8 +112,7 @@ static void warn_of_targets(const dsgd_report *r, sentences *s)
 /** Speed-ups whose interval holds 1. */
 static void warn_of_noise(const dsgd_report *r, sentences *s)
 {
-    size_t n = 0;
-    size_t n_within = 0;
+    size_t n = 0, n_within = 0;
     const dsgd_frame_point *example = NULL;
     for (size_t k = 0; k < r->frame.n_points; k++) {
         const dsgd_ratio speedup = dsgd_report_speedup(r, &r->frame.points[k]);
@@ -133,9 +133,10 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     free(place);
 }
 
-char **dsgd_report_warnings(const dsgd_report *report, size_t *n)
+void dsgd_report_warnings(const dsgd_report *report, FILE *html)
 {
-    sentences s = {NULL, 0};
+    sentences s = {html, 0};
+    dsgd_html_section(html, "warnings", "Warnings");
     warn_of_missing_runs(report, &s);
     warn_of_few_seeds(report, &s);
     warn_of_short_runs(report, &s);
@@ -146,6 +147,5 @@ char **dsgd_report_warnings(const dsgd_report *report, size_t *n)
     if (mixed != NULL)
         add(&s, dsgd_xprintf("Collectives mixed: %s.", mixed));
     free(mixed);
-    *n = s.n;
-    return s.v;
+    fputs(s.n == 0 ? "<p>None.</p>\n</section>\n" : "</ul>\n</section>\n", html);
 }

@@ -221,24 +221,16 @@ static void tell_sent(teller *t, const dsgd_ledger_entry *e)
     free(gradients);
 }
 
-static const dsgd_span *contribution_of(const dsgd_lesson_run *run, const dsgd_ledger_entry *e)
-{
-    const dsgd_timeline *const timeline = run->view.timeline;
-    for (size_t i = 0; i < timeline->n_spans; i++) {
-        const dsgd_span *const span = &timeline->spans[i];
-        if (span->kind == DSGD_SPAN_CONTRIBUTED && span->host == e->host &&
-            (uint64_t)span->version == e->number)
-            return span;
-    }
-    return NULL;
-}
-
 /** What a partial collective takes of a host is told where it is not what it sends in that step. */
 static void tell_late(teller *t, const dsgd_ledger_entry *e)
 {
-    const dsgd_span *const span =
-        dsgd_scope_is_of_versions(e->scope) ? contribution_of(t->run, e) : NULL;
-    if (span == NULL || !dsgd_is_late(span))
+    const dsgd_timeline *const timeline = t->run->view.timeline;
+    const dsgd_span *span = timeline->spans; /* of this contribution */
+    const dsgd_span *const end = span + timeline->n_spans;
+    while (span < end && (span->kind != DSGD_SPAN_CONTRIBUTED || span->host != e->host ||
+                          (uint64_t)span->version != e->number))
+        span++;
+    if (!dsgd_scope_is_of_versions(e->scope) || span == end || !dsgd_is_late(span))
         return;
     char *text = dsgd_xprintf("gives to version %ld ", span->version);
     if (e->stamp < 0)

@@ -212,17 +212,6 @@ typedef struct lanes {
 
 enum { LEAST_NS = 2 }; /* that a flow may begin and end in */
 
-static int lane_of(lanes *all, long long since_ns, long long end_ns)
-{
-    size_t i = 0;
-    while (i < all->n && all->free_ns[i] > since_ns)
-        i++;
-    if (i == all->n)
-        all->free_ns = dsgd_xrealloc(all->free_ns, ++all->n, sizeof *all->free_ns);
-    all->free_ns[i] = end_ns;
-    return (int)i;
-}
-
 static int by_receiver_and_begin(const void *a, const void *b)
 {
     const dsgd_span *const s = *(const dsgd_span *const *)a;
@@ -241,12 +230,17 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     const double since_s = dsgd_view_since_s(view, m);
     const double end_s = fmax(dsgd_view_end_s(view, m), since_s + 1e-9 * LEAST_NS);
     const int host = out ? m->host : m->peer;
-    const size_t n_before = all->n;
-    const int track = (out ? OUT : IN) + lane_of(all, ns_of(since_s), ns_of(end_s));
+    size_t lane = 0; /* the first that is free */
+    while (lane < all->n && all->free_ns[lane] > ns_of(since_s))
+        lane++;
+    const int track = (out ? OUT : IN) + (int)lane;
     const bool arrives = m->end_s <= view->timeline->end_s;
     char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
-    if (all->n > n_before)
+    if (lane == all->n) {
+        all->free_ns = dsgd_xrealloc(all->free_ns, ++all->n, sizeof *all->free_ns);
         name_it(w, host, track, dsgd_xstrdup(out ? "sends" : "receives"));
+    }
+    all->free_ns[lane] = ns_of(end_s);
     interval(w, host, track, since_s, end_s);
     take_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %ld", out ? "to" : "from",
                                                 other, m->verb, m->version)
