@@ -26,6 +26,61 @@ typedef struct arguments {
     bool ratio;
 } arguments;
 
+/* --- collectives ------------------------------------------------------------------------------ */
+
+/** By which collective a run sums; "": it does not, or the table is of an earlier version. */
+static const char *collective_of(const dsgd_csv *runs, size_t row)
+{
+    static const char *const columns[] = {"partial_collective", "collective"};
+    const char *collective = "";
+    for (size_t k = 0; k < 2 && *collective == '\0'; k++) {
+        const size_t column = dsgd_csv_column(runs, columns[k]);
+        if (column == runs->n_columns)
+            return "";
+        collective = dsgd_csv_field(runs, row, column);
+    }
+    return collective;
+}
+
+char *dsgd_mixed_collectives(const dsgd_csv *runs)
+{
+    const dsgd_framing framing = {.planned = true};
+    dsgd_frame f;
+    char *sentence = NULL;
+    if (dsgd_frame_open(runs, &framing, &f, NULL) == DSGD_OK) {
+        size_t *const first = dsgd_xcalloc(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
+        for (size_t row = 0; row < runs->n_rows && sentence == NULL; row++) {
+            const dsgd_frame_point *const p = &f.points[f.point_of[row]];
+            size_t *const at = &first[p->at[DSGD_PLACE]];
+            const char *const collective = collective_of(runs, row);
+            if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
+                continue;
+            if (*at == 0)
+                *at = row + 1;
+            const char *const other = collective_of(runs, *at - 1);
+            const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
+                                         dsgd_csv_field(runs, row, f.keys[0])};
+            if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
+                sentence =
+                    dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
+                                 "be one of collectives; exchange: {collective, "
+                                 "partial_collective} sets them",
+                                 names[0], other, names[1], collective);
+        }
+        free(first);
+    }
+    dsgd_frame_close(&f);
+    return sentence;
+}
+
+void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
+{
+    char *const sentence = dsgd_mixed_collectives(runs);
+    if (sentence != NULL)
+        dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
+    free(sentence);
+}
+
 /* --- compare.csv ------------------------------------------------------------------------------ */
 
 static bool has_ratio(size_t m)
@@ -229,13 +284,6 @@ static void put_point(const dsgd_comparison *c, const dsgd_frame_point *p, size_
         put_to_target(c, p, t);
 }
 
-static void print_foot(const dsgd_comparison *c)
-{
-    if (c->frame.n_left_out > 0)
-        printf("%zu runs that are neither ok nor diverged are left out.\n", c->frame.n_left_out);
-    dsgd_warn_of_mixed_collectives(stdout, &c->csv);
-}
-
 static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measures)
 {
     size_t m = DSGD_THROUGHPUT; /* comes first: accuracy, else loss, else this */
@@ -255,7 +303,6 @@ static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measure
            "Difference: to %s %s, over common seeds.\n"
            "*: the interval of this difference, taken alone, excludes 0.\n",
            dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);
-    print_foot(c);
 }
 
 /* --- ratios --- */
@@ -284,28 +331,28 @@ static char *settling_of(const dsgd_ratio *r)
 
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
+    const bool until = dsgd_comparison_has(c, DSGD_TO_TARGET);
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
+    const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
     put_keys(c, p, t);
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
-    if (!dsgd_comparison_has(c, DSGD_TO_TARGET)) {
-        dsgd_columns_take(t, "seeds needed", settling_of(r));
-        return;
+    if (until) {
+        put_to_target(c, p, t);
+        dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     }
-    const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
-    put_to_target(c, p, t);
-    dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
-    dsgd_columns_take(t, "seeds needed", settling_of(sooner));
+    dsgd_columns_take(t, "seeds needed", settling_of(until ? sooner : r));
 }
 
 static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
 {
     dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->frame.n_points; i++) {
-        if (c->frame.points[i].baseline == &c->frame.points[i])
+    for (const dsgd_frame_point *p = c->frame.points; p < c->frame.points + c->frame.n_points;
+         p++) {
+        if (p->baseline == p)
             continue;
-        put_ratios(c, &c->frame.points[i], &t);
-        put_measures(c, &c->frame.points[i], measures, &t);
+        put_ratios(c, p, &t);
+        put_measures(c, p, measures, &t);
     }
     const size_t n_columns = t.n_columns;
     dsgd_columns_hide(&t, "seeds needed", "");
@@ -315,7 +362,6 @@ static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
            "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
            dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline,
            open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
-    print_foot(c);
 }
 
 /* --- expenses --- */
@@ -355,11 +401,11 @@ static void print_expenses(const dsgd_comparison *c)
 static bool is_fresh(const char *folder)
 {
     struct stat made = {0}, from = {0};
-    char *const compare_path = dsgd_xprintf("%s/compare.csv", folder);
-    char *const runs_path = dsgd_xprintf("%s/runs.csv", folder);
-    const bool both = stat(compare_path, &made) == 0 && stat(runs_path, &from) == 0;
-    free(compare_path);
-    free(runs_path);
+    char *const compared = dsgd_xprintf("%s/compare.csv", folder);
+    char *const runs = dsgd_xprintf("%s/runs.csv", folder);
+    const bool both = stat(compared, &made) == 0 && stat(runs, &from) == 0;
+    free(compared);
+    free(runs);
     return both && (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
                     (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
                      made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
@@ -428,12 +474,13 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         status = check_measures(&c, &a.measures, error);
     if (status == DSGD_OK)
         status = write_csv(&c, a.folder.v[0], a.ratio, error);
-    if (status == DSGD_OK && a.ratio)
-        print_ratios(&c, &a.measures);
-    else if (status == DSGD_OK)
-        print_comparison(&c, &a.measures);
-    if (status == DSGD_OK)
+    if (status == DSGD_OK) {
+        (a.ratio ? print_ratios : print_comparison)(&c, &a.measures);
+        if (c.frame.n_left_out > 0)
+            printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
+        dsgd_warn_of_mixed_collectives(stdout, &c.csv);
         print_expenses(&c);
+    }
     if (status == DSGD_OK && a.crossing != NULL)
         status = dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
     dsgd_comparison_close(&c);

@@ -259,17 +259,6 @@ static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *er
     return DSGD_EUSAGE;
 }
 
-/** The first that fits: where the baseline's own options are swept, it has their first values. */
-static const dsgd_frame_point *baseline_of(const dsgd_frame *f, const dsgd_frame_point *p)
-{
-    for (size_t i = 0; i < f->n_points; i++)
-        if (f->points[i].at[DSGD_PLACE] == p->at[DSGD_PLACE] &&
-            f->points[i].at[DSGD_VARIATION] == p->at[DSGD_VARIATION] &&
-            strcmp(dsgd_frame_value(f, &f->points[i], f->by), f->baseline) == 0)
-            return &f->points[i];
-    return NULL;
-}
-
 dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *f,
                             dsgd_error *error)
 {
@@ -289,9 +278,16 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
     }
     if (f->n_points > 0)
         status = find_baseline(f, framing->baseline, error);
-    for (size_t i = 0; status == DSGD_OK && i < f->n_points; i++)
-        f->points[i].baseline = baseline_of(f, &f->points[i]);
-    return status;
+    if (status != DSGD_OK)
+        return status;
+    /* The first that fits: where the baseline's own options are swept, it has their first values. */
+    for (dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++)
+        for (size_t i = 0; p->baseline == NULL && i < f->n_points; i++)
+            if (f->points[i].at[DSGD_PLACE] == p->at[DSGD_PLACE] &&
+                f->points[i].at[DSGD_VARIATION] == p->at[DSGD_VARIATION] &&
+                strcmp(dsgd_frame_value(f, &f->points[i], f->by), f->baseline) == 0)
+                p->baseline = &f->points[i];
+    return DSGD_OK;
 }
 
 void dsgd_frame_close(dsgd_frame *f)

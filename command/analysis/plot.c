@@ -36,26 +36,35 @@ static bool has_table(const char *folder, const char *name)
     return has;
 }
 
-/**
- * What a figure's script says that it needs, "# needs: a.csv b.csv:column --target" among its first lines;
- * NULL: it is no figure. The caller frees it.
- */
-static char *needs_of(const char *script)
+void dsgd_figure_head(const char *script, char **caption, char **needs)
 {
     static const char mark[] = "# needs:";
     FILE *const stream = dsgd_file_open(script);
     char *line = NULL;
-    char *needs = NULL;
     size_t room = 0;
+    *caption = dsgd_xstrdup("");
+    *needs = NULL;
     while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#') {
-        if (strncmp(line, mark, strlen(mark)) != 0)
-            continue;
-        needs = needs == NULL ? dsgd_xstrdup("") : needs;
-        dsgd_append(&needs, "%s", line + strlen(mark));
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, mark, strlen(mark)) == 0) {
+            *needs = *needs == NULL ? dsgd_xstrdup("") : *needs;
+            dsgd_append(needs, " %s", line + strlen(mark));
+        } else if (*needs == NULL) {
+            dsgd_append(caption, "%s%s", **caption == '\0' ? "" : " ",
+                        line + 1 + strspn(line + 1, " "));
+        }
     }
     free(line);
     if (stream != NULL)
         fclose(stream);
+}
+
+/** What a script needs; NULL: it is no figure. The caller frees it. */
+static char *needs_of(const char *script)
+{
+    char *caption = NULL, *needs = NULL;
+    dsgd_figure_head(script, &caption, &needs);
+    free(caption);
     return needs;
 }
 
@@ -64,8 +73,7 @@ static bool has_data(char *needs, const char *folder, const char *target)
 {
     bool has = true;
     char *rest = NULL;
-    for (char *name = strtok_r(needs, " \n", &rest); name != NULL;
-         name = strtok_r(NULL, " \n", &rest))
+    for (char *name = strtok_r(needs, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
         has = has && (strcmp(name, "--target") == 0 ? target != NULL : has_table(folder, name));
     free(needs);
     return has;

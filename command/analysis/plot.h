@@ -15,6 +15,12 @@ extern const dsgd_command dsgd_command_plot;
 /** Whether plots/ has a figure of this name. */
 bool dsgd_figure_exists(const char *name);
 
+/**
+ * What the first lines of a figure's script say of it, and that it needs, "# needs: a.csv b.csv:column
+ * --target"; *needs NULL: it is no figure. The caller frees both.
+ */
+void dsgd_figure_head(const char *script, char **caption, char **needs);
+
 /** Makes FOLDER/figures. DSGD_EUSAGE where gnuplot could not write there. */
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error);
 

@@ -39,18 +39,17 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
     const size_t run = dsgd_csv_column(&t->csv, "run");
     t->first = dsgd_xcalloc(2 * runs->n_rows + 1, sizeof *t->first);
     t->n = t->first + runs->n_rows;
-    t->next = dsgd_xcalloc(2 * t->csv.n_rows + 1, sizeof *t->next);
-    t->row_of = t->next + t->csv.n_rows;
+    t->next = dsgd_xcalloc(t->csv.n_rows + 1, sizeof *t->next);
     for (size_t row = 0; row < runs->n_rows; row++)
         t->first[row] = SIZE_MAX;
     for (size_t k = t->csv.n_rows; k-- > 0;) {
         const double x = dsgd_csv_value(&t->csv, k, run);
-        t->row_of[k] = x >= 0 && x < (double)n_runs ? row_of[(size_t)x] : SIZE_MAX;
-        if (t->row_of[k] == SIZE_MAX)
+        const size_t row = x >= 0 && x < (double)n_runs ? row_of[(size_t)x] : SIZE_MAX;
+        if (row == SIZE_MAX)
             continue;
-        t->next[k] = t->first[t->row_of[k]];
-        t->first[t->row_of[k]] = k;
-        t->n[t->row_of[k]]++;
+        t->next[k] = t->first[row];
+        t->first[row] = k;
+        t->n[row]++;
     }
     free(row_of);
     return error == NULL ? DSGD_OK : status;

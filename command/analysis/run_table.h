@@ -11,9 +11,7 @@
 
 typedef struct dsgd_run_table {
     dsgd_csv csv;
-    size_t *row_of; /* [csv.n_rows]: of runs.csv; SIZE_MAX: about none */
-    size_t *first,
-        *n; /* [n_rows of runs.csv]: the first row about it, SIZE_MAX: none; how many there are */
+    size_t *first, *n; /* [n_rows of runs.csv]: its first row, SIZE_MAX: none; how many it has */
     size_t *next; /* [csv.n_rows]: the next row about the same run; SIZE_MAX: none */
 } dsgd_run_table;
 

@@ -42,7 +42,7 @@ ROOMS = [
     ("studies", "command/*tune/*.c", "tune"),
     ("analysis", "command/*report/*.c", "report compare fuzz"),
     ("analysis", "command/*/published.c", "reproduce"),
-    ("analysis", "command/*/exchanges.c command/*/mixed_collectives.c", "exchanges"),
+    ("analysis", "command/*/exchanges.c", "exchanges"),
     ("analysis", "command/*/figure*.c command/*/plot.c command/*/gnuplot.c command/*/summary.c",
      "reproduce report phase compare plot"),
     ("analysis", "command/*/target.c command/*/crossing.c", "report compare tune plot"),

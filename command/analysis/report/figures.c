@@ -20,29 +20,6 @@ static int is_svg(const struct dirent *e)
     return n > 4 && strcmp(e->d_name + n - 4, ".svg") == 0;
 }
 
-/** What the first lines of a figure's script say of it; the caller frees it. */
-static char *caption_of(const char *name)
-{
-    char *const path = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-    FILE *const stream = dsgd_file_open(path);
-    char *caption = dsgd_xstrdup("");
-    char *line = NULL;
-    size_t room = 0;
-    while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#' &&
-           strncmp(line, "# needs:", 8) != 0) {
-        line[strcspn(line, "\n")] = '\0';
-        dsgd_append(&caption, "%s%s", *caption == '\0' ? "" : " ",
-                    line + 1 + strspn(line + 1, " "));
-    }
-    if (stream != NULL)
-        fclose(stream);
-    if (*caption == '\0')
-        dsgd_append(&caption, "%s.", name);
-    free(line);
-    free(path);
-    return caption;
-}
-
 /** Where names of parts stand in SVG; each gets a prefix, because a page has several figures. */
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
@@ -91,7 +68,11 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     const char *const described = strstr(inside, "</desc>"); /* gnuplot's name and version */
     if (described != NULL && described < end)
         inside = described + strlen("</desc>");
-    char *const caption = caption_of(name);
+    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
+    char *caption = NULL, *needs = NULL;
+    dsgd_figure_head(script, &caption, &needs);
+    if (*caption == '\0')
+        dsgd_append(&caption, "%s.", name);
     fprintf(html, "<figure id=\"figure-%zu\">\n", k);
     dsgd_html(html,
               "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Figure %s\">\n",
@@ -107,6 +88,8 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     write_inside(html, inside, end, k);
     dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
     free(caption);
+    free(needs);
+    free(script);
     return true;
 }
 

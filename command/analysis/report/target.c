@@ -11,8 +11,7 @@
 /** So many significant digits, and all of a whole number. */
 static void put_number(FILE *html, double x, int digits)
 {
-    const bool whole = fabs(x) >= pow(10, digits) && fabs(x) < 1e9;
-    if (whole)
+    if (fabs(x) >= pow(10, digits) && fabs(x) < 1e9)
         fprintf(html, "%.0f", x);
     else
         fprintf(html, "%.*g", digits, x);
@@ -36,18 +35,6 @@ static void put_cell(FILE *html, const dsgd_comparison *c, const dsgd_frame_poin
     fputs("</td>", html);
 }
 
-static void put_row(FILE *html, const dsgd_comparison *c, const dsgd_frame_point *p)
-{
-    dsgd_html_own(html, "<tr><th scope=\"row\">%s</th>", dsgd_frame_label(&c->frame, p));
-    fprintf(html, "<td class=\"n\">%zu of %zu</td>", dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n,
-            p->n_rows);
-    put_cell(html, c, p, DSGD_TO_TARGET, 1);
-    for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
-        if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
-            put_cell(html, c, p, dsgd_expenses[k].to_target, dsgd_expenses[k].multiple);
-    fputs("</tr>\n", html);
-}
-
 static void put_table(FILE *html, const dsgd_comparison *c)
 {
     enum { MOST_ROWS = 500 };
@@ -62,8 +49,17 @@ static void put_table(FILE *html, const dsgd_comparison *c)
             dsgd_html(html, "<th scope=\"col\" class=\"n\">%s (%s)</th>", dsgd_expenses[k].head,
                       dsgd_expense_unit(c, &dsgd_expenses[k]));
     fputs("</tr>\n</thead>\n<tbody>\n", html);
-    for (size_t i = 0; i < c->frame.n_points && i < MOST_ROWS; i++)
-        put_row(html, c, &c->frame.points[i]);
+    for (size_t i = 0; i < c->frame.n_points && i < MOST_ROWS; i++) {
+        const dsgd_frame_point *const p = &c->frame.points[i];
+        dsgd_html_own(html, "<tr><th scope=\"row\">%s</th>", dsgd_frame_label(&c->frame, p));
+        fprintf(html, "<td class=\"n\">%zu of %zu</td>",
+                dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
+        put_cell(html, c, p, DSGD_TO_TARGET, 1);
+        for (size_t k = 0; k < DSGD_N_EXPENSES; k++)
+            if (dsgd_comparison_has(c, dsgd_expenses[k].to_target))
+                put_cell(html, c, p, dsgd_expenses[k].to_target, dsgd_expenses[k].multiple);
+        fputs("</tr>\n", html);
+    }
     fputs("</tbody>\n</table>\n</div>\n<p>A mean where all seeds reach the target, else the "
           "median, if "
           "more than half do. Energy and cost grow evenly with time, and what is sent with "

@@ -141,28 +141,25 @@ static dsgd_status write_run(const char *name, const dsgd_explain_options *optio
         dsgd_lesson_print(run, stdout);
         return DSGD_OK;
     }
-    char *table = NULL;
+    char *text = NULL;
     size_t size = 0;
     char *const path = options->output != NULL ? dsgd_xstrdup(options->output)
                                                : dsgd_xprintf("%s.%s", name, format);
+    FILE *const stream = dsgd_text_open(&text, &size);
+    (is_text ? dsgd_lesson_print : dsgd_lesson_write_csv)(run, stream);
+    dsgd_text_close(stream, &text);
     dsgd_whole_file file;
-    dsgd_status status = DSGD_OK;
-    if (is_text) {
-        status = dsgd_whole_open(&file, error, "%s", path) == NULL ? DSGD_EIO : DSGD_OK;
-        if (status == DSGD_OK) {
-            dsgd_lesson_print(run, file.stream);
-            status = dsgd_whole_close(&file, error);
-        }
-    } else {
-        FILE *const stream = dsgd_text_open(&table, &size);
-        dsgd_lesson_write_csv(run, stream);
-        dsgd_text_close(stream, &table);
-        status = dsgd_figure_write("lesson", table, options->size, format, path, error);
+    dsgd_status status = DSGD_EIO;
+    if (!is_text) {
+        status = dsgd_figure_write("lesson", text, options->size, format, path, error);
+    } else if (dsgd_whole_open(&file, error, "%s", path) != NULL) {
+        fputs(text, file.stream);
+        status = dsgd_whole_close(&file, error);
     }
     if (status == DSGD_OK)
         printf("%s: %s, %d workers, %.6g s\n", path, name, run->n_workers,
                run->view.timeline->end_s);
-    free(table);
+    free(text);
     free(path);
     return status;
 }

@@ -411,17 +411,6 @@ static void tell_model(teller *t, const dsgd_ledger_entry *e)
     forget_received(&t->received[e->host]);
 }
 
-static void tell_entries(teller *t)
-{
-    static void (*const tells[])(teller *, const dsgd_ledger_entry *) = {
-        [DSGD_ENTRY_MODEL] = tell_model,       [DSGD_ENTRY_UPDATED] = tell_updated,
-        [DSGD_ENTRY_SENT] = tell_sent,         [DSGD_ENTRY_SAMPLED] = tell_late,
-        [DSGD_ENTRY_RECEIVED] = tell_received, [DSGD_ENTRY_USED] = tell_used,
-    };
-    for (size_t i = 0; i < t->run->ledger.n_entries; i++)
-        tells[t->run->ledger.entries[i].kind](t, &t->run->ledger.entries[i]);
-}
-
 static int by_time(const void *a, const void *b)
 {
     const dsgd_lesson_event *const e = a, *const f = b;
@@ -434,6 +423,11 @@ static int by_time(const void *a, const void *b)
 
 dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
 {
+    static void (*const tells[])(teller *, const dsgd_ledger_entry *) = {
+        [DSGD_ENTRY_MODEL] = tell_model,       [DSGD_ENTRY_UPDATED] = tell_updated,
+        [DSGD_ENTRY_SENT] = tell_sent,         [DSGD_ENTRY_SAMPLED] = tell_late,
+        [DSGD_ENTRY_RECEIVED] = tell_received, [DSGD_ENTRY_USED] = tell_used,
+    };
     const size_t n_hosts = (size_t)run->n_hosts;
     teller t = {.run = run,
                 .model = dsgd_xcalloc(2 * n_hosts, sizeof *t.model),
@@ -442,7 +436,8 @@ dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
                 .weights = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.weights)};
     t.updated = t.model + n_hosts;
     tell_spans(&t);
-    tell_entries(&t);
+    for (size_t i = 0; i < run->ledger.n_entries; i++)
+        tells[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);
     for (size_t i = 0; i < n_hosts; i++) {
         forget_received(&t.received[i]);
         free(t.received[i].v);
