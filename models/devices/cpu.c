@@ -116,18 +116,13 @@ typedef struct context {
     scratch *threads;
 } context;
 
-/** Bytes rounded up to whole cache lines. */
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-}
-
 /** Places whole vectors so that the weights of the largest layer start a cache line. */
 static dsgd_buffer cpu_alloc(void *opened, size_t n)
 {
     const context *const c = opened;
     const size_t shift = n == c->problem.network->n_params ? c->shift_bytes : 0;
-    char *const lines = aligned_alloc(LINE_BYTES, whole_lines(n * sizeof(real) + shift));
+    const size_t n_lines = (n * sizeof(real) + shift + LINE_BYTES - 1) / LINE_BYTES;
+    char *const lines = aligned_alloc(LINE_BYTES, n_lines * LINE_BYTES);
     return lines == NULL ? NULL : lines + shift;
 }
 

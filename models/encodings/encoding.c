@@ -45,12 +45,6 @@ static double whole_bytes(double bits)
 
 /* --- none ------------------------------------------------------------------------------------- */
 
-static dsgd_codec none_codec(dsgd_codec_kind kind, const void *params, size_t n)
-{
-    (void)kind, (void)params, (void)n;
-    return identity;
-}
-
 static double none_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     (void)kind, (void)params;
@@ -59,7 +53,6 @@ static double none_bytes(dsgd_codec_kind kind, const void *params, double n)
 
 static const dsgd_encoding_kind none = {
     .about = {.name = "none", .summary = "all numbers as they are"},
-    .codec = none_codec,
     .bytes = none_bytes,
     .sum = DSGD_SUM_DIRECT,
 };
@@ -363,10 +356,10 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
         return DSGD_ZERO_VALUE;
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
     const size_t n = dsgd_shape_size(values, at->piece);
-    if (n == 0)
-        return dsgd_value_retain(x);
-    if (kind->apply != NULL)
+    if (kind->apply != NULL && n > 0)
         return kind->apply(pick->params, values, at, x);
+    if (kind->codec == NULL || n == 0)
+        return dsgd_value_retain(x);
     dsgd_codec codec = kind->codec(kind->does, pick->params, n);
     if (codec.kind == identity.kind)
         return dsgd_value_retain(x);

@@ -37,7 +37,7 @@ typedef struct dsgd_encoding_at {
 typedef struct dsgd_encoding_kind {
     dsgd_about about;
     dsgd_codec_kind does; /* the `kind` of the functions below: several encodings share them */
-    /** Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. */
+    /** Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. NULL: x. */
     dsgd_codec (*codec)(dsgd_codec_kind kind, const void *params, size_t n);
     /** Optional, instead of one codec: Q(x) by several. */
     dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,
@@ -45,8 +45,7 @@ typedef struct dsgd_encoding_kind {
     /** Bytes of a piece of @p n numbers on the wire. */
     double (*bytes)(dsgd_codec_kind kind, const void *params, double n);
     dsgd_encoding_sum sum; /* but REENCODED of a selection with `reduce: regions` */
-    bool
-        sparse; /* a selection: most numbers are 0, and adding one costs in proportion to its bytes */
+    bool sparse; /* a selection: most numbers are 0; adding one costs in proportion to its bytes */
     bool of_differences; /* drops what a model must not lose */
     /** dsgd_encoding_expands(); NULL: never. */
     bool (*expands)(const void *params);

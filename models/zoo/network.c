@@ -106,17 +106,12 @@ static void fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre
     layer->n_params += n_rows * n_columns;
 }
 
-static double he_bound(size_t n_inputs)
-{
-    return sqrt(6.0 / (double)n_inputs);
-}
-
 uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
     append(b, (dsgd_layer){.kind = DSGD_LINEAR, .out = {in.n_rows, n, in.width}, .relu = relu}, 0);
-    fill(b, in.n_columns, n, 0, he_bound(in.n_columns));
+    fill(b, in.n_columns, n, 0, sqrt(6.0 / in.n_columns)); /* He et al., 2015 */
     fill(b, 1, n, 0, 0);
     return dsgd_network_here(b);
 }
@@ -139,7 +134,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
                         .biased = biased,
                         .relu = relu},
            n_inputs * height * width); /* the rows of im2col */
-    fill(b, n_inputs, n, 0, he_bound(n_inputs));
+    fill(b, n_inputs, n, 0, sqrt(6.0 / (double)n_inputs));
     if (biased)
         fill(b, 1, n, 0, 0);
     return dsgd_network_here(b);

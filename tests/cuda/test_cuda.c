@@ -345,7 +345,8 @@ static gradients *gradients_new(const bench *b, size_t n, const uint32_t *sizes)
     return all;
 }
 
-static void gradients_free(const bench *b, gradients *all)
+/** Closes the device, too. */
+static void gradients_close(const bench *b, gradients *all)
 {
     for (size_t i = 0; i < all->n; i++) {
         release_pieces(b, all->x[i]);
@@ -354,6 +355,7 @@ static void gradients_free(const bench *b, gradients *all)
         b->device->release(b->context, all->state_new[i]);
         free(all->samples[i]);
     }
+    b->device->close(b->context);
     free(all);
 }
 
@@ -406,9 +408,16 @@ static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
     double *const out = gradients_run(&b, all, how);
     for (size_t i = 0; i < MIXED; i++)
         ck_assert(all->finite[i]);
-    gradients_free(&b, all);
-    device->close(b.context);
+    gradients_close(&b, all);
     return out;
+}
+
+/** Compares the bits of n results, and frees them. */
+static void expect_equal(double *got, double *expected, size_t n)
+{
+    ck_assert_mem_eq(got, expected, n * sizeof *got);
+    free(got);
+    free(expected);
 }
 
 /** Operation @p i of the device's results against one of the CPU's. */
@@ -477,10 +486,7 @@ TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
     rig *const s = rig_new(_i);
     double *const whole = gradients_by(cuda, s, together);
     cut(s);
-    double *const pieces = gradients_by(cuda, s, together);
-    ck_assert_mem_eq(whole, pieces, MIXED * reals_of(s) * sizeof *pieces);
-    free(pieces);
-    free(whole);
+    expect_equal(gradients_by(cuda, s, together), whole, MIXED * reals_of(s));
     rig_free(s);
 }
 
@@ -501,8 +507,7 @@ static double *with_missing_pieces(const dsgd_device *device, const rig *s)
     all->ops[0].x = x;
     all->ops[1].g = g;
     double *const out = gradients_run(&b, all, (manner){2, false, 0});
-    gradients_free(&b, all);
-    device->close(b.context);
+    gradients_close(&b, all);
     return out;
 }
 
@@ -543,8 +548,7 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
         ck_assert_msg(all->finite[i] == expected, "operation %zu", i);
     }
     free(x);
-    gradients_free(&b, all);
-    b.device->close(b.context);
+    gradients_close(&b, all);
     rig_free(s);
 }
 
@@ -576,8 +580,7 @@ static double *chained(const rig *s, int call, bool one_launch)
         ck_assert_uint_eq(launches, 1);
     if (!one_launch)
         ck_assert_uint_gt(launches, 3);
-    gradients_free(&b, all);
-    b.device->close(b.context);
+    gradients_close(&b, all);
     return out;
 }
 
@@ -624,8 +627,7 @@ static uint64_t launches_of(const rig *s, size_t n)
     cuda->update(b.context, 0, updates, n, all->finite);
     cuda->combine(b.context, 0, combinations, n, all->finite);
     const uint64_t launches = probe->launches() - before;
-    gradients_free(&b, all);
-    b.device->close(b.context);
+    gradients_close(&b, all);
     return launches;
 }
 
@@ -649,32 +651,34 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
 enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* spec: mlp */ };
 
 /**
- * Vectors of normal size on a device, of twice the length, for state; number 0 is NULL, that is,
+ * A device with vectors of normal size, of twice the length, for state; number 0 is NULL, that is,
  * zeros.
  */
-static void vectors_put(const bench *b, dsgd_buffer *v)
+static bench vectors_open(const dsgd_device *device, const rig *s, dsgd_buffer *v)
 {
+    const bench b = bench_open(device, s);
     double x[2 * LENGTH];
     v[0] = NULL;
     for (uint32_t i = 1; i < VECTORS; i++) {
         for (uint32_t j = 0; j < 2 * LENGTH; j++)
             x[j] = i == 3 ? uniform(20, i, j) : 2 * uniform(20, i, j) - 1; /* 3: state */
-        v[i] = put(b, x, 2 * LENGTH);
+        v[i] = put(&b, x, 2 * LENGTH);
     }
+    return b;
 }
 
-static void vectors_release(const bench *b, const dsgd_buffer *v)
+static void vectors_close(const bench *b, const dsgd_buffer *v)
 {
     for (size_t i = 1; i < VECTORS; i++)
         b->device->release(b->context, v[i]);
+    b->device->close(b->context);
 }
 
 /** Results of updates of different lengths: x', v', x', v', ... [2 ELEMENT_OPS][2 LENGTH]. */
 static double *updates_by(const dsgd_device *device, const rig *s)
 {
-    const bench b = bench_open(device, s);
     dsgd_buffer v[VECTORS];
-    vectors_put(&b, v);
+    const bench b = vectors_open(device, s, v);
     const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
     const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
     const size_t lengths[] = {LENGTH, 1, 257};
@@ -696,8 +700,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
         device->get(b.context, out + i * 2 * LENGTH, v[5 + i], (size_t)2 * LENGTH);
     for (size_t i = 0; i < ELEMENT_OPS; i++)
         ck_assert(finite[i]);
-    vectors_release(&b, v);
-    device->close(b.context);
+    vectors_close(&b, v);
     return out;
 }
 
@@ -717,11 +720,8 @@ TEST_RANGE(updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[_i];
-    double *const expected = updates_by(dsgd_device_cpu(false), s);
-    double *const got = updates_by(cuda, s);
-    ck_assert_mem_eq(got, expected, (size_t)4 * ELEMENT_OPS * LENGTH * sizeof *got);
-    free(got);
-    free(expected);
+    expect_equal(updates_by(cuda, s), updates_by(dsgd_device_cpu(false), s),
+                 (size_t)4 * ELEMENT_OPS * LENGTH);
     rig_free(s);
 }
 
@@ -738,20 +738,16 @@ TEST_RANGE(clipped_updates_are_those_of_the_cpu_but_for_rounding, 0, OPTIMIZERS)
     ck_assert_double_le(support_distance(got, expected, n), 1e-6);
     ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
     s->problem.update.clip = 1e6; /* which no gradient reaches: the same bits */
-    double *const wide = updates_by(cuda, s);
-    ck_assert_mem_eq(wide, free_running, n * sizeof *wide);
-    free(wide);
+    expect_equal(updates_by(cuda, s), free_running, n);
     free(got);
     free(expected);
-    free(free_running);
     rig_free(s);
 }
 
 static double *combinations_by(const dsgd_device *device, const rig *s)
 {
-    const bench b = bench_open(device, s);
     dsgd_buffer v[VECTORS];
-    vectors_put(&b, v);
+    const bench b = vectors_open(device, s, v);
     const double weights[] = {1, 0.3, -2, 1e-3, 7, 1, 1, 0.25};
     const dsgd_combine_op ops[ELEMENT_OPS] = {
         {LENGTH, 8, v + 1, weights, 3, v[9]},
@@ -765,19 +761,15 @@ static double *combinations_by(const dsgd_device *device, const rig *s)
         ck_assert(finite[i]);
         device->get(b.context, out + i * LENGTH, v[9 + i], LENGTH);
     }
-    vectors_release(&b, v);
-    device->close(b.context);
+    vectors_close(&b, v);
     return out;
 }
 
 TEST(combinations_have_the_bits_of_the_cpu)
 {
     rig *const s = rig_new(LARGE);
-    double *const expected = combinations_by(dsgd_device_cpu(false), s);
-    double *const got = combinations_by(cuda, s);
-    ck_assert_mem_eq(got, expected, (size_t)ELEMENT_OPS * LENGTH * sizeof *got);
-    free(got);
-    free(expected);
+    expect_equal(combinations_by(cuda, s), combinations_by(dsgd_device_cpu(false), s),
+                 (size_t)ELEMENT_OPS * LENGTH);
     rig_free(s);
 }
 
@@ -814,11 +806,10 @@ TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
     const size_t n_codes = codes_of(n, codes);
     double *const out = dsgd_xcalloc(2 * n_codes * n, sizeof *out);
     for (int by = 0; by < 2; by++) {
-        const bench b = bench_open(by == 0 ? dsgd_device_cpu(false) : cuda, s);
         dsgd_buffer v[VECTORS];
+        const bench b = vectors_open(by == 0 ? dsgd_device_cpu(false) : cuda, s, v);
         dsgd_encode_op ops[2 * DSGD_CODEC_OUTER];
         bool finite[2 * DSGD_CODEC_OUTER];
-        vectors_put(&b, v);
         for (size_t i = 0; i < n_codes; i++)
             ops[i] = (dsgd_encode_op){n, v[1], v[2], codes[i], b.device->alloc(b.context, n)};
         b.device->encode(b.context, 0, ops, n_codes, finite);
@@ -827,8 +818,7 @@ TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
             b.device->get(b.context, out + ((size_t)by * n_codes + i) * n, ops[i].y, n);
             b.device->release(b.context, ops[i].y);
         }
-        vectors_release(&b, v);
-        b.device->close(b.context);
+        vectors_close(&b, v);
     }
     for (size_t i = 0; i < n_codes; i++)
         ck_assert_msg(memcmp(out + i * n, out + (n_codes + i) * n, n * sizeof *out) == 0,
@@ -840,9 +830,8 @@ TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
 TEST(non_finite_values_are_reported_by_operation)
 {
     rig *const s = rig_new(LARGE);
-    const bench b = bench_open(cuda, s);
     dsgd_buffer v[VECTORS];
-    vectors_put(&b, v);
+    const bench b = vectors_open(cuda, s, v);
     double last[LENGTH] = {0};
     last[LENGTH - 1] = NAN;
     b.device->put(b.context, v[4], last, LENGTH);
@@ -861,8 +850,7 @@ TEST(non_finite_values_are_reported_by_operation)
         ck_assert(finite[0] && !finite[1] && !finite[2]);
         s->problem.update.clip = 1; /* must not hide it */
     }
-    vectors_release(&b, v);
-    b.device->close(b.context);
+    vectors_close(&b, v);
     rig_free(s);
 }
 
@@ -871,9 +859,8 @@ TEST(calls_in_flight_compute_in_order)
 {
     enum { IN_FLIGHT = 8 };
     rig *const s = rig_new(LARGE);
-    const bench b = bench_open(cuda, s);
     dsgd_buffer v[VECTORS];
-    vectors_put(&b, v);
+    const bench b = vectors_open(cuda, s, v);
     double x[LENGTH];
     for (size_t i = 0; i < LENGTH; i++)
         x[i] = 1;
@@ -902,8 +889,7 @@ TEST(calls_in_flight_compute_in_order)
     }
     b.device->ahead(b.context, 0);
     ck_assert(!finite[IN_FLIGHT - 1][IN_FLIGHT - 1]);
-    vectors_release(&b, v);
-    b.device->close(b.context);
+    vectors_close(&b, v);
     rig_free(s);
 }
 
@@ -911,9 +897,8 @@ TEST(a_non_finite_moment_is_reported)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[OPTIMIZERS - 1];
-    const bench b = bench_open(cuda, s);
     dsgd_buffer v[VECTORS];
-    vectors_put(&b, v);
+    const bench b = vectors_open(cuda, s, v);
     double large[LENGTH] = {0};
     large[LENGTH - 1] = 1e30; /* its square is no float */
     b.device->put(b.context, v[4], large, LENGTH);
@@ -922,8 +907,7 @@ TEST(a_non_finite_moment_is_reported)
     bool finite[2];
     b.device->update(b.context, 0, ops, 2, finite);
     ck_assert(finite[0] && !finite[1]);
-    vectors_release(&b, v);
-    b.device->close(b.context);
+    vectors_close(&b, v);
     rig_free(s);
 }
 
@@ -933,16 +917,14 @@ TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), cuda};
     double found[2][ELEMENT_OPS];
     for (size_t d = 0; d < 2; d++) {
-        const bench b = bench_open(devices[d], s);
         dsgd_buffer v[VECTORS];
-        vectors_put(&b, v);
+        const bench b = vectors_open(devices[d], s, v);
         dsgd_distance_op ops[ELEMENT_OPS] = {
             {LENGTH, v[1], v[2], 0}, {257, v[3], NULL, 0}, {1, v[4], v[5], 0}};
         b.device->distance(b.context, 0, ops, ELEMENT_OPS);
         for (size_t i = 0; i < ELEMENT_OPS; i++)
             found[d][i] = ops[i].distance;
-        vectors_release(&b, v);
-        b.device->close(b.context);
+        vectors_close(&b, v);
     }
     for (size_t i = 0; i < ELEMENT_OPS; i++)
         ck_assert_double_eq_tol(found[1][i] / found[0][i], 1, 1e-12);
