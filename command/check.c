@@ -86,17 +86,19 @@ static void print_plan(const dsgd_experiment *experiment, const dsgd_estimate *e
 static void print_sum(const dsgd_experiment *experiment, const dsgd_estimate *estimates)
 {
     const dsgd_estimate_sum sum = dsgd_estimate_sum_of(experiment, estimates);
-    char *text = dsgd_xprintf(
-        "about %.2g CPU seconds in all, %.2g of the longest run; at most %.0f "
-        "MB of memory per run, of which %.0f fit at a time into the %.3g GB "
-        "that are available",
-        sum.cpu_s, sum.longest_s, 1e-6 * sum.most_bytes,
-        floor(sum.available_bytes / fmax(1, sum.most_bytes)), 1e-9 * sum.available_bytes);
-    if (sum.n_unknown > 0)
-        dsgd_append(&text, "; %zu runs end by an accuracy alone, so their time is not known",
-                    sum.n_unknown);
-    dsgd_print_wrapped(stdout, "estimated:", 11, DSGD_TEXT_WIDTH, text);
-    free(text);
+    char *const unknown =
+        sum.n_unknown == 0
+            ? dsgd_xstrdup("")
+            : dsgd_xprintf("; %zu runs end by an accuracy alone, so their time is not known",
+                           sum.n_unknown);
+    dsgd_print_text("estimated:", 11,
+                    "about %.2g CPU seconds in all, %.2g of the longest run; at most %.0f MB of "
+                    "memory per run, of which %.0f fit at a time into the %.3g GB that are "
+                    "available%s",
+                    sum.cpu_s, sum.longest_s, 1e-6 * sum.most_bytes,
+                    floor(sum.available_bytes / fmax(1, sum.most_bytes)),
+                    1e-9 * sum.available_bytes, unknown);
+    free(unknown);
 }
 
 /** `dsgd run FILE`, and what goes for all of its runs. */
@@ -141,12 +143,12 @@ static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
                                                                : 0,
                               .computes = learns && a->numerics != DSGD_NUMERICS_OFF};
     dsgd_status status = DSGD_OK;
-    if (a->form == AS_JSON)
-        dsgd_expand_json(&e);
-    else if (a->form == AS_COMMANDS)
-        dsgd_expand_commands(&e);
-    else
+    if (a->form == AS_SLURM)
         status = dsgd_expand_slurm(&e, error);
+    else if (a->form == AS_JSON)
+        dsgd_expand_json(&e);
+    else
+        dsgd_expand_commands(&e);
     free(command);
     free(program);
     free(path);

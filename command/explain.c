@@ -42,25 +42,19 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-static const char about[] =
-    "Of an experiment or the folder of its results: says where the time of a step went, and what "
-    "would be gained without stragglers, with a faster network and so on, by running it again. Of "
-    "an algorithm: shows step by step what each worker holds, sends, waits for and gets.";
-
 /** A word that is neither a file nor a folder may be meant as an algorithm. */
 static dsgd_status check_source(const char *source, dsgd_error *error)
 {
     struct stat facts;
+    const char *names[DSGD_MOST_NAMES];
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
         return DSGD_OK; /* its reader has the better sentence */
-    const char *names[DSGD_MOST_NAMES];
     dsgd_about_names(dsgd_algorithms, names);
     char *const hint = dsgd_hint(source, names);
-    dsgd_fail(
-        error, DSGD_EUSAGE,
-        "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` lists "
-        "them",
-        source, hint);
+    dsgd_fail(error, DSGD_EUSAGE,
+              "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` "
+              "lists them",
+              source, hint);
     free(hint);
     return DSGD_EUSAGE;
 }
@@ -98,7 +92,10 @@ static dsgd_status explain(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "FILE|DIR|ALGORITHM",
-        about,
+        "Of an experiment or the folder of its results: says where the time of a step went, and "
+        "what would be gained without stragglers, with a faster network and so on, by running it "
+        "again. Of an algorithm: shows step by step what each worker holds, sends, waits for and "
+        "gets.",
         1,
         1,
         "explain: give the file of one experiment, the folder of its results, or an algorithm",

@@ -169,42 +169,6 @@ static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *err
     return status;
 }
 
-/** Of each worker: its number, how many values it has, and their mean. */
-typedef struct worker_mean {
-    double worker, n, mean_s;
-} worker_mean;
-
-static int by_worker(const void *a, const void *b)
-{
-    const double d = ((const worker_mean *)a)->worker - ((const worker_mean *)b)->worker;
-    return d < 0 ? -1 : d > 0;
-}
-
-static worker_mean *find_worker(const measured *m, size_t i, worker_mean *means, size_t n)
-{
-    const worker_mean key = {.worker = m->worker[i]};
-    return bsearch(&key, means, n, sizeof *means, by_worker);
-}
-
-/** The means of all workers in ascending order of these; *n of them; the caller frees them. */
-static worker_mean *means_of(const measured *m, size_t *n)
-{
-    worker_mean *const means = dsgd_xcalloc(m->n, sizeof *means);
-    for (size_t i = 0; i < m->n; i++)
-        means[i].worker = m->worker[i];
-    qsort(means, m->n, sizeof *means, by_worker);
-    *n = 0;
-    for (size_t i = 0; i < m->n; i++)
-        if (*n == 0 || means[i].worker != means[*n - 1].worker)
-            means[(*n)++] = means[i];
-    for (size_t i = 0; i < m->n; i++) {
-        worker_mean *const w = find_worker(m, i, means, *n);
-        w->n++;
-        w->mean_s += (m->seconds[i] - w->mean_s) / w->n;
-    }
-    return means;
-}
-
 /** Median of x[n], which is sorted by it. */
 static double median_of(double *x, size_t n)
 {
@@ -219,32 +183,40 @@ static double median_of(double *x, size_t n)
 static void find_outliers(measured *m)
 {
     enum { LEAST_WORKERS = 4 };
-    size_t n = 0;
-    worker_mean *const means = means_of(m, &n);
-    double *const x = dsgd_xcalloc(n, sizeof *x);
-    for (size_t k = 0; k < n; k++)
-        x[k] = means[k].mean_s;
+    size_t n_numbers = 0, n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        n_numbers = m->worker[i] >= (double)n_numbers ? (size_t)m->worker[i] + 1 : n_numbers;
+    double *const counts = dsgd_xcalloc(3 * n_numbers, sizeof *counts); /* 0: there is no worker */
+    double *const means_s = counts + n_numbers, *const x = means_s + n_numbers;
+    for (size_t i = 0; i < m->n; i++) {
+        const size_t w = (size_t)m->worker[i];
+        counts[w]++;
+        means_s[w] += (m->seconds[i] - means_s[w]) / counts[w];
+    }
+    for (size_t w = 0; w < n_numbers; w++)
+        if (counts[w] > 0)
+            x[n++] = means_s[w];
     const double median = median_of(x, n);
     for (size_t k = 0; k < n; k++)
-        x[k] = fabs(means[k].mean_s - median);
+        x[k] = fabs(x[k] - median);
     const double deviation = 1.4826 * median_of(x, n); /* of a normal distribution */
     m->outliers = dsgd_xcalloc(n, sizeof *m->outliers);
     m->factors = dsgd_xcalloc(n, sizeof *m->factors);
-    for (size_t k = 0; k < n; k++) {
-        const double distance = fabs(means[k].mean_s - median);
-        const bool is_outlier = n >= LEAST_WORKERS && distance >= least_share * median &&
+    for (size_t w = 0; w < n_numbers; w++) {
+        const double distance = fabs(means_s[w] - median);
+        const bool is_outlier = counts[w] > 0 && n >= LEAST_WORKERS &&
+                                distance >= least_share * median &&
                                 distance >= least_deviations * deviation &&
-                                distance >= most_errors * m->parts.passing_s / sqrt(means[k].n);
-        means[k].mean_s = is_outlier ? means[k].mean_s / median : 1;
+                                distance >= most_errors * m->parts.passing_s / sqrt(counts[w]);
+        means_s[w] = is_outlier ? means_s[w] / median : 1;
         if (is_outlier) {
-            m->outliers[m->n_outliers] = means[k].worker;
-            m->factors[m->n_outliers++] = means[k].mean_s;
+            m->outliers[m->n_outliers] = (double)w;
+            m->factors[m->n_outliers++] = means_s[w];
         }
     }
     for (size_t i = 0; i < m->n; i++)
-        m->seconds[i] /= find_worker(m, i, means, n)->mean_s;
-    free(x);
-    free(means);
+        m->seconds[i] /= means_s[(size_t)m->worker[i]];
+    free(counts);
 }
 
 static dsgd_status summarize(measured *m, dsgd_error *error)

@@ -13,7 +13,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
-#include "command/studies/task.h"
+#include "command/studies/study.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
 
@@ -262,17 +262,6 @@ static json_t *list_schema(json_t *items)
     return json_pack("{s: s, s: o}", "type", "array", "items", items);
 }
 
-/** What a sweep can have in place of a list; whether its values are numbers is the reader's to say. */
-static json_t *range_schema(void)
-{
-    json_t *const ends = json_pack("[s, s]", "number", "string");
-    return json_pack("{s: s, s: {s: {s: O}, s: {s: o}, s: {s: s, s: i}, s: {s: s}}, s: [s, s, s], "
-                     "s: b}",
-                     "type", "object", "properties", "from", "type", ends, "to", "type", ends, "n",
-                     "type", "integer", "minimum", 2, "log", "type", "boolean", "required", "from",
-                     "to", "n", "additionalProperties", 0);
-}
-
 /** A value, or a sweep over such. */
 static json_t *or_swept(const draft *d, json_t *schema)
 {
@@ -285,20 +274,6 @@ static json_t *or_swept(const draft *d, json_t *schema)
         json_pack("{s: s, s: {s: o}, s: [s], s: b}", "type", "object", "properties", "sweep",
                   values, "required", "sweep", "additionalProperties", 0);
     return json_pack("{s: [o, o]}", "anyOf", schema, sweep);
-}
-
-/** A name of a registry: of an entry that can do without options. */
-static json_t *names_schema(const dsgd_about *const *registry)
-{
-    json_t *const list = json_array();
-    for (; *registry != NULL; registry++) {
-        bool needs = false;
-        for (const dsgd_option *o = (*registry)->options; o != NULL && o->name != NULL; o++)
-            needs = needs || o->required;
-        if (!needs)
-            json_array_append_new(list, json_string((*registry)->name));
-    }
-    return json_pack("{s: o}", "enum", list);
 }
 
 /** A single value of an option of many forms. */
@@ -420,8 +395,8 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
 /** A name of a registry, or a mapping of that name and its options. */
 static json_t *entry_schema(draft *d, const dsgd_option *o)
 {
-    json_t *const any = json_array();
-    json_array_append_new(any, names_schema(o->registry));
+    json_t *const any = json_array(), *const names = json_array();
+    json_array_append_new(any, json_pack("{s: o}", "enum", names));
     for (const dsgd_about *const *about = o->registry; *about != NULL; about++) {
         json_t *const properties = json_object();
         json_t *const required = json_pack("[s]", o->key);
@@ -430,6 +405,11 @@ static json_t *entry_schema(draft *d, const dsgd_option *o)
             json_pack("{s: s, s: s?}", "const", (*about)->name, "description", (*about)->summary));
         add_keys(d, o->fields, properties, required);
         add_keys(d, (*about)->options, properties, required);
+        bool needs = false; /* options: then a name alone does not do */
+        for (const dsgd_option *k = (*about)->options; k != NULL && k->name != NULL; k++)
+            needs = needs || k->required;
+        if (!needs)
+            json_array_append_new(names, json_string((*about)->name));
         json_t *const schema = object_schema(properties);
         json_object_set_new(schema, "required", required);
         json_array_append_new(any, schema);
@@ -444,8 +424,17 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string(keys->name));
+    /* What a sweep can have in place of a list; whether its values are numbers its reader says. */
+    json_t *const ends = json_pack("[s, s]", "number", "string");
+    json_t *const range = json_pack(
+        "{s: s, s: {s: {s: O}, s: {s: O}, s: {s: s, s: i}, s: {s: s}}, s: [s, s, s], s: b}", "type",
+        "object", "properties", "from", "type", ends, "to", "type", ends, "n", "type", "integer",
+        "minimum", 2, "log", "type", "boolean", "required", "from", "to", "n",
+        "additionalProperties", 0);
     if (d.sweeps)
-        json_object_set_new(d.definitions, "range", range_schema());
+        json_object_set(d.definitions, "range", range);
+    json_decref(range);
+    json_decref(ends);
     json_object_set_new(schema, "$defs", d.definitions);
     const int failed = json_dumpf(schema, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     putchar('\n');

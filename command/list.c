@@ -99,6 +99,7 @@ static void print_named(const char *name, int width, const char *summary)
     free(heading);
 }
 
+/** Of a file by the name of its kind. */
 static void print_summary(const char *kind, const char *name, int width)
 {
     dsgd_config *config = NULL;
@@ -106,18 +107,13 @@ static void print_summary(const char *kind, const char *name, int width)
     dsgd_platform platform = {0};
     dsgd_pick_set set = {0};
     dsgd_error error = {""};
-    dsgd_status status = DSGD_OK;
-    const char *summary = NULL;
-    if (strcmp(kind, "workload") == 0) {
-        status = dsgd_workload_open(name, &config, &workload, &error);
-        summary = workload.summary;
-    } else if (strcmp(kind, "imbalance") == 0) {
-        status = dsgd_imbalance_set_open(name, &config, &set, &error);
-        summary = set.summary;
-    } else {
-        status = dsgd_platform_open(name, &config, &platform, &error);
-        summary = platform.summary;
-    }
+    const dsgd_status status =
+        strcmp(kind, "workload") == 0   ? dsgd_workload_open(name, &config, &workload, &error)
+        : strcmp(kind, "platform") == 0 ? dsgd_platform_open(name, &config, &platform, &error)
+                                        : dsgd_imbalance_set_open(name, &config, &set, &error);
+    const char *const summary = workload.summary != NULL   ? workload.summary
+                                : platform.summary != NULL ? platform.summary
+                                                           : set.summary;
     print_named(name, width, status != DSGD_OK ? error.text : summary);
     dsgd_config_close(config);
 }
@@ -135,8 +131,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
             folder);
     int width = LEAST_WIDTH;
     for (int i = 0; i < n; i++) /* each ends in .yaml */
-        width = (int)strlen(entries[i]->d_name) - 5 > width ? (int)strlen(entries[i]->d_name) - 5
-                                                            : width;
+        width = (int)fmax(width, (double)strlen(entries[i]->d_name) - 5);
     for (int i = 0; i < n; i++) {
         char *const dot = strrchr(entries[i]->d_name, '.');
         if (strcmp(f->singular, "figure") == 0 && dsgd_figure_exists(entries[i]->d_name)) {
@@ -199,8 +194,7 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         return list_files(f, error);
     int width = LEAST_WIDTH;
     for (size_t i = 0; f->registry[i] != NULL; i++)
-        width =
-            (int)strlen(f->registry[i]->name) > width ? (int)strlen(f->registry[i]->name) : width;
+        width = (int)fmax(width, (double)strlen(f->registry[i]->name));
     for (size_t i = 0; f->registry[i] != NULL; i++)
         print_named(f->registry[i]->name, width, f->registry[i]->summary);
     if (f->folder == NULL)
@@ -386,20 +380,19 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     dsgd_workload w;
     const dsgd_status status = dsgd_workload_open(name, &config, &w, error);
     if (status == DSGD_OK) {
-        double *bytes = NULL;
+        double *bytes = NULL, *buckets = NULL;
         print_head(name, w.summary, w.origin);
-        double *buckets = NULL;
         const size_t n_tensors = dsgd_workload_pieces(&w, 0, 0, &bytes);
         const size_t n_buckets = dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets);
-        printf(
-            "  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n",
-            dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
-            n_buckets == 1 ? "" : "s");
+        free(bytes);
         free(buckets);
-        printf("  step                %g s, without what imbalance adds\n  samples             %g "
-               "%s per worker and step\n",
-               w.step_s, w.samples, w.sample_unit);
-        printf("  backward share      %g\n  inherent imbalance ", w.backward_share);
+        printf(
+            "  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n"
+            "  step                %g s, without what imbalance adds\n"
+            "  samples             %g %s per worker and step\n"
+            "  backward share      %g\n  inherent imbalance ",
+            dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
+            n_buckets == 1 ? "" : "s", w.step_s, w.samples, w.sample_unit, w.backward_share);
         for (size_t i = 0; i < w.inherent.n; i++)
             printf(" %s", w.inherent.v[i].about->name);
         puts(w.inherent.n == 0 ? " none" : "");
@@ -411,7 +404,6 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
                 "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
                 "slowest of %d workers %.4g s",
                 s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
-        free(bytes);
     }
     dsgd_config_close(config);
     return status;
@@ -427,10 +419,19 @@ static void print_extents(const char *heading, const dsgd_numbers *numbers)
     putchar('\n');
 }
 
-static void print_platform(const dsgd_platform *p)
+static dsgd_status describe_platform(const char *name, dsgd_error *error)
 {
     static const char *const shapes[] = {"switch",    "groups", "fat tree",
                                          "dragonfly", "torus",  "XML"};
+    dsgd_config *config = NULL;
+    dsgd_platform platform;
+    const dsgd_platform *const p = &platform;
+    const dsgd_status status = dsgd_platform_open(name, &config, &platform, error);
+    if (status != DSGD_OK) {
+        dsgd_config_close(config);
+        return status;
+    }
+    print_head(name, p->summary, p->origin);
     printf("  shape               %s\n", shapes[p->topology]);
     print_extents("size", &p->size);
     print_extents("up", &p->up);
@@ -463,19 +464,8 @@ static void print_platform(const dsgd_platform *p)
         printf("  power of a GPU      %g W, idle %g W\n", p->busy_power_w, p->idle_power_w);
     if (p->price != NULL)
         dsgd_print_text("  price of a GPU", FACT_INDENT, "%s", p->price);
-}
-
-static dsgd_status describe_platform(const char *name, dsgd_error *error)
-{
-    dsgd_config *config = NULL;
-    dsgd_platform p;
-    const dsgd_status status = dsgd_platform_open(name, &config, &p, error);
-    if (status == DSGD_OK) {
-        print_head(name, p.summary, p.origin);
-        print_platform(&p);
-    }
     dsgd_config_close(config);
-    return status;
+    return DSGD_OK;
 }
 
 /** Of a kind alone: the keys of its files, or of a part of an experiment; or files of results. */

@@ -33,17 +33,6 @@ static void print_help(FILE *stream)
 #undef X
 }
 
-static dsgd_status unknown(const char *name, dsgd_error *error)
-{
-    const char *names[DSGD_MOST_COMMANDS] = {NULL};
-    for (size_t i = 0; dsgd_commands[i] != NULL; i++)
-        names[i] = dsgd_commands[i]->name;
-    char *const hint = dsgd_hint(name, names);
-    dsgd_fail(error, DSGD_EUSAGE, "`%s` is no command%s; `dsgd --help` lists them", name, hint);
-    free(hint);
-    return DSGD_EUSAGE;
-}
-
 int main(int count, char **words)
 {
     dsgd_program_begin();
@@ -66,7 +55,13 @@ int main(int count, char **words)
     for (size_t i = 0; dsgd_commands[i] != NULL; i++)
         command = strcmp(dsgd_commands[i]->name, words[1]) == 0 ? dsgd_commands[i] : command;
     if (command == NULL) {
-        status = unknown(words[1], &error);
+        const char *names[DSGD_MOST_COMMANDS] = {NULL};
+        for (size_t i = 0; dsgd_commands[i] != NULL; i++)
+            names[i] = dsgd_commands[i]->name;
+        char *const hint = dsgd_hint(words[1], names);
+        dsgd_fail(&error, DSGD_EUSAGE, "`%s` is no command%s; `dsgd --help` lists them", words[1],
+                  hint);
+        free(hint);
     } else {
         char *const name = dsgd_xprintf("dsgd %s", words[1]); /* for --help */
         words[1] = name;

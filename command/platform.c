@@ -163,21 +163,6 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     return status;
 }
 
-/** Each host of the first half exchanges with one of the second, all at once. */
-static dsgd_status check_bisection(check *c, dsgd_error *error)
-{
-    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
-    for (int i = 0; i < c->workers; i++)
-        to[i] = (i + c->workers / 2) % c->workers;
-    by_network seconds;
-    const dsgd_status status = simulate_volley(c, c->workers, to, large_bytes, seconds, error);
-    if (status == DSGD_OK)
-        print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
-                   seconds, rate);
-    free(to);
-    return status;
-}
-
 /** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
 static void print_ways_out(const check *c)
 {
@@ -305,8 +290,17 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "nics", "ratios");
     free(title);
     status = check_messages(c, error);
+    /* Each host of the first half exchanges with one of the second, all at once. */
+    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
+    for (int i = 0; i < c->workers; i++)
+        to[i] = (i + c->workers / 2) % c->workers;
+    by_network seconds;
     if (status == DSGD_OK)
-        status = check_bisection(c, error);
+        status = simulate_volley(c, c->workers, to, large_bytes, seconds, error);
+    if (status == DSGD_OK)
+        print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
+                   seconds, rate);
+    free(to);
     if (status == DSGD_OK)
         print_ways_out(c);
     if (status == DSGD_OK)

@@ -173,18 +173,6 @@ static void print_predictions(const dsgd_published *f)
     putchar('\n');
 }
 
-static void count_row(const dsgd_published *f, size_t row, score *total)
-{
-    if (!dsgd_published_is_point(f, row)) {
-        total->n_bounds++;
-        total->n_kept += dsgd_published_is_kept(f, row);
-        return;
-    }
-    total->errors[total->n++] = fabs(dsgd_published_error(f, row));
-    if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
-        total->predicted[total->n_predicted++] = fabs(dsgd_published_error(f, row));
-}
-
 /** Whether two rows differ in the algorithm alone. */
 static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
 {
@@ -268,7 +256,15 @@ static void add_score(const dsgd_published *f, score *total)
     total->predicted =
         dsgd_xrealloc(total->predicted, before.n_predicted + n_rows, sizeof *total->predicted);
     for (size_t row = 0; row < n_rows; row++)
-        count_row(f, row, total);
+        if (!dsgd_published_is_point(f, row)) {
+            total->n_bounds++;
+            total->n_kept += dsgd_published_is_kept(f, row);
+        } else {
+            const double x = fabs(dsgd_published_error(f, row));
+            total->errors[total->n++] = x;
+            if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
+                total->predicted[total->n_predicted++] = x;
+        }
     compare_orders(f, total);
     print_score(&(score){.errors = total->errors + before.n,
                          .predicted = total->predicted + before.n_predicted,

@@ -190,19 +190,6 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     free(exchange);
 }
 
-/** Sentences on what may decide a comparison of the runs. */
-static void warn(const dsgd_pool_config *p)
-{
-    dsgd_csv runs;
-    dsgd_program_flush();
-    const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->results->folder) == DSGD_OK;
-    if (has_runs)
-        dsgd_warn_of_mixed_collectives(stderr, &runs);
-    dsgd_exchanges_warn_of_unused(stderr, p->experiment, has_runs ? &runs : NULL);
-    dsgd_csv_close(&runs);
-    dsgd_exchanges_warn_of_default(stderr, p->experiment);
-}
-
 /* --- the study -------------------------------------------------------------------------------- */
 
 /** What is asked of the runs, as the state of a study. */
@@ -262,7 +249,14 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     if (status != DSGD_OK)
         return status;
     print_table(config, a->verbose);
-    warn(config);
+    dsgd_csv runs;
+    dsgd_program_flush();
+    const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", config->folder) == DSGD_OK;
+    if (has_runs)
+        dsgd_warn_of_mixed_collectives(stderr, &runs);
+    dsgd_exchanges_warn_of_unused(stderr, config->experiment, has_runs ? &runs : NULL);
+    dsgd_csv_close(&runs);
+    dsgd_exchanges_warn_of_default(stderr, config->experiment);
     if (a->sensitivity_percent > 0 && config->selected == NULL)
         status = dsgd_sensitivity_report(config->experiment, config->results,
                                          a->sensitivity_percent, a->baseline, error);

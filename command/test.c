@@ -64,27 +64,6 @@ static const dsgd_algorithm *find(const char *name, dsgd_error *error)
     return (const dsgd_algorithm *)about;
 }
 
-/** All names are known. Gives the number of checks that failed. */
-static size_t test_all(const dsgd_operands *words, int network)
-{
-    const dsgd_conformance how = {.numerics = DSGD_NUMERICS_CPU,
-                                  .network = network,
-                                  .in_double = true,
-                                  .limit_s = LIMIT_S,
-                                  .report = print_check};
-    size_t failed = 0;
-    for (size_t i = 1; i < words->n; i++) {
-        size_t n[DSGD_N_VERDICTS];
-        printf("%s%s:\n", i == 1 ? "" : "\n", words->v[i]);
-        dsgd_conformance_check(find(words->v[i], NULL), &how, n);
-        printf("%zu checks of %s: %zu ok, %zu failed, %zu left out\n",
-               n[DSGD_CHECK_PASSED] + n[DSGD_CHECK_FAILED] + n[DSGD_CHECK_LEFT_OUT], words->v[i],
-               n[DSGD_CHECK_PASSED], n[DSGD_CHECK_FAILED], n[DSGD_CHECK_LEFT_OUT]);
-        failed += n[DSGD_CHECK_FAILED];
-    }
-    return failed;
-}
-
 static dsgd_status test(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
@@ -108,7 +87,21 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
     for (size_t i = 1; i < a.words.n; i++)
         if (find(a.words.v[i], error) == NULL)
             return DSGD_EUSAGE;
-    const size_t failed = test_all(&a.words, a.network);
+    const dsgd_conformance how = {.numerics = DSGD_NUMERICS_CPU,
+                                  .network = a.network,
+                                  .in_double = true,
+                                  .limit_s = LIMIT_S,
+                                  .report = print_check};
+    size_t failed = 0;
+    for (size_t i = 1; i < a.words.n; i++) {
+        size_t n[DSGD_N_VERDICTS];
+        printf("%s%s:\n", i == 1 ? "" : "\n", a.words.v[i]);
+        dsgd_conformance_check(find(a.words.v[i], NULL), &how, n);
+        printf("%zu checks of %s: %zu ok, %zu failed, %zu left out\n",
+               n[DSGD_CHECK_PASSED] + n[DSGD_CHECK_FAILED] + n[DSGD_CHECK_LEFT_OUT], a.words.v[i],
+               n[DSGD_CHECK_PASSED], n[DSGD_CHECK_FAILED], n[DSGD_CHECK_LEFT_OUT]);
+        failed += n[DSGD_CHECK_FAILED];
+    }
     return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_ERUNS, "%zu checks failed", failed);
 }
 

@@ -135,21 +135,6 @@ void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
 
 /* --- phase.csv -------------------------------------------------------------------------------- */
 
-/** At its end, by how many powers of two each algorithm is faster than the best of the others. */
-static void write_cell(FILE *stream, const dsgd_phase *p, const dsgd_phase_cell *c)
-{
-    dsgd_csv_number(stream, p->values[0][c->at[0]]);
-    dsgd_csv_numbers(stream, &p->values[1][c->at[1]], 1);
-    fprintf(stream, ",%d,%d,%s,%s", c->is_known, c->is_uncertain, p->labels[c->winner],
-            p->labels[c->second]);
-    dsgd_csv_numbers(stream, (double[]){c->ratio, c->low, c->high}, 3);
-    for (size_t a = 0; a < p->n_algorithms; a++) {
-        const double best = c->logs[a == c->winner ? c->second : c->winner];
-        dsgd_csv_numbers(stream, (double[]){(c->logs[a] - best) / log(2)}, 1);
-    }
-    fputc('\n', stream);
-}
-
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
     dsgd_phase_interpolate(phase);
@@ -164,10 +149,20 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
     fputs("simulated,uncertain,winner,second,ratio,ratio_low,ratio_high", stream);
     for (size_t a = 0; a < phase->n_algorithms; a++)
         fprintf(stream, ",lead_%s", phase->labels[a]);
+    /* An algorithm's lead: by how many powers of two it is faster than the best of the others. */
     for (const dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++) {
         if (c->at[0] == 0) /* gnuplot takes rows behind a blank line for the next line of a grid */
             fputc('\n', stream);
-        write_cell(stream, phase, c);
+        dsgd_csv_number(stream, phase->values[0][c->at[0]]);
+        dsgd_csv_numbers(stream, &phase->values[1][c->at[1]], 1);
+        fprintf(stream, ",%d,%d,%s,%s", c->is_known, c->is_uncertain, phase->labels[c->winner],
+                phase->labels[c->second]);
+        dsgd_csv_numbers(stream, (double[]){c->ratio, c->low, c->high}, 3);
+        for (size_t a = 0; a < phase->n_algorithms; a++) {
+            const double best = c->logs[a == c->winner ? c->second : c->winner];
+            dsgd_csv_numbers(stream, (double[]){(c->logs[a] - best) / log(2)}, 1);
+        }
+        fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
 }

@@ -185,22 +185,6 @@ static void write_keys(FILE *stream, const analysis *a, const dsgd_frame_point *
     }
 }
 
-static void write_row(FILE *stream, const analysis *a, size_t v, size_t place, size_t series)
-{
-    const effect x = effect_of(a, v, place, series);
-    if (x.n == 0)
-        return;
-    const double factor = factor_at(a, v, place);
-    fprintf(stream, "%s,%.6g", a->names[DSGD_VARIATION][v], factor);
-    write_keys(stream, a, *point_at(a, v, place, series));
-    fprintf(stream, ",%zu", x.n);
-    const double numbers[] = {
-        x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
-        x.speedup,    x.unchanged_speedup, x.speedup_change};
-    dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-    fputc('\n', stream);
-}
-
 static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *error)
 {
     dsgd_whole_file file;
@@ -212,10 +196,23 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
     fputs(",n,throughput_samples_per_s,unchanged_samples_per_s,change,elasticity,speedup,"
           "unchanged_speedup,speedup_change\n",
           stream);
+    const size_t n_series = a->frame.n[DSGD_SERIES], n_rows = a->frame.n[DSGD_PLACE] * n_series;
     for (size_t v = 1; v < a->frame.n[DSGD_VARIATION]; v++)
-        for (size_t place = 0; place < a->frame.n[DSGD_PLACE]; place++)
-            for (size_t c = 0; c < a->frame.n[DSGD_SERIES]; c++)
-                write_row(stream, a, v, place, c);
+        for (size_t k = 0; k < n_rows; k++) {
+            const size_t place = k / n_series, series = k % n_series;
+            const effect x = effect_of(a, v, place, series);
+            if (x.n == 0)
+                continue;
+            const double factor = factor_at(a, v, place);
+            const double numbers[] = {
+                x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
+                x.speedup,    x.unchanged_speedup, x.speedup_change};
+            fprintf(stream, "%s,%.6g", a->names[DSGD_VARIATION][v], factor);
+            write_keys(stream, a, *point_at(a, v, place, series));
+            fprintf(stream, ",%zu", x.n);
+            dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
+            fputc('\n', stream);
+        }
     return dsgd_whole_close(&file, error);
 }
 

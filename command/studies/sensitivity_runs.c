@@ -29,20 +29,6 @@ static const struct {
     {"workload", dsgd_workload_options, offsetof(dsgd_planned_run, workload)},
 };
 
-static bool is_calibrated(const dsgd_option *option)
-{
-    /* Whole numbers are counts and shapes. */
-    return option->kind == DSGD_DOUBLE && dsgd_find_word(exact, option->name) < 0;
-}
-
-/** A SimGrid file has its own links, and a single switch has no groups. */
-static bool is_used(const dsgd_option *option, const dsgd_platform *platform)
-{
-    if (strncmp(option->name, "host_", 5) == 0)
-        return platform->topology != DSGD_TOPOLOGY_XML;
-    return strncmp(option->name, "group_", 6) != 0 || platform->topology == DSGD_TOPOLOGY_GROUPS;
-}
-
 /** Adds run @p i with an option of a part times @p factor, if that makes a difference. */
 static void add_variation(dsgd_experiment *experiment, size_t i, size_t part,
                           const dsgd_option *option, const char *parameter, double factor)
@@ -50,8 +36,13 @@ static void add_variation(dsgd_experiment *experiment, size_t i, size_t part,
     dsgd_planned_run run = experiment->runs[i];
     double *const value = (double *)((char *)&run + parts[part].offset + option->offset);
     const double old = *value;
+    /* A SimGrid file has its own links, and a single switch has no groups. */
+    const int topology = run.platform.topology;
+    const bool is_used =
+        (strncmp(option->name, "host_", 5) != 0 || topology != DSGD_TOPOLOGY_XML) &&
+        (strncmp(option->name, "group_", 6) != 0 || topology == DSGD_TOPOLOGY_GROUPS);
     *value = fmax(option->min, fmin(option->max, factor * old));
-    if (!(old > 0) || *value == old || !is_used(option, &run.platform))
+    if (!(old > 0) || *value == old || !is_used)
         return;
     run.unchanged = i;
     run.parameter = parameter;
@@ -71,8 +62,8 @@ static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error 
     dsgd_config *const config = experiment->config;
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         for (const dsgd_option *o = parts[part].options; o->name != NULL; o++) {
-            if (!is_calibrated(o))
-                continue;
+            if (o->kind != DSGD_DOUBLE || dsgd_find_word(exact, o->name) >= 0)
+                continue; /* whole numbers are counts and shapes */
             const char *const parameter =
                 dsgd_config_keep(config, "%s.%s", parts[part].name, o->name);
             for (int sign = -1; sign <= 1; sign += 2)

@@ -18,9 +18,13 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explai
                                                    &config->gpus, error);
 }
 
-static dsgd_status run_in_folder(const dsgd_study *study, dsgd_pool_config *config, bool is_kept,
-                                 const dsgd_texts *plugins, dsgd_error *error)
+dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
+                           const dsgd_texts *plugins, dsgd_error *error)
 {
+    char *const meanwhile = config->folder == NULL ? dsgd_folder_new(NULL, error) : NULL;
+    if (config->folder == NULL && meanwhile == NULL)
+        return DSGD_EIO;
+    config->folder = meanwhile == NULL ? config->folder : meanwhile;
     const dsgd_results_config where = {.folder = config->folder,
                                        .experiment = config->experiment,
                                        .command = config->command,
@@ -37,7 +41,7 @@ static dsgd_status run_in_folder(const dsgd_study *study, dsgd_pool_config *conf
         status = study->choose == NULL
                      ? dsgd_pool_run(config, &done, error)
                      : dsgd_pool_run_rounds(config, &rounds, chosen, &done, error);
-        if (status == DSGD_ERUNS && !is_kept)
+        if (status == DSGD_ERUNS && meanwhile != NULL)
             dsgd_fail(error, status, "interrupted; nothing is kept");
     }
     if (status == DSGD_OK)
@@ -45,21 +49,8 @@ static dsgd_status run_in_folder(const dsgd_study *study, dsgd_pool_config *conf
     config->chosen = NULL;
     dsgd_results_free(config->results);
     config->results = NULL;
+    config->folder = meanwhile == NULL ? config->folder : NULL;
+    dsgd_folder_remove(meanwhile);
     free(chosen);
-    return status;
-}
-
-dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
-                           const dsgd_texts *plugins, dsgd_error *error)
-{
-    if (config->folder != NULL)
-        return run_in_folder(study, config, true, plugins, error);
-    char *const folder = dsgd_folder_new(NULL, error);
-    if (folder == NULL)
-        return DSGD_EIO;
-    config->folder = folder;
-    const dsgd_status status = run_in_folder(study, config, false, plugins, error);
-    config->folder = NULL;
-    dsgd_folder_remove(folder);
     return status;
 }

@@ -36,4 +36,7 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explai
 dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
                            const dsgd_texts *plugins, dsgd_error *error);
 
+/** The keys of a task's file. (task.c) */
+extern const dsgd_option dsgd_task_options[];
+
 #endif

@@ -2,8 +2,6 @@
  * @file task.c
  * `dsgd task`: runs a learner's experiment, and says whether it reaches the goals of its task.
  */
-#include "command/studies/task.h"
-
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

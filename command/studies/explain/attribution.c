@@ -4,17 +4,19 @@
  */
 #include "command/studies/explain/attribution.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/program.h"
 #include "command/analysis/plot.h"
 #include "command/console/command.h"
+#include "command/runs/manifest.h"
 #include "command/runs/prepare.h"
 #include "command/runs/results.h"
-#include "command/runs/manifest.h"
 #include "command/studies/study.h"
 
 /** What is asked, of an open experiment. */
@@ -83,45 +85,80 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-static dsgd_status write_map(const attribution *a, const dsgd_explained *explained,
-                             dsgd_error *error)
+static long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
+/** The slow-down of every worker in every step, as the table of a figure; the caller frees it. */
+static char *table_of(const dsgd_facts *f)
+{
+    enum { MOST_ROWS = 128, MOST_COLUMNS = 160 }; /* cells that can be told apart on half a page */
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *const stream = dsgd_text_open(&text, &n_bytes);
+    const long rows = (f->n_workers + MOST_ROWS - 1) / MOST_ROWS;
+    const long columns = (f->n_steps + MOST_COLUMNS - 1) / MOST_COLUMNS;
+    fputs("worker,workers,step,steps,slowdown\n", stream);
+    for (long i = 0; i < f->n_workers; i += rows)
+        for (long t = 0; t < f->n_steps; t += columns) {
+            const long n[] = {least(rows, f->n_workers - i), least(columns, f->n_steps - t)};
+            double worst = NAN; /* over the median; NAN: nothing is computed there */
+            for (long k = 0; k < n[0] * n[1]; k++)
+                worst = fmax(worst, f->compute_s[(i + k / n[1]) * f->n_steps + t + k % n[1]] /
+                                        f->gradient_s); /* but for NAN */
+            fprintf(stream, "%ld,%ld,%ld,%ld,", i, n[0], t, n[1]);
+            if (isnan(worst)) /* an empty cell would move others: an image is rows of one length */
+                fputs("nan", stream);
+            else
+                dsgd_csv_number(stream, worst);
+            fputc('\n', stream);
+        }
+    dsgd_text_close(stream, &text);
+    return text;
+}
+
+static dsgd_status write_map(const attribution *a, dsgd_error *error)
 {
     const char *const format = dsgd_explain_formats[a->options->format];
     const size_t i = a->options->run > 0 ? (size_t)a->options->run - 1 : 0;
-    char *const path = a->options->output != NULL
-                           ? dsgd_xstrdup(a->options->output)
-                           : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
-    char *table = NULL;
-    dsgd_status status = dsgd_explained_map(explained, i, &table, error);
-    if (status == DSGD_OK)
+    dsgd_facts facts;
+    dsgd_status status = dsgd_facts_read(a->config.folder, i, &facts, error);
+    if (status == DSGD_OK && !(facts.gradient_s > 0))
+        status = dsgd_fail(error, DSGD_ERUNS, "run %zu ended before any step was computed", i + 1);
+    if (status == DSGD_OK) {
+        char *const path =
+            a->options->output != NULL
+                ? dsgd_xstrdup(a->options->output)
+                : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
+        char *const table = table_of(&facts);
         status = dsgd_figure_write("slowdown", table, a->options->size, format, path, error);
-    if (status == DSGD_OK)
-        printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
-    free(table);
-    free(path);
+        if (status == DSGD_OK)
+            printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
+        free(table);
+        free(path);
+    }
+    dsgd_facts_free(&facts);
     return status;
-}
-
-static dsgd_status print_text(const attribution *a, const dsgd_explained *explained,
-                              dsgd_error *error)
-{
-    const char *const output = a->options->output;
-    dsgd_program_flush();
-    FILE *const file = output == NULL ? stdout : fopen(output, "w");
-    if (file == NULL || dup2(fileno(file), STDOUT_FILENO) < 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", output);
-    if (file != stdout)
-        fclose(file);
-    return dsgd_explained_print(explained, error);
 }
 
 static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *error)
 {
     const attribution *const a = of;
     const dsgd_explained explained = {a->experiment, a->config.results, a->wanted};
-    const dsgd_status status = a->options->format == DSGD_EXPLAIN_TEXT
-                                   ? print_text(a, &explained, error)
-                                   : write_map(a, &explained, error);
+    const char *const output = a->options->output;
+    dsgd_status status = DSGD_OK;
+    if (a->options->format != DSGD_EXPLAIN_TEXT) {
+        status = write_map(a, error);
+    } else {
+        dsgd_program_flush();
+        FILE *const file = output == NULL ? stdout : fopen(output, "w");
+        if (file == NULL || dup2(fileno(file), STDOUT_FILENO) < 0)
+            return dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", output);
+        if (file != stdout)
+            fclose(file);
+        status = dsgd_explained_print(&explained, error);
+    }
     return status == DSGD_OK && done->n_failed > 0
                ? dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed", done->n_failed,
                            done->n_runs)

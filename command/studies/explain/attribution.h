@@ -90,7 +90,7 @@ size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
 bool dsgd_counterfactual_settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
                                 const dsgd_facts *facts);
 
-/* --- report.c and map.c: what is shown -------------------------------------------------------- */
+/* --- report.c: what is shown ------------------------------------------------------------------- */
 
 /** The runs of an experiment and their counterfactuals, when they are done. */
 typedef struct dsgd_explained {
@@ -101,9 +101,5 @@ typedef struct dsgd_explained {
 
 /** Prints a table, names and a sentence per algorithm. */
 dsgd_status dsgd_explained_print(const dsgd_explained *explained, dsgd_error *error);
-
-/** The table of the figure `slowdown`, of run @p i; the caller frees it. */
-dsgd_status dsgd_explained_map(const dsgd_explained *explained, size_t i, char **table,
-                               dsgd_error *error);
 
 #endif

@@ -74,18 +74,6 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
     l->n_gradients++;
 }
 
-static void hear_wait(heard *w, const dsgd_span *span)
-{
-    const double end_s = fmin(span->turn_s, span->end_s);
-    if (!(end_s > span->since_s))
-        return;
-    if (w->n_waits == w->waits_room) {
-        w->waits_room = 2 * w->waits_room + 8;
-        w->waits = dsgd_xrealloc(w->waits, w->waits_room, sizeof *w->waits);
-    }
-    w->waits[w->n_waits++] = (wait){{span->since_s, end_s}, span->peer};
-}
-
 static void hear(void *of, const dsgd_span *span)
 {
     listener *const l = of;
@@ -93,9 +81,16 @@ static void hear(void *of, const dsgd_span *span)
         return;
     if (span->kind == DSGD_SPAN_COMPUTE && span->step >= 0 && !dsgd_is_cancelled(span))
         hear_computation(l, &l->workers[span->host], span);
-    else if (span->kind == DSGD_SPAN_WAIT && span->track == 0 && span->peer >= 0 &&
-             span->peer < l->n_workers)
-        hear_wait(&l->workers[span->host], span);
+    if (span->kind == DSGD_SPAN_WAIT && span->track == 0 && span->peer >= 0 &&
+        span->peer < l->n_workers && fmin(span->turn_s, span->end_s) > span->since_s) {
+        heard *const w = &l->workers[span->host];
+        if (w->n_waits == w->waits_room) {
+            w->waits_room = 2 * w->waits_room + 8;
+            w->waits = dsgd_xrealloc(w->waits, w->waits_room, sizeof *w->waits);
+        }
+        w->waits[w->n_waits++] =
+            (wait){{span->since_s, fmin(span->turn_s, span->end_s)}, span->peer};
+    }
 }
 
 /* --- summing up ------------------------------------------------------------------------------- */

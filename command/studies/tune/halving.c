@@ -34,45 +34,18 @@ void dsgd_tune_begin(const dsgd_tune *t, dsgd_tuned *a)
     }
 }
 
-/** The runs of an algorithm's rung that are not known from shorter ones. */
-static void choose(const dsgd_tune *t, const dsgd_tuned *a, bool *chosen)
-{
-    const size_t length = a->rungs[a->rung].length;
-    for (size_t i = 0; i < a->n_candidates; i++)
-        for (size_t s = 0; a->is_in[i] && s < a->rungs[a->rung].n_seeds; s++) {
-            const size_t run = dsgd_tune_run(t, a, i, length, s);
-            const dsgd_tune_result *const known = dsgd_tune_result_of(t, a, i, length, s);
-            if (run > 0 && (known == NULL || known == &t->results[run - 1]))
-                chosen[run - 1] = true;
-        }
-}
-
 void dsgd_tune_choose(void *tune, bool *chosen)
 {
     const dsgd_tune *const t = tune;
-    for (size_t i = 0; i < t->n_algorithms; i++)
-        if (!t->algorithms[i].is_over)
-            choose(t, &t->algorithms[i], chosen);
-}
-
-/**
- * Ranks the candidates of the rung, best first; of equals the one with smaller values. Gives how many
- * there are: what its algorithm refuses has no run.
- */
-static size_t rank(const dsgd_tune *t, const dsgd_tuned *a, dsgd_tune_trial *trials)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_candidates; i++)
-        if (a->is_in[i] && dsgd_tune_run(t, a, i, a->rungs[a->rung].length, 0) > 0)
-            trials[n++] = (dsgd_tune_trial){.rung = a->rung, .candidate = i};
-    dsgd_tune_score(t, a, trials, n);
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && dsgd_tune_compare(t, &trials[k], &trials[k - 1]) < 0; k--) {
-            const dsgd_tune_trial worse = trials[k - 1];
-            trials[k - 1] = trials[k];
-            trials[k] = worse;
-        }
-    return n;
+    for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
+        for (size_t i = 0; !a->is_over && i < a->n_candidates; i++)
+            for (size_t s = 0; a->is_in[i] && s < a->rungs[a->rung].n_seeds; s++) {
+                const size_t length = a->rungs[a->rung].length;
+                const size_t run = dsgd_tune_run(t, a, i, length, s);
+                const dsgd_tune_result *const known = dsgd_tune_result_of(t, a, i, length, s);
+                if (run > 0 && (known == NULL || known == &t->results[run - 1]))
+                    chosen[run - 1] = true; /* else it is known from a shorter one */
+            }
 }
 
 /** Adds the value beyond an end to the rung, if the best lies there; false: it does not. */
@@ -154,7 +127,17 @@ static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tune_tr
 static void advance(const dsgd_tune *t, dsgd_tuned *a)
 {
     dsgd_tune_trial *const ranked = a->trials + a->n_trials;
-    const size_t n = rank(t, a, ranked);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_candidates; i++) /* what its algorithm refuses has no run */
+        if (a->is_in[i] && dsgd_tune_run(t, a, i, a->rungs[a->rung].length, 0) > 0)
+            ranked[n++] = (dsgd_tune_trial){.rung = a->rung, .candidate = i};
+    dsgd_tune_score(t, a, ranked, n);
+    for (size_t i = 1; i < n; i++) /* best first; of equals the one with smaller values */
+        for (size_t k = i; k > 0 && dsgd_tune_compare(t, &ranked[k], &ranked[k - 1]) < 0; k--) {
+            const dsgd_tune_trial worse = ranked[k - 1];
+            ranked[k - 1] = ranked[k];
+            ranked[k] = worse;
+        }
     if (n > 0 && (widen(t, a, ranked, n) || look_around(t, a, ranked)))
         return;
     const size_t kept = n_kept(t, a, ranked, n);

@@ -345,26 +345,19 @@ static size_t place_of(const dsgd_tune *t, dsgd_tuned *a, const dsgd_planned_run
     return (candidate * t->n_lengths + length) * t->n_seeds + seed;
 }
 
-/** The column for the same option of all algorithms: algorithms.optimizer.lr. */
-static const char *common_column(dsgd_config *config, const char *column)
-{
-    const size_t n = strlen("algorithms.");
-    return strncmp(column, "algorithms.", n) != 0
-               ? column
-               : dsgd_config_keep(config, "algorithms.%s",
-                                  column + n + strcspn(column + n, ".") + 1);
-}
-
-/** One column for the same option of all algorithms, in place of one each. */
+/** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each. */
 static void join_columns(dsgd_tune *t)
 {
     dsgd_experiment *const e = &t->grid;
-    const size_t n = e->n_columns;
+    const size_t n = e->n_columns, n_prefix = strlen("algorithms.");
     size_t *const to = dsgd_config_alloc(e->config, (n + 1) * sizeof *to);
     const char **const columns = dsgd_config_alloc(e->config, (n + 1) * sizeof *columns);
     e->n_columns = 0;
     for (size_t k = 0; k < n; k++) {
-        const char *const column = common_column(e->config, e->columns[k]);
+        const char *column = e->columns[k];
+        if (strncmp(column, "algorithms.", n_prefix) == 0)
+            column =
+                dsgd_config_keep(e->config, "algorithms.%s", strchr(column + n_prefix, '.') + 1);
         while (to[k] < e->n_columns && strcmp(columns[to[k]], column) != 0)
             to[k]++;
         columns[to[k]] = column;

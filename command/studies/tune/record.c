@@ -35,22 +35,6 @@ size_t dsgd_tune_option_of(const dsgd_tuned *a, const char *rest)
     return k;
 }
 
-static void write_trial(FILE *stream, const dsgd_tune *t, const dsgd_tuned *a,
-                        const dsgd_tune_trial *trial)
-{
-    dsgd_csv_text(stream, a->label);
-    for (size_t j = 0; t->rests[j] != NULL; j++) {
-        const size_t k = dsgd_tune_option_of(a, t->rests[j]);
-        fputc(',', stream);
-        dsgd_csv_text(stream, k == a->n_options ? "" : dsgd_tune_text_of(a, trial->candidate, k));
-    }
-    fprintf(stream, ",%zu,", trial->rung + 1);
-    dsgd_csv_text(stream, dsgd_tune_length_text(t, a->rungs[trial->rung].length));
-    fprintf(stream, ",%zu,%zu,%zu", trial->n_seeds, trial->n_reached, trial->n_diverged);
-    dsgd_csv_numbers(stream, (double[]){trial->place, trial->near}, 2);
-    fprintf(stream, ",%d,%s\n", trial->ties, fates[trial->fate]);
-}
-
 static json_t *trial_json(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tune_trial *trial)
 {
     json_t *const values = json_object(), *const seeds = json_array();
@@ -84,8 +68,20 @@ dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
             t->on == DSGD_TUNE_TIME ? "seconds" : "steps", t->target.column);
     for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
         for (size_t i = 0; i < a->n_trials; i++) {
-            write_trial(file.stream, t, a, &a->trials[i]);
-            json_array_append_new(tried, trial_json(t, a, &a->trials[i]));
+            const dsgd_tune_trial *const x = &a->trials[i];
+            dsgd_csv_text(file.stream, a->label);
+            for (size_t j = 0; t->rests[j] != NULL; j++) {
+                const size_t k = dsgd_tune_option_of(a, t->rests[j]);
+                fputc(',', file.stream);
+                dsgd_csv_text(file.stream,
+                              k == a->n_options ? "" : dsgd_tune_text_of(a, x->candidate, k));
+            }
+            fprintf(file.stream, ",%zu,", x->rung + 1);
+            dsgd_csv_text(file.stream, dsgd_tune_length_text(t, a->rungs[x->rung].length));
+            fprintf(file.stream, ",%zu,%zu,%zu", x->n_seeds, x->n_reached, x->n_diverged);
+            dsgd_csv_numbers(file.stream, (double[]){x->place, x->near}, 2);
+            fprintf(file.stream, ",%d,%s\n", x->ties, fates[x->fate]);
+            json_array_append_new(tried, trial_json(t, a, x));
         }
     dsgd_status status = dsgd_whole_close(&file, error);
     char *const path = dsgd_xprintf("%s/manifest.json", folder);

@@ -11,15 +11,6 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** Of --on final: accuracy where there is one, else loss. */
-static void choose_measure(dsgd_tune *t, const dsgd_csv *curves)
-{
-    const size_t accuracy = dsgd_csv_column(curves, "accuracy");
-    t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};
-    if (curves->n_rows > 0 && !isnan(dsgd_csv_value(curves, 0, accuracy)))
-        t->target = (dsgd_target){.column = "accuracy", .value = INFINITY};
-}
-
 static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *error)
 {
     const size_t run = dsgd_csv_column(csv, "run"), steps = dsgd_csv_column(csv, "steps");
@@ -67,8 +58,12 @@ dsgd_status dsgd_tune_read(dsgd_tune *t, dsgd_error *error)
     }
     dsgd_csv csv;
     dsgd_status status = dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder);
-    if (status == DSGD_OK && t->on == DSGD_TUNE_FINAL)
-        choose_measure(t, &csv);
+    if (status == DSGD_OK &&
+        t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
+        t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};
+        if (csv.n_rows > 0 && !isnan(dsgd_csv_value(&csv, 0, dsgd_csv_column(&csv, "accuracy"))))
+            t->target = (dsgd_target){.column = "accuracy", .value = INFINITY};
+    }
     if (status == DSGD_OK)
         status = read_curves(t, &csv, error);
     dsgd_csv_close(&csv);

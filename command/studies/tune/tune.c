@@ -90,23 +90,6 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
 
 /* --- tuned.yaml ------------------------------------------------------------------------------- */
 
-/** Assignments of the best values; where there are none, of what the file has. */
-static void add_best(const dsgd_tune *t, dsgd_lines *sets)
-{
-    for (size_t i = 0; i < t->n_algorithms; i++) {
-        const dsgd_tuned *const a = &t->algorithms[i];
-        for (size_t k = 0; dsgd_tune_has_best(a) && k < a->n_options; k++)
-            dsgd_tune_add(t, sets,
-                          dsgd_config_keep(t->config, "%s=%s", a->options[k].path,
-                                           dsgd_tune_text_of(a, a->last->candidate, k)));
-    }
-    for (size_t i = 0; i < t->n_algorithms; i++)
-        if (!dsgd_tune_has_best(&t->algorithms[i]) && t->algorithms[i].name != NULL)
-            dsgd_tune_add(
-                t, sets,
-                dsgd_config_keep(t->config, "algorithms.%zu.name=%s", i, t->algorithms[i].name));
-}
-
 /** The user's file with the best values, and a name of its own. */
 static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
 {
@@ -116,7 +99,18 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
             dsgd_tune_add(t, &sets, t->own->v[i]);
     const size_t expands = sets.n;
     dsgd_tune_add(t, &sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
-    add_best(t, &sets);
+    for (size_t i = 0; i < t->n_algorithms; i++) {
+        const dsgd_tuned *const a = &t->algorithms[i];
+        for (size_t k = 0; dsgd_tune_has_best(a) && k < a->n_options; k++)
+            dsgd_tune_add(t, &sets,
+                          dsgd_config_keep(t->config, "%s=%s", a->options[k].path,
+                                           dsgd_tune_text_of(a, a->last->candidate, k)));
+    }
+    for (size_t i = 0; i < t->n_algorithms; i++) /* else of what the file has */
+        if (!dsgd_tune_has_best(&t->algorithms[i]) && t->algorithms[i].name != NULL)
+            dsgd_tune_add(
+                t, &sets,
+                dsgd_config_keep(t->config, "algorithms.%zu.name=%s", i, t->algorithms[i].name));
     dsgd_tune_add(t, &sets, dsgd_config_keep(t->config, "name=%s-tuned", t->plain->name));
     char *text = NULL;
     dsgd_whole_file file;
