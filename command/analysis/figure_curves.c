@@ -29,10 +29,6 @@ typedef struct data {
 
 /* --- curves ----------------------------------------------------------------------------------- */
 
-typedef struct reach {
-    double *low, *high; /* [frames][N_CURVES] */
-} reach;
-
 /** Quantity @p c of the i-th run of a point at its evaluation at hand. */
 static double evaluation(const data *d, const dsgd_frame_point *p, size_t i, size_t c)
 {
@@ -69,14 +65,14 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
 }
 
 /** What means reach after the first evaluation; 1 to 0 for nothing. */
-static void put_reach(FILE *out, const data *d, const reach *r)
+static void put_reach(FILE *out, const data *d, const double *low, const double *high)
 {
     const size_t n = dsgd_figure_frames(d->runs);
     double *const x = dsgd_xcalloc(n, sizeof *x);
     for (size_t c = 0; c < N_CURVES; c++)
         for (int top = 0; top < 2; top++) {
             for (size_t k = 0; k < n; k++) {
-                x[k] = (top ? r->high : r->low)[k * N_CURVES + c];
+                x[k] = (top ? high : low)[k * N_CURVES + c];
                 x[k] = isfinite(x[k]) ? x[k] : top ? 0 : 1;
             }
             dsgd_gnuplot_numbers(out, x, n, "%s_%s", top ? "high" : "low", curves[c]);
@@ -86,7 +82,7 @@ static void put_reach(FILE *out, const data *d, const reach *r)
     for (size_t c = N_CURVES - 1; c-- > 0;) {
         bool has = false;
         for (size_t k = 0; k < dsgd_figure_frames(d->runs); k++)
-            has = has || isfinite(r->high[k * N_CURVES + c]);
+            has = has || isfinite(high[k * N_CURVES + c]);
         fprintf(out, "%s%s", has ? " " : "", has ? curves[c] : "");
     }
     fputs(" '\n", out);
@@ -95,11 +91,11 @@ static void put_reach(FILE *out, const data *d, const reach *r)
 static void put_curves(FILE *out, data *d)
 {
     size_t most = 0;
-    reach r = {dsgd_xcalloc(dsgd_figure_frames(d->runs) * N_CURVES, sizeof(double)),
-               dsgd_xcalloc(dsgd_figure_frames(d->runs) * N_CURVES, sizeof(double))};
-    for (size_t k = 0; k < dsgd_figure_frames(d->runs) * N_CURVES; k++) {
-        r.low[k] = INFINITY;
-        r.high[k] = -INFINITY;
+    const size_t n_reached = dsgd_figure_frames(d->runs) * N_CURVES; /* [frames][N_CURVES] */
+    double *const low = dsgd_xcalloc(2 * n_reached + 1, sizeof *low), *const high = low + n_reached;
+    for (size_t k = 0; k < n_reached; k++) {
+        low[k] = INFINITY;
+        high[k] = -INFINITY;
     }
     fputs("columns_of_curves = ' evaluation", out);
     for (size_t c = 0; c < N_CURVES; c++)
@@ -116,15 +112,14 @@ static void put_curves(FILE *out, data *d)
         most = n > most ? n : most;
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
-            put_evaluation(out, d, p, k, r.low + at, r.high + at);
+            put_evaluation(out, d, p, k, low + at, high + at);
         if (n == 0) /* a block without a row would not count */
             fputs("0,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n", out);
     }
     fputs("EOD\n", out);
     fprintf(out, "most_evaluations = %zu\n", most);
-    put_reach(out, d, &r);
-    free(r.low);
-    free(r.high);
+    put_reach(out, d, low, high);
+    free(low);
 }
 
 /* --- staleness -------------------------------------------------------------------------------- */

@@ -50,34 +50,28 @@ static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
     }
 }
 
-static bool same_sum(const dsgd_ledger_entry *a, const dsgd_ledger_entry *b)
-{
-    return a->scope == b->scope && a->number == b->number;
-}
-
-/** Whether a group's sum takes an older model of this member than the newest of the others'. */
-static bool is_late(const dsgd_ledger *ledger, const dsgd_ledger_entry *sampled)
-{
-    bool is_old = false, is_model = false;
-    for (size_t i = 0; i < ledger->n_entries; i++) {
-        const dsgd_ledger_entry *const e = &ledger->entries[i];
-        is_old = is_old || (e->kind == DSGD_ENTRY_SAMPLED && same_sum(e, sampled) &&
-                            e->stamp > sampled->stamp);
-        is_model = is_model || (e->kind == DSGD_ENTRY_MODEL && e->value == sampled->value);
-    }
-    return dsgd_scope_is_of_versions(sampled->scope) && sampled->stamp >= 0 && is_old && is_model;
-}
-
-/** From a late model of a group's sum to the models of the others, where they take the sum. */
+/**
+ * Where a group's sum takes an older model of a member than the newest of the others': from that one to
+ * the models of the others, where they take the sum.
+ */
 static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *sampled, FILE *stream)
 {
     const dsgd_ledger *const ledger = &run->ledger;
+    const dsgd_ledger_entry *const end = ledger->entries + ledger->n_entries;
+    bool is_old = false, is_model = false;
+    for (const dsgd_ledger_entry *e = ledger->entries; e < end; e++) {
+        const bool same_sum = e->scope == sampled->scope && e->number == sampled->number;
+        is_old = is_old || (e->kind == DSGD_ENTRY_SAMPLED && same_sum && e->stamp > sampled->stamp);
+        is_model = is_model || (e->kind == DSGD_ENTRY_MODEL && e->value == sampled->value);
+    }
+    if (!dsgd_scope_is_of_versions(sampled->scope) || sampled->stamp < 0 || !is_old || !is_model)
+        return;
     size_t model[32] = {0}; /* of each host, now */
-    for (size_t i = 0; i < ledger->n_entries; i++) {
-        const dsgd_ledger_entry *const e = &ledger->entries[i];
+    for (const dsgd_ledger_entry *e = ledger->entries; e < end; e++) {
         if (e->kind == DSGD_ENTRY_MODEL)
             model[e->host] = e->value;
-        if (e->kind == DSGD_ENTRY_USED && same_sum(e, sampled) && e->host != sampled->host)
+        if (e->kind == DSGD_ENTRY_USED && e->scope == sampled->scope &&
+            e->number == sampled->number && e->host != sampled->host)
             write_line(stream, "late", sampled->host, dsgd_lesson_x(run, sampled->value),
                        dsgd_lesson_x(run, model[e->host]));
     }
@@ -103,7 +97,7 @@ void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)
     }
     for (size_t i = 0; i < run->ledger.n_entries; i++) {
         const dsgd_ledger_entry *const e = &run->ledger.entries[i];
-        if (e->kind == DSGD_ENTRY_SAMPLED && is_late(&run->ledger, e))
+        if (e->kind == DSGD_ENTRY_SAMPLED)
             write_late(run, e, stream);
     }
 }

@@ -120,9 +120,8 @@ static void name_host(writer *w, const dsgd_row *row)
 
 static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
 {
-    static const char *const names[] = {"forward", "backward", "communicate", "wait"};
     interval(w, row->host, STATE, tile->since_s, tile->end_s);
-    text(w, ",", "name", names[tile->state]);
+    text(w, ",", "name", dsgd_tile_states[tile->state]);
     number(w, ",", "seconds", tile->end_s - tile->since_s);
     if (tile->wait != NULL) {
         char *const whom = dsgd_view_waits_for(w->view, tile->wait);

@@ -28,17 +28,17 @@ static void write_number(FILE *stream, const char *kind, double at_s, size_t row
 
 static void write_row(const dsgd_view *view, size_t i, FILE *stream)
 {
-    static const char *const states[] = {"forward", "backward", "communicate", "wait"};
     const dsgd_row *const row = &view->rows[i];
     for (size_t k = 0; k < row->n_tiles; k++)
-        write_line(stream, states[row->tiles[k].state], row->tiles[k].since_s, row->tiles[k].end_s,
-                   (double)i, (double)i, "");
+        write_line(stream, dsgd_tile_states[row->tiles[k].state], row->tiles[k].since_s,
+                   row->tiles[k].end_s, (double)i, (double)i, "");
     for (size_t k = 0; k < row->n_spans; k++) {
         const dsgd_span *const span = row->spans[k];
         if (dsgd_view_begins_step(view, span))
             write_number(stream, "step", span->since_s, i, dsgd_xprintf("%ld", span->step));
-        if (span->kind == DSGD_SPAN_CONTRIBUTED && span->piece == 0 && dsgd_is_late(span))
-            write_number(stream, "late", span->since_s, i, dsgd_view_late_text(span));
+        char *const late = dsgd_view_late_text(span);
+        if (late != NULL)
+            write_number(stream, "late", span->since_s, i, late);
     }
 }
 

@@ -107,22 +107,7 @@ static void put_whom(line *l, const dsgd_row *row)
     }
 }
 
-/** Returns how many there are. */
-static int put_late(line *l, const dsgd_row *row)
-{
-    int n = 0;
-    for (size_t i = 0; i < row->n_spans; i++) {
-        const dsgd_span *const span = row->spans[i];
-        if (span->kind != DSGD_SPAN_CONTRIBUTED || !dsgd_is_late(span) || span->piece > 0)
-            continue;
-        n++;
-        char *const text = dsgd_view_late_text(span);
-        put(l->late, l->n, column_of(l, span->since_s), text, " ");
-        free(text);
-    }
-    return n;
-}
-
+/** Returns how many contributions are late. */
 static int print_row(line *l, const dsgd_row *row, FILE *stream)
 {
     const dsgd_timeline *const t = l->view->timeline;
@@ -131,7 +116,14 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
     put_states(l, row);
     put_steps(l, row);
     put_whom(l, row);
-    const int n_late = put_late(l, row);
+    int n_late = 0;
+    for (size_t i = 0; i < row->n_spans; i++) {
+        char *const late = dsgd_view_late_text(row->spans[i]);
+        if (late != NULL)
+            put(l->late, l->n, column_of(l, row->spans[i]->since_s), late, " ");
+        n_late += late != NULL;
+        free(late);
+    }
     const double percent = 100 / (t->end_s - t->since_s);
     fprintf(stream, "%4d%c %s %4.0f %4.0f %4.0f\n", row->host,
             row->host == l->view->straggler ? '*' : ' ', l->states, percent * row->compute_s,

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+const char *const dsgd_tile_states[] = {"forward", "backward", "communicate", "wait"};
+
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span)
 {
     return fmax(view->timeline->since_s, span->since_s);
@@ -58,6 +60,8 @@ bool dsgd_is_late(const dsgd_span *span)
 
 char *dsgd_view_late_text(const dsgd_span *span)
 {
+    if (span->kind != DSGD_SPAN_CONTRIBUTED || span->piece > 0 || !dsgd_is_late(span))
+        return NULL;
     return span->made < 0 ? dsgd_xprintf("v%ld:-", span->version)
                           : dsgd_xprintf("v%ld:%ld", span->version, span->made);
 }

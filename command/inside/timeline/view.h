@@ -18,6 +18,8 @@ typedef enum dsgd_tile_state {
     DSGD_TILE_WAIT
 } dsgd_tile_state;
 
+extern const char *const dsgd_tile_states[]; /* their names */
+
 typedef struct dsgd_tile {
     dsgd_tile_state state;
     double since_s, end_s;
@@ -71,7 +73,10 @@ char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait);
 /** Whether a partial collective gets what was published before its version. */
 bool dsgd_is_late(const dsgd_span *span);
 
-/** "v2:1": to version 2, what was published in step 1; "v2:-": nothing. The caller frees it. */
+/**
+ * "v2:1": of a contribution that is late: to version 2, what was published in step 1; "v2:-": nothing.
+ * NULL: it is none, or not of the first piece. The caller frees it.
+ */
 char *dsgd_view_late_text(const dsgd_span *span);
 
 /** Whether a wait is for others for more than a hundredth of it, and not for their messages. */
