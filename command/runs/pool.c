@@ -54,6 +54,7 @@ typedef struct pool {
     dsgd_gpus gpus;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
+    bool goes_on; /* other rounds follow: as JSON, the end is not yet said */
     double joined_s, join_took_s; /* the last join's end, and its duration */
 } pool;
 
@@ -424,7 +425,7 @@ static void show_progress(pool *p, bool last)
                                dsgd_wall_s() - t->start_wall_s};
     }
     now.share = cost > 0 ? done / cost : 1;
-    const bool ends = last && !(p->config->goes_on && p->view.form == DSGD_PROGRESS_JSON);
+    const bool ends = last && !(p->goes_on && p->view.form == DSGD_PROGRESS_JSON);
     dsgd_progress_show(&p->view, &now, ends);
     free(running);
 }
@@ -558,10 +559,13 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     return DSGD_OK;
 }
 
-dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done, dsgd_error *error)
+/** One round: all, or what is chosen. */
+static dsgd_status run_round(const dsgd_pool_config *config, bool goes_on, dsgd_pool_counts *done,
+                             dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     pool p = {.config = config,
+              .goes_on = goes_on,
               .gpus = dsgd_gpus_of(&config->gpus, config->jobs),
               .view = {.form = config->progress,
                        .experiment = experiment,
@@ -583,18 +587,19 @@ dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done
     return status;
 }
 
-dsgd_status dsgd_pool_run_rounds(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
-                                 dsgd_pool_counts *done, dsgd_error *error)
+dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+                          dsgd_pool_counts *done, dsgd_error *error)
 {
+    if (rounds->choose == NULL)
+        return run_round(config, false, done, error);
     dsgd_status status = DSGD_OK;
     dsgd_progress_view view = {.form = config->progress, .start_wall_s = dsgd_wall_s()};
     config->chosen = chosen;
-    config->goes_on = true;
     for (bool more = true; status == DSGD_OK && more;) {
         dsgd_pool_counts round = {0};
         memset(chosen, 0, config->experiment->n_runs * sizeof *chosen);
         rounds->choose(rounds->state, chosen);
-        status = dsgd_pool_run(config, &round, error);
+        status = run_round(config, true, &round, error);
         config->anew = false; /* later rounds keep what the first have done */
         done->n_runs += round.n_runs;
         done->n_failed += round.n_failed;

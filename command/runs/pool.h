@@ -40,37 +40,29 @@ typedef struct dsgd_pool_config {
     dsgd_status (*simulate)(const void *simulator, size_t i, const dsgd_run_config *run,
                             dsgd_run_result *result, dsgd_error *error);
     const void *simulator;
-    bool goes_on; /* further calls follow: as JSON, the end is not yet said */
     bool anew; /* also what has its results, and its record where one is asked for */
 } dsgd_pool_config;
 
 typedef struct dsgd_pool_counts {
-    size_t n_runs, n_failed; /* of this call */
+    size_t n_runs, n_failed; /* of all rounds */
 } dsgd_pool_counts;
-
-/**
- * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
- * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP; finished
- * runs are kept.
- */
-dsgd_status dsgd_pool_run(const dsgd_pool_config *config, dsgd_pool_counts *done,
-                          dsgd_error *error);
 
 /** What chooses runs round by round, each from the results of those before. */
 typedef struct dsgd_rounds {
     void *state;
-    /** Marks the runs to do, in chosen[n_runs]; finished runs may be among them. */
+    /** Marks the runs to do, in chosen[n_runs]; finished runs may be among them. NULL: one round of all. */
     void (*choose)(void *state, bool *chosen);
-    /** Reads the results; *more: there are others to choose. */
+    /** Reads the results of chosen runs; *more: there are others to choose. */
     dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
 } dsgd_rounds;
 
 /**
- * dsgd_pool_run() round by round, until no more are chosen. @p chosen [n_runs] becomes that of
- * @p config; the counts are of all rounds.
+ * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
+ * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP; finished
+ * runs are kept. @p chosen [n_runs] becomes that of @p config where there are rounds.
  */
-dsgd_status dsgd_pool_run_rounds(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
-                                 dsgd_pool_counts *done, dsgd_error *error);
+dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+                          dsgd_pool_counts *done, dsgd_error *error);
 
 /** Whether `record` (not NULL) is a folder, with one file RUN.record per run. */
 bool dsgd_pool_records_in_folder(const dsgd_pool_config *config);

@@ -38,9 +38,7 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
     if (status == DSGD_OK && study->plan != NULL)
         status = study->plan(study->state, error);
     if (status == DSGD_OK) {
-        status = study->choose == NULL
-                     ? dsgd_pool_run(config, &done, error)
-                     : dsgd_pool_run_rounds(config, &rounds, chosen, &done, error);
+        status = dsgd_pool_run(config, &rounds, chosen, &done, error);
         if (status == DSGD_ERUNS && meanwhile != NULL)
             dsgd_fail(error, status, "interrupted; nothing is kept");
     }
