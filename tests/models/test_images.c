@@ -41,34 +41,32 @@ static const uint8_t good_images[] = {0, 0, 8, 3, 0, 0, 0,  2,  0,  0,  0,
                                       1, 0, 0, 0, 3, 0, 10, 20, 30, 40, 250};
 static const uint8_t good_labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 1, 0};
 
-static folder *folder_new(void)
+static folder *f; /* of this test */
+
+static void make_folder(void)
 {
-    folder *const f = dsgd_xcalloc(1, sizeof *f);
+    f = kept(dsgd_xcalloc(1, sizeof *f));
     strcpy(f->path, "/tmp/dsgd-test-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(f->path));
     static const char *const names[FILES] = {"images", "labels.gz", "test-images.gz",
                                              "test-labels"};
     for (size_t i = 0; i < FILES; i++) {
-        f->files[i] = dsgd_xprintf("%s/%s", f->path, names[i]);
+        f->files[i] = kept(dsgd_xprintf("%s/%s", f->path, names[i]));
         const bool images = i == IMAGES || i == TEST_IMAGES;
         write_file(f->files[i], images ? good_images : good_labels,
                    images ? sizeof good_images : sizeof good_labels,
                    i == LABELS || i == TEST_IMAGES);
     }
-    return f;
 }
 
-static void folder_free(folder *f)
+static void remove_folder(void)
 {
-    for (size_t i = 0; i < FILES; i++) {
+    for (size_t i = 0; i < FILES; i++)
         unlink(f->files[i]);
-        free(f->files[i]);
-    }
     rmdir(f->path);
-    free(f);
 }
 
-static dsgd_data *load(const folder *f, dsgd_status wanted, dsgd_error *error)
+static dsgd_data *load(dsgd_status wanted, dsgd_error *error)
 {
     const dsgd_data_source *const idx = source("idx");
     dsgd_data *data = NULL;
@@ -78,13 +76,12 @@ static dsgd_data *load(const folder *f, dsgd_status wanted, dsgd_error *error)
     return data;
 }
 
-SUITE(images, "images", .seconds = 60);
+SUITE(images, "images", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
 TEST(idx_files_are_read_plain_or_zipped)
 {
-    folder *const f = folder_new();
     dsgd_error error = {""};
-    dsgd_data *const data = load(f, DSGD_OK, &error);
+    dsgd_data *const data = load(DSGD_OK, &error);
     ck_assert_uint_eq(data->n_features, 3);
     ck_assert_uint_eq(data->n_rows, 3);
     ck_assert_uint_eq(data->width, 3);
@@ -98,7 +95,6 @@ TEST(idx_files_are_read_plain_or_zipped)
     ck_assert_double_eq_tol((double)data->mean, mean / 255, 1e-7);
     ck_assert_double_eq_tol((double)data->deviation, sqrt(variance) / 255, 1e-7);
     dsgd_data_free(data);
-    folder_free(f);
 }
 
 /** What is done to which file, and what is said about it after its name. */
@@ -133,7 +129,6 @@ enum { DAMAGES = sizeof damages / sizeof damages[0] };
 TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the damage */
 {
     const damage *const d = &damages[_i];
-    folder *const f = folder_new();
     uint8_t bytes[64] = {0};
     const bool images = d->file == IMAGES || d->file == TEST_IMAGES;
     memcpy(bytes, images ? good_images : good_labels, d->keep);
@@ -142,43 +137,37 @@ TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the 
     write_file(f->files[d->file], bytes, d->keep + d->more,
                d->file == LABELS || d->file == TEST_IMAGES);
     dsgd_error error = {""};
-    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    ck_assert_ptr_null(load(DSGD_EIO, &error));
     char *const wanted = kept(dsgd_xprintf("%s: %s", f->files[d->file], d->said));
     ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
-    folder_free(f);
 }
 
 TEST(images_of_one_size_but_another_shape_are_refused)
 {
-    folder *const f = folder_new();
     uint8_t turned[sizeof good_images];
     memcpy(turned, good_images, sizeof turned);
     turned[11] = 3;
     turned[15] = 1;
     write_file(f->files[TEST_IMAGES], turned, sizeof turned, true);
     dsgd_error error = {""};
-    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    ck_assert_ptr_null(load(DSGD_EIO, &error));
     char *const wanted = kept(dsgd_xprintf(
         "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]));
     ck_assert_str_eq(error.text, wanted);
-    folder_free(f);
 }
 
 TEST(a_missing_file_is_named)
 {
-    folder *const f = folder_new();
     unlink(f->files[TEST_LABELS]);
     dsgd_error error = {""};
-    ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+    ck_assert_ptr_null(load(DSGD_EIO, &error));
     char *const wanted = kept(dsgd_xprintf("%s: the data cannot be read: No such file or directory",
                                            f->files[TEST_LABELS]));
     ck_assert_str_eq(error.text, wanted);
-    folder_free(f);
 }
 
 TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
 {
-    folder *const f = folder_new();
     FILE *const in = fopen(f->files[TEST_IMAGES], "rb");
     uint8_t bytes[256];
     const size_t n = fread(bytes, 1, sizeof bytes, in);
@@ -191,11 +180,10 @@ TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
         fwrite(bytes, 1, cut ? i - n : n, out);
         fclose(out);
         dsgd_error error = {""};
-        ck_assert_ptr_null(load(f, DSGD_EIO, &error));
+        ck_assert_ptr_null(load(DSGD_EIO, &error));
         ck_assert_has(error.text, f->files[TEST_IMAGES]);
         bytes[i % n] ^= cut ? 0 : 1;
     }
-    folder_free(f);
 }
 
 static dsgd_data *fashion(void)

@@ -13,6 +13,7 @@
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "models/zoo/network.h"
+#include "tests/support/kept.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 
@@ -27,7 +28,10 @@ typedef struct fixture {
     dsgd_values_config config;
     dsgd_values *values;
     double initial[PARAMS];
+    struct fixture *next;
 } fixture;
+
+static fixture *fixtures; /* of this test; close_fixtures() */
 
 static double ones[MOST_WORKERS]; /* set by fixture_new() */
 
@@ -41,10 +45,12 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
  */
 static fixture *fixture_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
-    fixture *const s = dsgd_xcalloc(1, sizeof *s);
+    fixture *const s = kept(dsgd_xcalloc(1, sizeof *s));
+    s->next = fixtures;
+    fixtures = s;
     dsgd_samples samples = {.n = POINTS,
-                            .x_real = dsgd_xcalloc((size_t)POINTS * FEATURES, sizeof(float)),
-                            .targets = dsgd_xcalloc(POINTS, sizeof(float))};
+                            .x_real = kept(dsgd_xcalloc((size_t)POINTS * FEATURES, sizeof(float))),
+                            .targets = kept(dsgd_xcalloc(POINTS, sizeof(float)))};
     for (uint32_t i = 0; i < POINTS; i++) {
         for (uint32_t f = 0; f < FEATURES; f++)
             samples.x_real[i * FEATURES + f] = (float)uniform(0, i, f);
@@ -89,12 +95,10 @@ static fixture *fixture_opened(uint32_t n_workers, uint32_t batch, size_t n_piec
     return s;
 }
 
-static void fixture_free(fixture *s)
+static void close_fixtures(void)
 {
-    dsgd_values_close(s->values);
-    free(s->data.train.x_real);
-    free(s->data.train.targets);
-    free(s);
+    for (; fixtures != NULL; fixtures = fixtures->next)
+        dsgd_values_close(fixtures->values);
 }
 
 static dsgd_value constant(const fixture *s, size_t piece, double factor)
@@ -152,7 +156,7 @@ static double norm(const double *x, size_t n)
 
 /* --- combinations ----------------------------------------------------------------------------- */
 
-SUITE(values, "operations");
+SUITE(values, "operations", .tear_down = close_fixtures);
 
 TEST(no_store_accepts_everything)
 {
@@ -185,7 +189,6 @@ TEST(a_combination_is_linear)
         ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 */
     release(s, y);
     release_all(s, 3, x);
-    fixture_free(s);
 }
 
 TEST(equal_encodings_of_equal_values_are_one)
@@ -215,7 +218,6 @@ TEST(equal_encodings_of_equal_values_are_one)
     ck_assert_uint_eq(n, 1);
     ck_assert_uint_eq(stats(s).encodings, 3);
     RELEASE(s, x, a, b, c, d, rest);
-    fixture_free(s);
 }
 
 TEST(zeros_vanish_and_equal_operands_merge)
@@ -243,7 +245,6 @@ TEST(zeros_vanish_and_equal_operands_merge)
     dsgd_values_read(s->values, 0, zero, got);
     ck_assert(got[0] == 0 && got[PARAMS - 1] == 0);
     RELEASE(s, a, b, merged, spread, turned, mean, half);
-    fixture_free(s);
 }
 
 TEST(equal_operations_on_equal_operands_are_one)
@@ -272,7 +273,6 @@ TEST(equal_operations_on_equal_operands_are_one)
     for (size_t i = 0; i < 3; i++) {
         RELEASE(s, y[i], v[i]);
     }
-    fixture_free(s);
 }
 
 TEST(a_step_is_the_formulas_of_the_header)
@@ -312,7 +312,6 @@ TEST(a_step_is_the_formulas_of_the_header)
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], x_by_hand[i], 1e-13);
     RELEASE(s, x, v);
-    fixture_free(s);
 }
 
 TEST(without_momentum_there_is_no_velocity)
@@ -330,7 +329,6 @@ TEST(without_momentum_there_is_no_velocity)
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], s->initial[i] * (1 - 0.5 * (1e-3 - 2)), 1e-14);
     RELEASE(s, x, g, y);
-    fixture_free(s);
 }
 
 TEST(the_model_of_a_gradient_may_be_zeros)
@@ -346,12 +344,11 @@ TEST(the_model_of_a_gradient_may_be_zeros)
     ck_assert_mem_eq(by_numbers, by_nothing, sizeof by_numbers);
     ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
     RELEASE(s, zeros, a, b);
-    fixture_free(s);
 }
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
-CASE("what is computed");
+CASE("what is computed", .tear_down = close_fixtures);
 
 TEST(values_without_references_are_never_computed)
 {
@@ -368,7 +365,6 @@ TEST(values_without_references_are_never_computed)
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
     ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* the constant alone */
     release(s, x);
-    fixture_free(s);
 }
 
 TEST(operands_without_references_are_computed)
@@ -389,7 +385,6 @@ TEST(operands_without_references_are_computed)
     ck_assert_uint_eq(stats(s).gradient_samples, 20);
     ck_assert_uint_eq(stats(s).updates, 5);
     release(s, x);
-    fixture_free(s);
 }
 
 TEST(the_store_begins_by_itself_after_enough_gradients)
@@ -408,7 +403,6 @@ TEST(the_store_begins_by_itself_after_enough_gradients)
     for (uint64_t t = 0; t < 600; t++)
         release(s, y[t]);
     release(s, x);
-    fixture_free(s);
 }
 
 static size_t n_allocs;
@@ -426,11 +420,12 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
 TEST_RANGE(buffers_are_used_again, 0, 4)
 {
     const uint32_t n_threads = (uint32_t)_i;
-    dsgd_device device = *dsgd_device_cpu(true);
-    device.alloc = counted_alloc;
+    dsgd_device *const device = kept(dsgd_xcalloc(1, sizeof *device)); /* until the store closes */
+    *device = *dsgd_device_cpu(true);
+    device->alloc = counted_alloc;
     n_allocs = 0;
     fixture *const s = fixture_new(4, 4, 1);
-    s->config.device = &device;
+    s->config.device = device;
     s->config.n_threads = n_threads;
     fixture_open(s);
     dsgd_value x = constant(s, 0, 1);
@@ -447,7 +442,6 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
     ck_assert_uint_le(n_allocs, 5 + (n_threads > 0 ? (n_threads + 1) * 2 * 8 : 0));
     RELEASE(s, x, v);
-    fixture_free(s);
 }
 
 /* --- fusion ----------------------------------------------------------------------------------- */
@@ -499,7 +493,6 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
     for (uint32_t w = 0; w < n; w++)
         for (size_t k = 0; k < 3; k++)
             release(s, g[w][k]);
-    fixture_free(s);
 }
 
 /** Whether the combination of two gradients is one operation over both mini-batches. */
@@ -513,7 +506,6 @@ static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double w
     dsgd_values_read(s->values, 0, sum, got);
     const bool fused = stats(s).gradients == 1 && stats(s).gradient_samples == 8;
     RELEASE(s, x, g[0], g[1], sum);
-    fixture_free(s);
     return fused;
 }
 
@@ -562,7 +554,6 @@ TEST(fused_mini_batches_are_those_of_their_workers)
     for (size_t k = 0; k < PARAMS; k++)
         ck_assert_double_eq_tol(fused[k], apart[k], 1e-12);
     RELEASE(s, sum, x);
-    fixture_free(s);
 }
 
 TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
@@ -591,7 +582,6 @@ TEST(gradients_wait_for_a_collective)
     ck_assert_double_gt(norm(got, PARAMS), 0);
     ck_assert_uint_eq(stats(s).gradients, 1);
     release(s, mean);
-    fixture_free(s);
 }
 
 TEST(a_mean_of_fused_means_is_the_mean)
@@ -614,7 +604,6 @@ TEST(a_mean_of_fused_means_is_the_mean)
         release(s, g[w]);
     const dsgd_value rest[] = {x, halves[0], halves[1], mean, at_once};
     release_all(s, 5, rest);
-    fixture_free(s);
 }
 
 /** Some steps of synchronous SGD; the model after them. */
@@ -637,7 +626,6 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
     }
     dsgd_values_read(s->values, 0, x, x_end);
     RELEASE(s, x, v);
-    fixture_free(s);
 }
 
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
@@ -728,7 +716,6 @@ static outcome run_program(uint32_t n_threads, size_t memory_bytes)
     outcome out;
     memset(&out, 0, sizeof out);
     random_program(s, &out);
-    fixture_free(s);
     return out;
 }
 
@@ -744,7 +731,7 @@ static void demand_equal(const outcome *a, const outcome *b)
     ck_assert_uint_eq(a->stats.evaluations, b->stats.evaluations);
 }
 
-CASE("threads", .seconds = 60);
+CASE("threads", .seconds = 60, .tear_down = close_fixtures);
 
 TEST(threads_and_memory_change_neither_bits_nor_work)
 {
@@ -787,7 +774,6 @@ TEST(little_memory_is_kept_to)
         peaks[i] = stats(s).peak_bytes;
         for (uint32_t w = 0; w < 200; w++)
             release(s, x[w]);
-        fixture_free(s);
     }
     /* Models, and what 256 more gradients and updates may add before the next check. */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
@@ -823,10 +809,11 @@ static void watched_put(void *context, dsgd_buffer to, const double *from, size_
 
 TEST(a_caller_over_its_memory_waits)
 {
-    dsgd_device device = *dsgd_device_cpu(true);
-    device.update = slow_update;
+    dsgd_device *const device = kept(dsgd_xcalloc(1, sizeof *device)); /* until the store closes */
+    *device = *dsgd_device_cpu(true);
+    device->update = slow_update;
     fixture *const s = fixture_new(1, 4, 1);
-    s->config.device = &device;
+    s->config.device = device;
     s->config.memory_bytes = 1;
     fixture_open(s);
     dsgd_value x = constant(s, 0, 1);
@@ -840,17 +827,17 @@ TEST(a_caller_over_its_memory_waits)
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(dsgd_values_stats_get(s->values).updates, 100);
     release(s, x);
-    fixture_free(s);
 }
 
 TEST(a_device_without_threads_is_called_by_one_at_a_time)
 {
-    dsgd_device device = *dsgd_device_cpu(true);
-    device.threaded = false;
-    device.update = slow_update;
-    device.put = watched_put;
+    dsgd_device *const device = kept(dsgd_xcalloc(1, sizeof *device)); /* until the store closes */
+    *device = *dsgd_device_cpu(true);
+    device->threaded = false;
+    device->update = slow_update;
+    device->put = watched_put;
     fixture *const s = fixture_new(1, 4, 1);
-    s->config.device = &device;
+    s->config.device = device;
     fixture_open(s);
     const dsgd_value x = constant(s, 0, 1);
     for (int i = 1; i <= 50; i++) {
@@ -861,7 +848,6 @@ TEST(a_device_without_threads_is_called_by_one_at_a_time)
         RELEASE(s, constant(s, 0, 2), y, v);
     }
     release(s, x);
-    fixture_free(s);
     ck_assert(!met);
 }
 
@@ -913,7 +899,6 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     for (size_t w = 0; w < 4; w++) {
         RELEASE(s, x[w], v[w]);
     }
-    fixture_free(s);
 }
 
 TEST(of_two_divergences_at_once_the_first_counts)
@@ -931,7 +916,6 @@ TEST(of_two_divergences_at_once_the_first_counts)
     ck_assert_uint_eq(dsgd_values_divergence(s->values).where.worker, 0);
     ck_assert_uint_eq(dsgd_values_divergence(s->values).where.step, 7);
     RELEASE(s, y[0], y[1], x);
-    fixture_free(s);
 }
 
 TEST(a_dropped_divergence_never_happened)
@@ -943,12 +927,11 @@ TEST(a_dropped_divergence_never_happened)
     dsgd_values_flush(s->values);
     ck_assert(!dsgd_values_divergence(s->values).happened);
     release(s, x);
-    fixture_free(s);
 }
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-CASE("evaluation");
+CASE("evaluation", .tear_down = close_fixtures);
 
 TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of pieces less one */
 {
@@ -977,7 +960,6 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
     ck_assert_uint_eq(stats(s).evaluations, 2);
     for (size_t k = 0; k < n_pieces; k++)
         release(s, mean[k]);
-    fixture_free(s);
 }
 
 TEST(an_evaluation_is_of_the_moment_of_its_request)
@@ -1002,5 +984,4 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
     const size_t again = dsgd_values_evaluate(s->values, 1, &start, NULL);
     ck_assert(dsgd_values_result(s->values, again).loss == losses[0]);
     RELEASE(s, start, x, v);
-    fixture_free(s);
 }

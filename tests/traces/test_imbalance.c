@@ -30,6 +30,18 @@ typedef struct list {
     dsgd_imbalance *imbalance;
 } list;
 
+static list opened[200]; /* in this test */
+static size_t n_opened;
+
+static void close_lists(void)
+{
+    while (n_opened > 0) {
+        n_opened--;
+        dsgd_imbalance_close(opened[n_opened].imbalance);
+        dsgd_config_close(opened[n_opened].config);
+    }
+}
+
 static dsgd_status list_try(const char *yaml, int workers, list *l, dsgd_error *error)
 {
     static const dsgd_option table[] = {{.name = "list",
@@ -54,6 +66,8 @@ static dsgd_status list_try(const char *yaml, int workers, list *l, dsgd_error *
     if (status == DSGD_OK)
         status = dsgd_imbalance_open(picks, 1, workers, &l->imbalance, error);
     unlink(path);
+    ck_assert_uint_lt(n_opened, sizeof opened / sizeof opened[0]);
+    opened[n_opened++] = *l;
     return status;
 }
 
@@ -63,12 +77,6 @@ static list list_open(const char *yaml, int workers)
     dsgd_error error = {""};
     ck_assert_msg(list_try(yaml, workers, &l, &error) == DSGD_OK, "%s: %s", yaml, error.text);
     return l;
-}
-
-static void list_close(list *l)
-{
-    dsgd_imbalance_close(l->imbalance);
-    dsgd_config_close(l->config);
 }
 
 static double ask(const list *l, double base_s, int workers, int worker, long step)
@@ -117,7 +125,7 @@ static const moments closed_forms[] = {
     {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
 };
 
-SUITE(imbalance, "imbalance", .seconds = 120);
+SUITE(imbalance, "imbalance", .seconds = 120, .tear_down = close_lists);
 
 TEST_ROWS(a_distribution_has_the_moments_that_it_is_given, closed_forms)
 {
@@ -131,7 +139,6 @@ TEST_ROWS(a_distribution_has_the_moments_that_it_is_given, closed_forms)
     ck_assert_double_eq_tol(mean, m->mean_s, 5 * m->deviation_s / sqrt(N));
     ck_assert_double_eq_tol(deviation, m->deviation_s,
                             5 * m->deviation_s * sqrt((kurtosis - 1) / 4 / N) + 1e-7);
-    list_close(&l);
 }
 
 static const dsgd_family *const families[] = {&dsgd_family_normal, &dsgd_family_lognormal,
@@ -180,7 +187,6 @@ TEST(nothing_is_drawn_outside_of_min_and_max)
     ck_assert_double_le(low, 0.901);
     ck_assert_double_le(high, 1.7);
     ck_assert_double_ge(high, 1.699);
-    list_close(&l);
 }
 
 /* --- purity ----------------------------------------------------------------------------------- */
@@ -209,8 +215,6 @@ TEST_ROWS(seconds_do_not_depend_on_caller_or_order, pure)
             ck_assert_double_eq(ask(&l, 1, 2 * P, w, t), s[t * P + w]); /* among more workers */
         }
     }
-    list_close(&again);
-    list_close(&l);
 }
 
 TEST(two_entries_draw_independently)
@@ -224,8 +228,6 @@ TEST(two_entries_draw_independently)
     for (int i = 0; i < N; i++)
         b[i] -= a[i];
     ck_assert_double_le(fabs(gsl_stats_correlation(a, 1, b, 1, N)), 5 / sqrt(N));
-    list_close(&one);
-    list_close(&two);
 }
 
 /* --- workers ---------------------------------------------------------------------------------- */
@@ -253,7 +255,6 @@ TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
     ck_assert_double_eq_tol(outlier_sum / outliers, 1.35, 5 * 0.3 / sqrt(12.0 * outliers));
     ck_assert_double_eq_tol(gsl_stats_mean(healthy, 1, (size_t)n), 1, 5 * 0.04 / sqrt(n));
     ck_assert_double_eq_tol(gsl_stats_sd(healthy, 1, (size_t)n), 0.04, 5 * 0.04 / sqrt(2.0 * n));
-    list_close(&l);
 }
 
 static const double durations[][2] = {{2, 2}, {3, 40}, {25, 6}, {30, 300}};
@@ -300,7 +301,6 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     /* P(slow now and three steps before) = share^2 + share (1 - share) c^3. */
     ck_assert_double_eq_tol(together / (n - 3 * P), share * share + share * (1 - share) * c * c * c,
                             2 * error);
-    list_close(&l);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -337,7 +337,6 @@ TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
     /* Third cumulant n m^3 spread^3; heavy tails make this moment an unsure one. */
     ck_assert_double_eq_tol(skewness, sqrt(gsl_pow_3(spread) / n),
                             0.03 + 0.2 * sqrt(gsl_pow_3(spread) / n));
-    list_close(&l);
 }
 
 TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
@@ -361,14 +360,12 @@ TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
         const double error = 5 * sqrt(2 * at[i] * (1 - at[i]) / N) / density;
         ck_assert_double_eq_tol(a, b, deviation * (0.02 + error));
     }
-    list_close(&l);
 }
 
 TEST(a_step_without_time_meets_no_noise)
 {
     list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", 4);
     ck_assert_double_eq(ask(&l, 0, 4, 1, 1), 0);
-    list_close(&l);
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
@@ -397,7 +394,6 @@ TEST_ROWS(bad_parameters_are_refused_with_a_sentence, refused)
     dsgd_error error = {""};
     ck_assert_int_ne(list_try(refused[_i][0], 4, &l, &error), DSGD_OK);
     ck_assert_has(error.text, refused[_i][1]);
-    list_close(&l);
 }
 
 /* --- what is shipped -------------------------------------------------------------------------- */
@@ -419,7 +415,6 @@ TEST_RANGE(statistics_of_a_uniform_distribution_are_those_of_order_statistics, 0
     ck_assert_double_eq_tol(s.slowest_s, 2 - 1.0 / (p + 1), of_order);
     ck_assert_double_eq_tol(s.fastest_s, 1 + 1.0 / (p + 1), of_order);
     ck_assert_double_eq_tol(s.median_s, 1.5, of_order);
-    list_close(&l);
 }
 
 enum { N_SIZES = 4 };
@@ -490,7 +485,6 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
             ck_assert_double_eq_tol(median / references[_i].median, 1, tolerance);
         if (references[_i].fastest > 0 && sizes[i] == 1024)
             ck_assert_double_eq_tol(fastest / references[_i].fastest, 1, tolerance);
-        list_close(&l);
     }
 }
 
@@ -534,7 +528,6 @@ TEST_ROWS(a_data_set_has_the_published_figures, published)
     /* The ends are those of the data, which this number of draws comes near to. */
     ck_assert_double_eq_tol(s.min_s, published[_i].min, 0.01 * mean);
     ck_assert_double_eq_tol(s.max_s / published[_i].max, 1, 0.03);
-    list_close(&l);
 }
 
 static const struct {
@@ -550,7 +543,6 @@ TEST_ROWS(noise_of_the_operating_system_takes_its_measured_share, os_noises)
     list l = list_open(os_noises[_i].name, 64);
     const dsgd_step_statistics s = dsgd_imbalance_statistics(l.imbalance, 0.6, 64, 256);
     ck_assert_double_eq_tol((s.mean_s / 0.6 - 1) / os_noises[_i].share, 1, 0.005);
-    list_close(&l);
 }
 
 /** Names of the shipped data sets; the texts live as long as the test. */
@@ -588,7 +580,6 @@ TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
         dsgd_config_close(config);
         list l = list_open(names[i], 64);
         ck_assert_double_gt(ask(&l, 1, 64, 5, 7), 0);
-        list_close(&l);
         free(names[i]);
     }
 }
@@ -604,8 +595,6 @@ TEST(a_name_in_a_list_is_replaced_by_its_entries)
     for (long t = 0; t < 20; t++)
         for (int w = 0; w < 8; w++)
             ck_assert_double_eq(ask(&named, 1, 8, w, t), ask(&written, 1, 8, w, t));
-    list_close(&named);
-    list_close(&written);
 }
 
 TEST_RANGE(a_data_set_can_be_a_file_of_one_s_own, 0, 5)
@@ -634,7 +623,6 @@ TEST_RANGE(a_data_set_can_be_a_file_of_one_s_own, 0, 5)
         ck_assert_has(error.text, files[_i].sentence);
         ck_assert_has(error.text, path); /* the sentence is about that file */
     }
-    list_close(&l);
     unlink(path);
 }
 
@@ -648,7 +636,6 @@ TEST_RANGE(an_unknown_name_suggests_the_nearest_data_set_or_kind, 0, 4)
     dsgd_error error = {""};
     ck_assert_int_ne(list_try(names[_i][0], 8, &l, &error), DSGD_OK);
     ck_assert_has(error.text, names[_i][1]);
-    list_close(&l);
 }
 
 /* --- workloads -------------------------------------------------------------------------------- */
@@ -812,7 +799,6 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
     ck_assert_double_le(gsl_stats_sd(shift, 1, SAMPLES), 0.03);
     if (known[_i].family != &dsgd_family_normal) /* a shifted gamma looks like a normal, too */
         ck_assert_int_ge(first, SAMPLES * 2 / 3);
-    list_close(&l);
 }
 
 static double log_likelihood(const dsgd_fit *fit, double mean, double deviation, double shift,
@@ -848,7 +834,6 @@ TEST_ROWS(no_other_parameters_are_more_likely, known)
                                                f->shift_s + 0.01 * d, x, VALUES),
                                 best);
     }
-    list_close(&l);
 }
 
 TEST_RANGE(the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3)
@@ -869,7 +854,6 @@ TEST_RANGE(the_shape_of_a_gamma_solves_its_likelihood_equation, 0, 3)
         logarithms += log(x[i]) / VALUES;
     ck_assert_double_eq_tol(f->mean_s, gsl_stats_mean(x, 1, VALUES), 1e-12);
     ck_assert_double_eq_tol(log(shape) - gsl_sf_psi(shape), log(f->mean_s) - logarithms, 1e-9);
-    list_close(&l);
 }
 
 TEST(a_fitted_quantile_is_where_its_share_lies_below)
@@ -909,7 +893,6 @@ TEST(persistent_and_transient_deviations_are_distinguished)
     ck_assert_double_eq_tol(gsl_stats_mean(x, 1, n), mean, 1e-12);
     ck_assert_double_eq(level.persistent_s, 0);
     ck_assert_double_ge(level.p_value, 0.999);
-    list_close(&l);
 }
 
 TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
@@ -937,7 +920,6 @@ TEST(workers_that_are_alike_keep_nothing)
             worker[i] = i % P;
         }
         significant += dsgd_fit_components(x, worker, P * T).p_value < 0.1;
-        list_close(&l);
     }
     ck_assert_int_ge(significant, 1); /* one in ten in the mean; each end once in 30,000 */
     ck_assert_int_le(significant, 22);
