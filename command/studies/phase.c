@@ -1,10 +1,12 @@
 /**
  * @file phase.c
- * The grid of an experiment, and phase.csv.
+ * The grid of an experiment: what is known of its cells, blocks of cells that are cut where the winner
+ * changes, and phase.csv.
  */
 #include "command/studies/phase.h"
 
 #include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "command/analysis/frame.h"
 #include "command/experiment/config.h"
 
 /* --- the grid --------------------------------------------------------------------------------- */
@@ -133,11 +136,361 @@ void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
                     chosen[c->runs[a * phase->n_seeds + s] - 1] = true;
 }
 
+/** A coarse grid has at least as many steps along each side, or as many as there are. */
+enum { LEAST_STEPS = 3 };
+
+/** A single seed decides where the lead is as many standard deviations of its noise. */
+static const double enough = 2;
+
+/** Of what a throughput changes across a block: by how much it may miss its interpolation. */
+static const double curved = 0.5;
+
+static dsgd_phase_cell *cell_at(const dsgd_phase *p, size_t x, size_t y)
+{
+    return &p->cells[y * p->n[0] + x];
+}
+
+static dsgd_phase_cell *corner_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t k)
+{
+    return cell_at(p, k % 2 == 0 ? b->from[0] : b->to[0], k / 2 == 0 ? b->from[1] : b->to[1]);
+}
+
+static dsgd_phase_block whole_grid(const dsgd_phase *p)
+{
+    return (dsgd_phase_block){{0, 0}, {p->n[0] - 1, p->n[1] - 1}};
+}
+
+/** Of the corners, at shares of the way along both sides. */
+static void find_weights(double u, double v, double weights[4])
+{
+    for (size_t k = 0; k < 4; k++)
+        weights[k] = (k % 2 == 0 ? 1 - u : u) * (k / 2 == 0 ? 1 - v : v);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/** The logarithm of a run's throughput; NAN: it has no result that counts. */
+static double log_of(const dsgd_phase *p, const dsgd_phase_cell *c, size_t a, size_t s)
+{
+    const size_t run = c->runs[a * p->n_seeds + s];
+    return run > 0 ? log(dsgd_results_throughput(p->results, run - 1)) : NAN;
+}
+
+/** Winner and second; those that are not known come last. */
+static void rank(const dsgd_phase *p, dsgd_phase_cell *c)
+{
+    const double *const x = c->logs;
+    c->winner = 0;
+    for (size_t a = 1; a < p->n_algorithms; a++)
+        if (!(x[c->winner] >= x[a]) && !isnan(x[a]))
+            c->winner = a;
+    c->second = c->winner == 0 ? 1 : 0;
+    for (size_t a = 0; a < p->n_algorithms; a++)
+        if (a != c->winner && !(x[c->second] >= x[a]) && !isnan(x[a]))
+            c->second = a;
+    c->ratio = exp(x[c->winner] - x[c->second]);
+    c->low = c->high = NAN;
+    c->is_uncertain = !(c->ratio >= 1 + DSGD_TIE);
+}
+
+/** Spread between seeds at a cell: between the corners of the grid it changes by factors. */
+static double noise_at(const dsgd_phase *p, const dsgd_phase_cell *c)
+{
+    double weights[4], sum = 0;
+    find_weights((double)c->at[0] / (double)(p->n[0] - 1), (double)c->at[1] / (double)(p->n[1] - 1),
+                 weights);
+    for (size_t k = 0; k < 4; k++)
+        sum += weights[k] * log(fmax(p->noise[k], 1e-9));
+    return exp(sum);
+}
+
+/** The interval of winner over second, of the seeds of both; of one seed by the noise. */
+static void judge(const dsgd_phase *p, dsgd_phase_cell *c)
+{
+    const size_t a = c->winner, b = c->second;
+    const size_t n = c->wanted[a] < c->wanted[b] ? c->wanted[a] : c->wanted[b];
+    if (n <= 1) {
+        c->is_uncertain = c->is_uncertain || !(log(c->ratio) >= enough * noise_at(p, c));
+        return;
+    }
+    double *const differences = dsgd_xcalloc(n, sizeof *differences);
+    for (size_t s = 0; s < n; s++)
+        differences[s] = log_of(p, c, a, s) - log_of(p, c, b, s);
+    const dsgd_ratio ratio = dsgd_ratio_of(differences, n);
+    c->low = ratio.low;
+    c->high = ratio.high;
+    c->is_uncertain = c->is_uncertain || ratio.n_settling != 0;
+    free(differences);
+}
+
+/** Mean of what is wanted of an algorithm; NAN: nothing is, or a run has no result. */
+static double mean_of(const dsgd_phase *p, const dsgd_phase_cell *c, size_t a)
+{
+    double sum = 0;
+    for (size_t s = 0; s < c->wanted[a]; s++)
+        sum += log_of(p, c, a, s);
+    return sum / (double)c->wanted[a];
+}
+
+/**
+ * Reads what is wanted of a cell. Means are of the differences to the algorithm with most seeds, over
+ * the seeds of both, so that numbers of seeds may differ.
+ */
+static void read_cell(const dsgd_phase *p, dsgd_phase_cell *c)
+{
+    const size_t *const n = c->wanted;
+    size_t most = p->n_algorithms;
+    for (size_t a = 0; a < p->n_algorithms; a++)
+        if (!isnan(mean_of(p, c, a)) && (most == p->n_algorithms || n[a] > n[most]))
+            most = a;
+    for (size_t a = 0; a < p->n_algorithms; a++) {
+        const double mean = mean_of(p, c, a);
+        if (n[a] > 0)
+            c->logs[a] = mean;
+        for (size_t s = 0; !isnan(mean) && n[a] < n[most] && s < n[most]; s++)
+            c->logs[a] +=
+                log_of(p, c, most, s) * (1. / (double)n[most] - (s < n[a] ? 1. / (double)n[a] : 0));
+    }
+    rank(p, c);
+    c->is_known = n[c->winner] > 0 && !isnan(c->logs[c->winner]);
+    if (c->is_known)
+        judge(p, c);
+}
+
+static bool is_wanted(const dsgd_phase *p, const dsgd_phase_cell *c)
+{
+    for (size_t a = 0; a < p->n_algorithms; a++)
+        if (c->wanted[a] > 0)
+            return true;
+    return false;
+}
+
+/** The largest spread of the logarithm of a ratio of two algorithms; 0: it is not known. */
+static double noise_of(const dsgd_phase *p, const dsgd_phase_cell *c)
+{
+    double *const x = dsgd_xcalloc(p->n_seeds, sizeof *x);
+    double largest = 0;
+    for (size_t a = 0; p->n_seeds > 1 && is_wanted(p, c) && a < p->n_algorithms; a++)
+        for (size_t b = 0; b < a; b++) {
+            for (size_t s = 0; s < p->n_seeds; s++)
+                x[s] = log_of(p, c, a, s) - log_of(p, c, b, s);
+            largest = fmax(largest, gsl_stats_sd(x, 1, p->n_seeds));
+        }
+    free(x);
+    return largest;
+}
+
+static void read_wanted(dsgd_phase *p)
+{
+    const dsgd_phase_block whole = whole_grid(p);
+    for (size_t k = 0; k < 4; k++)
+        p->noise[k] = noise_of(p, corner_of(p, &whole, k));
+    for (dsgd_phase_cell *c = p->cells; c < p->cells + p->n_cells; c++)
+        if (is_wanted(p, c) && !c->is_settled)
+            read_cell(p, c);
+}
+
+/* --- wishes ----------------------------------------------------------------------------------- */
+
+static bool want(dsgd_phase_cell *c, size_t a, size_t n_seeds)
+{
+    if (c->wanted[a] >= n_seeds)
+        return false;
+    c->wanted[a] = n_seeds;
+    c->is_settled = false;
+    return true;
+}
+
+/**
+ * Wants what would settle a cell: an algorithm that was thought too slow and is not, or all seeds of
+ * those that noise does not tell from the winner, unless it is a tie at any rate.
+ */
+static bool want_more(const dsgd_phase *p, dsgd_phase_cell *c)
+{
+    const double *const x = c->logs;
+    const double best = x[c->winner], noise = enough * noise_at(p, c);
+    const double lead = best - x[c->second];
+    const bool open = lead < noise && lead + noise > log(1 + DSGD_TIE);
+    bool any = false;
+    for (size_t a = 0; a < p->n_algorithms; a++) {
+        const bool near = x[a] >= best - (open ? noise : 0);
+        if (near && (open || c->wanted[a] == 0))
+            any = want(c, a, c->wanted[a] == 0 ? 1 : p->n_seeds) || any;
+    }
+    c->is_settled = !any;
+    return any;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/** The share of the way from one value to another at which a third lies. */
+static double share_of(const double *values, size_t from, size_t at, size_t to)
+{
+    if (from == to)
+        return 0;
+    if (values[from] > 0) /* as ranges with `log` have it */
+        return log(values[at] / values[from]) / log(values[to] / values[from]);
+    return (values[at] - values[from]) / (values[to] - values[from]);
+}
+
+/** The logarithm of an algorithm's throughput between the corners of a block. */
+static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd_phase_cell *c,
+                      size_t a)
+{
+    double weights[4], x = 0;
+    find_weights(share_of(p->values[0], b->from[0], c->at[0], b->to[0]),
+                 share_of(p->values[1], b->from[1], c->at[1], b->to[1]), weights);
+    for (size_t k = 0; k < 4; k++)
+        if (weights[k] > 0)
+            x += weights[k] * corner_of(p, b, k)->logs[a];
+    return x;
+}
+
+/** By how much that may be wrong. */
+static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t k = 0; k < 4; k++) {
+        low = fmin(low, corner_of(p, b, k)->logs[a]);
+        high = fmax(high, corner_of(p, b, k)->logs[a]);
+    }
+    return curved * (high - low);
+}
+
+/** Wants the algorithms that can win at a cell of a block that is cut. */
+static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_cell *c)
+{
+    const bool is_new = !is_wanted(p, c);
+    double surely = -INFINITY; /* what the winner has at least */
+    for (size_t a = 0; a < p->n_algorithms; a++)
+        surely = fmax(surely, between(p, b, c, a) - error_of(p, b, a));
+    for (size_t a = 0; a < p->n_algorithms; a++) {
+        const double x = between(p, b, c, a);
+        if (!(x + error_of(p, b, a) < surely) && !c->is_known)
+            want(c, a, 1);
+        if (is_new)
+            c->logs[a] = x;
+    }
+}
+
+static void want_corners(const dsgd_phase *p, const dsgd_phase_block *b, size_t n_seeds)
+{
+    for (size_t k = 0; k < 4; k++)
+        for (size_t a = 0; a < p->n_algorithms; a++)
+            want(corner_of(p, b, k), a, n_seeds);
+}
+
+/** Makes the grid blocks of so many steps along each side, and wants the cells at their corners. */
+static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
+{
+    const dsgd_phase_block whole = whole_grid(p);
+    for (size_t y = 0; y < whole.to[1]; y += stride[1])
+        for (size_t x = 0; x < whole.to[0]; x += stride[0]) {
+            const size_t next[] = {x + stride[0], y + stride[1]};
+            const dsgd_phase_block block = {{x, y},
+                                            {next[0] < whole.to[0] ? next[0] : whole.to[0],
+                                             next[1] < whole.to[1] ? next[1] : whole.to[1]}};
+            p->blocks[p->n_blocks++] = block;
+            want_corners(p, &block, n_seeds);
+        }
+}
+
+void dsgd_phase_begin(dsgd_phase *phase)
+{
+    const dsgd_phase_block whole = whole_grid(phase);
+    size_t stride[] = {1, 1}; /* the largest power of two that leaves LEAST_STEPS */
+    for (size_t side = 0; side < 2; side++)
+        while (2 * stride[side] * LEAST_STEPS <= whole.to[side])
+            stride[side] *= 2;
+    begin(phase, stride, 1);
+    want_corners(phase, &whole, phase->n_seeds);
+}
+
+void dsgd_phase_want_all(dsgd_phase *phase)
+{
+    begin(phase, (const size_t[]){1, 1}, phase->n_seeds);
+}
+
+/** Whether the known cells of a block, its edges included, have no winner in common, or tie with it. */
+static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
+{
+    for (size_t a = 0; a < p->n_algorithms; a++) {
+        bool wins = true;
+        for (size_t y = b->from[1]; y <= b->to[1]; y++)
+            for (size_t x = b->from[0]; x <= b->to[0]; x++) {
+                const dsgd_phase_cell *const c = cell_at(p, x, y);
+                if (c->is_known && !(c->logs[c->winner] - c->logs[a] < log(1 + DSGD_TIE)))
+                    wins = false;
+            }
+        if (wins)
+            return false;
+    }
+    return true;
+}
+
+/** Cuts block @p i in up to four; false: it is as small as can be. */
+static bool cut(dsgd_phase *p, size_t i)
+{
+    const dsgd_phase_block b = p->blocks[i];
+    const size_t middle[] = {(b.from[0] + b.to[0]) / 2, (b.from[1] + b.to[1]) / 2};
+    const bool cuts[] = {middle[0] > b.from[0], middle[1] > b.from[1]};
+    if (!cuts[0] && !cuts[1])
+        return false;
+    p->blocks[i] = p->blocks[--p->n_blocks];
+    for (size_t k = 0; k < 4; k++) {
+        const bool high[] = {k % 2 == 1, k / 2 == 1};
+        dsgd_phase_block part = b;
+        for (size_t side = 0; side < 2; side++)
+            if (high[side])
+                part.from[side] = middle[side];
+            else if (cuts[side])
+                part.to[side] = middle[side];
+        if ((high[0] && !cuts[0]) || (high[1] && !cuts[1]))
+            continue;
+        p->blocks[p->n_blocks++] = part;
+        for (size_t m = 0; m < 4; m++)
+            want_rivals(p, &b, corner_of(p, &part, m));
+    }
+    return true;
+}
+
+bool dsgd_phase_refine(dsgd_phase *phase)
+{
+    bool any = false;
+    read_wanted(phase);
+    for (dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++)
+        if (is_wanted(phase, c) && !c->is_settled)
+            any = want_more(phase, c) || any;
+    if (any)
+        return true;
+    for (size_t i = phase->n_blocks; i-- > 0;)
+        if (is_open(phase, &phase->blocks[i]))
+            any = cut(phase, i) || any;
+    return any;
+}
+
+/** Reads the results, and interpolates the cells that are not known between corners of blocks. */
+static void interpolate(dsgd_phase *phase)
+{
+    read_wanted(phase);
+    for (const dsgd_phase_block *b = phase->blocks; b < phase->blocks + phase->n_blocks; b++)
+        for (size_t y = b->from[1]; y <= b->to[1]; y++)
+            for (size_t x = b->from[0]; x <= b->to[0]; x++) {
+                dsgd_phase_cell *const c = cell_at(phase, x, y);
+                if (c->is_known)
+                    continue;
+                for (size_t a = 0; a < phase->n_algorithms; a++)
+                    c->logs[a] = between(phase, b, c, a);
+                rank(phase, c);
+                judge(phase, c);
+            }
+}
+
 /* --- phase.csv -------------------------------------------------------------------------------- */
 
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
-    dsgd_phase_interpolate(phase);
+    interpolate(phase);
     dsgd_whole_file file;
     FILE *const stream = dsgd_whole_open(&file, error, "%s/phase.csv", phase->results->folder);
     if (stream == NULL)

@@ -70,9 +70,6 @@ void dsgd_phase_want_all(dsgd_phase *phase);
 /** Marks the runs that are wanted: chosen[n_runs]. */
 void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
 
-/** Reads the results, and interpolates the cells that are not known between corners of blocks. */
-void dsgd_phase_interpolate(dsgd_phase *phase);
-
 /** Interpolates, and writes DIR/phase.csv. */
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error);
 

@@ -53,7 +53,7 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
 dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error);
 void dsgd_facts_free(dsgd_facts *facts);
 
-/* --- counterfactuals.c ------------------------------------------------------------------------ */
+/* --- attribution.c ---------------------------------------------------------------------------- */
 
 typedef enum dsgd_counterfactual {
     DSGD_WITHOUT_STRAGGLERS, /* every gradient takes the median of all */
@@ -72,23 +72,9 @@ typedef enum dsgd_counterfactual {
 /** What is different, by dsgd_counterfactual: "without stragglers". */
 extern const char *const dsgd_counterfactual_names[];
 
-/**
- * Appends the counterfactuals of every run, behind the runs as they are, and settles the list. Those
- * of a run i are n_unchanged + DSGD_N_COUNTERFACTUALS * i and on. Their column is `what_if`.
- */
-dsgd_status dsgd_counterfactuals_add(dsgd_experiment *experiment, dsgd_numerics numerics,
-                                     dsgd_error *error);
-
 /** Index of a counterfactual in the list of runs. */
 size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
                                dsgd_counterfactual which);
-
-/**
- * Completes a counterfactual of run @p i by what was recorded of it. False: it would be the run as
- * it is.
- */
-bool dsgd_counterfactual_settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
-                                const dsgd_facts *facts);
 
 /* --- report.c: what is shown ------------------------------------------------------------------- */
 

@@ -124,10 +124,7 @@ const char *dsgd_tune_text_of(const dsgd_tuned *a, size_t candidate, size_t k);
 size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t length,
                      size_t seed);
 
-/* --- scores.c: what the results are worth ----------------------------------------------------- */
-
-/** Reads what the runs have given so far. */
-dsgd_status dsgd_tune_read(dsgd_tune *t, dsgd_error *error);
+/* --- halving.c: what results are worth, and who goes on ----------------------------------------- */
 
 /**
  * The result of a candidate at a length with a seed: of a shorter run, where that reached the
@@ -135,14 +132,6 @@ dsgd_status dsgd_tune_read(dsgd_tune *t, dsgd_error *error);
  */
 const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned *a,
                                             size_t candidate, size_t length, size_t seed);
-
-/** Scores the @p n candidates of a rung, which are named in trials[n]. */
-void dsgd_tune_score(const dsgd_tune *t, const dsgd_tuned *a, dsgd_tune_trial *trials, size_t n);
-
-/** Below 0: @p a is better; 0: they are equal. */
-int dsgd_tune_compare(const dsgd_tune *t, const dsgd_tune_trial *a, const dsgd_tune_trial *b);
-
-/* --- halving.c: who goes on ------------------------------------------------------------------- */
 
 /** Sets the rungs of an algorithm. */
 void dsgd_tune_begin(const dsgd_tune *t, dsgd_tuned *a);
@@ -154,18 +143,13 @@ dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
 /** Whether a->last begins with a best candidate: not where all diverged. */
 bool dsgd_tune_has_best(const dsgd_tuned *a);
 
-/* --- record.c: all that was tried -------------------------------------------------------------- */
+/* --- summary.c: all that was tried, and what follows ------------------------------------------- */
 
 /** Writes DIR/tune.csv, and `tune` into DIR/manifest.json. */
 dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error);
 
 /** The option with that rest; n_options: there is none. */
 size_t dsgd_tune_option_of(const dsgd_tuned *a, const char *rest);
-
-/** "400 steps": the bounds that are there. */
-const char *dsgd_tune_length_text(const dsgd_tune *t, size_t length);
-
-/* --- summary.c: for readers -------------------------------------------------------------------- */
 
 /** Of a study: says what the rungs need. */
 dsgd_status dsgd_tune_print_plan(void *tune, dsgd_error *error);
