@@ -36,13 +36,6 @@ static void a_psgd_work(dsgd_node *self)
     }
 }
 
-static void a_psgd_serve(dsgd_node *self)
-{
-    dsgd_vector *x = dsgd_model(self);
-    for (;;)
-        dsgd_serve(self, x); /* x <- x + u, in order of arrival */
-}
-
 static int a_psgd_servers(const void *params, int n_workers)
 {
     (void)n_workers;
@@ -79,7 +72,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                      "been added (the released code's may leave before), while later pieces "
                      "arrive; Downpour's Adagrad at the server is not modelled"},
     .work = a_psgd_work,
-    .serve = a_psgd_serve,
+    .serve = dsgd_serve_model,
     .n_servers = a_psgd_servers,
     .traffic = a_psgd_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},

@@ -40,13 +40,6 @@ static void choco_work(dsgd_node *self)
     }
 }
 
-/** Whether x - Q(x) may be longer than x, so that copies run away. */
-static bool overshoots(const dsgd_pick *encoding)
-{
-    return strcmp(encoding->about->name, "random_k") == 0 &&
-           ((const dsgd_selection *)encoding->params)->unbiased;
-}
-
 static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *error)
 {
     const choco_params *p = params;
@@ -56,7 +49,8 @@ static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *er
     if (dsgd_encoding_feeds_back(&p->encoding))
         return dsgd_refuse(
             error, "choco: what is not sent stays in x less its public copy; leave out feedback");
-    if (overshoots(&p->encoding))
+    if (strcmp(p->encoding.about->name, "random_k") == 0 &&
+        ((const dsgd_selection *)p->encoding.params)->unbiased) /* x - Q(x) may be longer than x */
         return dsgd_refuse(error, "choco: random_k: unbiased sends more than there is, so that "
                                   "public copies run away; leave it out");
     return dsgd_graph_check(&p->graph, n_workers, "choco", error);

@@ -53,12 +53,6 @@ static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-static dsgd_traffic dasgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const dasgd_params *p = params;
-    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->tau);
-}
-
 static long dasgd_period(const void *params, int n_workers)
 {
     (void)n_workers;
@@ -91,7 +85,7 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .check = dasgd_check,
     .work = dasgd_work,
     .averages_models = true,
-    .traffic = dasgd_traffic,
+    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .period = dasgd_period,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"xi", 1})},

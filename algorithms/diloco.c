@@ -38,12 +38,6 @@ static void diloco_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic diloco_traffic(const void *params, const dsgd_scale *scale)
-{
-    const diloco_params *p = params;
-    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
-}
-
 static const dsgd_option diloco_options[] = {
     DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, "steps",
                      "H, inner steps per round; 50 and 125 were used too"),
@@ -66,7 +60,7 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
             .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
-    .traffic = diloco_traffic,
+    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},

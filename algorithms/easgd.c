@@ -93,13 +93,6 @@ static void eamsgd_work(dsgd_node *self)
     }
 }
 
-static void easgd_serve(dsgd_node *self)
-{
-    dsgd_vector *centre = dsgd_model(self);
-    for (;;)
-        dsgd_serve(self, centre);
-}
-
 static int easgd_servers(const void *params, int n_workers)
 {
     (void)n_workers;
@@ -153,7 +146,7 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
             .sends = ELASTIC_SENDS,
             .waits = ELASTIC_WAITS},
     .work = easgd_work,
-    .serve = easgd_serve,
+    .serve = dsgd_serve_model,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
     .sends = DSGD_SENDS_ONE_AT_A_TIME,
@@ -173,7 +166,7 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
             .sends = ELASTIC_SENDS,
             .waits = ELASTIC_WAITS},
     .work = eamsgd_work,
-    .serve = easgd_serve,
+    .serve = dsgd_serve_model,
     .n_servers = easgd_servers,
     .traffic = easgd_traffic,
     .sends = DSGD_SENDS_ONE_AT_A_TIME,

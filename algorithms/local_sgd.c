@@ -35,12 +35,6 @@ static void local_sgd_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic local_sgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const local_sgd_params *p = params;
-    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
-}
-
 static const char *const off[] = {"off", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -68,7 +62,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
     .averages_models = true,
-    .traffic = local_sgd_traffic,
+    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}, {DSGD_LAW_KEEPS_MEAN},

@@ -38,12 +38,6 @@ static void slowmo_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic slowmo_traffic(const void *params, const dsgd_scale *scale)
-{
-    const slowmo_params *p = params;
-    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
-}
-
 static const dsgd_option slowmo_options[] = {
     DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, "steps", "tau, local steps per average"),
     DSGD_OPTION_DOUBLE(slowmo_params, alpha, 1, 0, 100, NULL, "slow learning rate"),
@@ -65,7 +59,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
             .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
     .averages_models = true,
-    .traffic = slowmo_traffic,
+    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),

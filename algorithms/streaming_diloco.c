@@ -73,12 +73,6 @@ static long streaming_diloco_least_pieces(const void *params, int n_workers)
     return ((const streaming_diloco_params *)params)->fragments;
 }
 
-static dsgd_traffic streaming_diloco_traffic(const void *params, const dsgd_scale *scale)
-{
-    const streaming_diloco_params *p = params;
-    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)p->period);
-}
-
 static const dsgd_option streaming_diloco_options[] = {
     DSGD_OPTION_LONG(streaming_diloco_params, period, 100, 1, 1e9, "steps",
                      "H, inner steps from one exchange of a fragment to its next"),
@@ -112,7 +106,7 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,
-    .traffic = streaming_diloco_traffic,
+    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},

@@ -280,10 +280,8 @@ void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_column
 /** The columns of the factor y <- orthonormal ones that span the same. */
 void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns);
 
-/** y <- A y; @p transposed: y <- A^T y. */
+/** y <- A y, transposed y <- A^T y; y <- factor y^T, a matrix, transposed y <- y factor^T. */
 void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bool transposed);
-
-/** y <- factor y^T, a matrix; @p transposed: y <- y factor^T. */
 void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank, bool transposed);
 
 /* --- communicators ---------------------------------------------------------------------------- */
@@ -311,11 +309,9 @@ typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
  */
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round);
 
-/** Number of this worker in it, and of its members. */
+/** Number of this worker in it, and of its members; rank of a member among all workers. */
 int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm);
 int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm);
-
-/** Rank of a member among all workers. */
 int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index);
 
 /** Place in [0, n_workers) of a rank in a random order of all, a function of seed and round. */
@@ -514,6 +510,12 @@ void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 
 /** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
 void dsgd_serve(dsgd_node *self, dsgd_vector *x);
+/** For `.serve`: answers so with its model, for ever. */
+static inline void dsgd_serve_model(dsgd_node *self)
+{
+    for (;;)
+        dsgd_serve(self, dsgd_model(self));
+}
 
 /* --- messages --------------------------------------------------------------------------------- */
 
@@ -588,14 +590,10 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 
 /* Each per worker, or, by dsgd_scale_of_comm(), per member. Without `exchange: fusion`. */
 
-/** One allreduce of a vector. */
+/** One allreduce of a vector; one reduce; one broadcast; one reduce-scatter, or allgather of shares. */
 dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
-
-/** One reduce, and one broadcast. */
 dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale);
 dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale);
-
-/** One reduce-scatter, or one allgather of shares. */
 dsgd_traffic dsgd_shares_traffic(const dsgd_scale *scale);
 
 /** Bytes of a vector's k-th piece. */
@@ -654,6 +652,13 @@ static inline dsgd_traffic dsgd_traffic_by_time(const void *params, const dsgd_s
 static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
 {
     return (dsgd_traffic){t.messages * times, t.bytes * times};
+}
+
+/** For `.traffic` of parameters that begin with a `long period`: an allreduce in each. */
+static inline dsgd_traffic dsgd_allreduce_per_period(const void *params, const dsgd_scale *scale)
+{
+    const long *period = params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)*period);
 }
 
 static inline dsgd_traffic dsgd_traffic_sum(dsgd_traffic a, dsgd_traffic b)

@@ -130,7 +130,7 @@ typedef struct dsgd_run_config {
     int workers;
     uint64_t seed;
     dsgd_until until;
-    dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/placement.h) */
+    dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/cluster.h) */
     dsgd_exchange_config exchange;
     dsgd_records stops; /* of dsgd_stop */
     const dsgd_learning *learning; /* NULL: timing only */

@@ -142,15 +142,6 @@ static int list_length(const dsgd_graph *graph)
     return graph->n_workers > 2 ? 2 * (dsgd_log2(graph->n_workers - 1) + 1) : 1;
 }
 
-static long list_entry(const dsgd_graph *graph, long i)
-{
-    const exponential_params *const params = graph->params;
-    const int at = modulo(i, list_length(graph));
-    const long power = 1L << (at / 2);
-    const long distance = params->schedule == BIPARTITE && power > 1 ? power + 1 : power;
-    return at % 2 == 0 ? distance : -distance;
-}
-
 /** The i-th peer of a rank in a round; direction 1: a receiver, -1: a sender. */
 static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i, int direction)
 {
@@ -166,7 +157,10 @@ static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i
         const int exponents = dsgd_log2(p) > 0 ? dsgd_log2(p) : 1;
         distance = 1L << modulo(round + i, exponents);
     } else {
-        distance = list_entry(graph, round * params->peers + i);
+        const int at = modulo(round * params->peers + i, list_length(graph));
+        const long power = 1L << (at / 2);
+        distance = params->schedule == BIPARTITE && power > 1 ? power + 1 : power;
+        distance = at % 2 == 0 ? distance : -distance;
         /* Odd ranks go the other way: then the two ends choose each other. */
         if (params->schedule == BIPARTITE && rank % 2 == 1)
             distance = -distance;

@@ -72,37 +72,39 @@ static void open_node(dsgd_engine *engine, int host)
 
 static void open_workers(dsgd_engine *engine)
 {
+    const dsgd_algorithm *const algorithm = engine->config->algorithm;
     const int n_hosts = engine->n_workers + engine->n_servers;
     engine->n_working = engine->n_workers;
     engine->workers = dsgd_xcalloc((size_t)n_hosts, sizeof *engine->workers);
     for (int i = 0; i < n_hosts; i++)
         open_node(engine, i);
     dsgd_learning_begin(engine);
-    for (int i = 0; i < engine->n_workers; i++) {
-        engine->workers[i].gpu = (dsgd_steps){dsgd_gpu_next, &engine->workers[i]};
-        dsgd_steps_start(i, "gpu", &engine->workers[i].gpu);
-        engine->workers[i].channels = dsgd_channels_open(&engine->workers[i], 0);
-        dsgd_actor_start(i, "work", work_main, &engine->workers[i]);
-        if (engine->config->algorithm->assist != NULL)
-            dsgd_actor_start(i, "assist", assist_main, &engine->workers[i]);
-    }
-    for (int i = engine->n_workers; i < n_hosts; i++) {
-        engine->workers[i].channels = dsgd_channels_open(&engine->workers[i], 0);
-        dsgd_actor_start(i, "serve", serve_main, &engine->workers[i]);
+    for (int i = 0; i < n_hosts; i++) {
+        dsgd_worker *const w = &engine->workers[i];
+        const bool server = i >= engine->n_workers;
+        if (!server) {
+            w->gpu = (dsgd_steps){dsgd_gpu_next, w};
+            dsgd_steps_start(i, "gpu", &w->gpu);
+        }
+        w->channels = dsgd_channels_open(w, 0);
+        dsgd_actor_start(i, server ? "serve" : "work", server ? serve_main : work_main, w);
+        if (!server && algorithm->assist != NULL)
+            dsgd_actor_start(i, "assist", assist_main, w);
     }
 }
 
 static void close_workers(dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
-        dsgd_channels_close(&engine->workers[i]);
-        free(engine->workers[i].earlier);
-        free(engine->workers[i].put_off);
-        dsgd_semaphore_free(engine->workers[i].work_semaphore);
+        dsgd_worker *const w = &engine->workers[i];
+        dsgd_channels_close(w);
+        free(w->earlier);
+        free(w->put_off);
+        dsgd_semaphore_free(w->work_semaphore);
         if (i >= engine->n_workers)
             continue;
-        dsgd_semaphore_free(engine->workers[i].ready_semaphore);
-        dsgd_semaphore_free(engine->workers[i].gpu_semaphore);
+        dsgd_semaphore_free(w->ready_semaphore);
+        dsgd_semaphore_free(w->gpu_semaphore);
     }
     free(engine->workers);
 }

@@ -12,7 +12,7 @@
 #include "base/unit.h"
 #include "command/experiment/config.h"
 #include "command/experiment/traces.h"
-#include "sim/network/placement.h"
+#include "sim/network/cluster.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "traces/imbalance.h"

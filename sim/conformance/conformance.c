@@ -71,8 +71,8 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
     return c->demanded ? DSGD_CHECK_FAILED : DSGD_CHECK_LEFT_OUT;
 }
 
-static dsgd_verdict make_and_tell(dsgd_tester *t, const check *c, const dsgd_setting *setting,
-                                  bool tells_left_out)
+static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *setting,
+                         bool tells_left_out)
 {
     if (t->hung)
         return DSGD_CHECK_LEFT_OUT;
@@ -85,11 +85,6 @@ static dsgd_verdict make_and_tell(dsgd_tester *t, const check *c, const dsgd_set
     free(workers);
     free(why);
     return verdict;
-}
-
-static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *setting)
-{
-    return make_and_tell(t, c, setting, true);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -142,10 +137,10 @@ static void check_laws(dsgd_tester *t)
         const size_t n = sizeof of_laws / sizeof of_laws[0];
         const bool known = (size_t)law->kind < n && of_laws[law->kind].question != NULL;
         if (known && dsgd_setting_of_law(t, law, &setting) == DSGD_OK) {
-            const dsgd_verdict verdict = make(t, &of_laws[law->kind], &setting);
+            const dsgd_verdict verdict = make(t, &of_laws[law->kind], &setting, true);
             if (law->kind == DSGD_LAW_KEEPS_MEAN && verdict == DSGD_CHECK_PASSED &&
                 setting.text[0] != '\0')
-                make_and_tell(t, &of_variation[STAYS], &setting, false);
+                make(t, &of_variation[STAYS], &setting, false);
             continue;
         }
         setting = dsgd_setting_default(t);
@@ -160,12 +155,12 @@ static void check_laws(dsgd_tester *t)
 /** What is left out by default, because it depends on time, is not told again. */
 static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
-    if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s) != DSGD_CHECK_PASSED)
+    if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s, true) != DSGD_CHECK_PASSED)
         return;
     if (s->choice && !s->encoding) /* copies of drawn pieces differ for a while */
-        make_and_tell(t, &of_variation[STAYS], s, false);
+        make(t, &of_variation[STAYS], s, false);
     if (t->algorithm->traffic != NULL)
-        make_and_tell(t, &of_variation[SENDS], s, t->declared != DSGD_CHECK_LEFT_OUT);
+        make(t, &of_variation[SENDS], s, t->declared != DSGD_CHECK_LEFT_OUT);
 }
 
 void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conformance *how,
@@ -175,12 +170,12 @@ void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conforma
     dsgd_tester t = {.algorithm = algorithm, .how = how, .n = n};
     const dsgd_setting by_default = dsgd_setting_default(&t);
     for (size_t i = 0; i < sizeof of_defaults / sizeof of_defaults[0]; i++)
-        make(&t, &of_defaults[i], &by_default);
+        make(&t, &of_defaults[i], &by_default, true);
     check_laws(&t);
-    t.declared = make(&t, &traffic[0], &by_default);
+    t.declared = make(&t, &traffic[0], &by_default, true);
     for (size_t i = 1; i < sizeof traffic / sizeof traffic[0]; i++)
         if (t.declared == DSGD_CHECK_PASSED)
-            make(&t, &traffic[i], &by_default);
+            make(&t, &traffic[i], &by_default, true);
     dsgd_setting_variations(&t, check_variation);
     if (t.hung)
         report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",

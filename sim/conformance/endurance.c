@@ -8,12 +8,6 @@
 
 #include "sim/conformance/checks.h"
 
-static bool is_same(const dsgd_trial_outcome *a, const dsgd_trial_outcome *b, int workers)
-{
-    return a->virtual_s == b->virtual_s && a->messages == b->messages &&
-           memcmp(a->x, b->x, (size_t)workers * sizeof a->x[0]) == 0;
-}
-
 /** Runs it twice with models and once without. */
 static dsgd_answer repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
 {
@@ -23,7 +17,8 @@ static dsgd_answer repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome
         answer = dsgd_trial_run(t, trial, &other);
     if (answer != DSGD_ANSWER_YES)
         return answer;
-    if (!is_same(one, &other, trial->config.workers))
+    if (one->virtual_s != other.virtual_s || one->messages != other.messages ||
+        memcmp(one->x, other.x, (size_t)trial->config.workers * sizeof one->x[0]) != 0)
         return dsgd_answer_with(t, DSGD_ANSWER_NO, "the same run twice gives different results");
     trial->config.numerics = DSGD_NUMERICS_OFF;
     answer = dsgd_trial_run(t, trial, &other);

@@ -82,16 +82,6 @@ dsgd_answer dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *sett
 /** Ends of stretches of steps, before the first that is counted by the check above, and after it. */
 static const long ends[] = {1, 2, 3, 12, 24, 36, 48, WARM_UP, 480};
 
-/** Messages up to the end of a step. */
-static dsgd_answer count_to(dsgd_tester *t, dsgd_trial *trial, long steps, double *messages)
-{
-    dsgd_trial_outcome got;
-    trial->config.steps_each = steps;
-    const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
-    *messages = (double)got.messages;
-    return answer;
-}
-
 /*
  * What happens once at the beginning may differ from what is declared, and later something may come
  * on top once; but after the first stretch that agrees none sends less: an exchange that is skipped
@@ -108,13 +98,14 @@ dsgd_answer dsgd_sends_it_in_every_step(dsgd_tester *t, const dsgd_setting *sett
     for (size_t k = 0; k < sizeof ends / sizeof ends[0] && answer == DSGD_ANSWER_YES; k++) {
         const long periods = k < 3 ? ends[k] : (ends[k] + want.period - 1) / want.period;
         const long to = periods * want.period;
-        double messages = 0;
+        dsgd_trial_outcome got;
         if (to <= from)
             continue;
-        answer = count_to(t, trial, to, &messages);
+        trial->config.steps_each = to;
+        answer = dsgd_trial_run(t, trial, &got);
         if (answer != DSGD_ANSWER_YES)
             return answer;
-        const double n = (double)(to - from) * workers;
+        const double n = (double)(to - from) * workers, messages = (double)got.messages;
         dsgd_fail(&t->why, DSGD_OK, "in steps %ld to %ld", from, to - 1);
         const bool agrees =
             is_total(t, "messages", messages - before, want.per_step.messages, n, 1e-3);

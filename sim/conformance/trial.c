@@ -166,21 +166,6 @@ static void inspect(dsgd_engine *engine, void *argument)
     mean_of_all(engine, outcome->after);
 }
 
-/** The largest change of loss or consensus since the first evaluation, to its loss. */
-static void find_farthest(const dsgd_run_result *result, dsgd_trial_outcome *outcome)
-{
-    const double loss = result->n_points > 0 ? result->points[0].at.loss : NAN;
-    outcome->farthest = 0;
-    for (size_t i = 0; i < result->n_points; i++) {
-        const dsgd_evaluation *const e = &result->points[i].at;
-        const double change = fmax(fabs(e->loss - loss), e->consensus) / loss;
-        if (change <= outcome->farthest)
-            continue;
-        outcome->farthest = change;
-        outcome->farthest_s = result->points[i].virtual_s;
-    }
-}
-
 /* --- the child process ------------------------------------------------------------------------ */
 
 typedef struct child_job {
@@ -219,7 +204,16 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->bytes = result.bytes;
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
-    find_farthest(&result, outcome);
+    outcome->farthest = 0;
+    for (size_t i = 0; i < result.n_points; i++) { /* the largest change, to the first loss */
+        const dsgd_evaluation *const e = &result.points[i].at;
+        const double change =
+            fmax(fabs(e->loss - outcome->first_loss), e->consensus) / outcome->first_loss;
+        if (change <= outcome->farthest)
+            continue;
+        outcome->farthest = change;
+        outcome->farthest_s = result.points[i].virtual_s;
+    }
     if (result.outcome == DSGD_RUN_OK)
         return DSGD_OK;
     return dsgd_fail(error, DSGD_ERUNS, "the run %s: %s",

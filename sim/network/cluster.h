@@ -37,9 +37,28 @@ typedef struct dsgd_machine {
     int at_once;
     /* Each host sends one message of more at a time, and receives one. */
     bool one_at_a_time;
-    dsgd_lines placement; /* sim/network/placement.h */
+    dsgd_lines placement; /* dsgd_placement_places() */
     uint64_t seed;
 } dsgd_machine;
+
+/** Words of a placement that stand for an order; other lines list hosts. */
+#define DSGD_PLACEMENT_NATURAL "natural"
+#define DSGD_PLACEMENT_RANDOM "random"
+
+/** Whether the hosts are listed, one by one. (placement.c) */
+bool dsgd_placement_is_given(const dsgd_lines *placement);
+
+/**
+ * Fills places[n_wanted] with indices of hosts in natural order, for the workers, then the servers.
+ * A listed host is an index or a name; the list may be longer than n_wanted. An empty placement is
+ * the natural order. (placement.c)
+ *
+ * @param names [n_hosts] of the hosts in natural order; NULL: n0, n1, ...
+ * @param seed of a random order
+ */
+dsgd_status dsgd_placement_places(const dsgd_lines *placement, uint64_t seed, int n_hosts,
+                                  const char *const *names, int n_wanted, int *places,
+                                  dsgd_error *error);
 
 /** What a link has carried in one direction. */
 typedef struct dsgd_load {

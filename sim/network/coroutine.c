@@ -60,23 +60,21 @@ static struct {
     size_t n_unused, room;
 } stacks;
 
-static void map_stacks(void)
-{
-    stacks.mapping = dsgd_xrealloc(stacks.mapping, stacks.n_mappings + 1, sizeof *stacks.mapping);
-    char *const mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    DSGD_ASSERT(mapping != MAP_FAILED, "no address space for the stacks of %zu actors",
-                stacks.n_used);
-    madvise(mapping, mapping_bytes, MADV_NOHUGEPAGE); /* 2 MiB would be 16 stacks, all resident */
-    stacks.mapping[stacks.n_mappings++] = mapping;
-}
-
 static char *take_stack(void)
 {
     if (stacks.n_unused > 0)
         return stacks.unused[--stacks.n_unused];
-    if (stacks.n_used == stacks.n_mappings * MAPPING_STACKS)
-        map_stacks();
+    if (stacks.n_used == stacks.n_mappings * MAPPING_STACKS) {
+        char *const mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        DSGD_ASSERT(mapping != MAP_FAILED, "no address space for the stacks of %zu actors",
+                    stacks.n_used);
+        madvise(mapping, mapping_bytes,
+                MADV_NOHUGEPAGE); /* 2 MiB would be 16 stacks, all resident */
+        stacks.mapping =
+            dsgd_xrealloc(stacks.mapping, stacks.n_mappings + 1, sizeof *stacks.mapping);
+        stacks.mapping[stacks.n_mappings++] = mapping;
+    }
     char *const stack = stacks.mapping[stacks.n_mappings - 1] +
                         stacks.n_used % MAPPING_STACKS * (size_t)STACK_BYTES;
     if (stacks.n_used++ < MOST_GUARDS)

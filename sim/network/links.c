@@ -47,13 +47,6 @@ static double weight_of(const dsgd_flight *flight)
     return flight->latency_s > 0 ? 1 / flight->latency_s : 1;
 }
 
-static void serve_until(dsgd_link *link, double now_s)
-{
-    if (link->several.n > 0)
-        link->work += (now_s - link->changed_s) * link->bytes_per_s / link->weight;
-    link->changed_s = now_s;
-}
-
 static void plan_departure(dsgd_link *link)
 {
     const double left = link->several.entry[0].key - link->work;
@@ -84,7 +77,10 @@ static void depart(dsgd_event *event)
 
 static void join(dsgd_link *link, dsgd_flight *flight, double bytes)
 {
-    serve_until(link, dsgd_events_now_s());
+    const double now_s = dsgd_events_now_s();
+    if (link->several.n > 0)
+        link->work += (now_s - link->changed_s) * link->bytes_per_s / link->weight;
+    link->changed_s = now_s;
     if (link->several.n == 0) /* without the rounding of those before */
         link->work = link->weight = 0;
     const double weight = weight_of(flight);

@@ -13,7 +13,6 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "sim/network/paths.h"
-#include "sim/network/placement.h"
 
 /**
  * Places of the machine's hosts, which the caller frees, and how many hosts to write: at least the

@@ -21,7 +21,6 @@
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
 #include "sim/network/links.h"
-#include "sim/network/placement.h"
 
 static const char *version(void)
 {

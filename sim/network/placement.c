@@ -2,7 +2,7 @@
  * @file placement.c
  * Orders of hosts: natural, random, or as listed.
  */
-#include "sim/network/placement.h"
+#include "sim/network/cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>

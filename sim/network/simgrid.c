@@ -21,7 +21,6 @@
 #include <xbt/dynar.h>
 
 #include "sim/network/cluster.h"
-#include "sim/network/placement.h"
 
 static sg_host_t *hosts; /* [n_taken] */
 static int n_taken;

@@ -29,7 +29,7 @@
 #include "models/record/format.h"
 #include "models/record/replay.h"
 #include "sim/graph.h"
-#include "sim/network/placement.h"
+#include "sim/network/cluster.h"
 #include "traces/imbalance.h"
 
 const fuzz_target fuzz_targets[] = {
