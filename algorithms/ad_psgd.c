@@ -153,13 +153,6 @@ static void pull_work(dsgd_node *self)
     }
 }
 
-static void ad_psgd_work(dsgd_node *self)
-{
-    static void (*const variants[])(dsgd_node *) = {paper_work, gossip_process_work,
-                                                    shared_copy_work, pull_work};
-    variants[((const ad_psgd_params *)self->params)->variant](self);
-}
-
 static void paper_assist(dsgd_node *self)
 {
     for (;;)
@@ -172,12 +165,23 @@ static void pull_assist(dsgd_node *self)
         dsgd_pair_give(self, dsgd_shared(self));
 }
 
+static const struct {
+    void (*work)(dsgd_node *self);
+    void (*assist)(dsgd_node *self);
+} variants[] = {[PAPER] = {paper_work, paper_assist},
+                [GOSSIP_PROCESS] = {gossip_process_work, gossip_process_assist},
+                [SHARED_COPY] = {shared_copy_work, shared_copy_assist},
+                [PULL] = {pull_work, pull_assist}};
+
+static void ad_psgd_work(dsgd_node *self)
+{
+    variants[((const ad_psgd_params *)self->params)->variant].work(self);
+}
+
 static void ad_psgd_assist(dsgd_node *self)
 {
-    static void (*const variants[])(dsgd_node *) = {paper_assist, gossip_process_assist,
-                                                    shared_copy_assist, pull_assist};
     if (self->n_workers > 1)
-        variants[((const ad_psgd_params *)self->params)->variant](self);
+        variants[((const ad_psgd_params *)self->params)->variant].assist(self);
 }
 
 static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};

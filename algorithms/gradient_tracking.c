@@ -17,32 +17,14 @@ typedef struct gradient_tracking_params {
 
 enum { TRACKING, D2 };
 
-/**
- * u: this step's update. c + u is the mean of all workers' updates, which c corrects u to. What is
- * under way is @p mixed: in x, evaluations would read shares of models.
- */
-static void track(dsgd_node *self, dsgd_vector *x, dsgd_vector *c, dsgd_vector *u,
-                  dsgd_vector *mixed, const dsgd_neighbours *neighbours)
-{
-    dsgd_combine(self, x, 1, 1, c);
-    dsgd_combine(self, c, 1, 1, u);
-    dsgd_copy(self, mixed, x);
-    dsgd_request *const models = dsgd_gossip_begin(self, mixed, neighbours);
-    dsgd_request *const trackers = dsgd_gossip_begin(self, c, neighbours);
-    dsgd_gossip_end(self, models, mixed); /* W (x + u + c) */
-    dsgd_copy(self, x, mixed);
-    dsgd_gossip_end(self, trackers, c);
-    dsgd_combine(self, c, 1, -1, u); /* c <- W (c + u) - u */
-}
-
 static void gradient_tracking_work(dsgd_node *self)
 {
     const gradient_tracking_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *c = dsgd_vector_new(self);
-    dsgd_vector *u = dsgd_vector_new(self);
-    dsgd_vector *mixed = dsgd_vector_new(self);
+    dsgd_vector *c = dsgd_vector_new(self); /* corrects u: c + u is the mean of all updates */
+    dsgd_vector *u = dsgd_vector_new(self); /* this step's update */
+    dsgd_vector *mixed = dsgd_vector_new(self); /* x under way: evaluations would read shares */
 
     while (dsgd_next_step(self)) {
         const dsgd_neighbours *const neighbours =
@@ -52,7 +34,15 @@ static void gradient_tracking_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         if (p->form == TRACKING) {
             dsgd_combine(self, u, -1, 1, x); /* u <- U(g, x, t) */
-            track(self, x, c, u, mixed, neighbours);
+            dsgd_combine(self, x, 1, 1, c);
+            dsgd_combine(self, c, 1, 1, u);
+            dsgd_copy(self, mixed, x);
+            dsgd_request *const models = dsgd_gossip_begin(self, mixed, neighbours);
+            dsgd_request *const trackers = dsgd_gossip_begin(self, c, neighbours);
+            dsgd_gossip_end(self, models, mixed); /* W (x + u + c) */
+            dsgd_copy(self, x, mixed);
+            dsgd_gossip_end(self, trackers, c);
+            dsgd_combine(self, c, 1, -1, u); /* c <- W (c + u) - u */
         } else {
             dsgd_copy(self, u, x); /* x + U(g, x, t) */
             dsgd_combine(self, x, 1, 1, c);

@@ -677,10 +677,8 @@ static inline bool dsgd_is_power_of_two(long n)
 static inline int dsgd_log2(long n)
 {
     int bits = 0;
-    while (n > 1) {
-        n >>= 1;
+    for (; n > 1; n >>= 1)
         bits++;
-    }
     return bits;
 }
 
