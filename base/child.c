@@ -40,14 +40,6 @@ int dsgd_child_end(pid_t process)
     return state;
 }
 
-/** Writes a child's message, frees it, and ends the child. */
-__attribute__((noreturn)) static void end_with(int to, char *message, size_t length)
-{
-    const bool sent = write(to, message, length) == (ssize_t)length;
-    free(message);
-    _exit(sent ? 0 : 1);
-}
-
 dsgd_status
 dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error *error),
               const void *argument, void *report, size_t bytes, const char *died, dsgd_error *error)
@@ -62,7 +54,7 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     if (process == 0) {
         first->status = work(argument, report, &first->error);
         memcpy(message + sizeof(head), report, bytes);
-        end_with(ends[1], message, length);
+        _exit(write(ends[1], message, length) == (ssize_t)length ? 0 : 1);
     }
     close(ends[1]);
     const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;

@@ -76,13 +76,6 @@ static char *read_field(cursor *c, bool *last)
     return field;
 }
 
-static void add_field(dsgd_csv *csv, size_t n, char *field)
-{
-    if ((n & (n - 1)) == 0) /* grows by doubling */
-        csv->fields = dsgd_xrealloc(csv->fields, n == 0 ? 1 : 2 * n, sizeof *csv->fields);
-    csv->fields[n] = field;
-}
-
 /** Reads row @p row of the file, the header being row 0; *n counts the fields of all rows. */
 static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsgd_error *error)
 {
@@ -94,7 +87,9 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
         if (field == NULL)
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: the quotes of a field do not match",
                              csv->path, csv->lines[row]);
-        add_field(csv, (*n)++, field);
+        if ((*n & (*n - 1)) == 0) /* grows by doubling */
+            csv->fields = dsgd_xrealloc(csv->fields, *n == 0 ? 1 : 2 * *n, sizeof *csv->fields);
+        csv->fields[(*n)++] = field;
     }
     if (row == 0)
         csv->n_columns = *n;
@@ -174,10 +169,10 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 
 double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
 {
-    double x = NAN;
-    const bool is =
-        column < csv->n_columns && dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
-    return is ? x : NAN;
+    double x = NAN; /* which stays where there is no number */
+    if (column < csv->n_columns)
+        dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
+    return x;
 }
 
 dsgd_status dsgd_csv_read_number(const dsgd_csv *csv, size_t row, size_t column, double *number,
@@ -201,30 +196,22 @@ const char *dsgd_csv_first(const dsgd_csv *csv, size_t column)
     return NULL;
 }
 
-enum { MOST_NUMBER = 40 };
-
-static void write_number(char text[MOST_NUMBER], double x)
+char *dsgd_csv_number_text(double x)
 {
-    text[0] = '\0';
+    char text[40] = "";
     for (int digits = 15; digits <= 17 && !isnan(x); digits++) {
-        snprintf(text, MOST_NUMBER, "%.*g", digits, x);
+        snprintf(text, sizeof text, "%.*g", digits, x);
         if (strtod(text, NULL) == x)
             break;
     }
+    return dsgd_xstrdup(text);
 }
 
 void dsgd_csv_number(FILE *stream, double x)
 {
-    char text[MOST_NUMBER];
-    write_number(text, x);
+    char *const text = dsgd_csv_number_text(x);
     fputs(text, stream);
-}
-
-char *dsgd_csv_number_text(double x)
-{
-    char text[MOST_NUMBER];
-    write_number(text, x);
-    return dsgd_xstrdup(text);
+    free(text);
 }
 
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)

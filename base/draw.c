@@ -19,19 +19,15 @@ double dsgd_draw_uniform(dsgd_draw at)
     return dsgd_philox_uniform(at.seed, at.purpose, at.worker, at.step, at.index);
 }
 
-/** floor(bits * n / 2^64) without a wider type. */
-static uint64_t scale(uint64_t bits, uint64_t n)
+uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 {
+    DSGD_ASSERT(n >= 1, "a draw out of nothing");
+    /* The upper word of bits * n, without a wider type. */
+    const uint64_t bits = draw_bits(at);
     const uint64_t low = (bits & UINT32_MAX) * (n & UINT32_MAX);
     const uint64_t cross_a = (bits >> 32) * (n & UINT32_MAX) + (low >> 32);
     const uint64_t cross_b = (bits & UINT32_MAX) * (n >> 32) + (cross_a & UINT32_MAX);
     return (bits >> 32) * (n >> 32) + (cross_a >> 32) + (cross_b >> 32);
-}
-
-uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
-{
-    DSGD_ASSERT(n >= 1, "a draw out of nothing");
-    return scale(draw_bits(at), n);
 }
 
 enum { FEISTEL_ROUNDS = 4 };
@@ -43,32 +39,22 @@ static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
     return (uint32_t)draw_bits(at);
 }
 
-/** A permutation of [0, 2^(2 half)): each round adds a function of one half to the other. */
-static uint32_t feistel(dsgd_draw at, int half, uint32_t i)
+/**
+ * A permutation of [0, 2^(2 half)): each round adds a function of one half to the other. Its
+ * inverse, where @p back, is the same with the halves exchanged and the rounds in reverse.
+ */
+static uint32_t feistel(dsgd_draw at, int half, uint32_t i, bool back)
 {
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    uint32_t left = i >> half;
-    uint32_t right = i & mask;
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
-        const uint32_t next = left ^ (round_bits(at, round, right) & mask);
-        left = right;
-        right = next;
+    uint32_t a = back ? i & mask : i >> half; /* that a round changes */
+    uint32_t b = back ? i >> half : i & mask;
+    for (uint32_t k = 0; k < FEISTEL_ROUNDS; k++) {
+        const uint32_t round = back ? FEISTEL_ROUNDS - 1 - k : k;
+        const uint32_t next = a ^ (round_bits(at, round, b) & mask);
+        a = b;
+        b = next;
     }
-    return left << half | right;
-}
-
-/** The inverse of feistel(). */
-static uint32_t feistel_back(dsgd_draw at, int half, uint32_t i)
-{
-    const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    uint32_t left = i >> half;
-    uint32_t right = i & mask;
-    for (uint32_t round = FEISTEL_ROUNDS; round-- > 0;) {
-        const uint32_t before = right ^ (round_bits(at, round, left) & mask);
-        right = left;
-        left = before;
-    }
-    return left << half | right;
+    return back ? b << half | a : a << half | b;
 }
 
 /** The least half with n <= 2^(2 half). */
@@ -85,7 +71,7 @@ uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i)
     DSGD_ASSERT(i < n, "%u is not below %u", i, n);
     /* The orbit of i is a cycle, so it returns to [0, n). */
     do
-        i = feistel(at, half_bits(n), i);
+        i = feistel(at, half_bits(n), i, false);
     while (i >= n);
     return i;
 }
@@ -94,7 +80,7 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
 {
     DSGD_ASSERT(image < n, "%u is not below %u", image, n);
     do
-        image = feistel_back(at, half_bits(n), image);
+        image = feistel(at, half_bits(n), image, true);
     while (image >= n);
     return image;
 }
@@ -144,14 +130,6 @@ void dsgd_permuter_free(dsgd_permuter *permuter)
     free(permuter);
 }
 
-/** Draws the rounds, once so many images are asked for that drawing each would take as long. */
-static void draw_rounds(const dsgd_permuter *p, dsgd_draw at, uint32_t *v)
-{
-    const uint32_t mask = (uint32_t)((1ull << p->half) - 1);
-    for (size_t i = 0; i < numbers_of(p); i++)
-        v[i] = round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
-}
-
 /** feistel() by look-ups alone, so that many images are under way at once. */
 static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
 {
@@ -198,10 +176,13 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
     dsgd_draw at = p->at;
     at.step = step;
     const uint64_t before = kept->n_images;
+    const uint64_t enough =
+        1ull << p->half; /* that drawing each would take as long as all rounds */
+    const uint32_t mask = (uint32_t)(enough - 1);
     kept->n_images += n;
-    if (before < 1ull << p->half && kept->n_images >= 1ull << p->half)
-        draw_rounds(p, at, kept->v);
-    if (kept->n_images >= 1ull << p->half)
+    for (size_t i = 0; before < enough && kept->n_images >= enough && i < numbers_of(p); i++)
+        kept->v[i] = round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
+    if (kept->n_images >= enough)
         known_images(p, kept->v, first, n, images);
     else
         for (uint32_t k = 0; k < n; k++)

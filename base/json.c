@@ -154,19 +154,6 @@ static dsgd_status read_number(const json_t *value, const dsgd_option *o, double
     return DSGD_OK;
 }
 
-static dsgd_status read_numbers(const json_t *value, const dsgd_option *o, dsgd_numbers *numbers,
-                                dsgd_memory *memory, dsgd_error *error)
-{
-    if (!json_is_array(value))
-        return wrong(o->name, value, "a list of numbers", error);
-    numbers->n = json_array_size(value);
-    numbers->v = dsgd_memory_alloc(memory, numbers->n * sizeof *numbers->v);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < numbers->n; i++)
-        status = read_number(json_array_get(value, i), o, &numbers->v[i], error);
-    return status;
-}
-
 static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_pick *pick,
                              dsgd_memory *memory, dsgd_error *error)
 {
@@ -191,6 +178,7 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
                                dsgd_memory *memory, dsgd_error *error)
 {
     double number = 0;
+    dsgd_numbers *const numbers = field;
     dsgd_status status = DSGD_OK;
     switch (o->kind) {
     case DSGD_BOOL:
@@ -210,7 +198,13 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
         return json_is_string(value) || json_is_null(value) ? DSGD_OK
                                                             : wrong(o->name, value, "text", error);
     case DSGD_NUMBERS:
-        return read_numbers(value, o, field, memory, error);
+        if (!json_is_array(value))
+            return wrong(o->name, value, "a list of numbers", error);
+        numbers->n = json_array_size(value);
+        numbers->v = dsgd_memory_alloc(memory, numbers->n * sizeof *numbers->v);
+        for (size_t i = 0; status == DSGD_OK && i < numbers->n; i++)
+            status = read_number(json_array_get(value, i), o, &numbers->v[i], error);
+        return status;
     case DSGD_RECORD:
         return dsgd_json_read(value, o->fields, field, memory, error);
     case DSGD_PICK:

@@ -49,12 +49,6 @@ const char *dsgd_present_word(const char *text)
     return text != NULL && strcmp(text, "loggp") == 0 ? "nics" : text;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-    const size_t d = a < b ? a : b;
-    return d < c ? d : c;
-}
-
 /** Insertions, deletions and replacements that turn a into b. */
 static size_t edit_distance(const char *a, const char *b)
 {
@@ -67,9 +61,10 @@ static size_t edit_distance(const char *a, const char *b)
         row[0] = i + 1;
         for (size_t j = 0; j < n; j++) {
             const size_t above = row[j + 1];
+            const size_t gap = 1 + (above < row[j] ? above : row[j]);
             const size_t replaced =
                 diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
-            row[j + 1] = smallest(above + 1, row[j] + 1, replaced);
+            row[j + 1] = gap < replaced ? gap : replaced;
             diagonal = above;
         }
     }
@@ -143,14 +138,13 @@ static void *shared_defaults(const dsgd_about *about)
     return params;
 }
 
-static void default_pick(const dsgd_option *option, dsgd_pick *pick)
+static dsgd_pick default_pick(const dsgd_option *option)
 {
-    *pick = (dsgd_pick){NULL, NULL};
     if (option->init_text == NULL)
-        return;
-    pick->about = dsgd_about_find(option->registry, option->init_text);
-    DSGD_ASSERT(pick->about != NULL, "the default of %s is unknown", option->name);
-    pick->params = shared_defaults(pick->about);
+        return (dsgd_pick){NULL, NULL};
+    const dsgd_about *const about = dsgd_about_find(option->registry, option->init_text);
+    DSGD_ASSERT(about != NULL, "the default of %s is unknown", option->name);
+    return (dsgd_pick){about, shared_defaults(about)};
 }
 
 void dsgd_options_default(const dsgd_option *options, void *params)
@@ -177,7 +171,7 @@ void dsgd_options_default(const dsgd_option *options, void *params)
             dsgd_options_default(o->fields, field);
             break;
         case DSGD_PICK:
-            default_pick(o, field);
+            *(dsgd_pick *)field = default_pick(o);
             break;
         case DSGD_TABLE:
             *(dsgd_table *)field = (dsgd_table){0, NULL, NULL};
