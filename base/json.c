@@ -19,12 +19,7 @@ json_t *dsgd_json_text(const char *text)
         return as_it_is;
     char *const escaped = dsgd_xcalloc(4 * strlen(text) + 1, 1);
     for (size_t n = 0; *text != '\0';) {
-        size_t length = 4; /* of the character, if it is one */
-        json_t *character = NULL;
-        while (length > 0 && (character = json_stringn(text, strnlen(text, length))) == NULL)
-            length--;
-        json_decref(character);
-        length = strnlen(text, length);
+        const size_t length = dsgd_utf8_length(text, strnlen(text, 4));
         if (length > 0)
             memcpy(escaped + n, text, length);
         else

@@ -170,34 +170,27 @@ static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
     }
 }
 
-/** The first or last link of a path in a tree or dragonfly, as `hosts` changes it. */
-static void differ(path *p, const dsgd_platform *platform, int host)
-{
-    const dsgd_host_quality q = dsgd_platform_host(platform, host);
-    pass(p, unshared, q.bandwidth * platform->host_bandwidth_bytes_per_s, q.latency_s);
-}
-
 static void find_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     p->n = 0;
     p->latency_s = 0;
-    switch (platform->topology) {
-    case DSGD_TOPOLOGY_FAT_TREE:
-        tree_path(p, platform, a, b);
-        differ(p, platform, a);
-        differ(p, platform, b);
-        break;
-    case DSGD_TOPOLOGY_DRAGONFLY:
-        dragonfly_path(p, platform, a, b);
-        differ(p, platform, a);
-        differ(p, platform, b);
-        break;
-    case DSGD_TOPOLOGY_TORUS:
+    if (platform->topology == DSGD_TOPOLOGY_TORUS)
         torus_path(p, platform, a, b);
-        break;
-    default:
+    else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
+        tree_path(p, platform, a, b);
+    else if (platform->topology == DSGD_TOPOLOGY_DRAGONFLY)
+        dragonfly_path(p, platform, a, b);
+    else
         star_path(p, platform, a, b);
-    }
+    if (platform->topology != DSGD_TOPOLOGY_FAT_TREE &&
+        platform->topology != DSGD_TOPOLOGY_DRAGONFLY)
+        return;
+    /* The first and the last link of such a path, as `hosts` changes it. */
+    const dsgd_host_quality ends[] = {dsgd_platform_host(platform, a),
+                                      dsgd_platform_host(platform, b)};
+    for (int i = 0; i < 2; i++)
+        pass(p, unshared, ends[i].bandwidth * platform->host_bandwidth_bytes_per_s,
+             ends[i].latency_s);
 }
 
 /* --- sharing ---------------------------------------------------------------------------------- */
@@ -209,18 +202,17 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** How often @p number occurs in the sorted list. */
+/** How often @p number, which is there, occurs in the sorted list. */
 static size_t count(const long *sorted, size_t n, long number)
 {
     DSGD_ASSERT(sorted != NULL, "link %ld is on no path", number);
-    const long *const found = bsearch(&number, sorted, n, sizeof *sorted, by_number);
-    const long *first = found;
-    const long *last = found;
+    const long *first = bsearch(&number, sorted, n, sizeof *sorted, by_number);
+    const long *end = first;
     while (first > sorted && first[-1] == number)
         first--;
-    while (last + 1 < sorted + n && last[1] == number)
-        last++;
-    return (size_t)(last - first) + 1;
+    while (end < sorted + n && *end == number)
+        end++;
+    return (size_t)(end - first);
 }
 
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)

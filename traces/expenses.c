@@ -9,28 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_powers(const dsgd_platform *platform)
-{
-    return platform->busy_power_w >= 0 && platform->idle_power_w >= 0;
-}
-
 double dsgd_platform_energy_j(const dsgd_platform *platform, int n_gpus, double virtual_s,
                               double compute_share)
 {
-    if (!has_powers(platform))
+    if (platform->busy_power_w < 0 || platform->idle_power_w < 0)
         return NAN;
     const double mean_w =
         compute_share * platform->busy_power_w + (1 - compute_share) * platform->idle_power_w;
     return n_gpus * virtual_s * mean_w;
-}
-
-/** Letters, or a sign such as €, which is no ASCII. */
-static size_t length_of_currency(const char *text)
-{
-    size_t n = 0;
-    while (isalpha((unsigned char)text[n]) || (unsigned char)text[n] >= 0x80)
-        n++;
-    return n;
 }
 
 bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price)
@@ -40,7 +26,10 @@ bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price)
         return false;
     const size_t n_number = strspn(text, "0123456789.");
     const char *const currency = text + n_number + strspn(text + n_number, " ");
-    const size_t n_currency = length_of_currency(currency);
+    size_t n_currency = 0; /* letters, or a sign such as €, which is no ASCII */
+    while (isalpha((unsigned char)currency[n_currency]) ||
+           (unsigned char)currency[n_currency] >= 0x80)
+        n_currency++;
     if (n_currency == 0 || n_currency > DSGD_MOST_CURRENCY ||
         strcmp(currency + n_currency, "/h") != 0)
         return false;

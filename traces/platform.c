@@ -144,6 +144,14 @@ static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, ds
     return DSGD_OK;
 }
 
+static double product(const dsgd_numbers *numbers)
+{
+    double all = 1;
+    for (size_t i = 0; i < numbers->n; i++)
+        all *= numbers->v[i];
+    return all;
+}
+
 static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *error)
 {
     const size_t levels = platform->size.n;
@@ -177,13 +185,11 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
                          "has routers, which "
                          "is %g: each is the gateway to one group",
                          platform->size.v[0], platform->size.v[2]);
-    double hosts = 1;
-    for (size_t i = 0; status == DSGD_OK && i < levels; i++) {
-        hosts *= platform->size.v[i];
+    for (size_t i = 0; status == DSGD_OK && i < levels; i++)
         if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
             return dsgd_fail(error, DSGD_EUSAGE,
                              "platform: size: 1, but a dimension of a torus has 2 hosts or more");
-    }
+    const double hosts = product(&platform->size);
     if (status == DSGD_OK && hosts > DSGD_PLATFORM_ANY)
         return dsgd_fail(error, DSGD_EUSAGE,
                          "platform: size: %g hosts, but at most %d are possible", hosts,
@@ -264,12 +270,7 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
 
 int dsgd_platform_most_hosts(const dsgd_platform *platform)
 {
-    if (!is_made_by_simgrid(platform))
-        return DSGD_PLATFORM_ANY;
-    double hosts = 1;
-    for (size_t i = 0; i < platform->size.n; i++)
-        hosts *= platform->size.v[i];
-    return (int)hosts;
+    return is_made_by_simgrid(platform) ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
 }
 
 /* --- hosts that differ ------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
  * Images and labels in the IDX format of MNIST, plain or gzipped: four big-endian integers (magic,
  * count, rows, columns) or two (magic, count), then bytes.
  */
+#include <endian.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,12 +28,9 @@ typedef struct idx {
 
 static bool read_number(gzFile file, uint32_t *number)
 {
-    uint8_t bytes[4];
-    if (gzread(file, bytes, sizeof bytes) != (int)sizeof bytes)
-        return false;
-    *number =
-        (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-    return true;
+    const bool is = gzread(file, number, sizeof *number) == (int)sizeof *number;
+    *number = be32toh(*number);
+    return is;
 }
 
 static dsgd_status read_header(gzFile file, const char *path, uint32_t magic, idx *out,

@@ -199,9 +199,14 @@ typedef struct labels_params {
     long per_worker;
 } labels_params;
 
-static dsgd_status labels_check(uint64_t per_worker, const dsgd_classes *classes,
-                                uint32_t n_workers, dsgd_error *error)
+/**
+ * The samples, sorted by class, are cut into P * per_worker equal shards; every worker gets one of
+ * each per_worker-th of them, so that its shards are of different classes.
+ */
+static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
+                               uint32_t n_workers, uint32_t *owner, dsgd_error *error)
 {
+    const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
     const uint32_t n = classes->n;
     if (per_worker > n)
         return dsgd_fail(error, DSGD_EUSAGE,
@@ -219,20 +224,6 @@ static dsgd_status labels_check(uint64_t per_worker, const dsgd_classes *classes
                          "are %u to train on; per_worker: at most %u",
                          n_workers, (unsigned long long)per_worker, classes->n_samples,
                          classes->n_samples / n_workers);
-    return DSGD_OK;
-}
-
-/**
- * The samples, sorted by class, are cut into P * per_worker equal shards; every worker gets one of
- * each per_worker-th of them, so that its shards are of different classes.
- */
-static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
-                               uint32_t n_workers, uint32_t *owner, dsgd_error *error)
-{
-    const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
-    const dsgd_status status = labels_check(per_worker, classes, n_workers, error);
-    if (status != DSGD_OK)
-        return status;
     const uint64_t n_shards = per_worker * n_workers;
     uint32_t at = 0;
     uint64_t shard = 0;

@@ -4,6 +4,7 @@
  */
 #include "models/record/format.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +15,17 @@
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* A frame: kind, packed bytes, unpacked bytes | checksum. */
+/* A frame, little-endian: four letters, packed bytes, unpacked bytes | checksum. */
+enum { KIND, PACKED, UNPACKED, CHECKSUM, FRAME_WORDS };
 enum { KIND_BYTES = 4, CHECKED_BYTES = 12, FRAME_BYTES = 16 };
+
+static uint32_t frame_checksum(const uint32_t *frame, const uint8_t *packed, size_t n)
+{
+    return htole32((uint32_t)crc32_z(crc32_z(0, (const void *)frame, CHECKED_BYTES), packed, n));
+}
 
 /** Bytes that zlib makes of one at most. */
 enum { MOST_EXPANSION = 1040 };
-
-static void put_u32(uint8_t *to, uint32_t number)
-{
-    for (int i = 0; i < 4; i++)
-        to[i] = (uint8_t)(number >> 8 * i);
-}
-
-static uint32_t get_u32(const uint8_t *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
-           (uint32_t)from[3] << 24;
-}
 
 void record_write_block(FILE *stream, const char *kind, const uint8_t *bytes, size_t n)
 {
@@ -39,12 +34,9 @@ void record_write_block(FILE *stream, const char *kind, const uint8_t *bytes, si
     DSGD_ASSERT(n < RECORD_MOST_BYTES &&
                     compress2(packed, &n_packed, bytes, n, Z_DEFAULT_COMPRESSION) == Z_OK,
                 "a block of %zu bytes", n);
-    uint8_t frame[FRAME_BYTES];
+    uint32_t frame[FRAME_WORDS] = {0, htole32((uint32_t)n_packed), htole32((uint32_t)n)};
     memcpy(frame, kind, KIND_BYTES);
-    put_u32(frame + 4, (uint32_t)n_packed);
-    put_u32(frame + 8, (uint32_t)n);
-    put_u32(frame + CHECKED_BYTES,
-            (uint32_t)crc32(crc32(0, frame, CHECKED_BYTES), packed, (uInt)n_packed));
+    frame[CHECKSUM] = frame_checksum(frame, packed, n_packed);
     fwrite(frame, sizeof frame, 1, stream);
     fwrite(packed, n_packed, 1, stream);
     free(packed);
@@ -56,25 +48,26 @@ static dsgd_status cut_off(const record_file *file, dsgd_error *error)
         error, DSGD_EIO,
         "%s: the record is cut off, or damaged, in block %zu, which begins at byte %llu "
         "of %llu",
-        file->path, file->block, (unsigned long long)file->at, (unsigned long long)file->size);
+        file->path, file->block, (unsigned long long)file->begin, (unsigned long long)file->size);
 }
 
 static dsgd_status damaged(const record_file *file, dsgd_error *error)
 {
     return dsgd_fail(error, DSGD_EIO,
                      "%s: block %zu of the record, which begins at byte %llu, is damaged",
-                     file->path, file->block, (unsigned long long)file->at);
+                     file->path, file->block, (unsigned long long)file->begin);
 }
 
 /** Reads the next block, still packed, and checks it. */
 static dsgd_status read_block(record_file *file, dsgd_error *error)
 {
-    uint8_t frame[FRAME_BYTES];
+    uint32_t frame[FRAME_WORDS];
     file->block++;
+    file->begin = file->at;
     if (file->size - file->at < FRAME_BYTES || fread(frame, sizeof frame, 1, file->stream) != 1)
         return cut_off(file, error);
-    file->n_packed = get_u32(frame + 4);
-    file->n = get_u32(frame + 8);
+    file->n_packed = le32toh(frame[PACKED]);
+    file->n = le32toh(frame[UNPACKED]);
     if (file->size - file->at - FRAME_BYTES < file->n_packed)
         return cut_off(file, error);
     if (file->n > RECORD_MOST_BYTES || file->n / MOST_EXPANSION > file->n_packed)
@@ -82,8 +75,7 @@ static dsgd_status read_block(record_file *file, dsgd_error *error)
     file->packed = dsgd_xrealloc(file->packed, file->n_packed, 1);
     if (fread(file->packed, 1, file->n_packed, file->stream) != file->n_packed)
         return cut_off(file, error);
-    if (get_u32(frame + CHECKED_BYTES) !=
-        crc32(crc32(0, frame, CHECKED_BYTES), file->packed, (uInt)file->n_packed))
+    if (frame[CHECKSUM] != frame_checksum(frame, file->packed, file->n_packed))
         return damaged(file, error);
     memcpy(file->kind, frame, KIND_BYTES);
     file->at += FRAME_BYTES + file->n_packed;
@@ -99,16 +91,12 @@ static bool is(const record_file *file, const char *kind)
 static dsgd_status check_blocks(record_file *file, dsgd_error *error)
 {
     do {
-        const uint64_t begin = file->at;
         const dsgd_status status = read_block(file, error);
         if (status != DSGD_OK)
             return status;
-        const bool fits = file->block == 1 ? is(file, RECORD_HEAD)
-                                           : is(file, RECORD_WORK) || is(file, RECORD_DONE);
-        if (!fits) {
-            file->at = begin;
+        if (file->block == 1 ? !is(file, RECORD_HEAD)
+                             : !is(file, RECORD_WORK) && !is(file, RECORD_DONE))
             return damaged(file, error);
-        }
     } while (!is(file, RECORD_DONE));
     if (file->at != file->size)
         return dsgd_fail(error, DSGD_EIO, "%s: the file goes on for %llu bytes after its record",
@@ -118,15 +106,18 @@ static dsgd_status check_blocks(record_file *file, dsgd_error *error)
 
 static dsgd_status read_front(record_file *file, dsgd_error *error)
 {
-    uint8_t front[RECORD_MAGIC_BYTES + 4];
-    const size_t got = fread(front, 1, sizeof front, file->stream);
-    if (got < RECORD_MAGIC_BYTES || memcmp(front, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
+    struct {
+        char magic[RECORD_MAGIC_BYTES];
+        uint32_t version;
+    } front;
+    const size_t got = fread(&front, 1, sizeof front, file->stream);
+    if (got < RECORD_MAGIC_BYTES || memcmp(front.magic, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is no record of `dsgd run --record`",
                          file->path);
     if (got < sizeof front)
         return dsgd_fail(error, DSGD_EIO, "%s: the record is cut off after %zu bytes", file->path,
                          got);
-    const uint32_t version = get_u32(front + RECORD_MAGIC_BYTES);
+    const uint32_t version = le32toh(front.version);
     if (version < RECORD_FIRST_VERSION || version > RECORD_VERSION)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: the record has version %u of the format, but this program reads "
@@ -158,16 +149,13 @@ dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
 
 dsgd_status record_next(record_file *file, dsgd_error *error)
 {
-    const uint64_t begin = file->at;
     const dsgd_status status = read_block(file, error);
     if (status != DSGD_OK)
         return status;
     file->bytes = dsgd_xrealloc(file->bytes, file->n + 1, 1);
     uLongf n = file->n;
-    if (uncompress(file->bytes, &n, file->packed, file->n_packed) != Z_OK || n != file->n) {
-        file->at = begin;
+    if (uncompress(file->bytes, &n, file->packed, file->n_packed) != Z_OK || n != file->n)
         return damaged(file, error);
-    }
     file->bytes[n] = '\0';
     return DSGD_OK;
 }

@@ -33,7 +33,7 @@ enum {
 typedef struct record_file {
     char *path;
     FILE *stream;
-    uint64_t size, at; /* bytes */
+    uint64_t size, at, begin; /* bytes; of the current block */
     size_t block; /* number of the current one, from 1 */
     char kind[5]; /* of the current one */
     uint8_t *packed, *bytes; /* of the current one; bytes end with a 0 that is not counted */

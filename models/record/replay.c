@@ -31,6 +31,7 @@ typedef struct replay {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/** A call that makes values, whose handles are kept by their names. */
 static void replay_make(replay *r, dsgd_call *call)
 {
     dsgd_values_make(r->values, call);
@@ -156,7 +157,7 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
     return status;
 }
 
-/** The data and the model, which must be as in the recorded run. */
+/** The data, the model and whose samples are whose, which must be as in the recorded run. */
 static dsgd_status build(replay *r, dsgd_error *error)
 {
     const record_problem *const p = &r->problem;
@@ -181,14 +182,6 @@ static dsgd_status build(replay *r, dsgd_error *error)
                          "%s: the model `%s` does not begin with the numbers of the run; another "
                          "version of dsgd, or of the mathematical library, recorded it",
                          r->file.path, model->about.name);
-    return DSGD_OK;
-}
-
-/** Whose samples are whose, which must be as in the recorded run. */
-static dsgd_status split(replay *r, dsgd_error *error)
-{
-    const record_problem *const p = &r->problem;
-    dsgd_error why = {""};
     if (dsgd_split_new(&p->split, r->data, (uint64_t)p->seed, (uint32_t)p->workers, &r->split,
                        &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: %s", r->file.path, why.text);
@@ -247,30 +240,23 @@ static dsgd_status open_values(replay *r, dsgd_error *error)
     return DSGD_OK;
 }
 
-static dsgd_status replay_block(replay *r, dsgd_error *error)
-{
-    record_calls *const c = &r->calls;
-    c->bytes = r->file.bytes;
-    c->n = r->file.n;
-    for (c->at = 0; c->at < c->n && c->wrong == NULL;)
-        replay_call(r);
-    if (c->wrong != NULL)
-        return dsgd_fail(
-            error, DSGD_EIO, "%s: block %zu of the record makes no sense: in operation %llu %s",
-            r->file.path, r->file.block, (unsigned long long)r->result->operations, c->wrong);
-    return DSGD_OK;
-}
-
 static dsgd_status replay_blocks(replay *r, dsgd_error *error)
 {
+    record_calls *const c = &r->calls;
     for (;;) {
-        dsgd_status status = record_next(&r->file, error);
-        if (status == DSGD_OK && strcmp(r->file.kind, RECORD_DONE) == 0)
-            break;
-        if (status == DSGD_OK)
-            status = replay_block(r, error);
+        const dsgd_status status = record_next(&r->file, error);
         if (status != DSGD_OK)
             return status;
+        if (strcmp(r->file.kind, RECORD_DONE) == 0)
+            break;
+        c->bytes = r->file.bytes;
+        c->n = r->file.n;
+        for (c->at = 0; c->at < c->n && c->wrong == NULL;)
+            replay_call(r);
+        if (c->wrong != NULL)
+            return dsgd_fail(
+                error, DSGD_EIO, "%s: block %zu of the record makes no sense: in operation %llu %s",
+                r->file.path, r->file.block, (unsigned long long)r->result->operations, c->wrong);
         if (r->config->progress != NULL)
             r->config->progress(r->config->argument, (double)r->file.at / (double)r->file.size);
     }
@@ -288,28 +274,14 @@ static dsgd_status replay_blocks(replay *r, dsgd_error *error)
     return DSGD_OK;
 }
 
-static void close_replay(replay *r)
-{
-    if (r->values != NULL)
-        record_calls_close(&r->calls, r->values);
-    dsgd_values_close(r->values);
-    dsgd_split_free(r->split);
-    dsgd_data_free(r->data);
-    record_close(&r->file);
-    json_decref(r->head);
-    dsgd_memory_free(&r->parameters);
-    free(r->piece_begin);
-    free(r->tickets);
-}
-
 dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *result,
                         dsgd_error *error)
 {
     const double start_s = dsgd_wall_s();
     replay r = {.config = config, .result = result};
     *result = (dsgd_replay_result){.device = "off"};
-    static dsgd_status (*const stages[])(replay *, dsgd_error *) = {
-        read_head, build, split, cut, open_values, replay_blocks};
+    static dsgd_status (*const stages[])(replay *, dsgd_error *) = {read_head, build, cut,
+                                                                    open_values, replay_blocks};
     dsgd_status status = record_open(&r.file, config->path, error);
     for (size_t i = 0; status == DSGD_OK && i < sizeof stages / sizeof stages[0]; i++)
         status = stages[i](&r, error);
@@ -319,7 +291,16 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
         result->divergence = dsgd_values_divergence(r.values);
         result->numerics = dsgd_values_stats_get(r.values);
     }
-    close_replay(&r);
+    if (r.values != NULL)
+        record_calls_close(&r.calls, r.values);
+    dsgd_values_close(r.values);
+    dsgd_split_free(r.split);
+    dsgd_data_free(r.data);
+    record_close(&r.file);
+    json_decref(r.head);
+    dsgd_memory_free(&r.parameters);
+    free(r.piece_begin);
+    free(r.tickets);
     result->wall_s = dsgd_wall_s() - start_s;
     return status;
 }

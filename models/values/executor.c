@@ -9,9 +9,84 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include "base/program.h"
+
+/* --- ready nodes: a line where they come in order, and a heap of late ones -------------------- */
+
+/** The one of lowest rank, or NULL. */
+static const ready_node *first_ready(const ready_nodes *ready)
+{
+    const ready_node *const in_line = ready->first < ready->end ? &ready->line[ready->first] : NULL;
+    if (ready->n_heap == 0)
+        return in_line;
+    return in_line != NULL && in_line->rank < ready->heap[0].rank ? in_line : ready->heap;
+}
+
+static void add_to_line(ready_nodes *ready, ready_node added)
+{
+    if (ready->first == ready->end)
+        ready->first = ready->end = 0;
+    if (ready->end == ready->room_line && ready->first > ready->end / 2) {
+        ready->end -= ready->first;
+        memcpy(ready->line, ready->line + ready->first, ready->end * sizeof *ready->line);
+        ready->first = 0;
+    }
+    ready->line = dsgd_array_grow(ready->line, ready->end, &ready->room_line, sizeof *ready->line);
+    ready->line[ready->end++] = added;
+}
+
+static void add_to_heap(ready_nodes *ready, ready_node added)
+{
+    ready->heap =
+        dsgd_array_grow(ready->heap, ready->n_heap, &ready->room_heap, sizeof *ready->heap);
+    ready_node *const heap = ready->heap;
+    size_t at = ready->n_heap++;
+    for (size_t above = 0; at > 0; at = above) {
+        above = (at - 1) / 2;
+        if (heap[above].rank < added.rank)
+            break;
+        heap[at] = heap[above];
+    }
+    heap[at] = added;
+}
+
+static void add_ready(ready_nodes *ready, dsgd_value_node *node)
+{
+    const ready_node added = {node->rank, node};
+    if (ready->first == ready->end || ready->line[ready->end - 1].rank < added.rank)
+        add_to_line(ready, added);
+    else
+        add_to_heap(ready, added);
+}
+
+static void take_from_heap(ready_nodes *ready)
+{
+    ready_node *const heap = ready->heap;
+    const ready_node last = heap[--ready->n_heap];
+    size_t at = 0;
+    for (size_t below = 1; below < ready->n_heap; below = 2 * at + 1) {
+        if (below + 1 < ready->n_heap && heap[below + 1].rank < heap[below].rank)
+            below++;
+        if (last.rank < heap[below].rank)
+            break;
+        heap[at] = heap[below];
+        at = below;
+    }
+    heap[at] = last;
+}
+
+static dsgd_value_node *take_ready(ready_nodes *ready)
+{
+    const ready_node *const first = first_ready(ready);
+    dsgd_value_node *const node = first->node;
+    if (first == ready->heap)
+        take_from_heap(ready);
+    else
+        ready->first++;
+    return node;
+}
 
 /* --- run queues ------------------------------------------------------------------------------- */
 
@@ -20,7 +95,7 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *no
     run_queue *const queue = &values->queues[thread];
     if (node->rank < queue->first_rank)
         queue->first_rank = node->rank;
-    dsgd_ready_add(&queue->ready[node->kind], node);
+    add_ready(&queue->ready[node->kind], node);
 }
 
 /** Those with the node submitted first, but of no kind in @p but; NULL: no node is ready. */
@@ -29,7 +104,7 @@ static ready_nodes *first_kind(run_queue *queue, const bool *but)
     ready_nodes *first = NULL;
     uint64_t rank = UINT64_MAX;
     for (int kind = 0; kind < NODE_KINDS; kind++) {
-        const ready_node *const one = but[kind] ? NULL : dsgd_ready_first(&queue->ready[kind]);
+        const ready_node *const one = but[kind] ? NULL : first_ready(&queue->ready[kind]);
         if (one == NULL || one->rank > rank)
             continue;
         first = &queue->ready[kind];
@@ -43,7 +118,7 @@ static const bool no_kind[NODE_KINDS];
 static void note_first(run_queue *queue)
 {
     const ready_nodes *const first = first_kind(queue, no_kind);
-    queue->first_rank = first == NULL ? UINT64_MAX : dsgd_ready_first(first)->rank;
+    queue->first_rank = first == NULL ? UINT64_MAX : first_ready(first)->rank;
 }
 
 /** The run queue with the ready node that was submitted first. */
@@ -264,10 +339,10 @@ static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, ready_nodes *ready,
                        dsgd_batch *b)
 {
-    b->kind = dsgd_ready_first(ready)->node->kind;
+    b->kind = first_ready(ready)->node->kind;
     const size_t most = b->kind == NODE_EVALUATE ? 1 : b->room;
-    while (b->n < most && dsgd_ready_first(ready) != NULL) {
-        dsgd_value_node *const node = dsgd_ready_take(ready);
+    while (b->n < most && first_ready(ready) != NULL) {
+        dsgd_value_node *const node = take_ready(ready);
         if (values->diverged_id == UINT64_MAX || node->id <= values->diverged_id) {
             dsgd_value_node_fetch(node);
             b->nodes[b->n++] = node;
@@ -283,7 +358,7 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, r
 static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = next_queue(values, thread);
-    dsgd_value_node *const node = dsgd_ready_take(first_kind(queue, no_kind));
+    dsgd_value_node *const node = take_ready(first_kind(queue, no_kind));
     note_first(queue);
     if (!prepare(values, thread, node, values->room_bytes) &&
         !prepare(values, thread, node, SIZE_MAX))
@@ -472,8 +547,10 @@ void dsgd_executor_stop(dsgd_values *values)
         dsgd_sampler_free(queue->sampler);
         dsgd_batch_close(&queue->now);
         dsgd_batch_close(&queue->submitted);
-        for (int kind = 0; kind < NODE_KINDS; kind++)
-            dsgd_ready_free(&queue->ready[kind]);
+        for (int kind = 0; kind < NODE_KINDS; kind++) {
+            free(queue->ready[kind].line);
+            free(queue->ready[kind].heap);
+        }
     }
     free(values->queues);
     pthread_cond_destroy(&values->work_ready);

@@ -186,24 +186,17 @@ static dsgd_value_node *take_spare(spare_nodes *spare)
     return node;
 }
 
-/** Memory of usual size that the kind, or any other, has left; or NULL. */
-static dsgd_value_node *take_any_spare(dsgd_values *values, node_kind kind)
-{
-    for (int i = 0; i < NODE_KINDS; i++) {
-        spare_nodes *const spare = &values->spare[((int)kind + i) % NODE_KINDS];
-        if (spare->n > 0)
-            return take_spare(spare);
-    }
-    return NULL;
-}
-
-/** A node whose arrays are placed anew. */
+/** A node whose arrays are placed anew, in what the kind, or any other, has left if it is enough. */
 static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *header)
 {
     dsgd_value_node built = *header;
     const size_t bytes = lay_out(NULL, &built);
     built.large = bytes > USUAL_BYTES;
-    dsgd_value_node *node = built.large ? NULL : take_any_spare(values, header->kind);
+    dsgd_value_node *node = NULL;
+    for (int i = 0; node == NULL && !built.large && i < NODE_KINDS; i++) {
+        spare_nodes *const spare = &values->spare[((int)header->kind + i) % NODE_KINDS];
+        node = spare->n > 0 ? take_spare(spare) : NULL;
+    }
     if (node == NULL)
         node = new_memory(values, built.large ? bytes : USUAL_BYTES);
     memset(node + 1, 0, bytes - sizeof *node);

@@ -8,7 +8,6 @@
  *   lazy_graph.c  builds nodes (simplification, fusion) and submits them
  *   nodes.c       memory of nodes, common subexpressions, references
  *   executor.c    computes submitted nodes on its threads
- *   ready.c       ready nodes, in the order of submission
  *   buffers.c     memory of outputs
  *
  * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
@@ -380,22 +379,6 @@ void dsgd_batch_close(dsgd_batch *b);
 
 /** Has the device compute the nodes on its @p thread; it writes finite[] now, or as `ahead` says. */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
-
-/* --- ready.c: under the lock ------------------------------------------------------------------ */
-
-void dsgd_ready_add(ready_nodes *ready, dsgd_value_node *node);
-/** The one of lowest rank, or NULL. */
-static inline const ready_node *dsgd_ready_first(const ready_nodes *ready)
-{
-    const ready_node *const in_line = ready->first < ready->end ? &ready->line[ready->first] : NULL;
-    if (ready->n_heap == 0)
-        return in_line;
-    return in_line != NULL && in_line->rank < ready->heap[0].rank ? in_line : ready->heap;
-}
-
-/** Takes that one. */
-dsgd_value_node *dsgd_ready_take(ready_nodes *ready);
-void dsgd_ready_free(ready_nodes *ready);
 
 /* --- buffers.c: under the lock ---------------------------------------------------------------- */
 
