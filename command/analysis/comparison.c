@@ -126,26 +126,17 @@ double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_reached *
     return x;
 }
 
-/** The columns of runs.csv that measures are made of; gives their number. */
-static size_t columns_of(const dsgd_comparison *c, size_t columns[3 * DSGD_N_MEASURES])
-{
-    size_t n = 0;
-    for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
-        const char *const names[] = {dsgd_measures[m].name, dsgd_measures[m].along,
-                                     dsgd_measures[m].total};
-        for (size_t k = 0; is_there(c, m) && k < 3; k++) {
-            columns[n] = names[k] == NULL ? c->csv.n_columns : dsgd_csv_column(&c->csv, names[k]);
-            n += columns[n] < c->csv.n_columns;
-        }
-    }
-    return n;
-}
-
 /** Whether seeds are whole numbers, and all fields of measures that count numbers or empty. */
 static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
 {
-    size_t columns[3 * DSGD_N_MEASURES];
-    const size_t n = columns_of(c, columns), of_seed = dsgd_csv_column(&c->csv, "seed");
+    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* that measures are made of */
+    for (size_t k = 0; k < 3 * DSGD_N_MEASURES; k++) {
+        const dsgd_measure *const m = &dsgd_measures[k / 3];
+        const char *const name = k % 3 == 0 ? m->name : k % 3 == 1 ? m->along : m->total;
+        columns[n] = name == NULL ? c->csv.n_columns : dsgd_csv_column(&c->csv, name);
+        n += columns[n] < c->csv.n_columns && is_there(c, k / 3);
+    }
+    const size_t of_seed = dsgd_csv_column(&c->csv, "seed");
     for (size_t row = 0; row < c->csv.n_rows; row++) {
         const char *const seed = dsgd_csv_field(&c->csv, row, of_seed);
         if (c->frame.point_of[row] == SIZE_MAX)

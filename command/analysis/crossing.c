@@ -103,14 +103,6 @@ static double unscaled(const line *l, double place)
     return l->is_log ? exp(place) : place;
 }
 
-static double mean_at(const line *l, size_t i)
-{
-    double sum = 0;
-    for (size_t s = 0; s < l->n_seeds; s++)
-        sum += l->logs[s * l->n + i];
-    return sum / (double)l->n_seeds;
-}
-
 /** Where a straight line between two points passes 0, on the scale; NAN: nowhere, or in the other direction. */
 static double passes(const line *l, size_t i, double before, double after, bool rises)
 {
@@ -144,18 +136,22 @@ static crossing crossing_at(const line *l, double level, bool rises, double at)
     return c;
 }
 
-/** The crossings of log(level), at most n - 1; gives their number. */
+/** The crossings of log(level) by the mean over seeds, at most n - 1; gives their number. */
 static size_t find_crossings(const line *l, double level, crossing *crossings)
 {
     size_t n = 0;
-    for (size_t i = 0; l->n_seeds > 0 && i + 1 < l->n; i++) {
-        const double before = mean_at(l, i) - log(level);
-        const double after = mean_at(l, i + 1) - log(level);
-        for (int rises = 0; rises < 2; rises++) {
-            const double at = passes(l, i, before, after, rises);
+    double before = NAN;
+    for (size_t i = 0; l->n_seeds > 0 && i < l->n; i++) {
+        double sum = 0;
+        for (size_t s = 0; s < l->n_seeds; s++)
+            sum += l->logs[s * l->n + i];
+        const double after = sum / (double)l->n_seeds - log(level);
+        for (int rises = 0; i > 0 && rises < 2; rises++) {
+            const double at = passes(l, i - 1, before, after, rises);
             if (!isnan(at))
                 crossings[n++] = crossing_at(l, log(level), rises, at);
         }
+        before = after;
     }
     return n;
 }

@@ -123,11 +123,11 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
     const quantity *shown[8] = {NULL};
     size_t n = 0;
     for (size_t q = 0; q < n_all; q++) {
-        bool has = false;
+        size_t k = 0; /* the first point that has it */
         all[q].x = all[q].column == NULL ? NULL : numbers_of(r, &all[q]);
-        for (size_t k = 0; k < r->frame.n_points && !has; k++)
-            has = interval_of(r, &all[q], &r->frame.points[k]).n > 0;
-        if (has)
+        while (k < r->frame.n_points && interval_of(r, &all[q], &r->frame.points[k]).n == 0)
+            k++;
+        if (k < r->frame.n_points)
             shown[n++] = &all[q];
     }
     write_table(html, r, caption, shown);
