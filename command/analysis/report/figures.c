@@ -73,20 +73,17 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     dsgd_figure_head(script, &caption, &needs);
     if (*caption == '\0')
         dsgd_append(&caption, "%s.", name);
-    fprintf(html, "<figure id=\"figure-%zu\">\n", k);
+    char *const of = dsgd_xprintf("%zu", k);
     dsgd_html(html,
-              "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Figure %s\">\n",
-              name);
-    fprintf(html,
-            "<svg viewBox=\"%s\" role=\"img\" aria-labelledby=\"f%zu-title f%zu-desc\" "
-            "xmlns=\"http://www.w3.org/2000/svg\" "
-            "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"f%zu-title\">",
-            box, k, k, k);
-    dsgd_html(html, "%s</title>\n", name);
-    fprintf(html, "<desc id=\"f%zu-desc\">", k);
-    dsgd_html(html, "%s The table of results has the figures.</desc>", caption);
+              "<figure id=\"figure-%s\">\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+              "aria-label=\"Figure %s\">\n<svg viewBox=\"%s\" role=\"img\" "
+              "aria-labelledby=\"f%s-title f%s-desc\" xmlns=\"http://www.w3.org/2000/svg\" "
+              "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"f%s-title\">%s</title>\n"
+              "<desc id=\"f%s-desc\">%s The table of results has the figures.</desc>",
+              of, name, box, of, of, of, name, of, caption);
     write_inside(html, inside, end, k);
     dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
+    free(of);
     free(caption);
     free(needs);
     free(script);
@@ -99,8 +96,7 @@ static bool are_fresh(const char *folder)
     char *const figures = dsgd_xprintf("%s/figures", folder);
     char *const runs = dsgd_xprintf("%s/runs.csv", folder);
     struct dirent **entries = NULL;
-    struct stat of_runs;
-    struct stat of_figure;
+    struct stat of_runs, of_figure;
     const int n = scandir(figures, &entries, is_svg, alphasort);
     bool fresh = n > 0 && stat(runs, &of_runs) == 0;
     for (int i = 0; i < n; i++) {
