@@ -527,45 +527,43 @@ static void add_loads(dsgd_run_result *result, const char *name, int i, struct d
         (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
 }
 
-void dsgd_sum_up_loads(dsgd_engine *engine)
+/**
+ * Seconds of the link that is busy for longest, in the direction that has more. Adds what all carried
+ * to the result where it @p lists them.
+ */
+static double busiest_s(dsgd_engine *engine, bool lists)
 {
-    if (!engine->config->loads)
-        return;
-    dsgd_run_result *const result = engine->result;
     const dsgd_platform *const platform = engine->config->platform;
+    double longest_s = 0;
     int n_nics = 0;
-    result->n_loads = dsgd_cluster_loads(&result->loads);
-    if (result->n_loads > 0 || platform->topology == DSGD_TOPOLOGY_XML)
-        return;
     struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
     for (int i = 0; i < n_nics; i++)
-        if (more_of(nics[i]) > 0)
-            add_loads(result, "nic", i, nics[i], dsgd_platform_nic_bytes_per_s(platform, i));
+        if (more_of(nics[i]) > 0) {
+            const double bytes_per_s = dsgd_platform_nic_bytes_per_s(platform, i);
+            longest_s = fmax(longest_s, more_of(nics[i]) / bytes_per_s);
+            if (lists)
+                add_loads(engine->result, "nic", i, nics[i], bytes_per_s);
+        }
     free(nics);
-    for (int i = 0; platform->island_hosts > 0 && i < engine->n_workers + engine->n_servers; i++)
-        add_loads(result, "island", engine->workers[i].place, engine->workers[i].by_island,
-                  platform->island_bytes_per_s);
+    for (int i = 0; platform->island_hosts > 0 && i < engine->n_workers + engine->n_servers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);
+        if (lists)
+            add_loads(engine->result, "island", w->place, w->by_island,
+                      platform->island_bytes_per_s);
+    }
+    return longest_s;
 }
 
-/** Seconds of the link that is busy for longest, in the direction that has more; NAN for XML. */
-static double links_alone_s(const dsgd_engine *engine)
+void dsgd_sum_up_loads(dsgd_engine *engine)
 {
-    const dsgd_platform *const platform = engine->config->platform;
-    if (platform->topology == DSGD_TOPOLOGY_XML)
-        return NAN;
-    const int n_hosts = engine->n_workers + engine->n_servers;
-    double longest_s = 0;
-    for (int i = 0; platform->island_hosts > 0 && i < n_hosts; i++)
-        longest_s =
-            fmax(longest_s, more_of(engine->workers[i].by_island) / platform->island_bytes_per_s);
-    int n_nics = 0;
-    struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
-    for (int nic = 0; nic < n_nics; nic++)
-        if (more_of(nics[nic]) > 0)
-            longest_s =
-                fmax(longest_s, more_of(nics[nic]) / dsgd_platform_nic_bytes_per_s(platform, nic));
-    free(nics);
-    return longest_s;
+    dsgd_run_result *const result = engine->result;
+    if (!engine->config->loads)
+        return;
+    result->n_loads = dsgd_cluster_loads(&result->loads);
+    if (result->n_loads > 0 || engine->config->platform->topology == DSGD_TOPOLOGY_XML)
+        return;
+    busiest_s(engine, true);
 }
 
 void dsgd_sum_up(dsgd_engine *engine)
@@ -592,7 +590,8 @@ void dsgd_sum_up(dsgd_engine *engine)
     result->n_pieces = engine->n_pieces;
     for (size_t k = 0; k < engine->n_pieces; k++)
         result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
-    result->link_s = links_alone_s(engine);
+    result->link_s =
+        config->platform->topology == DSGD_TOPOLOGY_XML ? NAN : busiest_s(engine, false);
     sum_up_workers(engine);
     sum_up_step_times(engine);
 }

@@ -19,8 +19,7 @@ static void end_job(dsgd_channel *channel)
 static void run_job(void *argument)
 {
     dsgd_channel *const channel = argument;
-    dsgd_job *const job = channel->current;
-    job->run(channel, job);
+    channel->current->run(channel, channel->current);
     end_job(channel);
 }
 
@@ -30,9 +29,8 @@ static dsgd_await step_job(dsgd_channel *channel)
     if (channel->current->step == NULL)
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {run_job, channel}};
     const dsgd_await await = channel->current->step(channel, channel->current);
-    if (await.kind == DSGD_AWAIT_NOTHING) {
+    if (await.kind == DSGD_AWAIT_NOTHING)
         end_job(channel);
-    }
     return await;
 }
 

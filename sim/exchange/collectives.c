@@ -45,7 +45,8 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
 static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 {
     collective_job *const mine = (collective_job *)job;
-    dsgd_reduction_start(channel->worker, mine->reduction);
+    dsgd_reduction *const r = mine->reduction;
+    r->contribution[dsgd_members_index(&r->members, channel->worker->node.rank)].started = true;
     const dsgd_await await = dsgd_schedule_reduction(channel, mine->reduction);
     if (await.kind != DSGD_AWAIT_NOTHING)
         return await;

@@ -50,34 +50,6 @@ typedef struct cycle_job {
     cycle *cycle;
 } cycle_job;
 
-/** The cycle's tensors are ready everywhere when the first worker begins it. */
-static void begin_cycle(dsgd_engine *engine, cycle *c)
-{
-    struct dsgd_fusion_state *const state = engine->fusion;
-    c->begun = true;
-    c->first = state->first;
-    for (const struct dsgd_fused *t = c->first; t != NULL; t = t->next)
-        c->n_tensors++;
-    state->first = NULL;
-    state->end = &state->first;
-    state->next = NULL;
-    state->since_s = dsgd_now_s();
-}
-
-static void end_cycle(dsgd_engine *engine, cycle *c)
-{
-    if (++c->n_ended < engine->n_workers)
-        return;
-    struct dsgd_fusion_state *const state = engine->fusion;
-    if (dsgd_now_s() > state->since_s + engine->config->exchange.cycle_s)
-        state->since_s = dsgd_now_s(); /* an empty one follows at once */
-    for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
-        next = t->next;
-        dsgd_run_free(t);
-    }
-    dsgd_run_free(c);
-}
-
 /** One fused allreduce, of as many tensors as fit from @p first on. Returns the next one. */
 static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
 {
@@ -100,16 +72,30 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
 {
     dsgd_worker *const w = channel->worker;
     cycle *const c = ((cycle_job *)job)->cycle;
+    struct dsgd_fusion_state *const state = w->engine->fusion;
     dsgd_run_free(job);
     if (c->not_before_s > dsgd_now_s())
         dsgd_sleep(c->not_before_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);
-    if (!c->begun)
-        begin_cycle(w->engine, c);
+    if (!c->begun) { /* its tensors are ready everywhere when the first worker begins it */
+        c->begun = true;
+        c->first = state->first;
+        for (const struct dsgd_fused *t = c->first; t != NULL; t = t->next)
+            c->n_tensors++;
+        *state = (struct dsgd_fusion_state){.end = &state->first, .since_s = dsgd_now_s()};
+    }
     dsgd_schedule_negotiation(channel, c->n_tensors);
     for (struct dsgd_fused *t = c->first; t != NULL;)
         t = reduce_fused(channel, t);
-    end_cycle(w->engine, c);
+    if (++c->n_ended < w->engine->n_workers)
+        return;
+    if (dsgd_now_s() > state->since_s + w->engine->config->exchange.cycle_s)
+        state->since_s = dsgd_now_s(); /* an empty one follows at once */
+    for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
+        next = t->next;
+        dsgd_run_free(t);
+    }
+    dsgd_run_free(c);
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */

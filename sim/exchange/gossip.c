@@ -18,9 +18,8 @@ typedef struct gossip_node {
     dsgd_neighbours neighbours; /* in the round of `graph` that was last evaluated */
     const dsgd_pick *graph;
     dsgd_shares shares;
-    int room; /* of each of these: */
-    int *to, *from;
-    double *share;
+    int room; /* for so many peers: */
+    double *share; /* [room]; behind them to[room] and from[room] */
 } gossip_node;
 
 struct dsgd_gossip_state {
@@ -251,19 +250,18 @@ static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
 {
     const int most = n.n_to > n.n_from ? n.n_to : n.n_from;
     if (most >= node->room) {
-        dsgd_run_free(node->to);
-        dsgd_run_free(node->from);
         dsgd_run_free(node->share);
         node->room = most + 1;
-        node->to = dsgd_run_alloc(engine, (size_t)node->room * sizeof *node->to);
-        node->from = dsgd_run_alloc(engine, (size_t)node->room * sizeof *node->from);
-        node->share = dsgd_run_alloc(engine, (size_t)node->room * sizeof *node->share);
+        node->share =
+            dsgd_run_alloc(engine, (size_t)node->room * (sizeof *node->share + 2 * sizeof *n.to));
     }
-    memcpy(node->to, n.to, (size_t)n.n_to * sizeof *node->to);
-    memcpy(node->from, n.from, (size_t)n.n_from * sizeof *node->from);
+    int *const to = (int *)(node->share + node->room);
+    int *const from = to + node->room;
+    memcpy(to, n.to, (size_t)n.n_to * sizeof *to);
+    memcpy(from, n.from, (size_t)n.n_from * sizeof *from);
     memcpy(node->share, n.share, (size_t)n.n_to * sizeof *node->share);
-    n.to = node->to;
-    n.from = node->from;
+    n.to = to;
+    n.from = from;
     n.share = node->share;
     node->neighbours = n;
 }

@@ -19,7 +19,7 @@ enum { NUMBER_BYTES = 8 };
 
 /** Of one pair, in the order of sending: they may not overtake each other, as in MPI. */
 typedef struct stream {
-    struct incoming *first, *last; /* not complete, or behind one that is not */
+    struct incoming *first, *last;
 } stream;
 
 /** Of one receiver, who has room for it for ever. */
@@ -45,12 +45,13 @@ typedef struct receiver {
     dsgd_packet *message; /* that has come; NULL: it waits for one */
     bool paid; /* its cost has been */
     double since_s; /* waits, then: both sides were ready */
-    stream streams[]; /* of its sender, or of each worker */
+    stream
+        streams[]; /* not complete, or behind one that is not; of its sender, or of each worker */
 } receiver;
 
 /** Of each host. */
 struct dsgd_inbox {
-    incoming *first, *last; /* complete, not received yet */
+    stream complete; /* not received yet */
     incoming *seen; /* by the algorithm, until its next call; NULL: none */
     incoming *unused;
     receiver *receivers;
@@ -116,14 +117,14 @@ static void forget(const dsgd_worker *w, struct dsgd_inbox *state)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-static void append(incoming **first, incoming **last, incoming *l)
+static void append(stream *to, incoming *l)
 {
     l->next = NULL;
-    if (*first == NULL)
-        *first = l;
+    if (to->first == NULL)
+        to->first = l;
     else
-        (*last)->next = l;
-    *last = l;
+        to->last->next = l;
+    to->last = l;
 }
 
 /** A packet's part of its message; the last one completes it, and releases those behind it. */
@@ -144,7 +145,7 @@ static void put_in(dsgd_worker *w, dsgd_packet *message)
     stream *const s = l->stream;
     for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
         s->first = whole->next;
-        append(&state->first, &state->last, whole);
+        append(&state->complete, whole);
         dsgd_work_wake(w);
     }
 }
@@ -254,7 +255,7 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, siz
     stream *const s = open_receiver(receives, w);
     incoming *const l = new_incoming(w, receives, x, numbers, n);
     l->stream = s;
-    append(&s->first, &s->last, l);
+    append(s, l);
     double bytes = NUMBER_BYTES * (double)n; /* in its first message */
     if (x == NULL) {
         add_message(w, l, receives, (message_job){.mine = DSGD_NO_PIECE, .bytes = bytes});
@@ -286,7 +287,7 @@ static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 static unsigned happened(const dsgd_worker *w, unsigned events)
 {
     unsigned all = 0;
-    if (inbox_of(w)->first != NULL)
+    if (inbox_of(w)->complete.first != NULL)
         all |= DSGD_ON_MESSAGE;
     if (!dsgd_computing(w))
         all |= DSGD_ON_GRADIENT;
@@ -326,8 +327,8 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     forget(w, state);
     if (wait_for(w, &receiving, DSGD_ON_MESSAGE, until_s) == 0)
         return NULL;
-    incoming *const first = state->seen = state->first;
-    state->first = first->next;
+    incoming *const first = state->seen = state->complete.first;
+    state->complete.first = first->next;
     dsgd_staging_wait(w, first->back_s);
     return &first->seen;
 }

@@ -271,9 +271,11 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
     return (dsgd_traffic){2 * core * bits + 2 * extra, 2 * (core - 1) * bytes + folding};
 }
 
-/** Another collective of a piece: a half, and up or down the tree. */
+/** A collective of a piece, by a resolved setting: a half, and up or down the tree. */
 static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n, double bytes)
 {
+    if (part == DSGD_ALLREDUCE)
+        return allreduce_of_piece(setting, n, bytes);
     const dsgd_plan plan = dsgd_plan_of(setting, part, n, bytes);
     dsgd_traffic sum = {0, 0};
     if (plan.half > 0)
@@ -294,46 +296,40 @@ static dsgd_traffic traffic_of(const dsgd_scale *scale, int setting, dsgd_part p
     for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
         const double bytes = dsgd_scale_piece(scale, k);
         const dsgd_collective how = how_for((dsgd_collective)setting, n, bytes);
-        sum = dsgd_traffic_sum(sum, part == DSGD_ALLREDUCE ? allreduce_of_piece(how, n, bytes)
-                                                           : part_of_piece(how, part, n, bytes));
+        sum = dsgd_traffic_sum(sum, part_of_piece(how, part, n, bytes));
     }
     return dsgd_traffic_times(sum, 1.0 / n);
 }
 
-/** One allreduce of encoded pieces among all workers, per worker. */
-static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const encoded_piece *e)
+/** One allreduce of encoded pieces among all workers, per worker; @p encoding NULL: of factors. */
+static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *encoding, long rank,
+                                    bool of_columns)
 {
     const int n = scale->n_workers;
-    const dsgd_plan plan =
-        plan_of_encoded((dsgd_collective)scale->collective, DSGD_ALLREDUCE, n, e);
-    const dsgd_traffic sum = plan.part == DSGD_ALLREDUCE
-                                 ? allreduce_of_piece(plan.how, n, plan.bytes)
-                                 : part_of_piece(plan.how, plan.part, n, plan.bytes);
-    return dsgd_traffic_times(sum, 1.0 / n);
+    dsgd_traffic sum = {0, 0};
+    for (size_t k = 0; k < scale->n_pieces; k++) {
+        encoded_piece e = {.whole = dsgd_scale_piece(scale, k), .sum = DSGD_SUM_DIRECT};
+        if (encoding != NULL)
+            e = (encoded_piece){dsgd_encoding_bytes(encoding, e.whole), e.whole,
+                                dsgd_encoding_sum_of(encoding), true};
+        else
+            e.bytes = dsgd_factor_bytes(e.whole, rank, of_columns);
+        const dsgd_plan plan =
+            plan_of_encoded((dsgd_collective)scale->collective, DSGD_ALLREDUCE, n, &e);
+        const dsgd_traffic of_piece = part_of_piece(plan.how, plan.part, n, plan.bytes);
+        sum = dsgd_traffic_sum(sum, dsgd_traffic_times(of_piece, 1.0 / n));
+    }
+    return sum;
 }
 
 dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_pick *encoding)
 {
-    dsgd_traffic sum = {0, 0};
-    for (size_t k = 0; k < scale->n_pieces; k++) {
-        const double whole = dsgd_scale_piece(scale, k);
-        const encoded_piece e = {dsgd_encoding_bytes(encoding, whole), whole,
-                                 dsgd_encoding_sum_of(encoding), true};
-        sum = dsgd_traffic_sum(sum, encoded_traffic(scale, &e));
-    }
-    return sum;
+    return encoded_traffic(scale, encoding, 0, false);
 }
 
 dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_columns)
 {
-    dsgd_traffic sum = {0, 0};
-    for (size_t k = 0; k < scale->n_pieces; k++) {
-        const double whole = dsgd_scale_piece(scale, k);
-        const encoded_piece e = {dsgd_factor_bytes(whole, rank, of_columns), whole, DSGD_SUM_DIRECT,
-                                 false};
-        sum = dsgd_traffic_sum(sum, encoded_traffic(scale, &e));
-    }
-    return sum;
+    return encoded_traffic(scale, NULL, rank, of_columns);
 }
 
 dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,

@@ -159,11 +159,6 @@ int dsgd_members_rank(const dsgd_members *members, int index)
     return rank;
 }
 
-void dsgd_reduction_start(const dsgd_worker *w, dsgd_reduction *reduction)
-{
-    reduction->contribution[dsgd_members_index(&reduction->members, w->node.rank)].started = true;
-}
-
 void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd_piece contribution)
 {
     const int index = dsgd_members_index(&reduction->members, w->node.rank);

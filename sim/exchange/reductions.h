@@ -96,9 +96,6 @@ typedef struct dsgd_reduction {
  */
 dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_call call);
 
-/** This worker's channel begins to carry out its part. */
-void dsgd_reduction_start(const dsgd_worker *w, dsgd_reduction *reduction);
-
 /**
  * Whether the others still wait for a worker: to join, or, where all have joined and the run has
  * communicators, whose order a worker may confuse, to start.

@@ -208,26 +208,6 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/** An acknowledgement overtakes the pieces that wait for their turn. */
-static void answer(dsgd_worker *server, const dsgd_packet *question, dsgd_packet *reply)
-{
-    dsgd_engine *const engine = server->engine;
-    dsgd_mailbox *const to = dsgd_mailbox_of(server->node.rank, question->from,
-                                             port_of_answer(question->kind), question->channel);
-    if (question->kind == PUSH) {
-        reply->span = dsgd_observe_sent(engine, server->host, question->host, 0);
-        dsgd_mailbox_send_detached(to, reply, 0);
-        return;
-    }
-    answer_job *const job = dsgd_run_alloc(engine, sizeof *job);
-    *job =
-        (answer_job){{.run = run_answer, .piece = reply->piece, .verb = "dsgd_serve"}, to, reply};
-    reply->span =
-        dsgd_observe_sent(engine, server->host, question->host,
-                          dsgd_encoded_bytes(engine, reply->content.encoded, reply->piece));
-    dsgd_channel_add(server, &job->job);
-}
-
 void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
@@ -244,6 +224,17 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
     dsgd_packet *const reply = dsgd_packet_new(server, message->channel, k,
                                                message->kind == PUSH ? DSGD_NO_PIECE : x->piece[k]);
     reply->version = server_state_of(server, k)->version;
-    answer(server, message, reply);
+    dsgd_mailbox *const to =
+        dsgd_mailbox_of(self->rank, message->from, port_of_answer(message->kind), message->channel);
+    const double bytes =
+        message->kind == PUSH ? 0 : dsgd_encoded_bytes(server->engine, reply->content.encoded, k);
+    reply->span = dsgd_observe_sent(server->engine, server->host, message->host, bytes);
+    if (message->kind == PUSH) { /* it overtakes the pieces that wait for their turn */
+        dsgd_mailbox_send_detached(to, reply, 0);
+    } else {
+        answer_job *const job = dsgd_run_alloc(server->engine, sizeof *job);
+        *job = (answer_job){{.run = run_answer, .piece = k, .verb = "dsgd_serve"}, to, reply};
+        dsgd_channel_add(server, &job->job);
+    }
     dsgd_packet_free(server, message);
 }
