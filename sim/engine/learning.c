@@ -40,19 +40,6 @@ static void plan_next(dsgd_engine *engine)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/** Cuts the reduced model's parameters at the same fractions as the workload's bytes. */
-static void cut_parameters(dsgd_engine *engine)
-{
-    engine->piece_begin =
-        dsgd_run_alloc(engine, (engine->n_pieces + 1) * sizeof *engine->piece_begin);
-    double before = 0;
-    for (size_t k = 0; k < engine->n_pieces; k++) {
-        before += engine->piece_bytes[k];
-        engine->piece_begin[k + 1] =
-            (size_t)llround(before / engine->bytes * (double)engine->network.n_params);
-    }
-}
-
 static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
@@ -155,7 +142,15 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
         return status;
     engine->evaluations = dsgd_run_alloc(engine, sizeof *engine->evaluations);
     plan_next(engine);
-    cut_parameters(engine);
+    /* The reduced model's parameters are cut at the same fractions as the workload's bytes. */
+    const size_t n = engine->n_pieces;
+    double before = 0;
+    engine->piece_begin = dsgd_run_alloc(engine, (n + 1) * sizeof *engine->piece_begin);
+    for (size_t k = 0; k < n; k++) {
+        before += engine->piece_bytes[k];
+        engine->piece_begin[k + 1] =
+            (size_t)llround(before / engine->bytes * (double)engine->network.n_params);
+    }
     return open_values(engine, error);
 }
 

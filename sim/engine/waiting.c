@@ -176,18 +176,6 @@ static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *pa
                 server ? first - engine->n_workers : first, parts[first].waited_for_by);
 }
 
-static void tell_wait(const dsgd_worker *w, const dsgd_wait *wait, char **text)
-{
-    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
-    const long n = wait->collective;
-    dsgd_append(text, "worker %d waits in %s", w->node.rank, wait->in->verb);
-    if (n > 0)
-        dsgd_append(text, " (its %ld%s collective)", n,
-                    suffixes[n % 100 / 10 == 1 || n % 10 > 3 ? 0 : n % 10]);
-    tell_peers(w, wait, text);
-    dsgd_append(text, " since %g s", wait->since_s);
-}
-
 /** The next to tell: nearest to the cause, then by rank. There is one. */
 static int next_to_tell(const dsgd_engine *engine, const part_in_hang *parts, const int *told,
                         int n_told)
@@ -209,6 +197,7 @@ static int next_to_tell(const dsgd_engine *engine, const part_in_hang *parts, co
 
 void dsgd_waits_tell(const dsgd_engine *engine, char **text)
 {
+    static const char *const suffixes[] = {"th", "st", "nd", "rd"};
     const int n = dsgd_waits_watched(engine);
     const int n_told = n < MOST_TOLD ? n : MOST_TOLD;
     int told[MOST_TOLD];
@@ -217,8 +206,15 @@ void dsgd_waits_tell(const dsgd_engine *engine, char **text)
     for (int k = 0; k < n_told; k++) {
         told[k] = next_to_tell(engine, parts, told, k);
         const dsgd_worker *const w = &engine->workers[told[k]];
-        dsgd_append(text, "%s", k > 0 ? "; " : "");
-        tell_wait(w, watched_wait(w), text);
+        const dsgd_wait *const wait = watched_wait(w);
+        const long c = wait->collective;
+        dsgd_append(text, "%sworker %d waits in %s", k > 0 ? "; " : "", w->node.rank,
+                    wait->in->verb);
+        if (c > 0)
+            dsgd_append(text, " (its %ld%s collective)", c,
+                        suffixes[c % 100 / 10 == 1 || c % 10 > 3 ? 0 : c % 10]);
+        tell_peers(w, wait, text);
+        dsgd_append(text, " since %g s", wait->since_s);
     }
     if (n > n_told)
         dsgd_append(text, "; %d more worker%s wait%s", n - n_told, n - n_told > 1 ? "s" : "",

@@ -75,26 +75,20 @@ bool dsgd_is_contention_free(dsgd_engine *engine)
     return state_of(engine)->paths != NULL;
 }
 
-/** Whether the members are all hosts of their NICs: rows that have all their ranks. */
-static bool has_whole_rows(const struct dsgd_closed *state, const dsgd_comm *comm)
-{
-    const int per_nic = state->paths->per_nic;
-    bool has = comm->n % per_nic == 0;
-    for (int i = 0; i < comm->n && has; i += per_nic)
-        has = comm->rank[i] % per_nic == 0 &&
-              comm->rank[i + per_nic - 1] - comm->rank[i] == per_nic - 1;
-    return has;
-}
-
 /** Whether the members are all hosts of their NICs, and exchange with these first. */
 static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
-    const dsgd_group at_nic = (dsgd_group)state->paths->per_nic - 1;
-    const dsgd_members *const members = &plan->members;
-    if (!dsgd_plan_is_cube(plan) || plan->part == DSGD_ALLGATHER)
-        return false;
-    return members->comm != NULL ? has_whole_rows(state, members->comm)
-                                 : members->leader < 0 || (at_nic & ~members->group) == 0;
+    const int per_nic = state->paths->per_nic;
+    const dsgd_comm *const comm = plan->members.comm;
+    bool is_whole = dsgd_plan_is_cube(plan) && plan->part != DSGD_ALLGATHER;
+    if (comm == NULL)
+        return is_whole && (plan->members.leader < 0 ||
+                            (((dsgd_group)per_nic - 1) & ~plan->members.group) == 0);
+    is_whole = is_whole && comm->n % per_nic == 0;
+    for (int i = 0; i < comm->n && is_whole; i += per_nic) /* rows that have all their ranks */
+        is_whole = comm->rank[i] % per_nic == 0 &&
+                   comm->rank[i + per_nic - 1] - comm->rank[i] == per_nic - 1;
+    return is_whole;
 }
 
 /** Whether no message of the plan meets another on a link, or only so that each has an even share. */

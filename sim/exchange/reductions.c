@@ -236,16 +236,6 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
            n * sizeof *mine);
 }
 
-/** O(1): every user of the sum shares what sum_up_stamps() found. */
-static dsgd_lag lag_at(const dsgd_reduction *reduction, long iteration)
-{
-    if (reduction->n_stamped == 0)
-        return (dsgd_lag){0, 0};
-    const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
-    return (dsgd_lag){at - reduction->stamps / reduction->n_stamped,
-                      at - (double)reduction->oldest};
-}
-
 /* --- ages: of contributions alike together, because P users of P contributions are many --------- */
 
 /** The group of these contributions; makes it. */
@@ -319,7 +309,13 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
         for (int i = 0; i < reduction->n_members; i++)
             dsgd_count_age(user, dsgd_members_rank(&reduction->members, i), piece,
                            reduction->contribution[i].stamp, weight);
-    const dsgd_lag lag = lag_at(reduction, dsgd_local_steps(user, piece) + ahead);
-    dsgd_count_lag(user->engine, lag, weight * reduction->n_stamped);
+    const long iteration = dsgd_local_steps(user, piece) + ahead;
+    dsgd_lag lag = {0, 0};
+    if (reduction->n_stamped > 0) { /* O(1): every user of the sum shares what is known of stamps */
+        const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
+        lag.mean = at - reduction->stamps / reduction->n_stamped;
+        lag.max = at - (double)reduction->oldest;
+    }
+    dsgd_count_lag(engine, lag, weight * reduction->n_stamped);
     return lag;
 }
