@@ -299,29 +299,21 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     return status;
 }
 
-/** Marks the runs of --only or --shard in has[n_runs]. */
-static dsgd_status select_runs(const arguments *a, dsgd_pool_config *config, bool *has,
-                               dsgd_error *error)
-{
-    const dsgd_experiment *const experiment = config->experiment;
-    if (a->only == NULL && a->shard == NULL)
-        return DSGD_OK;
-    config->selected = has;
-    if (a->shard != NULL && a->only != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "--shard %s: it goes without --only", a->shard);
-    if (a->shard != NULL)
-        return dsgd_selection_shard(experiment, a->shard, has, error);
-    config->is_single = strpbrk(a->only, ",:") == NULL;
-    return dsgd_selection_only(experiment, a->only, has, error);
-}
-
-/** Checks an experiment against the command line, and runs it. */
+/** Checks an experiment against the command line, and runs it: selected[n_runs] by --only or --shard. */
 static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *selected,
                             dsgd_error *error)
 {
-    dsgd_status status = select_runs(a, config, selected, error);
+    dsgd_status status = DSGD_OK;
+    if (a->shard != NULL && a->only != NULL)
+        return dsgd_fail(error, DSGD_EUSAGE, "--shard %s: it goes without --only", a->shard);
+    if (a->shard != NULL)
+        status = dsgd_selection_shard(config->experiment, a->shard, selected, error);
+    else if (a->only != NULL)
+        status = dsgd_selection_only(config->experiment, a->only, selected, error);
     if (status != DSGD_OK)
         return status;
+    config->selected = a->shard == NULL && a->only == NULL ? NULL : selected;
+    config->is_single = a->only != NULL && strpbrk(a->only, ",:") == NULL;
     dsgd_prepare_left_out(config->experiment);
     if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
         return dsgd_fail(

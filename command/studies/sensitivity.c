@@ -99,24 +99,6 @@ static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error 
     return dsgd_experiment_settle(experiment, experiment->runs[0].config.numerics, error);
 }
 
-/** NULL stands for the first algorithm. */
-static dsgd_status check_baseline(const dsgd_experiment *experiment, const char *baseline,
-                                  dsgd_error *error)
-{
-    const char **const names =
-        dsgd_config_alloc(experiment->config, (experiment->n_runs + 1) * sizeof *names);
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        names[i] = experiment->runs[i].label;
-    if (baseline == NULL || dsgd_find_word(names, baseline) >= 0)
-        return DSGD_OK;
-    char *const hint = dsgd_hint(baseline, names);
-    dsgd_fail(error, DSGD_EUSAGE,
-              "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them", baseline,
-              experiment->path, hint);
-    free(hint);
-    return DSGD_EUSAGE;
-}
-
 dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
                                   double *percent, dsgd_error *error)
 {
@@ -136,7 +118,17 @@ dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *
                                       (dsgd_numerics)request->numerics, experiment, error);
     if (status != DSGD_OK || sensitivity == NULL)
         return status;
-    status = check_baseline(experiment, request->baseline, error);
+    const char **const names =
+        dsgd_config_alloc(experiment->config, (experiment->n_runs + 1) * sizeof *names);
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        names[i] = experiment->runs[i].label;
+    if (request->baseline != NULL && dsgd_find_word(names, request->baseline) < 0) {
+        char *const hint = dsgd_hint(request->baseline, names);
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
+                           request->baseline, experiment->path, hint);
+        free(hint);
+    }
     if (status == DSGD_OK)
         status = vary(experiment, *percent, error);
     if (status != DSGD_OK)

@@ -316,22 +316,6 @@ static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *
                : status;
 }
 
-/** A figure is of one run: the first, where none is named. */
-static dsgd_status choose_runs(attribution *a, dsgd_error *error)
-{
-    const dsgd_experiment *const experiment = a->experiment;
-    const bool figure = a->options->format != DSGD_EXPLAIN_TEXT;
-    const size_t run = (size_t)(figure && a->options->run == 0 ? 1 : a->options->run);
-    if (run > experiment->n_unchanged)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--run %zu: there are %zu runs; `dsgd check %s` lists them", run,
-                         experiment->n_unchanged, experiment->path);
-    a->wanted = dsgd_xcalloc(experiment->n_unchanged, sizeof *a->wanted);
-    for (size_t i = 0; i < experiment->n_unchanged; i++)
-        a->wanted[i] = run == 0 || run == i + 1;
-    return DSGD_OK;
-}
-
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error)
 {
     const int numerics = options->numerics < 0 ? DSGD_NUMERICS_OFF : options->numerics;
@@ -350,7 +334,16 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                                 .simulate = simulate,
                                 .simulator = &a}};
     const dsgd_study study = {&a, NULL, choose, read_results, conclude};
-    status = choose_runs(&a, error);
+    /* A figure is of one run: the first, where none is named. */
+    const bool figure = options->format != DSGD_EXPLAIN_TEXT;
+    const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
+    a.wanted = dsgd_xcalloc(experiment.n_unchanged, sizeof *a.wanted);
+    for (size_t i = 0; i < experiment.n_unchanged; i++)
+        a.wanted[i] = run == 0 || run == i + 1;
+    if (run > experiment.n_unchanged)
+        status = dsgd_fail(error, DSGD_EUSAGE,
+                           "--run %zu: there are %zu runs; `dsgd check %s` lists them", run,
+                           experiment.n_unchanged, experiment.path);
     dsgd_prepare_left_out(&experiment);
     if (status == DSGD_OK)
         status = dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error);
