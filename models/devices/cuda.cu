@@ -30,7 +30,6 @@ extern "C" {
 #include "models/devices/device.h"
 }
 
-#include "models/devices/cuda_encode.cuh"
 #include "models/devices/cuda_images.cuh"
 #include "models/devices/cuda_layers.cuh"
 #include "models/devices/cuda_matmul.cuh"
