@@ -497,7 +497,6 @@ static void cpu_distance(void *opened, uint32_t thread, dsgd_distance_op *ops, s
 const dsgd_device DEVICE = {
     .abi = DSGD_DEVICE_ABI,
     .name = sizeof(real) == sizeof(double) ? "cpu-double" : "cpu",
-    .summary = sizeof(real) == sizeof(double) ? "CPU in float64" : "CPU in float32",
     .real_bytes = sizeof(real),
     .batch = 8,
     .threaded = true,

@@ -760,13 +760,10 @@ void cuda_copy(void *opened, dsgd_buffer to, dsgd_buffer from, size_t n)
 
 /* The names are DSGD_DEVICE_SYMBOL and DSGD_CUDA_PROBE_SYMBOL. */
 extern "C" const dsgd_device dsgd_device_module = {
-    DSGD_DEVICE_ABI, "cuda",       "CUDA in float32, own kernels",
-    sizeof(real),    BATCH,        false, /* threaded */
-    cuda_open,       cuda_close,   cuda_room,
-    cuda_survey,     cuda_alloc,   cuda_release,
-    cuda_put,        cuda_get,     cuda_gradient,
-    cuda_update,     cuda_combine, cuda_evaluate,
-    cuda_distance,   cuda_encode,  cuda_ahead,
+    DSGD_DEVICE_ABI, "cuda",        sizeof(real),  BATCH,         false, /* threaded */
+    cuda_open,       cuda_close,    cuda_room,     cuda_survey,   cuda_alloc,
+    cuda_release,    cuda_put,      cuda_get,      cuda_gradient, cuda_update,
+    cuda_combine,    cuda_evaluate, cuda_distance, cuda_encode,   cuda_ahead,
 };
 extern "C" const dsgd_cuda_probe dsgd_cuda_probe_module = {cuda_launches, cuda_limit_workspace,
                                                            cuda_limit_block, cuda_copy};

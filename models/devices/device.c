@@ -246,7 +246,6 @@ static void none_distance(void *context, uint32_t thread, dsgd_distance_op *ops,
 const dsgd_device dsgd_device_none = {
     .abi = DSGD_DEVICE_ABI,
     .name = "off",
-    .summary = "computes nothing",
     .batch = 4096,
     .threaded = true,
     .open = none_open,

@@ -22,7 +22,7 @@
 #include "models/zoo/model.h"
 
 /** Version of this file: dsgd_device_cuda() refuses a module with another. */
-enum { DSGD_DEVICE_ABI = 5 };
+enum { DSGD_DEVICE_ABI = 6 };
 
 enum { DSGD_MOST_GPUS = 16 };
 
@@ -109,7 +109,6 @@ typedef struct dsgd_distance_op {
 typedef struct dsgd_device {
     uint32_t abi; /* DSGD_DEVICE_ABI */
     const char *name;
-    const char *summary;
     size_t real_bytes; /* of one element of a buffer */
     uint32_t batch; /* operations per call that amortise the cost of a call */
     bool threaded; /* operations may run on several threads at once; else on one at a time */

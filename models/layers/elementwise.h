@@ -136,21 +136,16 @@ static inline replica replica_of(const dsgd_network *network, uint32_t n, bool g
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/** Element @p at of the features [n_samples][n_features] of the data set. */
-static inline DSGD_DEVICE_FUNCTION real feature_of(const kernel_args *args, size_t at)
-{
-    return args->data.samples.x_bytes != NULL
-               ? (real)args->data.samples.x_bytes[at] * args->data.scale + args->data.shift
-               : (real)args->data.samples.x_real[at];
-}
-
 KERNEL(load, i)
 {
+    const dsgd_samples *const samples = &args->data.samples;
     const size_t n = args->data.n_features;
-    const size_t sample = sample_of(r, i);
+    const size_t first = sample_of(r, i) * n;
     real *const y = values_of(r, &l->in) + i * n;
     for (size_t f = 0; f < n; f++)
-        y[f] = feature_of(args, sample * n + f);
+        y[f] = samples->x_bytes != NULL
+                   ? (real)samples->x_bytes[first + f] * args->data.scale + args->data.shift
+                   : (real)samples->x_real[first + f];
 }
 
 /* --- pointwise layers ------------------------------------------------------------------------- */

@@ -21,18 +21,6 @@
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-static inline uint32_t window_size(const dsgd_layer *l)
-{
-    return l->kernel_size * l->kernel_size * l->in.n_columns;
-}
-
-/** The input of a convolution after im2col: [rows out][window_size] per sample. */
-static inline operand im2col_of(const dsgd_layer *l)
-{
-    const size_t n = window_size(l);
-    return operand_at(SAVED, l->saved, 0, n, 1, n * l->out.n_rows, 0);
-}
-
 /** Attention weights of each head, or their grads: [rows][rows]. */
 static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
@@ -180,13 +168,15 @@ static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t 
 static void linear_products(execution *e, sample_range s, const dsgd_layer *l, bool backward)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
-    const operand x = windows ? im2col_of(l) : rows_of(VALUES, &l->in);
-    const uint32_t n_inputs = windows ? window_size(l) : l->in.n_columns;
+    const uint32_t n_inputs = (windows ? l->kernel_size * l->kernel_size : 1) * l->in.n_columns;
+    const size_t n = (size_t)n_inputs * l->out.n_rows; /* after im2col, per sample */
+    const operand x =
+        windows ? operand_at(SAVED, l->saved, 0, n_inputs, 1, n, 0) : rows_of(VALUES, &l->in);
     const bool biased = !windows || l->biased;
     const matmul forward = linear_forward(l, x, n_inputs, biased);
     matmul both[MOST_MATMULS];
-    const uint32_t n = linear_backward(l, x, n_inputs, biased, both);
-    multiply(e, s, backward ? both : &forward, backward ? n : 1);
+    const uint32_t at_once = linear_backward(l, x, n_inputs, biased, both);
+    multiply(e, s, backward ? both : &forward, backward ? at_once : 1);
     if (backward && windows && l->from > 0)
         multiply(e, s, &both[1], 1);
 }
