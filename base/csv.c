@@ -29,20 +29,6 @@ static void strip(char *text)
     *text = '\0';
 }
 
-static dsgd_status read_text(dsgd_csv *csv, dsgd_error *error)
-{
-    size_t n = 0;
-    const dsgd_status status = dsgd_file_read(csv->path, &csv->text, &n, error);
-    if (status != DSGD_OK)
-        return status;
-    if (strlen(csv->text) != n)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
-    strip(csv->text);
-    if (csv->text[0] == '\0')
-        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
-    return DSGD_OK;
-}
-
 /** Unquotes a field that begins with a quote; false if its end is missing. */
 static bool read_quoted(cursor *c, char *to)
 {
@@ -128,8 +114,16 @@ dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ..
     va_start(arguments, path);
     *csv = (dsgd_csv){.path = dsgd_xvprintf(path, arguments)};
     va_end(arguments);
-    const dsgd_status status = read_text(csv, error);
-    return status == DSGD_OK ? parse(csv, error) : status;
+    size_t n = 0;
+    const dsgd_status status = dsgd_file_read(csv->path, &csv->text, &n, error);
+    if (status != DSGD_OK)
+        return status;
+    if (strlen(csv->text) != n)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
+    strip(csv->text);
+    if (csv->text[0] == '\0')
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
+    return parse(csv, error);
 }
 
 dsgd_status dsgd_csv_parse(dsgd_csv *csv, const char *text, dsgd_error *error)

@@ -103,17 +103,6 @@ static void write_json(FILE *stream, const char *kind, json_t *json)
     json_decref(json);
 }
 
-static void write_front(const dsgd_record_config *config, FILE *stream)
-{
-    json_t *const head = json_loads(config->about, 0, NULL);
-    DSGD_ASSERT(head != NULL, "config->about is no JSON: %s", config->about);
-    json_object_set_new(head, "problem", describe(config));
-    fwrite(RECORD_MAGIC, RECORD_MAGIC_BYTES, 1, stream);
-    const uint8_t version[4] = {RECORD_VERSION};
-    fwrite(version, sizeof version, 1, stream);
-    write_json(stream, RECORD_HEAD, head);
-}
-
 static void free_writer(writer *r)
 {
     record_calls_close(&r->calls, NULL);
@@ -138,7 +127,13 @@ dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder *
         free_writer(r);
         return status;
     }
-    write_front(config, r->stream);
+    json_t *const head = json_loads(config->about, 0, NULL);
+    DSGD_ASSERT(head != NULL, "config->about is no JSON: %s", config->about);
+    json_object_set_new(head, "problem", describe(config));
+    fwrite(RECORD_MAGIC, RECORD_MAGIC_BYTES, 1, r->stream);
+    const uint8_t version[4] = {RECORD_VERSION};
+    fwrite(version, sizeof version, 1, r->stream);
+    write_json(r->stream, RECORD_HEAD, head);
     *recorder = &r->base;
     return DSGD_OK;
 }
