@@ -43,10 +43,8 @@ static const dsgd_column run_columns[] = {
     TEXT(run_row, platform, "platform", "names; `inline` where values stand in place"),
     TEXT(run_row, workload, "workload", NULL),
     TEXT(run_row, status, "status",
-         "`ok`; `diverged` (the timing still runs to its end); `failed` (a worker waits for ever, "
-         "its `work()` returned before the bound, nothing moved for `--stall`, or the process "
-         "died; what is printed says who waits in which verb for whom since when); `timeout` (not "
-         "done after `--timeout`)"),
+         "`ok`; `diverged` (the timing still runs to its end); `failed` (a worker hangs or returns "
+         "early, nothing moves for `--stall`, the process dies: printed); `timeout`"),
     TIMED(run_row, r.steps, "steps", NULL, "gradient steps of all workers / P"),
     TIMED(run_row, r.virtual_s, "virtual_s", "s", "simulated seconds"),
     TIMED(run_row, r.samples, "samples", NULL,
@@ -63,7 +61,7 @@ static const dsgd_column run_columns[] = {
     TIMED(run_row, r.shares.communicate, "comm_share", "1", NULL),
     TIMED(run_row, r.staleness_mean, "staleness_mean", NULL,
           "age of the values of others that were used, in local steps that both the owner and the "
-          "user have made since (sim/README.md)"),
+          "user have made since (sim/rules.md)"),
     TIMED(run_row, r.staleness_max, "staleness_max", NULL, NULL),
     TIMED(run_row, messages, "messages", NULL, "sent over the simulated network"),
     TIMED(run_row, r.bytes, "bytes", "B", NULL),
@@ -83,14 +81,12 @@ static const dsgd_column run_columns[] = {
     TIMED(run_row, r.partial_active_mean, "active_mean", NULL,
           "workers that contributed to a partial collective in time"),
     TIMED(run_row, r.lag_mean, "lag_mean", NULL,
-          "age of the same values as `staleness_mean` in iterations: t, of the user or the version "
-          "of a partial collective, less the iteration in which the value was made; WAGMA's papers "
-          "bound it by `period`"),
+          "age of the same values in iterations: t, of the user or the version of a partial "
+          "collective, less that in which the value was made; WAGMA's `period` bounds it"),
     TIMED(run_row, r.lag_max, "lag_max", NULL, NULL),
     TIMED(run_row, r.gradient_staleness_mean, "gradient_staleness_mean", NULL,
-          "updates of the model (local steps, averages) between the model that a gradient was "
-          "taken at and the one it is applied to; with a server, others' pushes between a worker's "
-          "fetch and push"),
+          "updates of the model since the gradient was taken until it is applied; with a server, "
+          "others' pushes since the fetch"),
     TIMED(run_row, r.gradient_staleness_max, "gradient_staleness_max", NULL, NULL),
     TIMED(run_row, r.partial_skipped, "partial_skipped", NULL,
           "sums of partial collectives that workers missed because a later one had come, and that "
@@ -99,9 +95,8 @@ static const dsgd_column run_columns[] = {
     TIMED(run_row, pieces, "pieces", NULL, "exchanges per vector, and the size of the largest"),
     TIMED(run_row, piece_bytes, "piece_bytes", "B", NULL),
     TEXT(run_row, collective, "collective",
-         "by which the largest vector was summed, over all workers and in partial collectives or "
-         "groups; of encoded vectors that are gathered, whose second half gathers them; empty: "
-         "none was"),
+         "by which the largest vector was summed, over all workers and in groups or partial "
+         "collectives, or whose second half gathered encoded vectors; empty: none"),
     TEXT(run_row, partial_collective, "partial_collective", NULL),
     TEXT(run_row, mode, "exchange_mode",
          "`overlap` with the backward pass, or `late`; `blocking` or `at-once`; `barrier`, "
@@ -113,10 +108,10 @@ static const dsgd_column run_columns[] = {
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
           "sent by a worker, mean and most; without what servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),
-    TIMED(run_row, energy_j, "energy_j", "J",
-          "joules of the workers' GPUs: `busy_power` for the time that they compute, `idle_power` "
-          "for the rest. Not in it: processors, servers, switches and links, cooling. A GPU that "
-          "sums or sends draws more than an idle one, and design power is an upper bound"),
+    TIMED(
+        run_row, energy_j, "energy_j", "J",
+        "joules of the workers' GPUs, `busy_power` while they compute, else `idle_power`; without "
+        "processors, servers, network, cooling"),
     TIMED(run_row, cost, "cost", NULL, "GPUs times hours times `price`"),
     TEXT(run_row, currency, "currency", NULL),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
