@@ -178,8 +178,8 @@ dsgd_status dsgd_csv_read_number(const dsgd_csv *csv, size_t row, size_t column,
     const char *const text = dsgd_csv_field(csv, row, column);
     if (*text == '\0' || dsgd_parse_number(text, NULL, number))
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: %s is `%s`, not a number", csv->path,
-                     csv->lines[row + 1], csv->fields[column], text);
+    return dsgd_refuse(error, "%s:%zu: %s is `%s`, not a number", csv->path, csv->lines[row + 1],
+                       csv->fields[column], text);
 }
 
 const char *dsgd_csv_first(const dsgd_csv *csv, size_t column)

@@ -295,7 +295,7 @@ bool dsgd_can_read(const char *path, ...)
 static dsgd_status make_folder(char *path, dsgd_error *error)
 {
     if (*path == '\0')
-        return dsgd_fail(error, DSGD_EUSAGE, "the name of a folder is empty");
+        return dsgd_refuse(error, "the name of a folder is empty");
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         const int why = mkdir(path, 0777) == 0 ? 0 : errno;

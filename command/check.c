@@ -163,7 +163,7 @@ static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, d
     if (a->numerics != DSGD_NUMERICS_OFF)
         status = dsgd_prepare_data(experiment, error);
     if (a->chunk_s > 0 && a->form != AS_COMMANDS && a->form != AS_SLURM)
-        return dsgd_fail(error, DSGD_EUSAGE, "--chunk: it goes with --as commands or --as slurm");
+        return dsgd_refuse(error, "--chunk: it goes with --as commands or --as slurm");
     if (status == DSGD_OK && (a->estimates || a->chunk_s > 0 || a->form == AS_SLURM)) {
         dsgd_device_survey survey;
         int numerics = a->numerics;

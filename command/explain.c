@@ -51,10 +51,10 @@ static dsgd_status check_source(const char *source, dsgd_error *error)
         return DSGD_OK; /* its reader has the better sentence */
     dsgd_about_names(dsgd_algorithms, names);
     char *const hint = dsgd_hint(source, names);
-    dsgd_fail(error, DSGD_EUSAGE,
-              "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` "
-              "lists them",
-              source, hint);
+    dsgd_refuse(error,
+                "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` "
+                "lists them",
+                source, hint);
     free(hint);
     return DSGD_EUSAGE;
 }
@@ -75,16 +75,15 @@ static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error 
     };
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
         if (some[i].given && some[i].of_lesson != is_lesson)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             some[i].of_lesson
-                                 ? "--%s: it is for an algorithm, as in `dsgd explain wagma`; of "
-                                   "an experiment the file decides"
-                                 : "--%s: it is for an experiment or a folder of results, not for "
-                                   "an algorithm",
-                             some[i].name);
+            return dsgd_refuse(
+                error,
+                some[i].of_lesson
+                    ? "--%s: it is for an algorithm, as in `dsgd explain wagma`; of an experiment "
+                      "the file decides"
+                    : "--%s: it is for an experiment or a folder of results, not for an algorithm",
+                some[i].name);
     if (a->size != NULL && a->format == DSGD_EXPLAIN_TEXT)
-        return dsgd_fail(error, DSGD_EUSAGE, "--size %s: it is for figures; give --format",
-                         a->size);
+        return dsgd_refuse(error, "--size %s: it is for figures; give --format", a->size);
     return a->size == NULL ? DSGD_OK : dsgd_figure_check_size(a->size, error);
 }
 

@@ -427,11 +427,11 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
     arguments a = {.column = NULL};
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status == DSGD_OK && strcmp(a.words.v[0], "fit") != 0)
-        status = dsgd_fail(error, DSGD_EUSAGE, "%s", syntax.expected);
+        status = dsgd_refuse(error, "%s", syntax.expected);
     if (status != DSGD_OK)
         return status;
     if (a.folder != NULL && *a.folder == '\0')
-        return dsgd_fail(error, DSGD_EUSAGE, "-o: the name of a folder is expected");
+        return dsgd_refuse(error, "-o: the name of a folder is expected");
     measured m = {
         .file = a.words.v[1], .column = a.column, .unit = a.unit == 0 ? NULL : unit_words[a.unit]};
     dsgd_csv csv;

@@ -72,7 +72,7 @@ static const family *find_family(const char *name, dsgd_error *error)
     }
     char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, ", ");
-    dsgd_fail(error, DSGD_EUSAGE, "`%s` is unknown%s; there is %s", name, hint, all);
+    dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, hint, all);
     free(hint);
     free(all);
     return NULL;
@@ -351,8 +351,8 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
         dsgd_about_names(f->registry, names);
         char *const hint =
             f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
-        dsgd_fail(error, DSGD_EUSAGE, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular,
-                  name, hint, f->plural);
+        dsgd_refuse(error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name, hint,
+                    f->plural);
         free(hint);
         return DSGD_EUSAGE;
     }
@@ -480,13 +480,12 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
     }
     const dsgd_option *const keys = dsgd_keys_of(path);
     if (keys == NULL)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "describe: `%s` alone is none of experiment, task, results, platform, "
-            "workload, imbalance and the keys of an experiment that have keys themselves, such "
-            "as exchange or learn.optimizer; else give a kind and a name, such as "
-            "`dsgd describe algorithm wagma`",
-            path);
+        return dsgd_refuse(error,
+                           "describe: `%s` alone is none of experiment, task, results, platform, "
+                           "workload, imbalance and the keys of an experiment that have keys "
+                           "themselves, such as exchange or learn.optimizer; else give a kind and "
+                           "a name, such as `dsgd describe algorithm wagma`",
+                           path);
     if (a->json)
         return dsgd_keys_schema(keys, error);
     if (a->markdown)
@@ -525,10 +524,9 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
     if (a.words.n == 1)
         return describe_keys(&a, error);
     if (a.json || a.markdown)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "describe --%s: of keys or results alone, such as `dsgd describe experiment "
-            "--%s`",
+        return dsgd_refuse(
+            error,
+            "describe --%s: of keys or results alone, such as `dsgd describe experiment --%s`",
             a.json ? "json" : "markdown", a.json ? "json" : "markdown");
     const char *const name = a.words.v[1];
     const family *const f = find_family(a.words.v[0], error);
@@ -540,9 +538,9 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
         return describe_workload(name, error);
     if (strcmp(f->singular, "platform") == 0)
         return describe_platform(name, error);
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
-                     dsgd_data_folder(), name, name);
+    return dsgd_refuse(error,
+                       "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
+                       dsgd_data_folder(), name, name);
 }
 
 const dsgd_command dsgd_command_list = {

@@ -59,8 +59,7 @@ int main(int count, char **words)
         for (size_t i = 0; dsgd_commands[i] != NULL; i++)
             names[i] = dsgd_commands[i]->name;
         char *const hint = dsgd_hint(words[1], names);
-        dsgd_fail(&error, DSGD_EUSAGE, "`%s` is no command%s; `dsgd --help` lists them", words[1],
-                  hint);
+        dsgd_refuse(&error, "`%s` is no command%s; `dsgd --help` lists them", words[1], hint);
         free(hint);
     } else {
         char *const name = dsgd_xprintf("dsgd %s", words[1]); /* for --help */

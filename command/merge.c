@@ -39,19 +39,19 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
         json_t *const json = dsgd_manifest_read(folder);
         const char *are = NULL;
         if (!json_is_array(json_object_get(json, "runs")))
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "%s: this is no folder of results: it has no manifest.json", folder);
+            status = dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
+                                 folder);
         else if (!json_is_array(json_object_get(json, "swept")))
             status =
-                dsgd_fail(error, DSGD_EUSAGE,
-                          "%s: the folder has results of an older version of dsgd, whose files "
-                          "have other columns; merge them by that version, or run them again",
-                          folder);
+                dsgd_refuse(error,
+                            "%s: the folder has results of an older version of dsgd, whose files "
+                            "have other columns; merge them by that version, or run them again",
+                            folder);
         else if (*manifest != NULL && (are = dsgd_manifest_other(folder, json, *manifest)) != NULL)
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "%s: the folder has %s, compared with %s; what is merged is of one "
-                               "experiment by one program",
-                               folder, are, first);
+            status = dsgd_refuse(error,
+                                 "%s: the folder has %s, compared with %s; what is merged is of "
+                                 "one experiment by one program",
+                                 folder, are, first);
         if (*manifest == NULL && status == DSGD_OK)
             *manifest = json;
         else
@@ -87,10 +87,10 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
         status = dsgd_part_read(folder, i, &part, error);
         const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
         if (is_done && found->is_done && !is_alike(&part, &best))
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "run %zu has other results in %s than in %s; one of the folders "
-                               "was changed, or a machine computes otherwise",
-                               i + 1, folder, found->folder);
+            status = dsgd_refuse(error,
+                                 "run %zu has other results in %s than in %s; one of the folders "
+                                 "was changed, or a machine computes otherwise",
+                                 i + 1, folder, found->folder);
         if (part.text != NULL && !found->is_done && (is_done || found->folder == NULL)) {
             free(best.text);
             best = part;
@@ -117,10 +117,10 @@ static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs
     char *const text = dsgd_selection_text(is_missing, n_runs);
     if (status == DSGD_OK && n > 0)
         status =
-            dsgd_fail(error, DSGD_EUSAGE,
-                      "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with "
-                      "--only and these does them",
-                      n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
+            dsgd_refuse(error,
+                        "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only "
+                        "and these does them",
+                        n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
     free(is_missing);
     free(text);
     return status;
@@ -230,7 +230,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     json_t *manifest = NULL;
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status == DSGD_OK && a.folder == NULL)
-        status = dsgd_fail(error, DSGD_EUSAGE, "merge: give the folder of the merged results, -o");
+        status = dsgd_refuse(error, "merge: give the folder of the merged results, -o");
     if (status == DSGD_OK)
         status = read_manifests(&a, &manifest, error);
     if (status == DSGD_OK) {

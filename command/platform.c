@@ -339,9 +339,8 @@ static dsgd_status count_workers(const arguments *a, const dsgd_platform *platfo
     double number = 0;
     if (!dsgd_parse_number(a->workers, NULL, &number) || number < 2 || number > MOST_WORKERS ||
         log2(number) != floor(log2(number)))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--workers is %s, but has to be a power of two from 2 to %d", a->workers,
-                         MOST_WORKERS);
+        return dsgd_refuse(error, "--workers is %s, but has to be a power of two from 2 to %d",
+                           a->workers, MOST_WORKERS);
     *workers = (int)number;
     return DSGD_OK;
 }
@@ -360,7 +359,7 @@ static dsgd_status platform_run(int count, char **words, dsgd_error *error)
     arguments a = {.workers = NULL};
     dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
     if (status == DSGD_OK && strcmp(a.words.v[0], "check") != 0)
-        status = dsgd_fail(error, DSGD_EUSAGE, "%s", syntax.expected);
+        status = dsgd_refuse(error, "%s", syntax.expected);
     if (status != DSGD_OK)
         return status;
     dsgd_config *config = NULL;

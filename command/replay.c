@@ -92,9 +92,8 @@ static dsgd_status write_curves(char **folder, const dsgd_replay_result *result,
 {
     const char *const name = result->experiment == NULL ? "record" : result->experiment;
     if (*folder == NULL && !dsgd_is_file_name(name))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "no folder of results can be called after the experiment of the record; "
-                         "give one with -o");
+        return dsgd_refuse(error, "no folder of results can be called after the experiment of the "
+                                  "record; give one with -o");
     if (*folder == NULL)
         *folder = dsgd_xprintf("results/%s-replay", name);
     const dsgd_status status = dsgd_make_folder(error, "%s", *folder);

@@ -356,8 +356,8 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
             continue;
         char *const hint = dsgd_hint(names[i], known);
         char *const all = dsgd_listed(known, ", ");
-        dsgd_fail(error, DSGD_EUSAGE, "figure `%s` has no published numbers%s; these have: %s",
-                  names[i], hint, all);
+        dsgd_refuse(error, "figure `%s` has no published numbers%s; these have: %s", names[i], hint,
+                    all);
         free(hint);
         free(all);
         return DSGD_EUSAGE;

@@ -274,16 +274,16 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     const dsgd_experiment *const experiment = config->experiment;
     struct stat facts;
     if (*config->record == '\0')
-        return dsgd_fail(error, DSGD_EUSAGE, "--record: the name of a file is expected");
+        return dsgd_refuse(error, "--record: the name of a file is expected");
     if (stat(config->record, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
-        return dsgd_fail(error, DSGD_EUSAGE, "--record %s: this is neither a file nor a folder",
-                         config->record);
+        return dsgd_refuse(error, "--record %s: this is neither a file nor a folder",
+                           config->record);
     for (size_t i = 0; i < experiment->n_runs; i++)
         if (experiment->runs[i].config.learning == NULL)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--record %s: nothing is learned in %s, so there is nothing to "
-                             "record; `learn` says what",
-                             config->record, experiment->path);
+            return dsgd_refuse(error,
+                               "--record %s: nothing is learned in %s, so there is nothing to "
+                               "record; `learn` says what",
+                               config->record, experiment->path);
     if (dsgd_pool_records_in_folder(config))
         return dsgd_make_folder(error, "%s", config->record);
     char *const beside = dsgd_xprintf("%s.part", config->record);
@@ -305,7 +305,7 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *
 {
     dsgd_status status = DSGD_OK;
     if (a->shard != NULL && a->only != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "--shard %s: it goes without --only", a->shard);
+        return dsgd_refuse(error, "--shard %s: it goes without --only", a->shard);
     if (a->shard != NULL)
         status = dsgd_selection_shard(config->experiment, a->shard, selected, error);
     else if (a->only != NULL)
@@ -316,8 +316,8 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *
     config->is_single = a->only != NULL && strpbrk(a->only, ",:") == NULL;
     dsgd_prepare_left_out(config->experiment);
     if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
+        return dsgd_refuse(
+            error,
             "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
     if (a->record != NULL)
         status = check_record(config, error);

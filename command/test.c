@@ -54,11 +54,10 @@ static const dsgd_algorithm *find(const char *name, dsgd_error *error)
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(dsgd_algorithms, names);
         char *const hint = dsgd_hint(name, names);
-        dsgd_fail(
-            error, DSGD_EUSAGE,
-            "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE adds "
-            "others",
-            name, hint);
+        dsgd_refuse(error,
+                    "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE "
+                    "adds others",
+                    name, hint);
         free(hint);
     }
     return (const dsgd_algorithm *)about;
@@ -82,8 +81,8 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     if (strcmp(a.words.v[0], "algorithm") != 0 && strcmp(a.words.v[0], "algorithms") != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "test: `%s` cannot be tested; `dsgd test algorithm NAME`", a.words.v[0]);
+        return dsgd_refuse(error, "test: `%s` cannot be tested; `dsgd test algorithm NAME`",
+                           a.words.v[0]);
     for (size_t i = 1; i < a.words.n; i++)
         if (find(a.words.v[i], error) == NULL)
             return DSGD_EUSAGE;

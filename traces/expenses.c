@@ -45,18 +45,16 @@ dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_err
 {
     dsgd_price price;
     if ((platform->busy_power_w >= 0) != (platform->idle_power_w >= 0))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: busy_power and idle_power mean something together only; give "
-                         "both, or neither");
+        return dsgd_refuse(error, "platform: busy_power and idle_power mean something together "
+                                  "only; give both, or neither");
     if (platform->idle_power_w > platform->busy_power_w)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: idle_power: %g W, but a busy GPU draws no less: busy_power is "
-                         "%g W",
-                         platform->idle_power_w, platform->busy_power_w);
+        return dsgd_refuse(
+            error, "platform: idle_power: %g W, but a busy GPU draws no less: busy_power is %g W",
+            platform->idle_power_w, platform->busy_power_w);
     if (platform->price != NULL && !dsgd_platform_price(platform, &price))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: price: `%s` is not a number and a currency per hour, such as "
-                         "2.5 USD/h",
-                         platform->price);
+        return dsgd_refuse(
+            error,
+            "platform: price: `%s` is not a number and a currency per hour, such as 2.5 USD/h",
+            platform->price);
     return DSGD_OK;
 }

@@ -30,27 +30,26 @@ static dsgd_status parametric_load(const dsgd_family *family, const parametric_p
                                    void **state, dsgd_error *error)
 {
     if (family->positive && p->mean <= 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: mean: %g, but what is %s is positive; `shift` moves it", family->name,
-                         p->mean, family->name);
+        return dsgd_refuse(error, "%s: mean: %g, but what is %s is positive; `shift` moves it",
+                           family->name, p->mean, family->name);
     /* Beyond, GSL's distribution function of the gamma fails. */
     if (family == &dsgd_family_gamma &&
         (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "gamma: deviation: %g, but at a mean of %g it has to be from %g to %g; "
-                         "below, `normal` is the same",
-                         p->deviation, p->mean, p->mean / 100, p->mean * 5);
+        return dsgd_refuse(error,
+                           "gamma: deviation: %g, but at a mean of %g it has to be from %g to %g; "
+                           "below, `normal` is the same",
+                           p->deviation, p->mean, p->mean / 100, p->mean * 5);
     if (p->min >= p->max)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s: min %g has to be below max %g", family->name,
-                         p->min, p->max);
+        return dsgd_refuse(error, "%s: min %g has to be below max %g", family->name, p->min,
+                           p->max);
     const dsgd_natural natural = family->natural(p->mean, p->deviation);
     const parametric_state s = {family, natural, family->cumulative(p->min - p->shift, natural),
                                 family->cumulative(p->max - p->shift, natural)};
     if (s.high - s.low < 1e-9)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: between min %g and max %g lies nothing of a mean of %g and a "
-                         "deviation of %g",
-                         family->name, p->min, p->max, p->mean + p->shift, p->deviation);
+        return dsgd_refuse(
+            error,
+            "%s: between min %g and max %g lies nothing of a mean of %g and a deviation of %g",
+            family->name, p->min, p->max, p->mean + p->shift, p->deviation);
     *state = dsgd_xcalloc(1, sizeof s);
     *(parametric_state *)*state = s;
     return DSGD_OK;
@@ -114,14 +113,13 @@ static dsgd_status quantiles_check(const void *params, int n_workers, dsgd_error
     (void)n_workers;
     const dsgd_table *t = &((const quantiles_params *)params)->table;
     if (t->n < 2 || t->x[0] != 0 || t->x[t->n - 1] != 100)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
+        return dsgd_refuse(
+            error,
             "quantiles: table: it has to reach from 0 to 100 percent, with at least those two");
     for (size_t i = 1; i < t->n; i++)
         if (t->y[i] < t->y[i - 1])
-            return dsgd_fail(
-                error, DSGD_EUSAGE,
-                "quantiles: table: %g at %g %% is below %g at %g %%; quantiles do not fall",
+            return dsgd_refuse(
+                error, "quantiles: table: %g at %g %% is below %g at %g %%; quantiles do not fall",
                 t->y[i], t->x[i], t->y[i - 1], t->x[i - 1]);
     return DSGD_OK;
 }
@@ -173,21 +171,20 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
         total += c[i].share;
         always += c[i].burst >= 1 ? c[i].share : 0;
         if (c[i].min >= c[i].max)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "mixture: components: min %g s has to be below max %g s", c[i].min,
-                             c[i].max);
+            return dsgd_refuse(error, "mixture: components: min %g s has to be below max %g s",
+                               c[i].min, c[i].max);
         if (c[i].burst < 1 && c[i].share > c[i].burst)
-            return dsgd_fail(
-                error, DSGD_EUSAGE,
+            return dsgd_refuse(
+                error,
                 "mixture: components: a share of %g cannot fall into a share of %g of the steps",
                 c[i].share, c[i].burst);
     }
     if (fabs(total - 1) > 1e-3)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "mixture: components: the shares sum to %g, but have to sum to 1", total);
+        return dsgd_refuse(error, "mixture: components: the shares sum to %g, but have to sum to 1",
+                           total);
     if (always <= 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "mixture: components: at least one has to occur in every step (burst: 1)");
+        return dsgd_refuse(
+            error, "mixture: components: at least one has to occur in every step (burst: 1)");
     return DSGD_OK;
 }
 
@@ -267,10 +264,10 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
     (void)n_workers;
     const noise_params *p = params;
     if (p->deviation_s > 2 * p->mean_s)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "noise: deviation: %g s, but it can be twice the mean of %g s at most; "
-                         "rare long detours are an entry of their own",
-                         p->deviation_s, p->mean_s);
+        return dsgd_refuse(error,
+                           "noise: deviation: %g s, but it can be twice the mean of %g s at most; "
+                           "rare long detours are an entry of their own",
+                           p->deviation_s, p->mean_s);
     return DSGD_OK;
 }
 

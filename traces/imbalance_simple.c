@@ -50,9 +50,8 @@ static dsgd_status slow_check(const void *params, int n_workers, dsgd_error *err
 {
     const slow_params *p = params;
     if (p->worker >= n_workers)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "slow: worker: %ld, but with %d workers they are 0 to %d", p->worker,
-                         n_workers, n_workers - 1);
+        return dsgd_refuse(error, "slow: worker: %ld, but with %d workers they are 0 to %d",
+                           p->worker, n_workers, n_workers - 1);
     return DSGD_OK;
 }
 
@@ -79,9 +78,8 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
 {
     const delay_params *p = params;
     if (p->workers > n_workers)
-        return dsgd_fail(
-            error, DSGD_EUSAGE,
-            "delay: workers: %ld are to be late, but there are %d; give at most that many",
+        return dsgd_refuse(
+            error, "delay: workers: %ld are to be late, but there are %d; give at most that many",
             p->workers, n_workers);
     return DSGD_OK;
 }
@@ -213,10 +211,10 @@ static dsgd_status persistent_check(const void *params, int n_workers, dsgd_erro
     (void)n_workers;
     const persistent_params *p = params;
     if (p->outlier_min > p->outlier_max)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "persistent: outlier_min %g is above outlier_max %g; it has to be below "
-                         "or the same",
-                         p->outlier_min, p->outlier_max);
+        return dsgd_refuse(
+            error,
+            "persistent: outlier_min %g is above outlier_max %g; it has to be below or the same",
+            p->outlier_min, p->outlier_max);
     return DSGD_OK;
 }
 

@@ -139,8 +139,8 @@ static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, ds
 {
     for (size_t i = 0; i < numbers->n; i++)
         if (numbers->v[i] != floor(numbers->v[i]))
-            return dsgd_fail(error, DSGD_EUSAGE, "platform: %s: %g, but whole numbers are needed",
-                             name, numbers->v[i]);
+            return dsgd_refuse(error, "platform: %s: %g, but whole numbers are needed", name,
+                               numbers->v[i]);
     return DSGD_OK;
 }
 
@@ -157,7 +157,7 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
     const size_t levels = platform->size.n;
     const int shape = platform->topology;
     if (is_made_by_simgrid(platform) && levels == 0)
-        return dsgd_fail(error, DSGD_EUSAGE, "platform: topology %s needs size", topologies[shape]);
+        return dsgd_refuse(error, "platform: topology %s needs size", topologies[shape]);
     const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY ? 4
                           : is_made_by_simgrid(platform)   ? levels
                                                            : 0;
@@ -172,28 +172,25 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
                {"cables", &platform->cables, platform->cables.n == 0 ? 0 : n_cables}};
     for (int i = 0; i < 3; i++)
         if (all[i].numbers->n != all[i].n)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "platform: topology %s takes %zu numbers of %s, not %zu",
-                             topologies[shape], all[i].n, all[i].name, all[i].numbers->n);
+            return dsgd_refuse(error, "platform: topology %s takes %zu numbers of %s, not %zu",
+                               topologies[shape], all[i].n, all[i].name, all[i].numbers->n);
     dsgd_status status = DSGD_OK;
     for (int i = 0; i < 3 && status == DSGD_OK; i++)
         status = check_whole(all[i].name, all[i].numbers, error);
     if (status == DSGD_OK && shape == DSGD_TOPOLOGY_DRAGONFLY &&
         platform->size.v[0] > platform->size.v[2])
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: size: %g groups, but at most as many are possible as a chassis "
-                         "has routers, which "
-                         "is %g: each is the gateway to one group",
-                         platform->size.v[0], platform->size.v[2]);
+        return dsgd_refuse(error,
+                           "platform: size: %g groups, but at most as many are possible as a "
+                           "chassis has routers, which is %g: each is the gateway to one group",
+                           platform->size.v[0], platform->size.v[2]);
     for (size_t i = 0; status == DSGD_OK && i < levels; i++)
         if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "platform: size: 1, but a dimension of a torus has 2 hosts or more");
+            return dsgd_refuse(error,
+                               "platform: size: 1, but a dimension of a torus has 2 hosts or more");
     const double hosts = product(&platform->size);
     if (status == DSGD_OK && hosts > DSGD_PLATFORM_ANY)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: size: %g hosts, but at most %d are possible", hosts,
-                         DSGD_PLATFORM_ANY);
+        return dsgd_refuse(error, "platform: size: %g hosts, but at most %d are possible", hosts,
+                           DSGD_PLATFORM_ANY);
     return status;
 }
 
@@ -203,21 +200,19 @@ static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *erro
     if (hosts == 0)
         return DSGD_OK;
     if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: island_hosts: topology %s has no islands; switch and groups "
-                         "have",
-                         topologies[platform->topology]);
+        return dsgd_refuse(
+            error, "platform: island_hosts: topology %s has no islands; switch and groups have",
+            topologies[platform->topology]);
     if (platform->island_bytes_per_s <= 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: island_hosts needs an island_bandwidth above 0");
+        return dsgd_refuse(error, "platform: island_hosts needs an island_bandwidth above 0");
     if (hosts % platform->island_nics != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: island_nics: %ld, but %ld hosts have to share them evenly",
-                         platform->island_nics, hosts);
+        return dsgd_refuse(error,
+                           "platform: island_nics: %ld, but %ld hosts have to share them evenly",
+                           platform->island_nics, hosts);
     if (platform->topology == DSGD_TOPOLOGY_GROUPS && platform->group_hosts % hosts != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: island_hosts: %ld, but a group of %ld has to be whole islands",
-                         hosts, platform->group_hosts);
+        return dsgd_refuse(
+            error, "platform: island_hosts: %ld, but a group of %ld has to be whole islands", hosts,
+            platform->group_hosts);
     return DSGD_OK;
 }
 
@@ -225,13 +220,12 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
 {
     const dsgd_platform_entry *const entries = platform->hosts.v;
     if (platform->topology == DSGD_TOPOLOGY_XML && platform->hosts.n > 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: hosts: topology xml says itself what its hosts are");
+        return dsgd_refuse(error, "platform: hosts: topology xml says itself what its hosts are");
     for (size_t i = 0; i < platform->hosts.n; i++) {
         const dsgd_platform_entry *const e = &entries[i];
         if (e->first < 0 && e->list.n == 0)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "platform: hosts: an entry names no host; give first, or a list");
+            return dsgd_refuse(error,
+                               "platform: hosts: an entry names no host; give first, or a list");
         const dsgd_status status = check_whole("hosts: list", &e->list, error);
         if (status != DSGD_OK)
             return status;
@@ -239,9 +233,8 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
         for (size_t j = 0; j < e->list.n; j++)
             last = fmax(last, e->list.v[j]);
         if (last >= dsgd_platform_most_hosts(platform))
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "platform: hosts: there is no host %.0f: they are 0 to %d", last,
-                             dsgd_platform_most_hosts(platform) - 1);
+            return dsgd_refuse(error, "platform: hosts: there is no host %.0f: they are 0 to %d",
+                               last, dsgd_platform_most_hosts(platform) - 1);
     }
     return DSGD_OK;
 }
@@ -249,17 +242,16 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error)
 {
     if (platform->topology == DSGD_TOPOLOGY_XML && platform->file == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "platform: topology xml needs a file");
+        return dsgd_refuse(error, "platform: topology xml needs a file");
     if (platform->topology == DSGD_TOPOLOGY_GROUPS &&
         (platform->group_hosts < 1 || platform->group_flow_bytes_per_s <= 0 ||
          platform->group_bytes_per_s <= 0))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: topology groups needs group_hosts, group_flow_bandwidth and "
-                         "group_bandwidth, all above 0");
+        return dsgd_refuse(error, "platform: topology groups needs group_hosts, "
+                                  "group_flow_bandwidth and group_bandwidth, all above 0");
     if ((platform->cache_bytes > 0) != (platform->cached_reduction_s_per_byte > 0))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "platform: cached_reduction and cache mean something together only, both "
-                         "above 0");
+        return dsgd_refuse(
+            error,
+            "platform: cached_reduction and cache mean something together only, both above 0");
     dsgd_status status = check_extents(platform, error);
     if (status == DSGD_OK)
         status = check_islands(platform, error);

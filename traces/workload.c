@@ -48,8 +48,8 @@ const dsgd_option dsgd_workload_options[] = {
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error)
 {
     if ((workload->bytes > 0) == (workload->tensors.n > 0))
-        return dsgd_fail(error, DSGD_EUSAGE, "workload: give either bytes or tensors, not %s",
-                         workload->bytes > 0 ? "both" : "neither");
+        return dsgd_refuse(error, "workload: give either bytes or tensors, not %s",
+                           workload->bytes > 0 ? "both" : "neither");
     return DSGD_OK;
 }
 

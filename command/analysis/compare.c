@@ -257,10 +257,10 @@ static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *me
         while (row < c->csv.n_rows && isnan(dsgd_csv_value(&c->csv, row, column)))
             row++;
         if (row == c->csv.n_rows)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--measure %s: %s has no such column, or no number in it; allowed are "
-                             "columns of numbers, such as final_consensus",
-                             measures->v[k], c->csv.path);
+            return dsgd_refuse(error,
+                               "--measure %s: %s has no such column, or no number in it; allowed "
+                               "are columns of numbers, such as final_consensus",
+                               measures->v[k], c->csv.path);
     }
     return DSGD_OK;
 }
@@ -464,8 +464,8 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     a.ratio = a.ratio || a.crossing != NULL;
     if (status == DSGD_OK && a.crossing != NULL &&
         (!dsgd_parse_number(a.crossing, NULL, &a.level) || a.level <= 0))
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--crossing %s: a ratio above 0 is expected, such as 1.5", a.crossing);
+        status = dsgd_refuse(error, "--crossing %s: a ratio above 0 is expected, such as 1.5",
+                             a.crossing);
     if (status != DSGD_OK)
         return status;
     dsgd_comparison c;

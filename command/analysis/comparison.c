@@ -142,8 +142,8 @@ static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
         if (c->frame.point_of[row] == SIZE_MAX)
             continue;
         if (*seed == '\0' || seed[strspn(seed, "0123456789")] != '\0')
-            return dsgd_fail(error, DSGD_EUSAGE, "%s:%zu: seed is `%s`, not a whole number",
-                             c->csv.path, c->csv.lines[row + 1], seed);
+            return dsgd_refuse(error, "%s:%zu: seed is `%s`, not a whole number", c->csv.path,
+                               c->csv.lines[row + 1], seed);
         for (size_t k = 0; k < n; k++) {
             double x = 0;
             if (dsgd_csv_read_number(&c->csv, row, columns[k], &x, NULL) != DSGD_OK &&
@@ -159,17 +159,16 @@ static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
     dsgd_reached *reached = NULL;
     const size_t *const twice = c->frame.twice;
     if (twice[1] > 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s:%zu: %s with seed %s is on line %zu too, and no swept column "
-                         "distinguishes the two",
-                         c->csv.path, c->csv.lines[twice[1] + 1],
-                         dsgd_csv_field(&c->csv, twice[1], c->frame.keys[0]),
-                         dsgd_csv_field(&c->csv, twice[1], dsgd_csv_column(&c->csv, "seed")),
-                         c->csv.lines[twice[0] + 1]);
+        return dsgd_refuse(
+            error,
+            "%s:%zu: %s with seed %s is on line %zu too, and no swept column distinguishes the two",
+            c->csv.path, c->csv.lines[twice[1] + 1],
+            dsgd_csv_field(&c->csv, twice[1], c->frame.keys[0]),
+            dsgd_csv_field(&c->csv, twice[1], dsgd_csv_column(&c->csv, "seed")),
+            c->csv.lines[twice[0] + 1]);
     dsgd_status status = check_rows(c, error);
     if (status == DSGD_OK && c->frame.n_points == 0)
-        status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
-                           c->csv.path);
+        status = dsgd_refuse(error, "%s: there is no run with status ok or diverged", c->csv.path);
     if (status == DSGD_OK && c->target.column != NULL) {
         reached = dsgd_frame_reached(&c->frame, &c->target, &c->curves, error);
         status = reached == NULL ? DSGD_EUSAGE : DSGD_OK;

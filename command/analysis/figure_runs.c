@@ -173,8 +173,8 @@ static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option,
     const char **const all = dsgd_xcalloc(d->series.n + 1, sizeof *all);
     memcpy(all, d->series.v, d->series.n * sizeof *all);
     char *const listed = dsgd_listed(all, ", ");
-    dsgd_fail(error, DSGD_EUSAGE, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
-              d->csv.path, listed);
+    dsgd_refuse(error, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
+                d->csv.path, listed);
     free(listed);
     free(all);
     return DSGD_EUSAGE;
@@ -210,9 +210,9 @@ static dsgd_status check_labels(const dsgd_figure_runs *d, const dsgd_texts *lab
     for (size_t i = 0; i < labels->n; i++) {
         const size_t length = strcspn(labels->v[i], "=");
         if (labels->v[i][length] == '\0')
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA",
-                             labels->v[i]);
+            return dsgd_refuse(error,
+                               "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA",
+                               labels->v[i]);
         if (dsgd_figure_series(d, labels->v[i], length) == d->series.n)
             return unknown_series(d, "--label", labels->v[i], length, error);
     }
@@ -283,18 +283,16 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
     const dsgd_frame_point **const panels = dsgd_xcalloc(2 * d->frame.n_points + 1, sizeof *panels);
     find_along(d);
     find_names(d, panels, panels + d->frame.n_points);
-    status = d->series.n > 0
-                 ? choose(d, choice, error)
-                 : dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run with status ok or diverged",
-                             d->csv.path);
+    status = d->series.n > 0 ? choose(d, choice, error)
+                             : dsgd_refuse(error, "%s: there is no run with status ok or diverged",
+                                           d->csv.path);
     enum { MOST_BLOCKS = 100000 }; /* every panel has every place and series, also without a run */
     const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
     if (status == DSGD_OK && n > MOST_BLOCKS)
-        status =
-            dsgd_fail(error, DSGD_EUSAGE,
-                      "%s: %zu panels of %zu places and %zu series are more than can be drawn, %d "
-                      "together; --only A,B draws some series",
-                      d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
+        status = dsgd_refuse(error,
+                             "%s: %zu panels of %zu places and %zu series are more than can be "
+                             "drawn, %d together; --only A,B draws some series",
+                             d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
     if (status == DSGD_OK)
         place_points(d);
     for (size_t i = 0; i < d->panels.n; i++) { /* from here on for readers */

@@ -142,8 +142,8 @@ static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *
 {
     char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, ", ");
-    dsgd_fail(error, DSGD_EUSAGE, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option,
-              name, hint, all);
+    dsgd_refuse(error, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option, name, hint,
+                all);
     free(hint);
     free(all);
     return DSGD_EUSAGE;

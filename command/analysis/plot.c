@@ -171,8 +171,7 @@ bool dsgd_figure_exists(const char *name)
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
 {
     if (strchr(folder, '\'') != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: gnuplot cannot take a folder with a ' in its name", folder);
+        return dsgd_refuse(error, "%s: gnuplot cannot take a folder with a ' in its name", folder);
     return dsgd_make_folder(error, "%s/figures", folder);
 }
 
@@ -238,7 +237,7 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
                               const char *format, const char *path, dsgd_error *error)
 {
     if (strpbrk(path, "'\n") != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "-o: gnuplot cannot take a ' in `%s`", path);
+        return dsgd_refuse(error, "-o: gnuplot cannot take a ' in `%s`", path);
     char *const folder = dsgd_folder_new(path, error); /* from where a file can be renamed */
     if (folder == NULL)
         return DSGD_EIO;
@@ -299,7 +298,7 @@ static dsgd_status check_words(const char *option, const char *list, const char 
     if (good)
         return DSGD_OK;
     char *const all = dsgd_listed(words, ", ");
-    dsgd_fail(error, DSGD_EUSAGE, "%s: `%s` is not of %s", option, list, all);
+    dsgd_refuse(error, "%s: `%s` is not of %s", option, list, all);
     free(all);
     return DSGD_EUSAGE;
 }
@@ -314,11 +313,10 @@ dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
     if (sscanf(size, "%lfx%lf%n", &width, &height, &end) == 2 && size[end] == '\0' && width >= 1 &&
         width <= 50 && height >= 1 && height <= 50)
         return DSGD_OK;
-    return dsgd_fail(
-        error, DSGD_EUSAGE,
-        "--size: `%s` is none of one-column, two-column, slide, and no WIDTHxHEIGHT in "
-        "inches from 1 to 50, such as 5x3",
-        size);
+    return dsgd_refuse(error,
+                       "--size: `%s` is none of one-column, two-column, slide, and no WIDTHxHEIGHT "
+                       "in inches from 1 to 50, such as 5x3",
+                       size);
 }
 
 /** The font that will be drawn is not always the one that was asked for. */
@@ -345,8 +343,8 @@ static dsgd_status check_texts(const arguments *a, dsgd_error *error)
                                     {"--target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i][1] != NULL && strpbrk(texts[i][1], "'\n") != NULL)
-            return dsgd_fail(error, DSGD_EUSAGE, "%s: gnuplot cannot take a ' in `%s`", texts[i][0],
-                             texts[i][1]);
+            return dsgd_refuse(error, "%s: gnuplot cannot take a ' in `%s`", texts[i][0],
+                               texts[i][1]);
     if (a->style != NULL && !dsgd_can_read("%s", a->style))
         return dsgd_fail(error, DSGD_EIO, "--style: %s cannot be read; copy %s/plots/style.gp",
                          a->style, dsgd_data_folder());
@@ -438,10 +436,10 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     free(script);
     free(needs);
     if (!is_figure)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
-                         ".gp file with a line `# needs:`",
-                         a.words.v[1]);
+        return dsgd_refuse(error,
+                           "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
+                           ".gp file with a line `# needs:`",
+                           a.words.v[1]);
     char *const output = dsgd_xprintf("%s/figures", folder);
     a.output = a.output == NULL ? output : a.output;
     status = plot_folder(&a, error);

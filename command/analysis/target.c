@@ -30,11 +30,10 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
             continue;
         if (t->value >= 0 && t->value <= quantities[i].most)
             return DSGD_OK;
-        return dsgd_fail(error, DSGD_EUSAGE, "--target %s: %s has to be %s", text, column,
-                         quantities[i].allowed);
+        return dsgd_refuse(error, "--target %s: %s has to be %s", text, column,
+                           quantities[i].allowed);
     }
-    return dsgd_fail(error, DSGD_EUSAGE, "--target %s: accuracy=NUMBER or loss=NUMBER is expected",
-                     text);
+    return dsgd_refuse(error, "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
 }
 
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error)
@@ -45,13 +44,13 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
     for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
         status = dsgd_csv_need(curves, needed[i], &column, error);
     if (status == DSGD_OK && curves->n_rows == 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: no run was evaluated; for a target an experiment needs `learn`",
-                         curves->path);
+        return dsgd_refuse(error,
+                           "%s: no run was evaluated; for a target an experiment needs `learn`",
+                           curves->path);
     if (status == DSGD_OK && dsgd_csv_first(curves, column) == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
-                         curves->path, target->column);
+        return dsgd_refuse(error,
+                           "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
+                           curves->path, target->column);
     return status;
 }
 

@@ -133,6 +133,6 @@ dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void 
     free(options);
     const size_t n_operands = ((const dsgd_operands *)arguments)->n;
     if (n_operands < syntax->least || n_operands > syntax->most)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s", syntax->expected);
+        return dsgd_refuse(error, "%s", syntax->expected);
     return DSGD_OK;
 }

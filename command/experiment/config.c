@@ -350,14 +350,13 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     struct fy_node *const place = range == NULL ? entry : range->entry;
     const override *const set = override_of(config, place);
     if (set != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: %s", set->assignment, text);
+        return dsgd_refuse(error, "--set %s: %s", set->assignment, text);
     struct fy_node *const scalar = scalar_of(place);
     struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
     const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
     if (mark == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s: %s", config->path, text);
-    return dsgd_fail(error, DSGD_EUSAGE, "%s:%d:%d: %s", config->path, mark->line + 1,
-                     mark->column + 1, text);
+        return dsgd_refuse(error, "%s: %s", config->path, text);
+    return dsgd_refuse(error, "%s:%d:%d: %s", config->path, mark->line + 1, mark->column + 1, text);
 }
 
 static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *node)

@@ -91,15 +91,14 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
 {
     const char *const equals = strchr(assignment, '=');
     if (equals == NULL || equals == assignment)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1",
-                         assignment);
+        return dsgd_refuse(
+            error, "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1", assignment);
     if (!is_utf8(assignment))
-        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: this is no text in UTF-8", assignment);
+        return dsgd_refuse(error, "--set %s: this is no text in UTF-8", assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
         free(keys);
-        return dsgd_fail(error, DSGD_EUSAGE, "--set %s: a key beside a dot is missing", assignment);
+        return dsgd_refuse(error, "--set %s: a key beside a dot is missing", assignment);
     }
     char *rest = keys, *dot = NULL;
     struct fy_node *place = dsgd_config_root(config);
@@ -112,14 +111,12 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     char *const value = below == NULL ? dsgd_xstrdup(equals + 1) : dsgd_xprintf("{%s}", below);
     dsgd_status status = DSGD_OK;
     if (!fy_node_is_mapping(place))
-        status =
-            dsgd_fail(error, DSGD_EUSAGE,
-                      "--set %s: there is no such key; of an element of a list each key is set "
-                      "by itself, as in algorithms.0.period=4, or the list as a whole",
-                      assignment);
+        status = dsgd_refuse(error,
+                             "--set %s: there is no such key; of an element of a list each key is "
+                             "set by itself, as in algorithms.0.period=4, or the list as a whole",
+                             assignment);
     else if (!is_yaml(value) || !set(config, place, rest, value, assignment))
-        status = dsgd_fail(error, DSGD_EUSAGE, "--set %s: the value is no YAML without aliases",
-                           assignment);
+        status = dsgd_refuse(error, "--set %s: the value is no YAML without aliases", assignment);
     free(value);
     free(below);
     free(keys);
@@ -257,8 +254,8 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
         /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */
         struct fy_document *const again = dsgd_config_document(*text);
         if (again == NULL) {
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "%s: with these values the file could not be read again", path);
+            status =
+                dsgd_refuse(error, "%s: with these values the file could not be read again", path);
             free(*text);
             *text = NULL;
         }

@@ -362,17 +362,17 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
     find_sweeps(experiment, o, sweeps);
     const double n_runs = count_runs(experiment, o);
     if (n_runs > DSGD_MOST_RUNS)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: there are %.10g runs, but %d is the most; shorten a list or a sweep, "
-                         "or cut the experiment in several",
-                         experiment->path, n_runs, DSGD_MOST_RUNS);
+        return dsgd_refuse(error,
+                           "%s: there are %.10g runs, but %d is the most; shorten a list or a "
+                           "sweep, or cut the experiment in several",
+                           experiment->path, n_runs, DSGD_MOST_RUNS);
     experiment->runs = dsgd_xcalloc((size_t)n_runs + 1, sizeof *experiment->runs);
     const dsgd_status status = add_all(experiment, o, 0, error);
     if (status == DSGD_OK && !dsgd_is_file_name(experiment->name))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: no folder of results can be called after this file; give the "
-                         "experiment a `name`",
-                         experiment->path);
+        return dsgd_refuse(
+            error,
+            "%s: no folder of results can be called after this file; give the experiment a `name`",
+            experiment->path);
     return status;
 }
 
@@ -414,7 +414,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     if (status == DSGD_OK)
         status = add_runs(experiment, &o, sweeps, error);
     if (status == DSGD_OK && experiment->n_runs == 0)
-        status = dsgd_fail(error, DSGD_EUSAGE, "%s: there is no run: a sweep is empty", path);
+        status = dsgd_refuse(error, "%s: there is no run: a sweep is empty", path);
     experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
     for (size_t i = 0; status == DSGD_OK && i < experiment->n_columns; i++)
         experiment->columns[i] = column_of(config, sweeps[i]);

@@ -143,12 +143,12 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
     dsgd_status status = DSGD_OK;
     for (size_t i = 1; i < n && status == DSGD_OK; i++)
         if (strcmp(names[i - 1].text, names[i].text) == 0)
-            status =
-                dsgd_fail(error, DSGD_EUSAGE,
-                          "%s: results could not tell run %zu from run %zu: %s; give a value "
-                          "once, two entries of an algorithm a `label` each, and what differs in "
-                          "platforms or workloads as {sweep: [...]}",
-                          experiment->path, names[i].run + 1, names[i - 1].run + 1, names[i].text);
+            status = dsgd_refuse(error,
+                                 "%s: results could not tell run %zu from run %zu: %s; give a "
+                                 "value once, two entries of an algorithm a `label` each, and what "
+                                 "differs in platforms or workloads as {sweep: [...]}",
+                                 experiment->path, names[i].run + 1, names[i - 1].run + 1,
+                                 names[i].text);
     for (size_t i = 0; i < n; i++)
         free(names[i].text);
     free(names);
@@ -165,10 +165,10 @@ static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_err
         if (first.currency[0] == '\0')
             first = price;
         if (strcmp(price.currency, first.currency) != 0)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "%s: prices are in %s and %s; give all platforms of an experiment a "
-                             "price in one currency",
-                             experiment->path, first.currency, price.currency);
+            return dsgd_refuse(error,
+                               "%s: prices are in %s and %s; give all platforms of an experiment a "
+                               "price in one currency",
+                               experiment->path, first.currency, price.currency);
     }
     return DSGD_OK;
 }

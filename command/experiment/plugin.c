@@ -15,7 +15,7 @@
 static dsgd_status add_all(const char *path, const dsgd_plugin *plugin, dsgd_error *error)
 {
     if (plugin->algorithms == NULL || plugin->algorithms[0] == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s: the plug-in has no algorithms", path);
+        return dsgd_refuse(error, "%s: the plug-in has no algorithms", path);
     for (size_t i = 0; plugin->algorithms[i] != NULL; i++) {
         dsgd_error why = {""};
         const dsgd_status status = dsgd_algorithm_add(plugin->algorithms[i], &why);
@@ -38,13 +38,12 @@ static dsgd_status load(const char *path, dsgd_error *error)
         return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
     const dsgd_plugin *const plugin = dlsym(object, DSGD_PLUGIN_SYMBOL);
     if (plugin == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE, "%s: the plug-in does not export %s", path,
-                         DSGD_PLUGIN_SYMBOL);
+        return dsgd_refuse(error, "%s: the plug-in does not export %s", path, DSGD_PLUGIN_SYMBOL);
     if (plugin->abi != DSGD_PLUGIN_ABI)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s was built for interface %08" PRIx32 ", but this program has %08" PRIx32
-                         "; build it again",
-                         path, plugin->abi, (uint32_t)DSGD_PLUGIN_ABI);
+        return dsgd_refuse(error,
+                           "%s was built for interface %08" PRIx32
+                           ", but this program has %08" PRIx32 "; build it again",
+                           path, plugin->abi, (uint32_t)DSGD_PLUGIN_ABI);
     /* Checked last: a verb that has gone is a matter of the interface. */
     if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
         return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());

@@ -218,9 +218,9 @@ static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pa
 {
     for (int i = 0; i < 2; i++)
         if (pair[i] < r->o->min || pair[i] > r->o->max || pair[i] != floor(pair[i]))
-            return dsgd_fail(r->error, DSGD_EUSAGE,
-                             "%s: %s: %g, but a whole number from %.10g to %.10g is needed", where,
-                             r->o->name, pair[i], r->o->min, r->o->max);
+            return dsgd_refuse(r->error,
+                               "%s: %s: %g, but a whole number from %.10g to %.10g is needed",
+                               where, r->o->name, pair[i], r->o->min, r->o->max);
     field->v = with_room(r->config, field->v, field->n, sizeof *field->v);
     field->v[field->n][0] = (long)pair[0];
     field->v[field->n][1] = (long)pair[1];
@@ -234,8 +234,8 @@ static dsgd_status take_pair(const reader *r, const char *where, char *line, voi
     char extra = 0;
     const bool decimal = line[strspn(line, "0123456789+-.eE, \t\r")] == '\0'; /* no 0x10, no nan */
     if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
-        return dsgd_fail(r->error, DSGD_EUSAGE, "%s: `%.60s`, but two whole numbers are expected",
-                         where, line);
+        return dsgd_refuse(r->error, "%s: `%.60s`, but two whole numbers are expected", where,
+                           line);
     return add_pair(r, field, pair, where);
 }
 
@@ -273,8 +273,7 @@ static dsgd_status take_line(const reader *r, const char *where, char *line, voi
     char *const word = line + strspn(line, blank);
     const size_t length = strcspn(word, blank);
     if (word[length + strspn(word + length, blank)] != '\0')
-        return dsgd_fail(r->error, DSGD_EUSAGE, "%s: `%.60s`, but one word is expected", where,
-                         line);
+        return dsgd_refuse(r->error, "%s: `%.60s`, but one word is expected", where, line);
     word[length] = '\0';
     add_line(r, field, word);
     return DSGD_OK;

@@ -65,7 +65,7 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
     char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name);
     if (path == NULL) {
         char *const hint = dsgd_shipped_hint(kind, name, NULL);
-        dsgd_fail(error, DSGD_EUSAGE, "`%s` is none of the %s%s", name, kind, hint);
+        dsgd_refuse(error, "`%s` is none of the %s%s", name, kind, hint);
         free(hint);
         return DSGD_EUSAGE;
     }

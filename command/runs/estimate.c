@@ -166,10 +166,11 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
     if (process < 0)
         return dsgd_fail(error, DSGD_EIO, "no process for a short run: %m");
     if (out->is_cut && out->memory_bytes > available)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "run %zu (%s, %d workers) needs more than the %.3g GB of memory that are "
-                         "available: take fewer workers, a smaller model, or a larger machine",
-                         i + 1, run->label, run->config.workers, 1e-9 * available);
+        return dsgd_refuse(
+            error,
+            "run %zu (%s, %d workers) needs more than the %.3g GB of memory that are available: "
+            "take fewer workers, a smaller model, or a larger machine",
+            i + 1, run->label, run->config.workers, 1e-9 * available);
     if (!out->is_cut && (!WIFEXITED(state) || WEXITSTATUS(state) != 0))
         return dsgd_fail(error, DSGD_ERUNS,
                          "run %zu (%s, %d workers) failed in its first %g steps, so nothing can be "
@@ -315,12 +316,11 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
     const double available = available_bytes();
     for (size_t i = 0; i < experiment->n_runs && status == DSGD_OK; i++)
         if (estimates[i].memory_bytes > available)
-            status =
-                dsgd_fail(error, DSGD_EUSAGE,
-                          "run %zu (%s, %d workers) needs about %.3g GB of memory, but %.3g GB "
-                          "are available",
-                          i + 1, experiment->runs[i].label, experiment->runs[i].config.workers,
-                          1e-9 * estimates[i].memory_bytes, 1e-9 * available);
+            status = dsgd_refuse(
+                error,
+                "run %zu (%s, %d workers) needs about %.3g GB of memory, but %.3g GB are available",
+                i + 1, experiment->runs[i].label, experiment->runs[i].config.workers,
+                1e-9 * estimates[i].memory_bytes, 1e-9 * available);
     return status;
 }
 

@@ -161,10 +161,10 @@ dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
     enum { MOST_TASKS = 1000 }; /* Slurm's own default: indices below 1001 */
     const dsgd_estimate_sum sum = dsgd_estimate_sum_of(e->experiment, e->estimates);
     if (sum.n_unknown > 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: %zu runs have no bound but an accuracy, so there is no limit of time "
-                         "for them; give them one of `until: steps` too",
-                         e->experiment->path, sum.n_unknown);
+        return dsgd_refuse(error,
+                           "%s: %zu runs have no bound but an accuracy, so there is no limit of "
+                           "time for them; give them one of `until: steps` too",
+                           e->experiment->path, sum.n_unknown);
     size_t n = 0;
     double chunk_s = e->chunk_s;
     task *tasks = cut(e, chunk_s, &n);

@@ -349,10 +349,10 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     }
     if (errno == EWOULDBLOCK) {
         char *const holder = holder_of(descriptor);
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "%s: another dsgd%s is writing its results here; wait for its end, or "
-                           "take another folder with -o",
-                           folder, holder);
+        status = dsgd_refuse(error,
+                             "%s: another dsgd%s is writing its results here; wait for its end, or "
+                             "take another folder with -o",
+                             folder, holder);
         free(holder);
     } else {
         status = dsgd_fail(error, DSGD_EIO,
@@ -374,10 +374,9 @@ dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t
     const char *const are = dsgd_manifest_other(folder, old, manifest);
     json_decref(old);
     if (are != NULL && !force)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: the folder has %s; take another folder with -o, or --force to "
-                         "replace them",
-                         folder, are);
+        return dsgd_refuse(
+            error, "%s: the folder has %s; take another folder with -o, or --force to replace them",
+            folder, are);
     for (size_t i = 0; are != NULL && i < n_runs; i++)
         dsgd_part_remove(folder, i);
     return dsgd_manifest_write(folder, manifest, error);
@@ -412,10 +411,10 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
         if (!wanted || dsgd_manifest_has_run(manifest, i, &experiment->runs[i]))
             continue;
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "%s: run %zu of %s is another than the folder has; give the same "
-                           "--set as then, or an experiment instead of the folder",
-                           source->path, i + 1, experiment->path);
+        status = dsgd_refuse(error,
+                             "%s: run %zu of %s is another than the folder has; give the same "
+                             "--set as then, or an experiment instead of the folder",
+                             source->path, i + 1, experiment->path);
         dsgd_experiment_close(experiment);
     }
     json_decref(manifest);

@@ -40,14 +40,12 @@ dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *t
             is = read_number(&at, &last);
         }
         if (!is || first < 1 || last < first || (*at != ',' && *at != '\0'))
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--only %s: numbers of runs from 1 and ranges are expected, such as "
-                             "1,3,7:9",
-                             text);
+            return dsgd_refuse(
+                error, "--only %s: numbers of runs from 1 and ranges are expected, such as 1,3,7:9",
+                text);
         if (last > experiment->n_runs)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--only %s: there are %zu runs; `dsgd check %s` lists them", text,
-                             experiment->n_runs, experiment->path);
+            return dsgd_refuse(error, "--only %s: there are %zu runs; `dsgd check %s` lists them",
+                               text, experiment->n_runs, experiment->path);
         for (size_t i = first; i <= last; i++)
             has[i - 1] = true;
         more = *at == ',';
@@ -80,10 +78,10 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
     at += is;
     is = is && read_number(&at, &n_shards) && *at == '\0';
     if (!is || shard < 1 || shard > n_shards || n_shards > DSGD_MOST_SHARDS)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--shard %s: I/N is expected, such as 2/8: the second of eight; at most "
-                         "%d are possible",
-                         text, DSGD_MOST_SHARDS);
+        return dsgd_refuse(error,
+                           "--shard %s: I/N is expected, such as 2/8: the second of eight; at most "
+                           "%d are possible",
+                           text, DSGD_MOST_SHARDS);
     const size_t n = experiment->n_runs;
     work *const runs = dsgd_xcalloc(n + 1, sizeof *runs);
     double *const given = dsgd_xcalloc(n_shards, sizeof *given);

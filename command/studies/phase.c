@@ -119,11 +119,11 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
     if (fits)
         find_runs(phase);
     if (!fits || phase->n_algorithms < 2)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: two or more algorithms, two swept numbers, such as "
-                         "platform.host_bandwidth and imbalance.0.deviation, and nothing else but "
-                         "seeds are needed for a phase diagram",
-                         experiment->path);
+        return dsgd_refuse(
+            error,
+            "%s: two or more algorithms, two swept numbers, such as platform.host_bandwidth and "
+            "imbalance.0.deviation, and nothing else but seeds are needed for a phase diagram",
+            experiment->path);
     return DSGD_OK;
 }
 

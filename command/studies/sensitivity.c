@@ -78,16 +78,16 @@ static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error 
                 for (size_t i = 0; i < experiment->n_unchanged; i++)
                     add_variation(experiment, i, part, o, parameter, 1 + sign * percent / 100);
             if (experiment->n_runs > DSGD_MOST_RUNS)
-                return dsgd_fail(error, DSGD_EUSAGE,
-                                 "%s: with their variations there are more than %d runs; shorten a "
-                                 "list or a sweep",
-                                 experiment->path, DSGD_MOST_RUNS);
+                return dsgd_refuse(error,
+                                   "%s: with their variations there are more than %d runs; shorten "
+                                   "a list or a sweep",
+                                   experiment->path, DSGD_MOST_RUNS);
         }
     }
     if (experiment->n_runs == experiment->n_unchanged)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: every calibrated parameter is 0, so there is nothing to vary",
-                         experiment->path);
+        return dsgd_refuse(error,
+                           "%s: every calibrated parameter is 0, so there is nothing to vary",
+                           experiment->path);
     static const char *const names[] = {"parameter", "factor"};
     const size_t n = experiment->n_columns;
     dsgd_experiment_add_columns(experiment, names, 2);
@@ -105,13 +105,13 @@ dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *
     const char *const sensitivity = request->sensitivity;
     if (sensitivity != NULL &&
         (!dsgd_parse_number(sensitivity, NULL, percent) || !(*percent > 0 && *percent < 100)))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
-                         sensitivity);
+        return dsgd_refuse(
+            error, "--sensitivity=%s: a number of per cent above 0 and below 100 is expected",
+            sensitivity);
     if (request->baseline != NULL && sensitivity == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
-                         request->baseline);
+        return dsgd_refuse(error,
+                           "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
+                           request->baseline);
     dsgd_status status = dsgd_plugins_load(request->plugins, error);
     if (status == DSGD_OK)
         status = dsgd_experiment_open(request->path, request->sets->v, request->sets->n,
@@ -124,9 +124,9 @@ dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *
         names[i] = experiment->runs[i].label;
     if (request->baseline != NULL && dsgd_find_word(names, request->baseline) < 0) {
         char *const hint = dsgd_hint(request->baseline, names);
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
-                           request->baseline, experiment->path, hint);
+        status =
+            dsgd_refuse(error, "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
+                        request->baseline, experiment->path, hint);
         free(hint);
     }
     if (status == DSGD_OK)

@@ -117,9 +117,9 @@ static dsgd_status read_task(const dsgd_experiment *experiment, task *t, dsgd_er
     const char *const name = experiment->runs[0].task;
     *t = (task){.question = NULL};
     if (name == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: this experiment answers no question; `task: FILE` names its file",
-                         experiment->path);
+        return dsgd_refuse(error,
+                           "%s: this experiment answers no question; `task: FILE` names its file",
+                           experiment->path);
     const char *const path = dsgd_config_path(experiment->config, name);
     dsgd_status status = dsgd_config_open_named(experiment->config, path, &t->config, error);
     if (status == DSGD_OK)
@@ -157,10 +157,10 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
         for (size_t k = 0; !found && k < experiment->n_runs; k++)
             found = strcmp(experiment->runs[k].label, label) == 0;
         if (!found)
-            status = dsgd_fail(error, DSGD_EUSAGE,
-                               "%s: no algorithm is called `%s`, as a goal of the task has it; "
-                               "give one this label",
-                               experiment->path, label);
+            status = dsgd_refuse(error,
+                                 "%s: no algorithm is called `%s`, as a goal of the task has it; "
+                                 "give one this label",
+                                 experiment->path, label);
     }
     return status;
 }

@@ -209,21 +209,21 @@ static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, 
     const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
     const uint32_t n = classes->n;
     if (per_worker > n)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "split: per_worker is %llu, but the data has %u classes; 1 to %u can be",
-                         (unsigned long long)per_worker, n, n);
+        return dsgd_refuse(error,
+                           "split: per_worker is %llu, but the data has %u classes; 1 to %u can be",
+                           (unsigned long long)per_worker, n, n);
     if (per_worker * n_workers < n)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "split: per_worker is %llu, but %u workers of so many classes each leave "
-                         "some of the %u to nobody; %u to %u can be",
-                         (unsigned long long)per_worker, n_workers, n,
-                         (n + n_workers - 1) / n_workers, n);
+        return dsgd_refuse(error,
+                           "split: per_worker is %llu, but %u workers of so many classes each "
+                           "leave some of the %u to nobody; %u to %u can be",
+                           (unsigned long long)per_worker, n_workers, n,
+                           (n + n_workers - 1) / n_workers, n);
     if (per_worker * n_workers > classes->n_samples)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "split: %u workers with %llu shards each need as many samples, but there "
-                         "are %u to train on; per_worker: at most %u",
-                         n_workers, (unsigned long long)per_worker, classes->n_samples,
-                         classes->n_samples / n_workers);
+        return dsgd_refuse(error,
+                           "split: %u workers with %llu shards each need as many samples, but "
+                           "there are %u to train on; per_worker: at most %u",
+                           n_workers, (unsigned long long)per_worker, classes->n_samples,
+                           classes->n_samples / n_workers);
     const uint64_t n_shards = per_worker * n_workers;
     uint32_t at = 0;
     uint64_t shard = 0;
@@ -301,15 +301,15 @@ dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_
         return DSGD_OK;
     const uint32_t n = data->train.n;
     if (data->kind == DSGD_DATA_STEPS)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "split: `%s` divides samples, but this data is made anew in every step "
-                         "and has none; iid is all that there is for it",
-                         kind->about.name);
+        return dsgd_refuse(error,
+                           "split: `%s` divides samples, but this data is made anew in every step "
+                           "and has none; iid is all that there is for it",
+                           kind->about.name);
     if (n_workers > n)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "split: %u workers, but %u samples to train on: every worker needs one "
-                         "of its own; iid takes any number",
-                         n_workers, n);
+        return dsgd_refuse(error,
+                           "split: %u workers, but %u samples to train on: every worker needs one "
+                           "of its own; iid takes any number",
+                           n_workers, n);
     dsgd_classes classes;
     find_classes(data, &classes);
     uint32_t *const owner = dsgd_xcalloc(n, sizeof *owner);

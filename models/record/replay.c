@@ -118,10 +118,10 @@ static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
             json_object_set_new(data, option, number == NULL ? json_string(sign + 1) : number);
         free(option);
         if (!there)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--data %s: OPTION=VALUE is expected, with an option that the data of "
-                             "%s has",
-                             text, r->file.path);
+            return dsgd_refuse(
+                error,
+                "--data %s: OPTION=VALUE is expected, with an option that the data of %s has", text,
+                r->file.path);
     }
     return DSGD_OK;
 }

@@ -43,9 +43,9 @@ dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics whe
     DSGD_ASSERT(where != DSGD_NUMERICS_AUTO, "which device computes is not decided");
     config->device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none : dsgd_device_cpu(in_double);
     if (where == DSGD_NUMERICS_CUDA && in_double)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "learn: precision: the CUDA device computes in float; use --numerics "
-                         "cpu for double");
+        return dsgd_refuse(
+            error,
+            "learn: precision: the CUDA device computes in float; use --numerics cpu for double");
     dsgd_status status = DSGD_OK;
     if (where == DSGD_NUMERICS_CUDA &&
         (status = dsgd_device_cuda(&config->device, error)) != DSGD_OK)

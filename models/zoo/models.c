@@ -192,9 +192,9 @@ static void transformer_layers(const void *params, dsgd_builder *b)
 {
     const transformer_params *const p = params;
     if (p->width % p->heads != 0)
-        b->status = dsgd_fail(b->error, DSGD_EUSAGE,
-                              "learn: transformer: %ld heads do not share a width of %ld evenly",
-                              p->heads, p->width);
+        b->status = dsgd_refuse(b->error,
+                                "learn: transformer: %ld heads do not share a width of %ld evenly",
+                                p->heads, p->width);
     dsgd_network_embedding(b, b->data->n_classes, (double)p->width);
     for (long i = 0; i < p->blocks; i++)
         attention_block(b, p->width, p->heads);

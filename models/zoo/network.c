@@ -20,15 +20,14 @@ dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const 
     network->layers[0].in = (dsgd_tensor){data->n_rows, data->n_columns, data->width, 0};
     network->n_reals = data->n_features;
     if (loss == DSGD_LOSS_CROSS_ENTROPY && data->train.labels == NULL)
-        b.status = dsgd_fail(
-            error, DSGD_EUSAGE,
+        b.status = dsgd_refuse(
+            error,
             "learn: %s learns classes, but this data has none; fashion-mnist or idx would do",
             model);
     if (loss == DSGD_LOSS_SQUARED && data->train.targets == NULL)
-        b.status =
-            dsgd_fail(error, DSGD_EUSAGE,
-                      "learn: %s learns a number, but this data has %s; data: hyperplane would do",
-                      model, data->train.labels == NULL ? "environments" : "classes");
+        b.status = dsgd_refuse(
+            error, "learn: %s learns a number, but this data has %s; data: hyperplane would do",
+            model, data->train.labels == NULL ? "environments" : "classes");
     return b;
 }
 
@@ -65,8 +64,8 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
     if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
-        b->status = dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: %g is no whole number of %s",
-                              b->model, n, what);
+        b->status =
+            dsgd_refuse(b->error, "learn: %s: %g is no whole number of %s", b->model, n, what);
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
@@ -75,8 +74,8 @@ static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 {
     dsgd_network *const network = b->network;
     if (b->status == DSGD_OK && network->n_layers + 1 == DSGD_MAX_LAYERS)
-        b->status = dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: more than %d layers", b->model,
-                              DSGD_MAX_LAYERS - 1);
+        b->status =
+            dsgd_refuse(b->error, "learn: %s: more than %d layers", b->model, DSGD_MAX_LAYERS - 1);
     if (b->status != DSGD_OK)
         return dsgd_network_here(b);
     layer.from = dsgd_network_here(b);
@@ -146,9 +145,8 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
     const uint32_t height = in.n_rows / in.width / window;
     const uint32_t width = in.width / window;
     if (b->status == DSGD_OK && (height == 0 || width == 0))
-        b->status =
-            dsgd_fail(b->error, DSGD_EUSAGE, "learn: %s: images of %u by %u pixels are too small",
-                      b->model, b->data->n_rows / b->data->width, b->data->width);
+        b->status = dsgd_refuse(b->error, "learn: %s: images of %u by %u pixels are too small",
+                                b->model, b->data->n_rows / b->data->width, b->data->width);
     return append(b,
                   (dsgd_layer){.kind = DSGD_MAX_POOL,
                                .out = {height * width, in.n_columns, width},
@@ -277,11 +275,11 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
     if (b->status != DSGD_OK)
         return b->status;
     if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)
-        return dsgd_fail(
-            b->error, DSGD_EUSAGE,
-            "learn: %s does not give the %u answers for each sample that this data has "
-            "labels for; model: %s would do",
-            b->model, b->data->n_labels, b->data->kind == DSGD_DATA_TOKENS ? "transformer" : "mlp");
+        return dsgd_refuse(b->error,
+                           "learn: %s does not give the %u answers for each sample that this data "
+                           "has labels for; model: %s would do",
+                           b->model, b->data->n_labels,
+                           b->data->kind == DSGD_DATA_TOKENS ? "transformer" : "mlp");
     if (network->loss == DSGD_LOSS_POLICY) {
         network->environments = network->n_state;
         network->n_state += (size_t)network->n_environments * DSGD_ENVIRONMENT_REALS;
@@ -305,9 +303,9 @@ dsgd_status dsgd_model_build(const dsgd_model_kind *kind, const void *params, co
     static const char *const names[] = {"points", "images", "sequences", "texts", "environments"};
     dsgd_builder b = dsgd_network_begin(network, kind->about.name, data, kind->loss, error);
     if (b.status == DSGD_OK && kind->suggested != NULL && data->kind != kind->wants)
-        b.status = dsgd_fail(error, DSGD_EUSAGE,
-                             "learn: %s learns from %s, but this data has %s; data: %s would do",
-                             b.model, names[kind->wants], names[data->kind], kind->suggested);
+        b.status =
+            dsgd_refuse(error, "learn: %s learns from %s, but this data has %s; data: %s would do",
+                        b.model, names[kind->wants], names[data->kind], kind->suggested);
     kind->layers(params, &b);
     return dsgd_network_end(&b);
 }

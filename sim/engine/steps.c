@@ -163,9 +163,8 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
     if (dsgd_is_power_of_two(n_workers))
         return DSGD_OK;
     const int below = 1 << dsgd_log2(n_workers);
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "%s needs a power of two of workers: %d or %d would do, got %d", name, below,
-                     2 * below, n_workers);
+    return dsgd_refuse(error, "%s needs a power of two of workers: %d or %d would do, got %d", name,
+                       below, 2 * below, n_workers);
 }
 
 dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_error *error)
@@ -173,7 +172,6 @@ dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_e
     if (n_workers <= size || n_workers % size == 0)
         return DSGD_OK;
     const long below = n_workers / size * size;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "%s: %ld does not divide the workers: %ld or %ld would do, got %d", name, size,
-                     below, below + size, n_workers);
+    return dsgd_refuse(error, "%s: %ld does not divide the workers: %ld or %ld would do, got %d",
+                       name, size, below, below + size, n_workers);
 }

@@ -198,7 +198,7 @@ static dsgd_status faulty_check(const void *params, int n_workers, dsgd_error *e
     (void)n_workers;
     const faulty_params *p = params;
     if (p->period < 5 && p->e == 0)
-        return dsgd_fail(error, DSGD_EUSAGE, "period: %ld, but 5 or more are needed", p->period);
+        return dsgd_refuse(error, "period: %ld, but 5 or more are needed", p->period);
     return DSGD_OK;
 }
 

@@ -45,8 +45,7 @@ static dsgd_status faulty_check(const void *params, int n_workers, dsgd_error *e
     (void)n_workers;
     const long period = ((const faulty_params *)params)->period;
     if (period < 5)
-        return dsgd_fail(error, DSGD_EUSAGE, "faulty: period: %ld, but 5 or more are needed",
-                         period);
+        return dsgd_refuse(error, "faulty: period: %ld, but 5 or more are needed", period);
     return DSGD_OK;
 }
 

@@ -56,8 +56,8 @@ static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_opt
     dsgd_status status = dsgd_experiment_open(path, sets, N_OWN + options->sets.n,
                                               DSGD_NUMERICS_CPU, experiment, error);
     if (status == DSGD_OK && experiment->n_runs != 1) {
-        status = dsgd_fail(error, DSGD_EUSAGE, "explain: --set makes %zu runs, but a lesson is one",
-                           experiment->n_runs);
+        status = dsgd_refuse(error, "explain: --set makes %zu runs, but a lesson is one",
+                             experiment->n_runs);
         dsgd_experiment_close(experiment);
     }
     for (size_t i = 0; i < N_OWN; i++)
@@ -76,19 +76,18 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algo
     const int n_servers = dsgd_n_servers(config);
     free(bytes);
     if (config->workers < LEAST_WORKERS || config->workers > MOST_WORKERS)
-        return dsgd_fail(error, DSGD_EUSAGE, "explain: %d workers, but a lesson has %d to %d",
-                         config->workers, LEAST_WORKERS, MOST_WORKERS);
+        return dsgd_refuse(error, "explain: %d workers, but a lesson has %d to %d", config->workers,
+                           LEAST_WORKERS, MOST_WORKERS);
     if (planned->algorithm.about != algorithm)
-        return dsgd_fail(error, DSGD_EUSAGE, "explain %s: --set makes it a lesson of %s",
-                         algorithm->name, planned->algorithm.about->name);
+        return dsgd_refuse(error, "explain %s: --set makes it a lesson of %s", algorithm->name,
+                           planned->algorithm.about->name);
     if (n_pieces != 1 || n_servers > 1)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "explain: a model of two parameters is sent whole: in one piece "
-                         "(exchange.pieces, here %zu), to one server (here %d)",
-                         n_pieces, n_servers);
+        return dsgd_refuse(error,
+                           "explain: a model of two parameters is sent whole: in one piece "
+                           "(exchange.pieces, here %zu), to one server (here %d)",
+                           n_pieces, n_servers);
     if (config->learning == NULL || strcmp(config->learning->model.about->name, "hyperplane") != 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "explain: a lesson learns a line: `learn` is not to be set");
+        return dsgd_refuse(error, "explain: a lesson learns a line: `learn` is not to be set");
     return DSGD_OK;
 }
 
@@ -104,9 +103,8 @@ static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic 
     if (status != DSGD_OK)
         return status;
     if (data->n_features != 1 || data->train.targets == NULL)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "explain: a line goes through points of one feature, not %u",
-                           data->n_features);
+        status = dsgd_refuse(error, "explain: a line goes through points of one feature, not %u",
+                             data->n_features);
     else
         *quadratic = dsgd_quadratic_of(&data->train);
     dsgd_data_close(data);
@@ -170,11 +168,10 @@ dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options 
     const long n_steps = options->steps > 0 ? options->steps : STEPS;
     const long n_workers = options->workers > 0 ? options->workers : WORKERS;
     if (n_workers < LEAST_WORKERS || n_workers > MOST_WORKERS)
-        return dsgd_fail(error, DSGD_EUSAGE, "--workers %ld: a lesson has %d to %d", n_workers,
-                         LEAST_WORKERS, MOST_WORKERS);
+        return dsgd_refuse(error, "--workers %ld: a lesson has %d to %d", n_workers, LEAST_WORKERS,
+                           MOST_WORKERS);
     if (n_steps > MOST_STEPS)
-        return dsgd_fail(error, DSGD_EUSAGE, "--steps %ld: a lesson has at most %d", n_steps,
-                         MOST_STEPS);
+        return dsgd_refuse(error, "--steps %ld: a lesson has at most %d", n_steps, MOST_STEPS);
     dsgd_experiment experiment;
     dsgd_status status = open_file(algorithm, options, &experiment, error);
     if (status != DSGD_OK)

@@ -86,14 +86,13 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
     const bool colon = first && *rest++ == ':';
     const bool last = colon && (*rest == '\0' || read_count(&rest, &t->end_step));
     if (!last || *rest != '\0')
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--steps %s: the first step, a colon and the step at whose begin it ends "
-                         "are expected, such as 100:110",
-                         text);
+        return dsgd_refuse(error,
+                           "--steps %s: the first step, a colon and the step at whose begin it "
+                           "ends are expected, such as 100:110",
+                           text);
     if (t->end_step <= t->first_step)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--steps %s: there is no step from %ld on and before %ld", text,
-                         t->first_step, t->end_step);
+        return dsgd_refuse(error, "--steps %s: there is no step from %ld on and before %ld", text,
+                           t->first_step, t->end_step);
     return DSGD_OK;
 }
 
@@ -110,14 +109,12 @@ static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, d
         if (good && *rest == '-')
             good = ++rest != NULL && read_count(&rest, &last);
         if (!good || last < first || (*rest != ',' && *rest != '\0'))
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--workers %s: ranks from 0 are expected, such as 0-3 or 0-3,7, or "
-                             "`all`",
-                             text);
+            return dsgd_refuse(
+                error, "--workers %s: ranks from 0 are expected, such as 0-3 or 0-3,7, or `all`",
+                text);
         if (last >= n_workers)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "--workers %s: the run has %d workers, of ranks 0 to %d", text,
-                             n_workers, n_workers - 1);
+            return dsgd_refuse(error, "--workers %s: the run has %d workers, of ranks 0 to %d",
+                               text, n_workers, n_workers - 1);
         for (long i = first; i <= last; i++)
             chosen[i] = true;
         if (*rest++ == '\0')
@@ -142,10 +139,10 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
     for (int i = 0; i < n_workers; i++)
         n += chosen[i];
     if (status == DSGD_OK && !trace && n > most)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--workers %s: a chart has room for %d workers, these are %d; --format "
-                         "json takes all",
-                         a->workers, most, n);
+        return dsgd_refuse(
+            error,
+            "--workers %s: a chart has room for %d workers, these are %d; --format json takes all",
+            a->workers, most, n);
     t->chosen = chosen;
     return status;
 }
@@ -227,9 +224,8 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
                             dsgd_error *error)
 {
     if ((size_t)a->run > experiment->n_runs)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--run %ld: there are %zu runs; `dsgd check %s` lists them", a->run,
-                         experiment->n_runs, experiment->path);
+        return dsgd_refuse(error, "--run %ld: there are %zu runs; `dsgd check %s` lists them",
+                           a->run, experiment->n_runs, experiment->path);
     const dsgd_planned_run *const run = &experiment->runs[a->run - 1];
     dsgd_timeline t = {.first_step = 0};
     dsgd_view view = {.n_rows = 0};

@@ -211,18 +211,18 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *c
     const double steps = result.steps;
     dsgd_run_result_free(&result);
     if (t->full)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "the window has more than %d events (%.3g s of it have); choose fewer "
-                         "--steps, or fewer --workers",
-                         DSGD_MOST_SPANS, t->end_s - t->since_s);
+        return dsgd_refuse(error,
+                           "the window has more than %d events (%.3g s of it have); choose fewer "
+                           "--steps, or fewer --workers",
+                           DSGD_MOST_SPANS, t->end_s - t->since_s);
     if (!t->opened)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "the run ends after %.4g steps, before any of these workers begins step "
-                         "%ld; --steps begins at 0",
-                         steps, t->first_step);
+        return dsgd_refuse(error,
+                           "the run ends after %.4g steps, before any of these workers begins step "
+                           "%ld; --steps begins at 0",
+                           steps, t->first_step);
     if (!(t->end_s > t->since_s))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "the window is empty: its steps begin and end at %.6g s", t->end_s);
+        return dsgd_refuse(error, "the window is empty: its steps begin and end at %.6g s",
+                           t->end_s);
     const int n_hosts = config->workers + dsgd_n_servers(config);
     view->rows = dsgd_xcalloc((size_t)n_hosts, sizeof *view->rows);
     for (int i = 0; i < n_hosts; i++)

@@ -121,10 +121,10 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment, dsgd_numeric
 {
     const size_t n = experiment->n_unchanged;
     if (n > DSGD_MOST_RUNS / (1 + DSGD_N_COUNTERFACTUALS))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: with %d others for each, the %zu runs are more than %d; shorten a "
-                         "list or a sweep",
-                         experiment->path, DSGD_N_COUNTERFACTUALS, n, DSGD_MOST_RUNS);
+        return dsgd_refuse(
+            error,
+            "%s: with %d others for each, the %zu runs are more than %d; shorten a list or a sweep",
+            experiment->path, DSGD_N_COUNTERFACTUALS, n, DSGD_MOST_RUNS);
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
     experiment->runs =
         dsgd_xrealloc(experiment->runs, experiment->n_runs, sizeof *experiment->runs);
@@ -341,9 +341,8 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     for (size_t i = 0; i < experiment.n_unchanged; i++)
         a.wanted[i] = run == 0 || run == i + 1;
     if (run > experiment.n_unchanged)
-        status = dsgd_fail(error, DSGD_EUSAGE,
-                           "--run %zu: there are %zu runs; `dsgd check %s` lists them", run,
-                           experiment.n_unchanged, experiment.path);
+        status = dsgd_refuse(error, "--run %zu: there are %zu runs; `dsgd check %s` lists them",
+                             run, experiment.n_unchanged, experiment.path);
     dsgd_prepare_left_out(&experiment);
     if (status == DSGD_OK)
         status = dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error);

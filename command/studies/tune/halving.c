@@ -31,10 +31,10 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
                              csv->lines[row + 1]);
         dsgd_tune_result *const r = &t->results[(size_t)i - 1];
         if (isnan(now.value) && r->n == 0)
-            return dsgd_fail(error, DSGD_EUSAGE,
-                             "%s:%zu: there is no %s, as there is none of a regression; give "
-                             "--target loss=NUMBER",
-                             csv->path, csv->lines[row + 1], t->target.column);
+            return dsgd_refuse(error,
+                               "%s:%zu: there is no %s, as there is none of a regression; give "
+                               "--target loss=NUMBER",
+                               csv->path, csv->lines[row + 1], t->target.column);
         if (isnan(now.value)) /* where it diverged */
             continue;
         r->first = r->n == 0 ? row : r->first; /* the rows of a run follow one another */

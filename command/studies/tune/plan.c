@@ -42,10 +42,10 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
 {
     const char *const equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0')
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--over %s: expected PATH=FROM:TO:N or PATH=[VALUE, ...], such as "
-                         "learn.optimizer.lr=0.01:1:7",
-                         text);
+        return dsgd_refuse(error,
+                           "--over %s: expected PATH=FROM:TO:N or PATH=[VALUE, ...], such as "
+                           "learn.optimizer.lr=0.01:1:7",
+                           text);
     const char *const path = dsgd_config_keep(t->config, "%.*s", (int)(equals - text), text);
     *of = t->n_algorithms;
     *o = (dsgd_tune_option){.values = values_of(t->config, equals + 1)};
@@ -64,11 +64,11 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
     }
     if (o->rest != NULL && *o->rest != '\0')
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EUSAGE,
-                     "--over %s: `%s` is nothing that an algorithm has for itself; there is "
-                     "learn.optimizer.KEY, exchange.KEY, and LABEL.KEY of one algorithm, such as "
-                     "%s.optimizer.lr",
-                     text, path, t->algorithms[0].label);
+    return dsgd_refuse(error,
+                       "--over %s: `%s` is nothing that an algorithm has for itself; there is "
+                       "learn.optimizer.KEY, exchange.KEY, and LABEL.KEY of one algorithm, such as "
+                       "%s.optimizer.lr",
+                       text, path, t->algorithms[0].label);
 }
 
 static dsgd_status add_option(dsgd_tune *t, size_t i, dsgd_tune_option option, dsgd_error *error)
@@ -76,8 +76,8 @@ static dsgd_status add_option(dsgd_tune *t, size_t i, dsgd_tune_option option, d
     dsgd_tuned *const a = &t->algorithms[i];
     const size_t k = dsgd_tune_option_of(a, option.rest);
     if (k == DSGD_TUNE_MOST_OPTIONS)
-        return dsgd_fail(error, DSGD_EUSAGE, "--over: %d options of %s are the most that fit",
-                         DSGD_TUNE_MOST_OPTIONS, a->label);
+        return dsgd_refuse(error, "--over: %d options of %s are the most that fit",
+                           DSGD_TUNE_MOST_OPTIONS, a->label);
     option.path = dsgd_config_keep(t->config, "algorithms.%zu.%s", i, option.rest);
     a->options[k] = option; /* as with --set the last counts */
     a->n_options += k == a->n_options;
@@ -90,10 +90,10 @@ static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_erro
     enum { AROUND = 4, BEYOND = 4 };
     const double rate = run->learning.optimizer.lr;
     if (!(rate > 0))
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "the learning rate of %s is 0, so there is nothing to look around; give "
-                         "--over learn.optimizer.lr=FROM:TO:N",
-                         run->label);
+        return dsgd_refuse(error,
+                           "the learning rate of %s is 0, so there is nothing to look around; give "
+                           "--over learn.optimizer.lr=FROM:TO:N",
+                           run->label);
     const char *list = "[";
     for (int power = -AROUND - BEYOND; power <= AROUND + BEYOND; power++)
         list = dsgd_config_keep(t->config, "%s%s%.9g", list, list[1] == '\0' ? "" : ", ",
@@ -211,9 +211,8 @@ static dsgd_status set_lengths(dsgd_tune *t, dsgd_error *error)
     dsgd_until whole = run->config.until;
     const double every = fmax(run->learning.evaluate.every, 1);
     if (whole.steps == 0 && whole.seconds == 0 && whole.samples == 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "until: there are neither steps nor seconds nor samples, of which early "
-                         "rungs take a part");
+        return dsgd_refuse(error, "until: there are neither steps nor seconds nor samples, of "
+                                  "which early rungs take a part");
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
         whole.accuracy = t->target.value; /* what comes after it is not asked */
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
@@ -248,19 +247,19 @@ static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
             is_one = is_one && (axis == DSGD_AXIS_ALGORITHM || axis == DSGD_AXIS_SEED ||
                                 plain->runs[i].chosen[axis] == first->chosen[axis]);
     if (!is_one)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: values are tuned for one platform, workload and number of workers, "
-                         "and nothing swept; choose with --set, such as --set workers=%ld",
-                         plain->path, first->workers);
+        return dsgd_refuse(error,
+                           "%s: values are tuned for one platform, workload and number of workers, "
+                           "and nothing swept; choose with --set, such as --set workers=%ld",
+                           plain->path, first->workers);
     if (first->config.learning == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: nothing is learned, so there is nothing to tune; `learn` says what",
-                         plain->path);
+        return dsgd_refuse(error,
+                           "%s: nothing is learned, so there is nothing to tune; `learn` says what",
+                           plain->path);
     if (t->on != DSGD_TUNE_FINAL && first->learning.evaluate.every == 0)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "%s: --target needs evaluations on the way; set learn.evaluate.every, "
-                         "such as --set learn.evaluate.every=10",
-                         plain->path);
+        return dsgd_refuse(error,
+                           "%s: --target needs evaluations on the way; set learn.evaluate.every, "
+                           "such as --set learn.evaluate.every=10",
+                           plain->path);
     return DSGD_OK;
 }
 
@@ -387,8 +386,7 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
         for (size_t k = 0; k < a->n_options; k++) {
             dsgd_tune_option *const o = &a->options[k];
             if (o->n == 0)
-                return dsgd_fail(error, DSGD_EUSAGE, "%s: no run of %s is possible", e->path,
-                                 a->label);
+                return dsgd_refuse(error, "%s: no run of %s is possible", e->path, a->label);
             o->low = o->n_beyond;
             o->high = o->n - 1 - o->n_beyond;
             a->n_candidates *= o->n;

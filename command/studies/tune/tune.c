@@ -74,17 +74,15 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
                                 : DSGD_TUNE_FINAL;
     t->n_seeds = a->seeds > 0 ? (size_t)a->seeds : DEFAULT_SEEDS;
     if (t->on != DSGD_TUNE_FINAL && a->target == NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--on %s: to what? Give --target accuracy=NUMBER or "
-                         "loss=NUMBER",
-                         on_words[a->on]);
+        return dsgd_refuse(error, "--on %s: to what? Give --target accuracy=NUMBER or loss=NUMBER",
+                           on_words[a->on]);
     if (t->on == DSGD_TUNE_FINAL && a->target != NULL)
-        return dsgd_fail(error, DSGD_EUSAGE,
-                         "--target %s: what counts at the end needs no target; leave out one of "
-                         "--target and --on final",
-                         a->target);
+        return dsgd_refuse(error,
+                           "--target %s: what counts at the end needs no target; leave out one of "
+                           "--target and --on final",
+                           a->target);
     if (t->n_seeds > MOST_SEEDS)
-        return dsgd_fail(error, DSGD_EUSAGE, "--seeds %ld: %d are the most", a->seeds, MOST_SEEDS);
+        return dsgd_refuse(error, "--seeds %ld: %d are the most", a->seeds, MOST_SEEDS);
     return DSGD_OK;
 }
 
@@ -177,7 +175,7 @@ static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
     for (size_t i = t->own->n; status != DSGD_OK && i < t->sets.n; i++)
         if (strncmp(before.text, set, n) == 0 &&
             strncmp(before.text + n, t->sets.v[i], strlen(t->sets.v[i])) == 0)
-            dsgd_fail(error, DSGD_EUSAGE, "--over %s", before.text + n);
+            dsgd_refuse(error, "--over %s", before.text + n);
     return status;
 }
 
