@@ -126,7 +126,6 @@ static void store_close(store *s)
         dsgd_value_release(s->values, s->v[w]);
     }
     dsgd_values_close(s->values);
-    rig_free(s->rig);
 }
 
 /** All models after training on this GPU; *peak_bytes: of buffers. */
@@ -143,10 +142,7 @@ static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
 
 static size_t size_of_models(void)
 {
-    rig *const s = large_rig();
-    const size_t n = s->network.n_params;
-    rig_free(s);
-    return WORKERS * n * sizeof(double);
+    return WORKERS * large_rig()->network.n_params * sizeof(double);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -232,7 +228,6 @@ TEST(the_workspace_shrinks_where_memory_is_short)
     ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
     free(out[0]);
     free(out[1]);
-    rig_free(s);
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
@@ -302,7 +297,6 @@ TEST(runs_that_share_cores_wait_asleep)
         ck_assert_uint_eq(*flags, shares == 1 ? 4 : 0); /* cudaDeviceScheduleBlockingSync */
         emulated()->close(context);
     }
-    rig_free(s);
 }
 
 TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)

@@ -76,7 +76,6 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is 
         ck_assert_msg(support_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
                       batches[b].n, support_distance(g, wanted, n));
     }
-    rig_free(s);
 }
 
 TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
@@ -104,7 +103,6 @@ TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
         free((void *)(uintptr_t)batch.x);
         free((void *)(uintptr_t)batch.lengths);
     }
-    rig_free(s);
 }
 
 TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
@@ -126,8 +124,6 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
     ck_assert_double_le(support_distance(state + n_state, state, n_state), 1e-5);
     ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);
-    rig_free(s);
-    rig_free(f);
 }
 
 TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the spec */
@@ -149,7 +145,6 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the
         ck_assert_double_gt(support_distance(g, mean, n), 1e-3);
     else
         ck_assert_double_le(support_distance(g, mean, n), 1e-14);
-    rig_free(s);
 }
 
 /**
@@ -186,7 +181,6 @@ static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size
     vector_end(s, &x_new, out + n);
     vector_end(s, &v_new, out + 2 * n);
     out[3 * n] = rig_evaluation(s, out + n, s->state).loss;
-    rig_free(s);
 }
 
 TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
@@ -205,7 +199,6 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
             ck_assert_mem_eq(cut, whole, size * sizeof *cut);
         }
     }
-    rig_free(s);
 }
 
 TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is the spec */
@@ -242,7 +235,6 @@ TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is th
     ck_assert_mem_eq(together, alone, n * sizeof *alone);
     if (n_state > 0)
         ck_assert_mem_eq(state + n_state, state, n_state * sizeof *state);
-    rig_free(s);
 }
 
 TEST(a_piece_that_is_not_there_is_zeros)
@@ -268,7 +260,6 @@ TEST(a_piece_that_is_not_there_is_zeros)
     for (size_t i = 0; i < n; i++)
         if (i < s->piece_begin[2] || i >= s->piece_begin[3])
             ck_assert(g[i] == wanted[i]);
-    rig_free(s);
 }
 
 /* --- element-wise operations ------------------------------------------------------------------ */
@@ -301,7 +292,6 @@ TEST(the_update_is_its_formula)
     s->device->update(s->context, 0, &op, 1, &finite);
     for (size_t i = 0; i < 3; i++)
         ck_assert_double_eq_tol(plain[i], x[i] - 0.05 * (g[i] + 1e-2 * x[i]), 1e-15);
-    rig_free(s);
 }
 
 TEST(a_combination_is_summed_in_order_and_in_double)
@@ -326,7 +316,6 @@ TEST(a_combination_is_summed_in_order_and_in_double)
         const double sum = 2 * (double)x[0][j] + 3 * (double)x[1][j] + 2 * (double)x[2][j];
         ck_assert(y[j] == (float)(sum / 4));
     }
-    rig_free(s);
 }
 
 TEST(every_non_finite_value_is_detected)
@@ -356,7 +345,6 @@ TEST(every_non_finite_value_is_detected)
     double *const g = kept(dsgd_xcalloc(s->network.n_params, sizeof *g));
     s->x[s->network.n_params - 1] = NAN;
     ck_assert(!rig_gradient(s, s->x, NULL, s->all, 1, g, NULL));
-    rig_free(s);
 }
 
 TEST(the_distance_is_squared_and_takes_zeros)
@@ -367,5 +355,4 @@ TEST(the_distance_is_squared_and_takes_zeros)
     dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
     s->device->distance(s->context, 0, ops, 3);
     ck_assert(ops[0].distance == 25 && ops[1].distance == 10 && ops[2].distance == 0);
-    rig_free(s);
 }

@@ -74,7 +74,6 @@ static void compare_with_reference(const rig_spec *spec, bool in_double)
     demand(spec->name, "evaluation", &got.loss, 1, tolerance);
     if (spec->n_classes > 0)
         demand(spec->name, "accuracy", &got.accuracy, 1, 1e-15);
-    rig_free(s);
 }
 
 SUITE(networks, "reference");
@@ -101,7 +100,6 @@ TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i is the s
         free((void *)(uintptr_t)batch.x);
         free((void *)(uintptr_t)batch.lengths);
     }
-    rig_free(s);
 }
 
 /* --- optimizers ------------------------------------------------------------------------------- */
@@ -280,7 +278,6 @@ TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i is the spec
         ck_assert(isnan(rig_evaluation(s, s->x, s->state).loss));
         ck_assert(!rig_gradient(s, s->x, s->state, s->all, s->spec->n_samples, g, NULL));
     }
-    rig_free(s);
 }
 
 TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i is its place in the window */
@@ -327,7 +324,6 @@ TEST(of_equal_values_the_first_is_the_maximum)
         ck_assert_double_gt(fabs(g[i]), 1e-4);
         ck_assert_double_eq_tol(g[i], (above - below) / (2 * h), 1e-8);
     }
-    rig_free(s);
 }
 
 /* --- tensors that several layers read --------------------------------------------------------- */
@@ -436,7 +432,6 @@ TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i is 
         free((void *)(uintptr_t)l.batch.x);
         free((void *)(uintptr_t)l.batch.lengths);
     }
-    rig_free(s);
 }
 
 /* --- policies --------------------------------------------------------------------------------- */
@@ -611,7 +606,6 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i is the
             }
         }
     }
-    rig_free(s);
 }
 
 TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i is the spec */
@@ -648,7 +642,6 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
         ck_assert_double_eq_tol(got.loss, -sum / n, 1e-12);
         ck_assert_double_eq_tol(got.accuracy, arrived / n, 1e-15);
     }
-    rig_free(s);
 }
 
 /* --- which model takes which data ------------------------------------------------------------- */
@@ -843,7 +836,6 @@ TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i i
             demand_sentence(&error);
         free(all);
     }
-    rig_free(s);
 }
 
 TEST(sizes_that_do_not_fit_are_refused)
@@ -858,7 +850,6 @@ TEST(sizes_that_do_not_fit_are_refused)
     ck_assert_int_eq(dsgd_model_build(cnn, params, &s->data, &s->network, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: cnn: images of 7 by 5 pixels are too small");
     free(params);
-    rig_free(s);
     rig *const t = rig_new(rig_spec_named("transformer"), dsgd_device_cpu(false), 1);
     spec = *rig_spec_named("transformer");
     spec.with[2].value = 4;
@@ -869,5 +860,4 @@ TEST(sizes_that_do_not_fit_are_refused)
                      DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: transformer: 4 heads do not share a width of 6 evenly");
     free(heads);
-    rig_free(t);
 }

@@ -62,7 +62,6 @@ static store *store_opened(const char *name, uint32_t n_workers, uint32_t batch)
 static void store_free(store *s)
 {
     dsgd_values_close(s->values);
-    rig_free(s->rig);
     free(s);
 }
 

@@ -45,7 +45,6 @@ TEST_RANGE(a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs) 
         ck_assert_double_eq_tol(got.loss, log(spec->n_classes), 1e-13);
         ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* of equals the first is taken */
     }
-    rig_free(s);
 }
 
 static dsgd_data shape(uint32_t features, uint32_t classes)
@@ -216,5 +215,4 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /*
         end = layer->params;
     }
     ck_assert_uint_eq(end, 0);
-    rig_free(s);
 }

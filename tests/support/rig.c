@@ -140,6 +140,25 @@ void *rig_params(const rig_spec *spec)
     return params;
 }
 
+static rig *rigs; /* of this process */
+
+static void close_rigs(void)
+{
+    while (rigs != NULL) {
+        rig *const s = rigs;
+        rigs = s->next;
+        s->device->close(s->context);
+        free(s->data.train.x_bytes);
+        free(s->data.train.x_real);
+        free(s->data.train.labels);
+        free(s->data.train.targets);
+        free(s->data.train.lengths);
+        free(s->x);
+        free(s->state);
+        free(s);
+    }
+}
+
 rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
 {
     rig *const s = dsgd_xcalloc(1, sizeof *s);
@@ -180,20 +199,10 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
     for (uint32_t i = 0; i < RIG_MOST_SAMPLES; i++)
         s->all[i] = i;
-    return s;
-}
-
-void rig_free(rig *s)
-{
-    s->device->close(s->context);
-    free(s->data.train.x_bytes);
-    free(s->data.train.x_real);
-    free(s->data.train.labels);
-    free(s->data.train.targets);
-    free(s->data.train.lengths);
-    free(s->x);
-    free(s->state);
-    free(s);
+    if (rigs == NULL)
+        atexit(close_rigs);
+    s->next = rigs;
+    return rigs = s;
 }
 
 vector vector_new(const rig *s, const double *x)

@@ -53,11 +53,11 @@ typedef struct rig {
     double *x; /* [n_params] */
     double *state; /* [n_state]: initial */
     uint32_t all[RIG_MOST_SAMPLES];
+    struct rig *next; /* of the process */
 } rig;
 
-/** Momentum 0.9 and weight decay 0.01; rig_free() ends it. */
+/** Momentum 0.9 and weight decay 0.01; the end of the test's process closes and frees it. */
 rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces);
-void rig_free(rig *s);
 
 /**
  * A number in [0, 1), the i-th of the series @p salt; tests/reference/gradients.py has the same
