@@ -16,9 +16,11 @@
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
 #include "tests/support/distance.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
-enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_OPS = 40, MOST_PIECES = 5, MOST_NUMBERS = 2 };
+enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_NUMBERS = 2 };
+enum { MOST_OPS = 40, MOST_PIECES = 5, MOST_SAMPLES = 64, MOST_BUFFERS = 512 };
 
 /* Both devices round every product and sum to float, in different orders: relative to the norm of a
  * gradient that is some 1e-7 times the root of the number of terms. */
@@ -58,53 +60,15 @@ static void set(const dsgd_about *about, void *params, const setting *s)
     DSGD_ASSERT(false, "%s has no %s", about->name, s->name);
 }
 
-/** Options of anything that a user can name: the defaults, but for the settings. */
+/** Options of anything that a user can name: the defaults, but for at most n settings. */
 static void *params_of(const dsgd_about *about, size_t n, const setting *settings)
 {
-    void *const params = dsgd_xcalloc(1, about->params_size);
+    void *const params = kept(dsgd_xcalloc(1, about->params_size));
     if (about->options != NULL)
         dsgd_options_default(about->options, params);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && settings[i].n > 0; i++)
         set(about, params, &settings[i]);
     return params;
-}
-
-static dsgd_data *data_from(const char *name, size_t n, const setting *settings)
-{
-    const dsgd_data_source *const source = (const void *)dsgd_about_find(dsgd_data_sources, name);
-    void *const params = params_of(&source->about, n, settings);
-    dsgd_data *data = NULL;
-    dsgd_error error = {""};
-    DSGD_ASSERT(source->load(params, 5, &data, &error) == DSGD_OK, "%s", error.text);
-    free(params);
-    return data;
-}
-
-/* All have more to test on than one block of an evaluation holds. */
-
-static dsgd_data *points(void)
-{
-    static const setting s[] = {{"features", 1, {257}}, {"points", 1, {8 * TEST}}};
-    return data_from("hyperplane", 2, s);
-}
-
-static dsgd_data *sequences(void)
-{
-    static const setting s[] = {
-        {"features", 1, {5}}, {"points", 1, {8 * TEST}}, {"longest", 1, {9}}, {"median", 1, {5}}};
-    return data_from("sequences", 4, s);
-}
-
-static dsgd_data *text(void)
-{
-    static const setting s[] = {{"context", 1, {11}}};
-    return data_from("text", 1, s);
-}
-
-static dsgd_data *steps(void)
-{
-    static const setting s[] = {{"episodes", 1, {300}}};
-    return data_from("navigation", 1, s);
 }
 
 enum { WIDTH = 11, HEIGHT = 13, CHANNELS = 2, CLASSES = 7 };
@@ -139,8 +103,35 @@ static dsgd_data *images(void)
     return data;
 }
 
-static dsgd_data *(*const sources[])(void) = {images, points, sequences, text, steps};
+enum { SETTINGS = 4 };
+
+/* All have more to test on than one block of an evaluation holds. */
+static const struct {
+    const char *name;
+    setting settings[SETTINGS];
+} sources[] = {
+    {"hyperplane", {{"features", 1, {257}}, {"points", 1, {8 * TEST}}}},
+    {"sequences",
+     {{"features", 1, {5}}, {"points", 1, {8 * TEST}}, {"longest", 1, {9}}, {"median", 1, {5}}}},
+    {"text", {{"context", 1, {11}}}},
+    {"navigation", {{"episodes", 1, {300}}}},
+};
 enum { SOURCES = sizeof sources / sizeof sources[0] };
+
+/** Images, then the sources. */
+static dsgd_data *data_of(size_t i)
+{
+    if (i == 0)
+        return images();
+    const dsgd_data_source *const source =
+        (const void *)dsgd_about_find(dsgd_data_sources, sources[i - 1].name);
+    dsgd_data *data = NULL;
+    dsgd_error error = {""};
+    DSGD_ASSERT(source->load(params_of(&source->about, SETTINGS, sources[i - 1].settings), 5, &data,
+                             &error) == DSGD_OK,
+                "%s", error.text);
+    return data;
+}
 
 /* --- cases ------------------------------------------------------------------------------------ */
 
@@ -179,7 +170,7 @@ static model_spec spec_of(int i)
     return (model_spec){dsgd_model_kinds[i]->name, {NULL, 0, {0}}};
 }
 
-/** A problem with everything that it points to. */
+/** A problem with everything that it points to, until the end of the test; one at a time. */
 typedef struct rig {
     model_spec spec;
     dsgd_data *data;
@@ -188,22 +179,21 @@ typedef struct rig {
     dsgd_problem problem;
 } rig;
 
+static rig *current;
+
 /** On the first data that the model takes. */
 static rig *rig_of(model_spec spec)
 {
-    rig *const s = dsgd_xcalloc(1, sizeof *s);
+    rig *const s = current = kept(dsgd_xcalloc(1, sizeof *s));
     s->spec = spec;
     const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, spec.model);
-    void *const params = params_of(&kind->about, spec.setting.n > 0, &s->spec.setting);
-    for (size_t i = 0; s->data == NULL; i++) {
-        DSGD_ASSERT(i < SOURCES, "no data for %s", spec.model);
-        s->data = sources[i]();
-        if (dsgd_model_build(kind, params, s->data, &s->network, NULL) == DSGD_OK)
-            break;
+    void *const params = params_of(&kind->about, 1, &s->spec.setting);
+    size_t i = 0;
+    do {
+        DSGD_ASSERT(i <= SOURCES, "no data for %s", spec.model);
         dsgd_data_free(s->data);
-        s->data = NULL;
-    }
-    free(params);
+        s->data = data_of(i++);
+    } while (dsgd_model_build(kind, params, s->data, &s->network, NULL) != DSGD_OK);
     s->problem = (dsgd_problem){
         .network = &s->network,
         .data = s->data,
@@ -228,56 +218,64 @@ static void cut(rig *s)
     memcpy(s->piece_begin, begin, sizeof begin);
 }
 
-static void rig_free(rig *s)
-{
-    dsgd_data_free(s->data);
-    free(s);
-}
-
 /* --- a device with a problem ------------------------------------------------------------------ */
 
+/** One at a time: the next one closes it, or the end of the test. */
 typedef struct bench {
     const dsgd_device *device;
     const rig *rig;
     void *context;
+    size_t n_buffers;
+    dsgd_buffer buffers[MOST_BUFFERS]; /* number 0 is NULL, that is, zeros */
 } bench;
 
-static bench bench_open(const dsgd_device *device, const rig *s)
+static bench opened;
+
+static void bench_close(void)
 {
-    bench b = {device, s, NULL};
-    dsgd_error error = {""};
-    ck_assert_msg(device->open(&s->problem, NULL, 1, &b.context, &error) == DSGD_OK, "%s",
-                  error.text);
-    return b;
+    while (opened.n_buffers > 1)
+        opened.device->release(opened.context, opened.buffers[--opened.n_buffers]);
+    if (opened.context != NULL)
+        opened.device->close(opened.context);
+    opened = (bench){.n_buffers = 1};
 }
 
-static dsgd_buffer put(const bench *b, const double *x, size_t n)
+static bench *bench_open(const dsgd_device *device, const rig *s)
+{
+    bench_close();
+    dsgd_error error = {""};
+    ck_assert_msg(device->open(&s->problem, NULL, 1, &opened.context, &error) == DSGD_OK, "%s",
+                  error.text);
+    opened.device = device;
+    opened.rig = s;
+    return &opened;
+}
+
+static void end_test(void)
+{
+    bench_close();
+    if (current != NULL)
+        dsgd_data_free(current->data);
+    current = NULL;
+    free_kept();
+}
+
+static dsgd_buffer put(bench *b, const double *x, size_t n)
 {
     const dsgd_buffer buffer = b->device->alloc(b->context, n == 0 ? 1 : n);
     ck_assert_ptr_nonnull(buffer);
+    DSGD_ASSERT(b->n_buffers < MOST_BUFFERS, "too many buffers");
+    b->buffers[b->n_buffers++] = buffer;
     b->device->put(b->context, buffer, x, n);
     return buffer;
 }
 
 /** A vector in the pieces of the problem. */
-static void put_pieces(const bench *b, const double *x, dsgd_buffer *pieces)
+static void put_pieces(bench *b, const double *x, dsgd_buffer *pieces)
 {
     const size_t *const begin = b->rig->piece_begin;
     for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
         pieces[k] = put(b, x + begin[k], begin[k + 1] - begin[k]);
-}
-
-static void get_pieces(const bench *b, double *x, const dsgd_buffer *pieces)
-{
-    const size_t *const begin = b->rig->piece_begin;
-    for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
-        b->device->get(b->context, x + begin[k], pieces[k], begin[k + 1] - begin[k]);
-}
-
-static void release_pieces(const bench *b, const dsgd_buffer *pieces)
-{
-    for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
-        b->device->release(b->context, pieces[k]);
 }
 
 /* --- gradients -------------------------------------------------------------------------------- */
@@ -286,10 +284,10 @@ static void release_pieces(const bench *b, const dsgd_buffer *pieces)
  * Operations of one call: operation i has its own model and state, and sizes[i] samples of its own.
  */
 typedef struct gradients {
+    bench *b;
     size_t n;
     dsgd_buffer x[MOST_OPS][MOST_PIECES], g[MOST_OPS][MOST_PIECES];
-    dsgd_buffer state[MOST_OPS], state_new[MOST_OPS];
-    uint32_t *samples[MOST_OPS];
+    uint32_t samples[MOST_OPS][MOST_SAMPLES];
     dsgd_gradient_op ops[MOST_OPS];
     bool finite[MOST_OPS];
 } gradients;
@@ -316,51 +314,35 @@ static void state_of(const rig *s, uint32_t i, double *state)
         state[j] += 0.5 * uniform(12, i, j);
 }
 
-static gradients *gradients_new(const bench *b, size_t n, const uint32_t *sizes)
+/** On a fresh device. */
+static gradients *gradients_new(const dsgd_device *device, const rig *s, size_t n,
+                                const uint32_t *sizes)
 {
-    gradients *const all = dsgd_xcalloc(1, sizeof *all);
-    const dsgd_network *const network = &b->rig->network;
+    gradients *const all = kept(dsgd_xcalloc(1, sizeof *all));
+    const size_t n_state = s->network.n_state;
+    all->b = bench_open(device, s);
     all->n = n;
-    double *const x = dsgd_xcalloc(network->n_params + network->n_state, sizeof *x);
+    double *const x = kept(dsgd_xcalloc(s->network.n_params + n_state, sizeof *x));
     for (uint32_t i = 0; i < n; i++) {
-        all->samples[i] = dsgd_xcalloc(sizes[i], sizeof(uint32_t));
         for (uint32_t j = 0; j < sizes[i]; j++)
             all->samples[i][j] = (uint32_t)(TRAIN * uniform(8, i, j));
-        model_of(b->rig, i, x);
-        put_pieces(b, x, all->x[i]);
-        put_pieces(b, x, all->g[i]); /* any values: they are overwritten */
-        if (network->n_state > 0) {
-            state_of(b->rig, i, x);
-            all->state[i] = put(b, x, network->n_state);
-            all->state_new[i] = put(b, x, network->n_state);
-        }
+        model_of(s, i, x);
+        put_pieces(all->b, x, all->x[i]);
+        put_pieces(all->b, x, all->g[i]); /* any values: they are overwritten */
+        state_of(s, i, x);
         all->ops[i] = (dsgd_gradient_op){.x = all->x[i],
                                          .g = all->g[i],
-                                         .state = all->state[i],
-                                         .state_new = all->state_new[i],
+                                         .state = n_state == 0 ? NULL : put(all->b, x, n_state),
+                                         .state_new = n_state == 0 ? NULL : put(all->b, x, n_state),
                                          .samples = all->samples[i],
                                          .n_samples = sizes[i]};
     }
-    free(x);
     return all;
 }
 
-/** Closes the device, too. */
-static void gradients_close(const bench *b, gradients *all)
+static void gradients_compute(gradients *all, manner how)
 {
-    for (size_t i = 0; i < all->n; i++) {
-        release_pieces(b, all->x[i]);
-        release_pieces(b, all->g[i]);
-        b->device->release(b->context, all->state[i]);
-        b->device->release(b->context, all->state_new[i]);
-        free(all->samples[i]);
-    }
-    b->device->close(b->context);
-    free(all);
-}
-
-static void gradients_compute(const bench *b, gradients *all, manner how)
-{
+    const bench *const b = all->b;
     dsgd_gradient_op ops[MOST_OPS];
     bool finite[MOST_OPS];
     for (size_t i = 0; i < all->n; i++)
@@ -382,14 +364,17 @@ static size_t reals_of(const rig *s)
 }
 
 /** All gradients and new states, [n][n_params + n_state]. */
-static double *gradients_run(const bench *b, gradients *all, manner how)
+static double *gradients_run(gradients *all, manner how)
 {
-    const size_t n = reals_of(b->rig);
-    double *const out = dsgd_xcalloc(all->n * n, sizeof *out);
-    gradients_compute(b, all, how);
+    const bench *const b = all->b;
+    const size_t *const begin = b->rig->piece_begin;
+    double *const out = kept(dsgd_xcalloc(all->n * reals_of(b->rig), sizeof *out));
+    gradients_compute(all, how);
     for (size_t i = 0; i < all->n; i++) {
-        get_pieces(b, out + i * n, all->g[i]);
-        b->device->get(b->context, out + i * n + b->rig->network.n_params, all->state_new[i],
+        double *const to = out + i * reals_of(b->rig);
+        for (size_t k = 0; k < b->rig->problem.n_pieces; k++)
+            b->device->get(b->context, to + begin[k], all->g[i][k], begin[k + 1] - begin[k]);
+        b->device->get(b->context, to + b->rig->network.n_params, all->ops[i].state_new,
                        b->rig->network.n_state);
     }
     return out;
@@ -400,24 +385,13 @@ static const uint32_t mixed[] = {4, 1, 17, 3, 4, 64, 1, 33, 16, 2, 4};
 enum { MIXED = sizeof mixed / sizeof mixed[0] };
 static const manner together = {MIXED, false, 0};
 
-/** The same by a fresh device. */
 static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
 {
-    const bench b = bench_open(device, s);
-    gradients *const all = gradients_new(&b, MIXED, mixed);
-    double *const out = gradients_run(&b, all, how);
+    gradients *const all = gradients_new(device, s, MIXED, mixed);
+    double *const out = gradients_run(all, how);
     for (size_t i = 0; i < MIXED; i++)
         ck_assert(all->finite[i]);
-    gradients_close(&b, all);
     return out;
-}
-
-/** Compares the bits of n results, and frees them. */
-static void expect_equal(double *got, double *expected, size_t n)
-{
-    ck_assert_mem_eq(got, expected, n * sizeof *got);
-    free(got);
-    free(expected);
 }
 
 /** Operation @p i of the device's results against one of the CPU's. */
@@ -433,7 +407,7 @@ static double state_error(const rig *s, const double *got, const double *expecte
                             s->network.n_state);
 }
 
-SUITE(cuda, "cuda", .seconds = 600);
+SUITE(cuda, "cuda", .seconds = 600, .tear_down = end_test);
 
 /**
  * Where a ReLU's input is so near to zero that rounding decides its sign, float gives one of two
@@ -457,10 +431,6 @@ TEST_RANGE(gradients_and_states_are_those_of_the_cpu, 0, n_specs())
         ck_assert_msg(e <= tolerance, "%s %d, %u samples: %g in the state", s->spec.model, _i,
                       mixed[i], e);
     }
-    free(got);
-    free(twofold);
-    free(single);
-    rig_free(s);
 }
 
 TEST_RANGE(a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, n_specs())
@@ -475,10 +445,7 @@ TEST_RANGE(a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, n_specs())
     for (size_t m = 0; m < sizeof manners / sizeof manners[0]; m++) {
         double *const got = gradients_by(cuda, s, manners[m]);
         ck_assert_msg(memcmp(expected, got, MIXED * n * sizeof *got) == 0, "manner %zu", m);
-        free(got);
     }
-    free(expected);
-    rig_free(s);
 }
 
 TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
@@ -486,8 +453,7 @@ TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
     rig *const s = rig_new(_i);
     double *const whole = gradients_by(cuda, s, together);
     cut(s);
-    expect_equal(gradients_by(cuda, s, together), whole, MIXED * reals_of(s));
-    rig_free(s);
+    ck_assert_mem_eq(gradients_by(cuda, s, together), whole, MIXED * reals_of(s) * sizeof *whole);
 }
 
 /**
@@ -496,8 +462,7 @@ TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
  */
 static double *with_missing_pieces(const dsgd_device *device, const rig *s)
 {
-    const bench b = bench_open(device, s);
-    gradients *const all = gradients_new(&b, 2, mixed + 2);
+    gradients *const all = gradients_new(device, s, 2, mixed + 2);
     const size_t last = s->problem.n_pieces - 1;
     dsgd_buffer x[MOST_PIECES];
     dsgd_buffer g[MOST_PIECES] = {NULL};
@@ -506,24 +471,19 @@ static double *with_missing_pieces(const dsgd_device *device, const rig *s)
     g[last] = all->g[1][last];
     all->ops[0].x = x;
     all->ops[1].g = g;
-    double *const out = gradients_run(&b, all, (manner){2, false, 0});
-    gradients_close(&b, all);
-    return out;
+    return gradients_run(all, (manner){2, false, 0});
 }
 
 TEST_RANGE(missing_pieces_are_zeros_or_are_not_written, 0, n_models())
 {
+    rig *const s = rig_new(_i);
     for (int cuts = 0; cuts < 2; cuts++) {
-        rig *const s = rig_new(_i);
         if (cuts == 1)
             cut(s);
         double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
         /* A piece that is taken for another would show by far; a ReLU may be at its kink. */
         ck_assert_double_le(support_distance(got, expected, 2 * reals_of(s)), 1e-3);
-        free(got);
-        free(expected);
-        rig_free(s);
     }
 }
 
@@ -531,25 +491,21 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
 {
     rig *const s = rig_new(_i);
     const size_t n_state = s->network.n_state;
-    const bench b = bench_open(cuda, s);
-    gradients *const all = gradients_new(&b, MIXED, mixed);
-    double *const x = dsgd_xcalloc(reals_of(s), sizeof *x);
+    gradients *const all = gradients_new(cuda, s, MIXED, mixed);
+    double *const x = kept(dsgd_xcalloc(reals_of(s), sizeof *x));
     model_of(s, 2, x);
     x[0] = NAN; /* in the last layer, where no ReLU hides it */
-    b.device->put(b.context, all->x[2][0], x, s->network.n_params);
+    cuda->put(all->b->context, all->x[2][0], x, s->network.n_params);
     state_of(s, 5, x);
     if (n_state > 0) {
         x[0] = NAN;
-        b.device->put(b.context, all->state[5], x, n_state);
+        cuda->put(all->b->context, all->ops[5].state, x, n_state);
     }
-    gradients_compute(&b, all, together);
+    gradients_compute(all, together);
     for (size_t i = 0; i < MIXED; i++) {
         const bool expected = i != 2 && (n_state == 0 || i != 5);
         ck_assert_msg(all->finite[i] == expected, "operation %zu", i);
     }
-    free(x);
-    gradients_close(&b, all);
-    rig_free(s);
 }
 
 /* Networks that one launch computes, and data of features that are or are not a multiple of four. */
@@ -569,22 +525,20 @@ static const uint32_t batches[CALLS][PER_CALL] = {
 /** The gradients of a call, by one launch where they fit, or by a launch for each product. */
 static double *chained(const rig *s, int call, bool one_launch)
 {
-    const bench b = bench_open(cuda, s);
+    gradients *const all = gradients_new(cuda, s, PER_CALL, batches[call]);
     if (!one_launch)
-        probe->limit_block(b.context, 0);
-    gradients *const all = gradients_new(&b, PER_CALL, batches[call]);
+        probe->limit_block(all->b->context, 0);
     const uint64_t before = probe->launches();
-    double *const out = gradients_run(&b, all, (manner){PER_CALL, false, 0});
+    double *const out = gradients_run(all, (manner){PER_CALL, false, 0});
     const uint64_t launches = probe->launches() - before;
     if (one_launch && call == 0) /* 31 KB, which every device has */
         ck_assert_uint_eq(launches, 1);
     if (!one_launch)
         ck_assert_uint_gt(launches, 3);
-    gradients_close(&b, all);
     return out;
 }
 
-CASE("mlp", .seconds = 600);
+CASE("mlp", .seconds = 600, .tear_down = end_test);
 
 TEST_ROWS(one_launch_gives_the_bits_of_a_launch_for_each_product, chained_specs)
 {
@@ -594,18 +548,15 @@ TEST_ROWS(one_launch_gives_the_bits_of_a_launch_for_each_product, chained_specs)
         double *const got = chained(s, call, true);
         ck_assert_msg(memcmp(expected, got, PER_CALL * reals_of(s) * sizeof *got) == 0,
                       "%s, spec %d, call %d", s->spec.model, _i, call);
-        free(got);
-        free(expected);
     }
-    rig_free(s);
 }
 
 /** Kernels that a gradient, an update and a combination of each of n workers take. */
 static uint64_t launches_of(const rig *s, size_t n)
 {
     const uint32_t sizes[MOST_OPS] = {16, 16, 16, 16, 16, 16, 16, 16};
-    const bench b = bench_open(cuda, s);
-    gradients *const all = gradients_new(&b, n, sizes);
+    gradients *const all = gradients_new(cuda, s, n, sizes);
+    void *const context = all->b->context;
     dsgd_update_op updates[MOST_OPS];
     dsgd_combine_op combinations[MOST_OPS];
     const double weights[] = {1, 1};
@@ -623,15 +574,13 @@ static uint64_t launches_of(const rig *s, size_t n)
             (dsgd_combine_op){s->network.n_params, 2, operands[i], weights, 2, all->g[i][0]};
     }
     const uint64_t before = probe->launches();
-    cuda->gradient(b.context, 0, all->ops, n, all->finite);
-    cuda->update(b.context, 0, updates, n, all->finite);
-    cuda->combine(b.context, 0, combinations, n, all->finite);
-    const uint64_t launches = probe->launches() - before;
-    gradients_close(&b, all);
-    return launches;
+    cuda->gradient(context, 0, all->ops, n, all->finite);
+    cuda->update(context, 0, updates, n, all->finite);
+    cuda->combine(context, 0, combinations, n, all->finite);
+    return probe->launches() - before;
 }
 
-CASE("cuda", .seconds = 600);
+CASE("cuda", .seconds = 600, .tear_down = end_test);
 
 TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
 {
@@ -643,42 +592,30 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
     const uint64_t eight = launches_of(s, 8);
     ck_assert_uint_eq(one, eight);
     ck_assert_msg(eight <= most[_i], "%s: %u launches", s->spec.model, (unsigned)eight);
-    rig_free(s);
 }
 
 /* --- update, combination, distance, evaluation ------------------------------------------------ */
 
 enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* spec: mlp */ };
 
-/**
- * A device with vectors of normal size, of twice the length, for state; number 0 is NULL, that is,
- * zeros.
- */
-static bench vectors_open(const dsgd_device *device, const rig *s, dsgd_buffer *v)
+/** A device with vectors 1 to 13 of normal size, of twice the length, for state. */
+static bench *vectors_open(const dsgd_device *device, const rig *s)
 {
-    const bench b = bench_open(device, s);
+    bench *const b = bench_open(device, s);
     double x[2 * LENGTH];
-    v[0] = NULL;
     for (uint32_t i = 1; i < VECTORS; i++) {
         for (uint32_t j = 0; j < 2 * LENGTH; j++)
             x[j] = i == 3 ? uniform(20, i, j) : 2 * uniform(20, i, j) - 1; /* 3: state */
-        v[i] = put(&b, x, 2 * LENGTH);
+        put(b, x, 2 * LENGTH);
     }
     return b;
-}
-
-static void vectors_close(const bench *b, const dsgd_buffer *v)
-{
-    for (size_t i = 1; i < VECTORS; i++)
-        b->device->release(b->context, v[i]);
-    b->device->close(b->context);
 }
 
 /** Results of updates of different lengths: x', v', x', v', ... [2 ELEMENT_OPS][2 LENGTH]. */
 static double *updates_by(const dsgd_device *device, const rig *s)
 {
-    dsgd_buffer v[VECTORS];
-    const bench b = vectors_open(device, s, v);
+    bench *const b = vectors_open(device, s);
+    const dsgd_buffer *const v = b->buffers;
     const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
     const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
     const size_t lengths[] = {LENGTH, 1, 257};
@@ -694,13 +631,12 @@ static double *updates_by(const dsgd_device *device, const rig *s)
                                   .v_new = state ? v[6 + 2 * i] : NULL,
                                   .lr = 0.1 / (double)(1 + i),
                                   .t = steps_so_far[i]};
-    device->update(b.context, 0, ops, ELEMENT_OPS, finite);
-    double *const out = dsgd_xcalloc((size_t)4 * ELEMENT_OPS * LENGTH, sizeof *out);
+    device->update(b->context, 0, ops, ELEMENT_OPS, finite);
+    double *const out = kept(dsgd_xcalloc((size_t)4 * ELEMENT_OPS * LENGTH, sizeof *out));
     for (size_t i = 0; i < (size_t)2 * ELEMENT_OPS; i++)
-        device->get(b.context, out + i * 2 * LENGTH, v[5 + i], (size_t)2 * LENGTH);
+        device->get(b->context, out + i * 2 * LENGTH, v[5 + i], (size_t)2 * LENGTH);
     for (size_t i = 0; i < ELEMENT_OPS; i++)
         ck_assert(finite[i]);
-    vectors_close(&b, v);
     return out;
 }
 
@@ -720,9 +656,8 @@ TEST_RANGE(updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[_i];
-    expect_equal(updates_by(cuda, s), updates_by(dsgd_device_cpu(false), s),
-                 (size_t)4 * ELEMENT_OPS * LENGTH);
-    rig_free(s);
+    ck_assert_mem_eq(updates_by(cuda, s), updates_by(dsgd_device_cpu(false), s),
+                     4 * ELEMENT_OPS * LENGTH * sizeof(double));
 }
 
 /** Clipping sums squares in another order than the CPU. */
@@ -738,16 +673,13 @@ TEST_RANGE(clipped_updates_are_those_of_the_cpu_but_for_rounding, 0, OPTIMIZERS)
     ck_assert_double_le(support_distance(got, expected, n), 1e-6);
     ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
     s->problem.update.clip = 1e6; /* which no gradient reaches: the same bits */
-    expect_equal(updates_by(cuda, s), free_running, n);
-    free(got);
-    free(expected);
-    rig_free(s);
+    ck_assert_mem_eq(updates_by(cuda, s), free_running, n * sizeof *got);
 }
 
 static double *combinations_by(const dsgd_device *device, const rig *s)
 {
-    dsgd_buffer v[VECTORS];
-    const bench b = vectors_open(device, s, v);
+    bench *const b = vectors_open(device, s);
+    const dsgd_buffer *const v = b->buffers;
     const double weights[] = {1, 0.3, -2, 1e-3, 7, 1, 1, 0.25};
     const dsgd_combine_op ops[ELEMENT_OPS] = {
         {LENGTH, 8, v + 1, weights, 3, v[9]},
@@ -755,22 +687,20 @@ static double *combinations_by(const dsgd_device *device, const rig *s)
         {258, 5, v, weights, 7, v[11]}, /* the first operand is zeros */
     };
     bool finite[ELEMENT_OPS];
-    device->combine(b.context, 0, ops, ELEMENT_OPS, finite);
-    double *const out = dsgd_xcalloc((size_t)ELEMENT_OPS * LENGTH, sizeof *out);
+    device->combine(b->context, 0, ops, ELEMENT_OPS, finite);
+    double *const out = kept(dsgd_xcalloc((size_t)ELEMENT_OPS * LENGTH, sizeof *out));
     for (size_t i = 0; i < ELEMENT_OPS; i++) {
         ck_assert(finite[i]);
-        device->get(b.context, out + i * LENGTH, v[9 + i], LENGTH);
+        device->get(b->context, out + i * LENGTH, v[9 + i], LENGTH);
     }
-    vectors_close(&b, v);
     return out;
 }
 
 TEST(combinations_have_the_bits_of_the_cpu)
 {
     rig *const s = rig_new(LARGE);
-    expect_equal(combinations_by(cuda, s), combinations_by(dsgd_device_cpu(false), s),
-                 (size_t)ELEMENT_OPS * LENGTH);
-    rig_free(s);
+    ck_assert_mem_eq(combinations_by(cuda, s), combinations_by(dsgd_device_cpu(false), s),
+                     ELEMENT_OPS * LENGTH * sizeof(double));
 }
 
 /** Every codec of a large piece and of one of 1 to 9 elements. */
@@ -804,54 +734,48 @@ TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
     rig *const s = rig_new(LARGE);
     dsgd_codec codes[2 * DSGD_CODEC_OUTER];
     const size_t n_codes = codes_of(n, codes);
-    double *const out = dsgd_xcalloc(2 * n_codes * n, sizeof *out);
+    double *const out = kept(dsgd_xcalloc(2 * n_codes * n, sizeof *out));
     for (int by = 0; by < 2; by++) {
-        dsgd_buffer v[VECTORS];
-        const bench b = vectors_open(by == 0 ? dsgd_device_cpu(false) : cuda, s, v);
+        bench *const b = vectors_open(by == 0 ? dsgd_device_cpu(false) : cuda, s);
+        const dsgd_buffer *const v = b->buffers;
         dsgd_encode_op ops[2 * DSGD_CODEC_OUTER];
         bool finite[2 * DSGD_CODEC_OUTER];
         for (size_t i = 0; i < n_codes; i++)
-            ops[i] = (dsgd_encode_op){n, v[1], v[2], codes[i], b.device->alloc(b.context, n)};
-        b.device->encode(b.context, 0, ops, n_codes, finite);
+            ops[i] = (dsgd_encode_op){n, v[1], v[2], codes[i], put(b, out, n)};
+        b->device->encode(b->context, 0, ops, n_codes, finite);
         for (size_t i = 0; i < n_codes; i++) {
             ck_assert(finite[i]);
-            b.device->get(b.context, out + ((size_t)by * n_codes + i) * n, ops[i].y, n);
-            b.device->release(b.context, ops[i].y);
+            b->device->get(b->context, out + ((size_t)by * n_codes + i) * n, ops[i].y, n);
         }
-        vectors_close(&b, v);
     }
     for (size_t i = 0; i < n_codes; i++)
         ck_assert_msg(memcmp(out + i * n, out + (n_codes + i) * n, n * sizeof *out) == 0,
                       "kind %u of %zu elements", codes[i].kind, n);
-    free(out);
-    rig_free(s);
 }
 
 TEST(non_finite_values_are_reported_by_operation)
 {
     rig *const s = rig_new(LARGE);
-    dsgd_buffer v[VECTORS];
-    const bench b = vectors_open(cuda, s, v);
+    bench *const b = vectors_open(cuda, s);
+    const dsgd_buffer *const v = b->buffers;
     double last[LENGTH] = {0};
     last[LENGTH - 1] = NAN;
-    b.device->put(b.context, v[4], last, LENGTH);
+    b->device->put(b->context, v[4], last, LENGTH);
     const double weights[] = {1e300, 1};
     bool finite[3];
     const dsgd_combine_op combinations[] = {{LENGTH, 1, v + 1, weights, 1, v[5]},
                                             {LENGTH, 1, v + 1, weights + 1, 1, v[6]},
                                             {LENGTH, 1, v + 4, weights + 1, 1, v[7]}};
-    b.device->combine(b.context, 0, combinations, 3, finite);
+    b->device->combine(b->context, 0, combinations, 3, finite);
     ck_assert(!finite[0] && finite[1] && !finite[2]);
     const dsgd_update_op updates[] = {{LENGTH, v[1], v[2], v[3], v[7], v[8], 0.1, 1},
                                       {LENGTH, v[1], v[5], v[3], v[9], v[10], 0.1, 1},
                                       {LENGTH, v[1], v[4], v[3], v[11], v[12], 0.1, 1}};
     for (int clip = 0; clip < 2; clip++) {
-        b.device->update(b.context, 0, updates, 3, finite);
+        b->device->update(b->context, 0, updates, 3, finite);
         ck_assert(finite[0] && !finite[1] && !finite[2]);
         s->problem.update.clip = 1; /* must not hide it */
     }
-    vectors_close(&b, v);
-    rig_free(s);
 }
 
 /** Each call reads what the one before writes, and stages more. */
@@ -859,13 +783,13 @@ TEST(calls_in_flight_compute_in_order)
 {
     enum { IN_FLIGHT = 8 };
     rig *const s = rig_new(LARGE);
-    dsgd_buffer v[VECTORS];
-    const bench b = vectors_open(cuda, s, v);
+    bench *const b = vectors_open(cuda, s);
+    const dsgd_buffer *const v = b->buffers;
     double x[LENGTH];
     for (size_t i = 0; i < LENGTH; i++)
         x[i] = 1;
-    b.device->put(b.context, v[1], x, LENGTH);
-    b.device->ahead(b.context, 1);
+    b->device->put(b->context, v[1], x, LENGTH);
+    b->device->ahead(b->context, 1);
     const double weights[] = {2, 1e39};
     bool finite[IN_FLIGHT][IN_FLIGHT];
     for (size_t i = 0; i < IN_FLIGHT; i++) {
@@ -877,38 +801,34 @@ TEST(calls_in_flight_compute_in_order)
             ops[k] = other;
         ops[i] = last;
         memset(finite[i], i == 5, sizeof finite[i]); /* the contrary of what is true */
-        b.device->combine(b.context, 0, ops, i + 1, finite[i]);
+        b->device->combine(b->context, 0, ops, i + 1, finite[i]);
         ck_assert(i == 0 || finite[i - 1][i - 1] == (i != 6 && i != 7));
         if (i == 5)
-            b.device->ahead(b.context, 0);
+            b->device->ahead(b->context, 0);
         if (i == 4 || i == 5)
-            b.device->get(b.context, x, v[2 - i % 2], LENGTH);
+            b->device->get(b->context, x, v[2 - i % 2], LENGTH);
         ck_assert(i != 4 || (x[0] == 32 && x[LENGTH - 1] == 32));
         ck_assert(i != 5 || (!finite[5][5] && finite[5][0] && isinf(x[0])));
-        b.device->ahead(b.context, 1);
+        b->device->ahead(b->context, 1);
     }
-    b.device->ahead(b.context, 0);
+    b->device->ahead(b->context, 0);
     ck_assert(!finite[IN_FLIGHT - 1][IN_FLIGHT - 1]);
-    vectors_close(&b, v);
-    rig_free(s);
 }
 
 TEST(a_non_finite_moment_is_reported)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[OPTIMIZERS - 1];
-    dsgd_buffer v[VECTORS];
-    const bench b = vectors_open(cuda, s, v);
+    bench *const b = vectors_open(cuda, s);
+    const dsgd_buffer *const v = b->buffers;
     double large[LENGTH] = {0};
     large[LENGTH - 1] = 1e30; /* its square is no float */
-    b.device->put(b.context, v[4], large, LENGTH);
+    b->device->put(b->context, v[4], large, LENGTH);
     const dsgd_update_op ops[] = {{LENGTH, v[1], v[2], v[3], v[7], v[8], 0.1, 1},
                                   {LENGTH, v[1], v[4], v[3], v[9], v[10], 0.1, 1}};
     bool finite[2];
-    b.device->update(b.context, 0, ops, 2, finite);
+    b->device->update(b->context, 0, ops, 2, finite);
     ck_assert(finite[0] && !finite[1]);
-    vectors_close(&b, v);
-    rig_free(s);
 }
 
 TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
@@ -917,37 +837,31 @@ TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), cuda};
     double found[2][ELEMENT_OPS];
     for (size_t d = 0; d < 2; d++) {
-        dsgd_buffer v[VECTORS];
-        const bench b = vectors_open(devices[d], s, v);
+        bench *const b = vectors_open(devices[d], s);
+        const dsgd_buffer *const v = b->buffers;
         dsgd_distance_op ops[ELEMENT_OPS] = {
             {LENGTH, v[1], v[2], 0}, {257, v[3], NULL, 0}, {1, v[4], v[5], 0}};
-        b.device->distance(b.context, 0, ops, ELEMENT_OPS);
+        b->device->distance(b->context, 0, ops, ELEMENT_OPS);
         for (size_t i = 0; i < ELEMENT_OPS; i++)
             found[d][i] = ops[i].distance;
-        vectors_close(&b, v);
     }
     for (size_t i = 0; i < ELEMENT_OPS; i++)
         ck_assert_double_eq_tol(found[1][i] / found[0][i], 1, 1e-12);
-    rig_free(s);
 }
 
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace)
 {
-    const bench b = bench_open(device, s);
-    double *const x = dsgd_xcalloc(reals_of(s), sizeof *x);
+    bench *const b = bench_open(device, s);
+    double *const x = kept(dsgd_xcalloc(reals_of(s), sizeof *x));
     dsgd_buffer pieces[MOST_PIECES];
     model_of(s, 0, x);
-    put_pieces(&b, x, pieces);
+    put_pieces(b, x, pieces);
     state_of(s, 0, x);
-    const dsgd_buffer state = s->network.n_state == 0 ? NULL : put(&b, x, s->network.n_state);
+    const dsgd_buffer state = s->network.n_state == 0 ? NULL : put(b, x, s->network.n_state);
     dsgd_evaluate_op op = {.x = pieces, .state = state};
     if (workspace > 0)
-        probe->limit_workspace(b.context, workspace);
-    device->evaluate(b.context, 0, &op, 1);
-    release_pieces(&b, pieces);
-    device->release(b.context, state);
-    device->close(b.context);
-    free(x);
+        probe->limit_workspace(b->context, workspace);
+    device->evaluate(b->context, 0, &op, 1);
     return op;
 }
 
@@ -970,7 +884,6 @@ TEST_RANGE(evaluations_are_those_of_the_cpu, 0, n_specs())
         ck_assert_double_eq(got.accuracy, in_parts.accuracy);
         ck_assert_double_eq(got.accuracy, in_pieces.accuracy);
     }
-    rig_free(s);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -978,19 +891,16 @@ TEST_RANGE(evaluations_are_those_of_the_cpu, 0, n_specs())
 TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
 {
     rig *const s = rig_new(0);
-    const bench b = bench_open(cuda, s);
-    ck_assert_ptr_null(b.device->alloc(b.context, (size_t)1 << 40));
+    bench *const b = bench_open(cuda, s);
+    ck_assert_ptr_null(b->device->alloc(b->context, (size_t)1 << 40));
     const double x[] = {1, 2, 3};
-    const dsgd_buffer buffer = put(&b, x, 3);
+    const dsgd_buffer buffer = put(b, x, 3);
     double back[3] = {0};
-    b.device->get(b.context, back, buffer, 3);
+    b->device->get(b->context, back, buffer, 3);
     ck_assert_mem_eq(back, x, sizeof x);
-    b.device->get(b.context, back, NULL, 3);
+    b->device->get(b->context, back, NULL, 3);
     ck_assert_double_eq(back[2], 0);
-    b.device->release(b.context, buffer);
-    b.device->release(b.context, NULL);
-    b.device->close(b.context);
-    rig_free(s);
+    b->device->release(b->context, NULL);
 }
 
 /* --- training --------------------------------------------------------------------------------- */
@@ -1084,7 +994,7 @@ static double *train(const dsgd_device *device, const rig *s, const training *ho
                      dsgd_evaluation *evaluation)
 {
     const size_t n_params = s->network.n_params;
-    double *const out = dsgd_xcalloc(WORKERS * n_params + s->network.n_state, sizeof *out);
+    double *const out = kept(dsgd_xcalloc(WORKERS * n_params + s->network.n_state, sizeof *out));
     team t = team_open(device, s, out);
     for (uint64_t step = 0; step < how->n_steps; step++) {
         local_step(&t, how, step);
@@ -1129,10 +1039,6 @@ TEST_RANGE(gossip_follows_the_cpu_and_repeats_to_the_bit, 0, n_models())
     ck_assert_mem_eq(got, repeated, n * sizeof *got);
     ck_assert_double_eq(by_cuda.loss, again.loss);
     ck_assert_double_eq(by_cuda.consensus, again.consensus);
-    free(repeated);
-    free(got);
-    free(expected);
-    rig_free(s);
 }
 
 TEST_RANGE(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu, 0, n_models())
@@ -1142,11 +1048,10 @@ TEST_RANGE(two_hundred_steps_of_allreduce_reach_the_loss_of_the_cpu, 0, n_models
     const bool adaptive = s->problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     const training how = {200, 1, true, adaptive ? 1e-3 : 2e-3};
     dsgd_evaluation by_cpu, by_cuda;
-    free(train(dsgd_device_cpu(false), s, &how, &by_cpu));
-    free(train(cuda, s, &how, &by_cuda));
+    train(dsgd_device_cpu(false), s, &how, &by_cpu);
+    train(cuda, s, &how, &by_cuda);
     ck_assert_msg(fabs(by_cuda.loss / by_cpu.loss - 1) <= 1e-3, "%s: %g instead of %g",
                   s->spec.model, by_cuda.loss, by_cpu.loss);
-    rig_free(s);
 }
 
 /* --- the program ------------------------------------------------------------------------------ */

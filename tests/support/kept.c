@@ -22,3 +22,13 @@ void *kept(void *memory)
     allocations = a;
     return memory;
 }
+
+void free_kept(void)
+{
+    while (allocations != NULL) {
+        allocation *const a = allocations;
+        allocations = a->next;
+        free(a->memory);
+        free(a);
+    }
+}

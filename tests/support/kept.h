@@ -8,4 +8,7 @@
 /** @p memory (of malloc() and its kin), which stays reachable: a leak checker reports others alone. */
 void *kept(void *memory);
 
+/** Ends that, for a tear_down of tests that share a process. */
+void free_kept(void);
+
 #endif
