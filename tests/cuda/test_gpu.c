@@ -13,6 +13,7 @@
 #include "models/values/values.h"
 #include "tests/command/shell.h"
 #include "tests/cuda/cuda_probe.h"
+#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 
@@ -33,9 +34,7 @@ static const dsgd_device *emulated(void)
 
 static void set_number(const char *name, size_t value)
 {
-    char *const text = dsgd_xprintf("%zu", value);
-    setenv(name, text, 1);
-    free(text);
+    setenv(name, kept(dsgd_xprintf("%zu", value)), 1);
 }
 
 /** What all contexts of this process hold of GPU @p k. */
@@ -112,7 +111,7 @@ static void store_train(store *s)
 static double *store_read(store *s)
 {
     const size_t n = s->rig->network.n_params;
-    double *const out = dsgd_xcalloc(WORKERS * n, sizeof *out);
+    double *const out = kept(dsgd_xcalloc(WORKERS * n, sizeof *out));
     for (uint32_t w = 0; w < WORKERS; w++)
         dsgd_values_read(s->values, 0, s->x[w], out + w * n);
     ck_assert(!dsgd_values_divergence(s->values).happened);
@@ -170,9 +169,7 @@ TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
         double *const got = trained(&place, &peak);
         ck_assert_mem_eq(got, expected, size_of_models());
         ck_assert_msg(peak <= bytes[i], "%zu of %zu bytes", peak, bytes[i]);
-        free(got);
     }
-    free(expected);
 }
 
 /** Gradients of one call, out[OPS][n_params], while the GPU has @p left_bytes; 0: all. */
@@ -209,8 +206,8 @@ TEST(the_workspace_shrinks_where_memory_is_short)
     use_emulation();
     rig *const s = large_rig();
     const size_t n = s->network.n_params;
-    double *const out[] = {dsgd_xcalloc(OPS * n, sizeof(double)),
-                           dsgd_xcalloc(OPS * n, sizeof(double))};
+    double *const out[] = {kept(dsgd_xcalloc(OPS * n, sizeof(double))),
+                           kept(dsgd_xcalloc(OPS * n, sizeof(double)))};
     uint64_t launches[2];
     size_t taken = 0;
     for (int i = 0; i < 2; i++) {
@@ -226,8 +223,6 @@ TEST(the_workspace_shrinks_where_memory_is_short)
     }
     ck_assert_uint_gt(launches[1], launches[0]); /* in several batches */
     ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
-    free(out[0]);
-    free(out[1]);
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
@@ -248,9 +243,7 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
         store_close(&s);
         ck_assert_mem_eq(got, expected, size_of_models());
         ck_assert_uint_eq(held_bytes(1), 0);
-        free(got);
     }
-    free(expected);
 }
 
 /** Constants and reads, as an actor makes them. */
@@ -258,11 +251,10 @@ static void *on_a_small_stack(void *argument)
 {
     store *const s = argument;
     const dsgd_value x = dsgd_values_constant(s->values, 0, s->rig->x);
-    double *const back = dsgd_xcalloc(s->rig->network.n_params, sizeof *back);
+    double *const back = kept(dsgd_xcalloc(s->rig->network.n_params, sizeof *back));
     dsgd_values_read(s->values, 0, x, back);
     ck_assert_double_eq(back[3], (double)(float)s->rig->x[3]);
     dsgd_value_release(s->values, x);
-    free(back);
     return NULL;
 }
 

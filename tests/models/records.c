@@ -50,7 +50,12 @@ dsgd_status records_replay_with(const char *path, uint32_t threads, int precisio
                                        .precision = precision,
                                        .threads = threads,
                                        .memory_bytes = (size_t)1 << 30};
-    return dsgd_replay(&config, result, error);
+    const dsgd_status status = dsgd_replay(&config, result, error);
+    void *const parts[] = {result->label, result->columns, result->cells, result->experiment,
+                           result->points};
+    for (size_t i = 0; status == DSGD_OK && i < sizeof parts / sizeof parts[0]; i++)
+        kept(parts[i]);
+    return status;
 }
 
 dsgd_replay_result records_replay(const char *path, uint32_t threads)

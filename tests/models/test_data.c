@@ -39,6 +39,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
         if (o->kind == DSGD_STRING)
             memcpy((char *)params + o->offset, &path, sizeof path);
     const dsgd_status status = found->load(params, seed, data, error);
+    kept(*data);
     return status;
 }
 
@@ -134,7 +135,6 @@ TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
     ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
     dsgd_data_free(a);
     dsgd_data_free(b);
-    dsgd_data_free(c);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -202,7 +202,6 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
             ck_assert_uint_eq(data->test.x_bytes[w * context + i], rank[text[at]]);
             ck_assert_uint_eq(data->test.labels[w * context + i], rank[text[at + 1]]);
         }
-    dsgd_data_free(data);
 }
 
 /** Loads and demands a refusal of exactly these words after the path. */
@@ -228,7 +227,6 @@ TEST(a_text_that_will_not_do_is_refused)
     dsgd_data *data = NULL;
     const setting with = {"context", 7};
     ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK); /* 80 would do */
-    dsgd_data_free(data);
     unlink(path);
     strcpy(text_path, "/tmp/dsgd-text-XXXXXX");
     path = text_file(text, 0, false);
@@ -288,7 +286,6 @@ TEST(lengths_of_sequences_are_lognormal_and_cut_off)
     ck_assert_double_eq_tol(below / 4000.0, 0.5, 4 * sqrt(0.25 / 4000));
     ck_assert_double_eq_tol(below_sigma / 4000.0, 0.1535, 4 * sqrt(0.13 / 4000));
     ck_assert_double_eq_tol(at_end / 4000.0, 0.00325, 4 * sqrt(0.00325 / 4000));
-    dsgd_data_free(data);
 }
 
 TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
@@ -319,7 +316,6 @@ TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
     /* A sine has 1/2, the noise 1/16; samples begin anywhere, so some hundred of them are
      * independent. */
     ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
-    dsgd_data_free(data);
 }
 
 TEST(sequences_without_noise_go_on_by_their_frequency)
@@ -343,7 +339,6 @@ TEST(sequences_without_noise_go_on_by_their_frequency)
         known[k] = true;
         ck_assert_uint_eq(data->train.lengths[i], 12);
     }
-    dsgd_data_free(data);
 }
 
 TEST(sequences_follow_their_seed)
@@ -360,9 +355,6 @@ TEST(sequences_follow_their_seed)
     ck_assert_mem_ne(a->train.lengths, c->train.lengths, 100 * sizeof(uint16_t));
     ck_assert_mem_ne(a->train.labels, c->train.labels, 100);
     ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
-    dsgd_data_free(a);
-    dsgd_data_free(b);
-    dsgd_data_free(c);
 }
 
 /* --- navigation ------------------------------------------------------------------------------- */
@@ -393,7 +385,6 @@ TEST(navigation_has_no_samples_but_a_stream_of_them)
             seen[n++] = at;
         }
     ck_assert_uint_eq(n_twice, 0);
-    dsgd_data_free(data);
 }
 
 TEST(episodes_begin_anywhere_in_the_room)

@@ -51,8 +51,6 @@ static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double
 {
     fixed_loss f = {s, naive_batch_of(&s->data, samples, n), samples};
     naive_derivative(s->network.n_params, s->x, 1e-6L, loss_at, &f, g);
-    free((void *)(uintptr_t)f.batch.x);
-    free((void *)(uintptr_t)f.batch.lengths);
 }
 
 TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is the spec */
@@ -100,8 +98,6 @@ TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
             ck_assert(isnan(got.accuracy));
         else
             ck_assert_double_eq_tol(got.accuracy, accuracy, 1e-15);
-        free((void *)(uintptr_t)batch.x);
-        free((void *)(uintptr_t)batch.lengths);
     }
 }
 

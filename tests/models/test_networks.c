@@ -97,8 +97,6 @@ TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i is the s
         naive_batch batch = naive_batch_of(&s->data, s->all, n);
         const double loss = (double)naive_loss(&s->network, &s->data, x, &batch, s->all, NULL);
         demand(s->spec->name, part == 0 ? "loss_all" : "loss_half", &loss, 1, 1e-14);
-        free((void *)(uintptr_t)batch.x);
-        free((void *)(uintptr_t)batch.lengths);
     }
 }
 
@@ -429,8 +427,6 @@ TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i is 
         ck_assert(rig_gradient(s, s->x, s->state, s->all, count, g, NULL));
         ck_assert_msg(support_distance(g, g + n, n) < 1e-8, "%u samples: %g", count,
                       support_distance(g, g + n, n));
-        free((void *)(uintptr_t)l.batch.x);
-        free((void *)(uintptr_t)l.batch.lengths);
     }
 }
 

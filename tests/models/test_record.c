@@ -52,7 +52,6 @@ static void expect_replay(support_case *c)
         ck_assert_uint_eq(again.different, 0);
         ck_assert_uint_eq(again.numerics.gradients, run->result.numerics.gradients);
         ck_assert_uint_eq(again.numerics.combinations, run->result.numerics.combinations);
-        dsgd_replay_result_free(&again);
     }
     c->config.numerics = DSGD_NUMERICS_OFF;
     const support_outcome *const off = support_simulate(c);
@@ -62,7 +61,6 @@ static void expect_replay(support_case *c)
     ck_assert_str_eq(off->result.device, "off");
     dsgd_replay_result again = records_replay(c->config.record, 1);
     expect_curve(run, &again);
-    dsgd_replay_result_free(&again);
 }
 
 static const char *algorithm_name(int i)
@@ -86,7 +84,6 @@ TEST_RANGE(every_algorithm_is_replayed_to_the_byte_from_different_models, 0, sup
     const support_outcome *const run = support_simulate(c);
     dsgd_replay_result again = records_replay(c->config.record, 1);
     expect_curve(run, &again);
-    dsgd_replay_result_free(&again);
 }
 
 TEST(a_run_in_float_on_images_is_replayed_to_the_byte)
@@ -205,7 +202,6 @@ TEST_ROWS(common_subexpressions_are_those_of_this_version_of_records, golden)
                   advice);
     ck_assert_msg(fabs(last.consensus - golden[_i].consensus) < 1e-9, "%s: %.17g; %s", path,
                   last.consensus, advice);
-    dsgd_replay_result_free(&again);
 }
 
 TEST(a_divergence_is_replayed_where_it_happened)
@@ -222,7 +218,6 @@ TEST(a_divergence_is_replayed_where_it_happened)
                      again.divergence.where.worker);
     ck_assert_has(run->result.why.text, where);
     free(where);
-    dsgd_replay_result_free(&again);
 }
 
 /** Ends at an accuracy: the decisions are in the record. */
@@ -246,7 +241,6 @@ TEST(a_run_until_an_accuracy_is_replayed_as_it_ended)
     expect_curve(run, &again);
     ck_assert_uint_ge(again.decisions, run->result.n_points - 1);
     ck_assert_uint_eq(again.different, 0);
-    dsgd_replay_result_free(&again);
 }
 
 TEST(recorded_decisions_hold_for_other_values)
@@ -261,7 +255,6 @@ TEST(recorded_decisions_hold_for_other_values)
     const size_t last = again.n_points - 1;
     ck_assert_double_eq(again.points[last].virtual_s, run->points[last].virtual_s);
     ck_assert_double_eq_tol(again.points[last].at.loss, run->points[last].at.loss, 1e-3);
-    dsgd_replay_result_free(&again);
 }
 
 TEST(a_record_says_whose_it_is)
@@ -277,7 +270,6 @@ TEST(a_record_says_whose_it_is)
     ck_assert_int_eq(again.workers, 8);
     ck_assert_uint_eq(again.seed, 9);
     ck_assert_str_eq(again.experiment, "delays");
-    dsgd_replay_result_free(&again);
 }
 
 /** The policy in many environments, whose state is larger than the model. */
@@ -343,7 +335,6 @@ TEST_RANGE(an_operation_takes_two_bytes_at_most, 0, support_n_algorithms())
     ck_assert_msg((double)bytes < 1000 + 2.0 * (double)again.operations,
                   "%s: %ld bytes for %llu operations", algorithm_name(_i), bytes,
                   (unsigned long long)again.operations);
-    dsgd_replay_result_free(&again);
 }
 
 /* --- a store by itself ------------------------------------------------------------------------ */
@@ -445,7 +436,6 @@ TEST(a_common_subexpression_is_recorded_once)
     /* The constant, all gradients, three of four updates, the model given back for a while,
      * evaluation and point. */
     ck_assert_uint_eq(result.operations, 1 + 3 + 3 + 1 + 2);
-    dsgd_replay_result_free(&result);
 }
 
 TEST(an_encoding_is_replayed)
@@ -472,7 +462,6 @@ TEST(an_encoding_is_replayed)
     dsgd_replay_result result = records_replay(records_path("r"), 1);
     ck_assert_double_eq(result.points[0].at.loss, loss);
     ck_assert_uint_eq(result.numerics.encodings, 3);
-    dsgd_replay_result_free(&result);
 }
 
 TEST(a_flush_is_replayed)
@@ -488,7 +477,6 @@ TEST(a_flush_is_replayed)
     ck_assert_uint_eq(stats.combinations, 1);
     dsgd_replay_result result = records_replay(records_path("r"), 1);
     ck_assert_uint_eq(result.numerics.combinations, 1);
-    dsgd_replay_result_free(&result);
 }
 
 TEST(decisions_are_counted_and_compared)
@@ -506,7 +494,6 @@ TEST(decisions_are_counted_and_compared)
                          DSGD_OK);
         ck_assert_uint_eq(result.decisions, 2);
         ck_assert_uint_eq(result.different, precision == 1 ? 0 : 2);
-        dsgd_replay_result_free(&result);
     }
 }
 

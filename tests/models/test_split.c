@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -31,7 +32,7 @@ static dsgd_data *loaded(const char *source, const char *option, double value)
     dsgd_data *data = NULL;
     ck_assert_int_eq(((const dsgd_data_source *)pick.about)->load(pick.params, 1, &data, NULL),
                      DSGD_OK);
-    return data;
+    return kept(data);
 }
 
 static dsgd_split *made(const dsgd_data *data, const char *kind, const char *option, double value,
@@ -42,7 +43,7 @@ static dsgd_split *made(const dsgd_data *data, const char *kind, const char *opt
     dsgd_error error = {""};
     ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, &split, &error) == DSGD_OK, "%s",
                   error.text);
-    return split;
+    return kept(split);
 }
 
 /** Splits and data; each with numbers of workers up to one for each sample. */
@@ -110,8 +111,6 @@ TEST(counts_are_those_of_the_labels)
         }
     }
     ck_assert_double_eq_tol(dsgd_split_summarise(split).classes, classes / WORKERS, 1e-12);
-    dsgd_split_free(split);
-    dsgd_data_free(data);
 }
 
 /** Of a regression, a worker's targets are near each other; of tokens, its windows. */
@@ -130,8 +129,6 @@ TEST(classes_without_labels_are_tenths)
             ck_assert(own[k] == i || points->train.targets[i] <= least ||
                       points->train.targets[i] >= most);
     }
-    dsgd_split_free(split);
-    dsgd_data_free(points);
     dsgd_data *const text = loaded("text", "context", 32);
     split = made(text, "labels", "per_worker", 1, 10);
     for (uint32_t w = 0; w < 10; w++) {
@@ -143,8 +140,6 @@ TEST(classes_without_labels_are_tenths)
     }
     for (uint32_t i = 0; i < text->train.n; i++)
         ck_assert_uint_eq(split->class_of[i], i * 10 / text->train.n);
-    dsgd_split_free(split);
-    dsgd_data_free(text);
 }
 
 /**
@@ -169,8 +164,6 @@ TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
     const double drawn = p * (1 - p) / OWN;
     const double expected = p * (1 - p) / (K * alphas[_i] + 1) * (1 - 1. / OWN) + drawn;
     ck_assert_double_eq_tol(sum / WORKERS / K, expected, 0.1 * expected);
-    dsgd_split_free(split);
-    dsgd_data_free(data);
 }
 
 TEST(workers_have_as_few_classes_as_was_asked)
@@ -182,16 +175,12 @@ TEST(workers_have_as_few_classes_as_was_asked)
         ck_assert_double_le(classes, (double)k + 1e-9);
         /* a class that two k-th parts share may come twice */
         ck_assert_double_ge(classes, (10 % k == 0 ? 1 : 0.8) * (double)k - 1e-9);
-        dsgd_split_free(split);
     }
     dsgd_split *split = made(data, "dirichlet", "alpha", 1e-6, 100);
     ck_assert_double_lt(dsgd_split_summarise(split).classes, 1.2);
     ck_assert_double_gt(dsgd_split_summarise(split).distance, 0.85);
-    dsgd_split_free(split);
     split = made(data, "dirichlet", "alpha", 1e6, 10);
     ck_assert_double_lt(dsgd_split_summarise(split).distance, 0.06);
-    dsgd_split_free(split);
-    dsgd_data_free(data);
 }
 
 static uint32_t drawn(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
@@ -211,8 +200,6 @@ TEST(one_worker_has_the_order_of_all_samples)
     const dsgd_stream own = {5, 50, 1, 7, split};
     for (uint32_t i = 0; i < 500; i++)
         ck_assert_uint_eq(drawn(&own, 0, i / 7, i % 7), drawn(&all, 0, i / 7, i % 7));
-    dsgd_split_free(split);
-    dsgd_data_free(data);
 }
 
 TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
@@ -236,8 +223,6 @@ TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
             ck_assert_uint_eq(times[split->samples[k]], 4);
     }
     dsgd_sampler_free(sampler);
-    dsgd_split_free(split);
-    dsgd_data_free(data);
 }
 
 /** What cannot be divided, and what is said. */
@@ -270,7 +255,6 @@ TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
     const dsgd_pick iid = picked(dsgd_split_kinds, "iid", NULL, 0);
     ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, &split, NULL), DSGD_OK);
     ck_assert_ptr_null(split);
-    dsgd_data_free(data);
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */

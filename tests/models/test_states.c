@@ -217,7 +217,6 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
         ck_assert_mem_eq(got, by_hand, (s->n_params + s->n_state) * sizeof *got);
         release(s, g);
     }
-    RELEASE(s, handle, x);
     store_free(s);
 }
 
@@ -262,7 +261,6 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
         RELEASE(s, g[w], state[w]);
     }
     ck_assert_double_le(support_distance(got, sum, s->n_params), 1e-13);
-    RELEASE(s, mean, x);
     store_free(s);
 }
 
@@ -283,7 +281,6 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
     release(s, state);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 5);
-    release(s, x);
     store_free(s);
 }
 
@@ -306,7 +303,6 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network 
     for (size_t i = 0; i < 3; i++) {
         RELEASE(s, g[i], states[i]);
     }
-    RELEASE(s, begin, other, x);
     store_free(s);
 }
 
@@ -333,7 +329,6 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
     /* Old and new x and v; the gradient and the state of a step, and those of the step before as
      * long as its state is read. */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
-    RELEASE(s, x, v, state);
     store_free(s);
 }
 
@@ -392,7 +387,6 @@ TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the net
     const dsgd_divergence d = dsgd_values_divergence(s->values);
     ck_assert(d.happened);
     ck_assert_uint_eq(d.where.step, 0);
-    RELEASE(s, state, x);
     store_free(s);
 }
 

@@ -187,8 +187,6 @@ TEST(a_combination_is_linear)
     dsgd_values_read(s->values, 0, y, got);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 */
-    release(s, y);
-    release_all(s, 3, x);
 }
 
 TEST(equal_encodings_of_equal_values_are_one)
@@ -217,7 +215,6 @@ TEST(equal_encodings_of_equal_values_are_one)
     }
     ck_assert_uint_eq(n, 1);
     ck_assert_uint_eq(stats(s).encodings, 3);
-    RELEASE(s, x, a, b, c, d, rest);
 }
 
 TEST(zeros_vanish_and_equal_operands_merge)
@@ -244,7 +241,6 @@ TEST(zeros_vanish_and_equal_operands_merge)
     ck_assert(got[0] == s->initial[0] / 2);
     dsgd_values_read(s->values, 0, zero, got);
     ck_assert(got[0] == 0 && got[PARAMS - 1] == 0);
-    RELEASE(s, a, b, merged, spread, turned, mean, half);
 }
 
 TEST(equal_operations_on_equal_operands_are_one)
@@ -311,7 +307,6 @@ TEST(a_step_is_the_formulas_of_the_header)
     dsgd_values_read(s->values, 0, x, got);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], x_by_hand[i], 1e-13);
-    RELEASE(s, x, v);
 }
 
 TEST(without_momentum_there_is_no_velocity)
@@ -328,7 +323,6 @@ TEST(without_momentum_there_is_no_velocity)
     dsgd_values_read(s->values, 0, y, got);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], s->initial[i] * (1 - 0.5 * (1e-3 - 2)), 1e-14);
-    RELEASE(s, x, g, y);
 }
 
 TEST(the_model_of_a_gradient_may_be_zeros)
@@ -343,7 +337,6 @@ TEST(the_model_of_a_gradient_may_be_zeros)
     dsgd_values_read(s->values, 0, b, by_nothing);
     ck_assert_mem_eq(by_numbers, by_nothing, sizeof by_numbers);
     ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
-    RELEASE(s, zeros, a, b);
 }
 
 /* --- what is computed ------------------------------------------------------------------------- */
@@ -364,7 +357,6 @@ TEST(values_without_references_are_never_computed)
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
     ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* the constant alone */
-    release(s, x);
 }
 
 TEST(operands_without_references_are_computed)
@@ -384,7 +376,6 @@ TEST(operands_without_references_are_computed)
     ck_assert_uint_eq(stats(s).gradients, 5);
     ck_assert_uint_eq(stats(s).gradient_samples, 20);
     ck_assert_uint_eq(stats(s).updates, 5);
-    release(s, x);
 }
 
 TEST(the_store_begins_by_itself_after_enough_gradients)
@@ -402,7 +393,6 @@ TEST(the_store_begins_by_itself_after_enough_gradients)
     ck_assert_uint_eq(stats(s).updates, 255);
     for (uint64_t t = 0; t < 600; t++)
         release(s, y[t]);
-    release(s, x);
 }
 
 static size_t n_allocs;
@@ -441,7 +431,6 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
     /* A step holds the old and the new x and v, and g. */
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
     ck_assert_uint_le(n_allocs, 5 + (n_threads > 0 ? (n_threads + 1) * 2 * 8 : 0));
-    RELEASE(s, x, v);
 }
 
 /* --- fusion ----------------------------------------------------------------------------------- */
@@ -553,7 +542,6 @@ TEST(fused_mini_batches_are_those_of_their_workers)
     }
     for (size_t k = 0; k < PARAMS; k++)
         ck_assert_double_eq_tol(fused[k], apart[k], 1e-12);
-    RELEASE(s, sum, x);
 }
 
 TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
@@ -581,7 +569,6 @@ TEST(gradients_wait_for_a_collective)
     dsgd_values_read(s->values, 0, mean, got);
     ck_assert_double_gt(norm(got, PARAMS), 0);
     ck_assert_uint_eq(stats(s).gradients, 1);
-    release(s, mean);
 }
 
 TEST(a_mean_of_fused_means_is_the_mean)
@@ -602,8 +589,6 @@ TEST(a_mean_of_fused_means_is_the_mean)
         ck_assert_double_eq_tol(a[i], b[i], 1e-13);
     for (uint32_t w = 0; w < 8; w++)
         release(s, g[w]);
-    const dsgd_value rest[] = {x, halves[0], halves[1], mean, at_once};
-    release_all(s, 5, rest);
 }
 
 /** Some steps of synchronous SGD; the model after them. */
@@ -625,7 +610,6 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
         x = y;
     }
     dsgd_values_read(s->values, 0, x, x_end);
-    RELEASE(s, x, v);
 }
 
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
@@ -826,7 +810,6 @@ TEST(a_caller_over_its_memory_waits)
     }
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(dsgd_values_stats_get(s->values).updates, 100);
-    release(s, x);
 }
 
 TEST(a_device_without_threads_is_called_by_one_at_a_time)
@@ -926,7 +909,6 @@ TEST(a_dropped_divergence_never_happened)
     RELEASE(s, dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){INFINITY, 1}), v);
     dsgd_values_flush(s->values);
     ck_assert(!dsgd_values_divergence(s->values).happened);
-    release(s, x);
 }
 
 /* --- evaluation ------------------------------------------------------------------------------- */
@@ -983,5 +965,4 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
     const dsgd_value start = constant(s, 0, 1);
     const size_t again = dsgd_values_evaluate(s->values, 1, &start, NULL);
     ck_assert(dsgd_values_result(s->values, again).loss == losses[0]);
-    RELEASE(s, start, x, v);
 }

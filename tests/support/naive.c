@@ -267,8 +267,8 @@ naive_batch naive_batch_of(const dsgd_data *data, const uint32_t *samples, uint3
 {
     const size_t size = data->n_features;
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
-    long double *const x = dsgd_xcalloc(n * size, sizeof *x);
-    uint16_t *const lengths = dsgd_xcalloc(n, sizeof *lengths);
+    long double *const x = kept(dsgd_xcalloc(n * size, sizeof *x));
+    uint16_t *const lengths = kept(dsgd_xcalloc(n, sizeof *lengths));
     for (uint32_t s = 0; s < n; s++) {
         lengths[s] = (uint16_t)data->n_rows;
         if (data->train.lengths != NULL)
