@@ -598,7 +598,9 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
 
 enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* spec: mlp */ };
 
-/** A device with vectors 1 to 13 of normal size, of twice the length, for state. */
+static const dsgd_buffer *const v = opened.buffers;
+
+/** A device with vectors v[1] to v[13] of normal size, of twice the length, for state. */
 static bench *vectors_open(const dsgd_device *device, const rig *s)
 {
     bench *const b = bench_open(device, s);
@@ -615,7 +617,6 @@ static bench *vectors_open(const dsgd_device *device, const rig *s)
 static double *updates_by(const dsgd_device *device, const rig *s)
 {
     bench *const b = vectors_open(device, s);
-    const dsgd_buffer *const v = b->buffers;
     const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
     const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
     const size_t lengths[] = {LENGTH, 1, 257};
@@ -679,7 +680,6 @@ TEST_RANGE(clipped_updates_are_those_of_the_cpu_but_for_rounding, 0, OPTIMIZERS)
 static double *combinations_by(const dsgd_device *device, const rig *s)
 {
     bench *const b = vectors_open(device, s);
-    const dsgd_buffer *const v = b->buffers;
     const double weights[] = {1, 0.3, -2, 1e-3, 7, 1, 1, 0.25};
     const dsgd_combine_op ops[ELEMENT_OPS] = {
         {LENGTH, 8, v + 1, weights, 3, v[9]},
@@ -737,7 +737,6 @@ TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
     double *const out = kept(dsgd_xcalloc(2 * n_codes * n, sizeof *out));
     for (int by = 0; by < 2; by++) {
         bench *const b = vectors_open(by == 0 ? dsgd_device_cpu(false) : cuda, s);
-        const dsgd_buffer *const v = b->buffers;
         dsgd_encode_op ops[2 * DSGD_CODEC_OUTER];
         bool finite[2 * DSGD_CODEC_OUTER];
         for (size_t i = 0; i < n_codes; i++)
@@ -757,7 +756,6 @@ TEST(non_finite_values_are_reported_by_operation)
 {
     rig *const s = rig_new(LARGE);
     bench *const b = vectors_open(cuda, s);
-    const dsgd_buffer *const v = b->buffers;
     double last[LENGTH] = {0};
     last[LENGTH - 1] = NAN;
     b->device->put(b->context, v[4], last, LENGTH);
@@ -784,7 +782,6 @@ TEST(calls_in_flight_compute_in_order)
     enum { IN_FLIGHT = 8 };
     rig *const s = rig_new(LARGE);
     bench *const b = vectors_open(cuda, s);
-    const dsgd_buffer *const v = b->buffers;
     double x[LENGTH];
     for (size_t i = 0; i < LENGTH; i++)
         x[i] = 1;
@@ -820,7 +817,6 @@ TEST(a_non_finite_moment_is_reported)
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[OPTIMIZERS - 1];
     bench *const b = vectors_open(cuda, s);
-    const dsgd_buffer *const v = b->buffers;
     double large[LENGTH] = {0};
     large[LENGTH - 1] = 1e30; /* its square is no float */
     b->device->put(b->context, v[4], large, LENGTH);
@@ -838,7 +834,6 @@ TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
     double found[2][ELEMENT_OPS];
     for (size_t d = 0; d < 2; d++) {
         bench *const b = vectors_open(devices[d], s);
-        const dsgd_buffer *const v = b->buffers;
         dsgd_distance_op ops[ELEMENT_OPS] = {
             {LENGTH, v[1], v[2], 0}, {257, v[3], NULL, 0}, {1, v[4], v[5], 0}};
         b->device->distance(b->context, 0, ops, ELEMENT_OPS);
@@ -1008,14 +1003,9 @@ static double *train(const dsgd_device *device, const rig *s, const training *ho
         memcpy(models + w * s->problem.n_pieces, t.x[w], s->problem.n_pieces * sizeof(dsgd_value));
     *evaluation =
         dsgd_values_result(t.values, dsgd_values_evaluate(t.values, WORKERS, models, t.state));
-    for (size_t w = 0; w < WORKERS; w++) {
-        for (size_t k = 0; k < s->problem.n_pieces; k++) {
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t k = 0; k < s->problem.n_pieces; k++)
             dsgd_values_read(t.values, k, t.x[w][k], out + w * n_params + s->piece_begin[k]);
-            dsgd_value_release(t.values, t.x[w][k]);
-            dsgd_value_release(t.values, t.v[w][k]);
-        }
-        dsgd_value_release(t.values, t.state[w]);
-    }
     ck_assert(!dsgd_values_divergence(t.values).happened);
     dsgd_values_close(t.values);
     return out;

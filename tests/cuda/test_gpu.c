@@ -118,15 +118,6 @@ static double *store_read(store *s)
     return out;
 }
 
-static void store_close(store *s)
-{
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        dsgd_value_release(s->values, s->x[w]);
-        dsgd_value_release(s->values, s->v[w]);
-    }
-    dsgd_values_close(s->values);
-}
-
 /** All models after training on this GPU; *peak_bytes: of buffers. */
 static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
 {
@@ -135,7 +126,7 @@ static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
     store_train(&s);
     double *const out = store_read(&s);
     *peak_bytes = dsgd_values_stats_get(s.values).peak_bytes;
-    store_close(&s);
+    dsgd_values_close(s.values);
     return out;
 }
 
@@ -240,7 +231,7 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
         double *const got = store_read(&s);
         ck_assert_uint_eq(held_bytes(0), 0);
         ck_assert_uint_gt(held_bytes(1), 0);
-        store_close(&s);
+        dsgd_values_close(s.values);
         ck_assert_mem_eq(got, expected, size_of_models());
         ck_assert_uint_eq(held_bytes(1), 0);
     }
@@ -271,7 +262,7 @@ TEST(an_actor_calls_no_driver)
     ck_assert_int_eq(pthread_create(&actor, &small, on_a_small_stack, &s), 0);
     pthread_join(actor, NULL);
     pthread_attr_destroy(&small);
-    store_close(&s);
+    dsgd_values_close(s.values);
 }
 
 TEST(runs_that_share_cores_wait_asleep)

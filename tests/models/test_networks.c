@@ -825,12 +825,10 @@ TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i i
             dsgd_error error = {""};
             if (dsgd_model_build(kind, one, &s->data, network, &error) != DSGD_OK)
                 demand_sentence(&error);
-            free(one);
         }
         dsgd_error error = {""};
         if (dsgd_model_build(kind, all, &s->data, network, &error) != DSGD_OK)
             demand_sentence(&error);
-        free(all);
     }
 }
 
@@ -845,7 +843,6 @@ TEST(sizes_that_do_not_fit_are_refused)
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_model_build(cnn, params, &s->data, &s->network, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: cnn: images of 7 by 5 pixels are too small");
-    free(params);
     rig *const t = rig_new(rig_spec_named("transformer"), dsgd_device_cpu(false), 1);
     spec = *rig_spec_named("transformer");
     spec.with[2].value = 4;
@@ -855,5 +852,4 @@ TEST(sizes_that_do_not_fit_are_refused)
     ck_assert_int_eq(dsgd_model_build(transformer, heads, &t->data, &t->network, &error),
                      DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: transformer: 4 heads do not share a width of 6 evenly");
-    free(heads);
 }

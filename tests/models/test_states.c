@@ -31,7 +31,7 @@ typedef struct store {
 /** Change config and device, then store_open(). */
 static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
-    store *const s = dsgd_xcalloc(1, sizeof *s);
+    store *const s = kept(dsgd_xcalloc(1, sizeof *s));
     s->rig = rig_new(spec, dsgd_device_cpu(true), n_pieces);
     s->device = *dsgd_device_cpu(true);
     s->n_pieces = n_pieces;
@@ -57,12 +57,6 @@ static store *store_opened(const char *name, uint32_t n_workers, uint32_t batch)
     store *const s = store_new(rig_spec_named(name), n_workers, batch, 1);
     store_open(s);
     return s;
-}
-
-static void store_free(store *s)
-{
-    dsgd_values_close(s->values);
-    free(s);
 }
 
 static void release(const store *s, dsgd_value value)
@@ -146,22 +140,20 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
         tickets[t] = dsgd_values_evaluate(s->values, WORKERS, all, state);
     }
     outcome out = {STEPS + WORKERS * (s->n_params + s->n_state), NULL};
-    out.x = dsgd_xcalloc(out.n, sizeof *out.x);
+    out.x = kept(dsgd_xcalloc(out.n, sizeof *out.x));
     double *at = out.x;
     for (uint32_t t = 0; t < STEPS; t++)
         *at++ = dsgd_values_result(s->values, tickets[t]).loss;
     for (uint32_t w = 0; w < WORKERS; w++) {
         for (size_t k = 0; k < n_pieces; k++) {
             dsgd_values_read(s->values, k, x[w][k], at + s->config.problem.piece_begin[k]);
-            RELEASE(s, x[w][k], v[w][k]);
         }
         at += s->n_params;
         if (s->n_state > 0)
             dsgd_values_read(s->values, n_pieces, state[w], at);
         at += s->n_state;
-        release(s, state[w]);
     }
-    store_free(s);
+    dsgd_values_close(s->values);
     return out;
 }
 
@@ -183,9 +175,7 @@ TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i is th
                                           at_once[i], i % 2 == 0 ? 1 : (size_t)1 << 30);
         ck_assert_uint_eq(other.n, one.n);
         ck_assert_msg(memcmp(other.x, one.x, one.n * sizeof *one.x) == 0, "%s: %zu", spec->name, i);
-        free(other.x);
     }
-    free(one.x);
 }
 
 TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /* _i is the spec */
@@ -217,7 +207,7 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
         ck_assert_mem_eq(got, by_hand, (s->n_params + s->n_state) * sizeof *got);
         release(s, g);
     }
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 /* --- states ----------------------------------------------------------------------------------- */
@@ -261,7 +251,7 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
         RELEASE(s, g[w], state[w]);
     }
     ck_assert_double_le(support_distance(got, sum, s->n_params), 1e-13);
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* _i is the network */
@@ -281,7 +271,7 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
     release(s, state);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 5);
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network */
@@ -303,7 +293,7 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network 
     for (size_t i = 0; i < 3; i++) {
         RELEASE(s, g[i], states[i]);
     }
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 TEST_RANGE(many_steps_need_the_memory_of_one, 0,
@@ -329,7 +319,7 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
     /* Old and new x and v; the gradient and the state of a step, and those of the step before as
      * long as its state is read. */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
@@ -369,7 +359,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
         }
     ck_assert_double_eq_tol(got.consensus, sqrt(squares), 1e-12);
     ck_assert(dsgd_values_result(s->values, alone).consensus == 0);
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the network */
@@ -387,7 +377,7 @@ TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the net
     const dsgd_divergence d = dsgd_values_divergence(s->values);
     ck_assert(d.happened);
     ck_assert_uint_eq(d.where.step, 0);
-    store_free(s);
+    dsgd_values_close(s->values);
 }
 
 /* --- whole runs ------------------------------------------------------------------------------- */

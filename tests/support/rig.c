@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
 #include "tests/support/support.h"
 
 /* clang-format off */
@@ -129,7 +130,7 @@ void *rig_params(const rig_spec *spec)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(about != NULL, "no model is called %s", spec->model);
-    void *const params = dsgd_xcalloc(1, about->params_size + 1);
+    void *const params = kept(dsgd_xcalloc(1, about->params_size + 1));
     dsgd_options_default(about->options, params);
     for (size_t i = 0; i < 4 && spec->with[i].name != NULL; i++)
         support_set(about, params, spec->with[i].name, spec->with[i].value);
@@ -184,7 +185,6 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
         (const void *)dsgd_about_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(dsgd_model_build(kind, params, &s->data, &s->network, &error) == DSGD_OK, "%s",
                   error.text);
-    free(params);
     s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,
                                 .update = {.momentum = 0.9, .weight_decay = 1e-2}};
     /* With as many pieces as parameters or more, some are empty. */

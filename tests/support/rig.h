@@ -66,7 +66,7 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces);
  */
 double rig_number(uint64_t salt, uint64_t i);
 
-/** The model's parameters with defaults and the spec's options, in fresh memory. */
+/** The model's parameters with defaults and the spec's options, kept. */
 void *rig_params(const rig_spec *spec);
 
 /** A vector on the device. */
