@@ -3,6 +3,7 @@
  * Helpers of the tests of the program.
  */
 #include <check.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,27 @@ int dsgd(const char *arguments, char **output)
                  output);
 }
 
-char *dsgd_ends(int status, const char *arguments)
+char *dsgd_ends(int status, const char *format, ...)
 {
+    va_list words;
+    va_start(words, format);
+    const char *const arguments = kept(dsgd_xvprintf(format, words));
+    va_end(words);
     char *output = NULL;
     const int got = dsgd(arguments, &output);
     ck_assert_msg(got == status, "dsgd %s ends with %d: %s", arguments, got, output);
+    return output;
+}
+
+char *shell_ends(int status, const char *format, ...)
+{
+    va_list words;
+    va_start(words, format);
+    const char *const command = kept(dsgd_xvprintf(format, words));
+    va_end(words);
+    char *output = NULL;
+    const int got = shell(kept(dsgd_xprintf("cd %s && %s", folder, command)), &output);
+    ck_assert_msg(got == status, "%s ends with %d: %s", command, got, output);
     return output;
 }
 

@@ -24,8 +24,10 @@ int shell(const char *command, char **output);
 /** Runs the program in the folder; its output is in *output. Gives the exit status. */
 int dsgd(const char *arguments, char **output);
 
-/** The output of the program, which has to end with a status. */
-char *dsgd_ends(int status, const char *arguments);
+/** The output of the program with the arguments, which has to end with a status. */
+char *dsgd_ends(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** The same of a command of the shell, in the folder. */
+char *shell_ends(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void write_file(const char *name, const char *content);
 char *read_file(const char *name);

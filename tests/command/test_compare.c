@@ -32,10 +32,8 @@ static void write_runs(const char *content)
 /** Compares, and demands that it went well. Gives the table. */
 static char *compare(const char *content, const char *options)
 {
-    char *output = NULL;
     write_runs(content);
-    const int status = dsgd(kept(dsgd_xprintf("compare r %s", options)), &output);
-    ck_assert_msg(status == 0, "exit %d: %s", status, output);
+    char *output = dsgd_ends(0, "compare r %s", options);
     return output;
 }
 
@@ -348,9 +346,7 @@ TEST_ROWS(a_bad_target_costs_nothing, bad_targets)
     write_file("r/compare.csv", "as it was\n");
     if (bad_targets[_i].curves != NULL)
         write_file("r/curves.csv", bad_targets[_i].curves);
-    char *output = NULL;
-    const int status = dsgd(kept(dsgd_xprintf("compare %s", bad_targets[_i].arguments)), &output);
-    ck_assert_msg(status == bad_targets[_i].status, "exit %d: %s", status, output);
+    char *output = dsgd_ends(bad_targets[_i].status, "compare %s", bad_targets[_i].arguments);
     ck_assert_has(output, bad_targets[_i].sentence);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
 }
@@ -483,9 +479,8 @@ TEST(a_level_is_a_positive_number)
 /** gnuplot would warn of a column without a number. */
 TEST(curves_without_accuracy_are_drawn_without_a_warning)
 {
-    char *output = NULL;
     write_experiment(learn);
-    output = dsgd_ends(0, "run e.yaml -o r --only 1");
+    char *output = dsgd_ends(0, "run e.yaml -o r --only 1");
     ck_assert_str_eq(cell_of("r/runs.csv", "1,", "final_accuracy"), "");
     output = dsgd_ends(0, "plot r learning");
     ck_assert_msg(strstr(output, "learning.svg") != NULL && strstr(output, "warning") == NULL, "%s",
@@ -558,10 +553,7 @@ TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
         write_runs(bad_runs[_i].content);
     else
         unlink(kept(dsgd_xprintf("%s/r/runs.csv", folder)));
-    char *output = NULL;
-    const int status = dsgd(kept(dsgd_xprintf("compare %s", bad_runs[_i].arguments)), &output);
-    ck_assert_msg(status == bad_runs[_i].status, "exit %d, not %d: %s", status, bad_runs[_i].status,
-                  output);
+    char *output = dsgd_ends(bad_runs[_i].status, "compare %s", bad_runs[_i].arguments);
     ck_assert_has(output, bad_runs[_i].sentence);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/compare.csv.new", folder)), F_OK), 0);

@@ -83,9 +83,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
     static const char *const kinds[] = {"algorithms", "models",    "data",
                                         "splits",     "imbalance", "workloads",
                                         "platforms",  "graphs",    "encodings"};
-    char *output = NULL;
     char *words = kept(dsgd_xprintf("list %s", kinds[_i]));
-    output = dsgd_ends(0, words);
+    char *output = dsgd_ends(0, "%s", words);
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
@@ -154,8 +153,7 @@ TEST(imbalance_is_described_by_what_it_does_to_a_step)
 
 TEST(what_has_no_summary_has_a_head_without_one)
 {
-    char *output = NULL;
     write_file("p.yaml", "topology: switch\n");
-    output = dsgd_ends(0, "describe platform p.yaml");
+    char *output = dsgd_ends(0, "describe platform p.yaml");
     ck_assert_msg(strncmp(output, "p.yaml\n\n  shape ", 16) == 0, "%s", output);
 }

@@ -16,7 +16,7 @@ static void throughputs(const char *exchange, double rates[2])
 {
     char *const sets = exchange == NULL ? kept(dsgd_xstrdup(""))
                                         : kept(dsgd_xprintf("--set 'exchange=%s'", exchange));
-    dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -j 1 -o r --force %s", sets)));
+    dsgd_ends(0, "run e.yaml -j 1 -o r --force %s", sets);
     rates[0] = atof(cell_of("r/runs.csv", "1,wagma,", "throughput_samples_per_s"));
     rates[1] = atof(cell_of("r/runs.csv", "2,local_sgd,", "throughput_samples_per_s"));
 }
@@ -134,21 +134,18 @@ TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
     static const char sentence[] =
         "note: exchange is left out: vectors travel in buckets of 25 MiB";
     write_file("e.yaml", mixed);
-    char *output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set %s", varied[_i])));
+    char *output = dsgd_ends(0, "check e.yaml --set %s", varied[_i]);
     ck_assert_has(output, sentence);
-    output = dsgd_ends(
-        0, kept(dsgd_xprintf("check e.yaml --set %s --set exchange.pieces=buckets", varied[_i])));
+    output = dsgd_ends(0, "check e.yaml --set %s --set exchange.pieces=buckets", varied[_i]);
     ck_assert_ptr_null(strstr(output, "note:"));
     output = dsgd_ends(0, "check e.yaml --set seed='[1, 2]'");
     ck_assert_ptr_null(strstr(output, "note:"));
     /* Each algorithm may have its own; one without is enough. */
     static const char own[] = "{name: allreduce, exchange: {pieces: 1}}";
-    output = dsgd_ends(
-        0, kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own)));
+    output = dsgd_ends(0, "check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own);
     ck_assert_ptr_null(strstr(output, "note:"));
     ck_assert_has(
-        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set %s --set algorithms='[%s, wagma]'",
-                                       varied[_i], own))),
+        dsgd_ends(0, "check e.yaml --set %s --set algorithms='[%s, wagma]'", varied[_i], own),
         sentence);
 }
 
@@ -178,8 +175,7 @@ TEST_ROWS(options_without_effect_are_announced, unused)
     char *output = NULL;
     static const char *const commands[] = {"check", "run -o r"};
     for (size_t i = 0; i < 2; i++) {
-        output = dsgd_ends(0, kept(dsgd_xprintf("%s e.yaml --set %s --set %s", commands[i],
-                                                settings, exchange + 1)));
+        output = dsgd_ends(0, "%s e.yaml --set %s --set %s", commands[i], settings, exchange + 1);
         if (unused[_i].sentence != NULL && (i == 1 || unused[_i].at_check))
             ck_assert_has(output, unused[_i].sentence);
         else

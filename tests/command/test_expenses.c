@@ -27,7 +27,7 @@ static const char experiment[] =
 static void run_experiment(const char *price, const char *options)
 {
     write_file("e.yaml", kept(dsgd_xprintf(experiment, price)));
-    dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o r %s", options)));
+    dsgd_ends(0, "run e.yaml -o r %s", options);
 }
 
 static double number_of(const char *row, const char *column)

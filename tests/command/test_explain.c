@@ -48,9 +48,8 @@ static void expect_text(const char *output, const char *text)
 
 static char *explained(const char *arguments)
 {
-    char *output = NULL;
     const char *const command = kept(dsgd_xprintf("explain %s -j 2", arguments));
-    output = dsgd_ends(0, command);
+    char *output = dsgd_ends(0, "%s", command);
     return output;
 }
 
@@ -231,10 +230,9 @@ TEST(what_if_is_as_if_the_experiment_said_so)
 
 TEST(a_folder_of_results_stays_as_it_is)
 {
-    char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nimbalance: {kind: slow, worker: 1}\n"
                "seed: [1, 2]\n");
-    output = dsgd_ends(0, "run e.yaml -o r --set workers=8 --progress off");
+    char *output = dsgd_ends(0, "run e.yaml -o r --set workers=8 --progress off");
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s && find r | sort && cat r/*.csv", folder)), &output), 0);
     const char *const before = kept(dsgd_xstrdup(output));
@@ -339,9 +337,8 @@ TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 
 TEST(a_run_that_fails_is_said)
 {
-    char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nstops: [{worker: 1, after: 150ms}]\n");
-    output = dsgd_ends(5, "explain e.yaml");
+    char *output = dsgd_ends(5, "explain e.yaml");
     expect_text(output, "run 1");
     expect_text(output, "worker 1 had stopped");
     expect_text(output, "1 of 1 runs failed");
@@ -357,12 +354,11 @@ TEST_RANGE(no_folder_stays, 0, 3)
         interrupted, "%s explain e.yaml -o nowhere/x; echo $?",
         "{ %s explain e.yaml; echo $? > status; } | true; cat status"};
     static const char *const status[] = {"5\n", "3\n", "141\n"};
-    char *output = NULL;
     write_ring("workers: 4\nplatform: idle-switch\nseed: [1, 2]\n");
     const char *const script = kept(dsgd_xprintf(
         "cd %s && exec 2> log && mkdir tmp && export TMPDIR=$PWD/tmp && set -m; ", folder));
     const char *const command = kept(dsgd_xprintf(how[_i], DSGD_BINARY));
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("%s%s", script, command)), &output), 0);
+    char *output = shell_ends(0, "%s%s", script, command);
     ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
     ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
     ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */

@@ -196,10 +196,7 @@ TEST_ROWS(bad_input_gets_one_sentence_and_its_exit_status, bad)
     write_experiment("");
     if (bad[_i].experiment != NULL)
         write_file("e.yaml", bad[_i].experiment);
-    char *output = NULL;
-    const int status = dsgd(bad[_i].arguments, &output);
-    ck_assert_msg(status == bad[_i].status, "%s: exit %d, not %d: %s", bad[_i].arguments, status,
-                  bad[_i].status, output);
+    char *output = dsgd_ends(bad[_i].status, "%s", bad[_i].arguments);
     ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
     ck_assert_msg(strstr(output, "[ERR]") == NULL, "%s: libfyaml printed %s", bad[_i].arguments,
                   output);
@@ -216,13 +213,9 @@ TEST_RANGE(what_stands_behind_a_null_byte_is_not_lost, 0, 4) /* _i: in which fil
         {"imbalance.yaml --set imbalance=./imbalance.yaml", "imbalance.yaml:1:4"},
     };
     write_experiment("# a remark\n\n");
-    char *output = NULL;
     const int length = (int)strcspn(files[_i][0], " ");
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && printf '# a\\0b\\nbogus: 1\\n' >> %.*s",
-                                             folder, length, files[_i][0])),
-                           &output),
-                     0);
-    output = dsgd_ends(3, kept(dsgd_xprintf("check e.yaml%s", files[_i][0] + length)));
+    shell_ends(0, "printf '# a\\0b\\nbogus: 1\\n' >> %.*s", length, files[_i][0]);
+    char *output = dsgd_ends(3, "check e.yaml%s", files[_i][0] + length);
     ck_assert_has(output, files[_i][1]);
     ck_assert_has(output, ": byte 0x00 is no text");
 }
@@ -232,18 +225,14 @@ TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
     static const char *const commands[] = {"list algorithms", "check e.yaml", "--version",
                                            "run e.yaml -o r --only 1"};
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && exec 2>&1 && DSGD_DATA=%s %s %s > /dev/full",
-                                             folder, DSGD_SOURCE_DIR, DSGD_BINARY, commands[_i])),
-                           &output),
-                     3);
+    char *output = shell_ends(3, "exec 2>&1 && DSGD_DATA=%s %s %s > /dev/full", DSGD_SOURCE_DIR,
+                              DSGD_BINARY, commands[_i]);
     ck_assert_has(output, "dsgd: standard output could not be written: No space");
 }
 
 TEST(an_empty_folder_of_data_is_none)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell("DSGD_DATA= " DSGD_BINARY " list platforms", &output), 0);
+    char *output = shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms");
     ck_assert_has(output, "piz-daint");
 }
 
@@ -310,12 +299,11 @@ TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 /** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
 TEST(a_platform_is_checked_against_its_numbers)
 {
-    char *output = NULL;
     write_file("p.yaml",
                "{topology: switch, host_bandwidth: 10GB/s, host_latency: 1us, island_hosts: 2, "
                "island_bandwidth: 100GB/s, island_latency: 200ns, message_overhead: 1us, "
                "reduction: 1e-10}\n");
-    output = dsgd_ends(0, "platform check p.yaml --workers 8");
+    char *output = dsgd_ends(0, "platform check p.yaml --workers 8");
     static const char *const lines[] = {
         "p.yaml, 8 workers",
         "1 B from host 0 to 1                    0.2 us         0.2 us         0.2 us     1.00",
@@ -404,9 +392,7 @@ TEST_ROWS(edges_can_come_from_a_file, edge_files)
 {
     write_experiment("");
     write_file("graph", edge_files[_i].file);
-    char *output = NULL;
-    const int status = dsgd(EDGES("graph"), &output);
-    ck_assert_msg(status == edge_files[_i].status, "exit %d: %s", status, output);
+    char *output = dsgd_ends(edge_files[_i].status, "%s", EDGES("graph"));
     ck_assert_has(output, edge_files[_i].sentence);
 }
 
@@ -431,8 +417,7 @@ TEST(what_needs_numbers_is_refused_where_there_are_none)
     write_experiment(learn);
     dsgd_ends(0, "check e.yaml --set until.accuracy=0.5");
     for (int i = 0; i < 4; i++) {
-        ck_assert_has(dsgd_ends(2, kept(dsgd_xprintf("%s e.yaml %s", i % 2 == 0 ? "check" : "run",
-                                                     refused[i / 2][0]))),
+        ck_assert_has(dsgd_ends(2, "%s e.yaml %s", i % 2 == 0 ? "check" : "run", refused[i / 2][0]),
                       refused[i / 2][1]);
     }
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);

@@ -165,12 +165,11 @@ TEST_RANGE(every_value_follows_from_those_that_it_is_made_of, 0, support_n_algor
 /** Of a run without a ledger; in a file, because a process has one run. */
 TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
 {
-    char *output = NULL;
     const char *const name = dsgd_algorithms[_i]->name;
     record(name, false);
     ck_assert_uint_eq(run.ledger.n_values, 0);
     char *const explain = kept(dsgd_xprintf("explain %s --set 'algorithms=[%s]'", name, name));
-    output = dsgd_ends(0, explain);
+    char *output = dsgd_ends(0, "%s", explain);
     ck_assert_has(output, kept(dsgd_xprintf("after %.3f s", timeline.end_s)));
     for (int host = 0; host < run.n_hosts; host++) {
         char *const wanted =
@@ -346,9 +345,8 @@ static void expect_width(const char *text, size_t most)
 
 TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms())
 {
-    char *output = NULL;
     const char *const name = dsgd_algorithms[_i]->name;
-    output = dsgd_ends(0, kept(dsgd_xprintf("explain %s", name)));
+    char *output = dsgd_ends(0, "explain %s", name);
     expect_width(output, 80);
     ck_assert_has(output, "Worker 3 is slow.");
     ck_assert_has(output, "gradient 0 = (");
@@ -420,14 +418,9 @@ TEST(a_lesson_says_when_nothing_is_left_but_waiting)
 
 TEST(the_lines_in_the_manual_are_those_of_the_command)
 {
-    char *output = NULL;
-    char *manual = NULL;
-    ck_assert_int_eq(shell("sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
-                           "/MANUAL.md | sed -n '/^```/,/^```/p' | grep '^ '",
-                           &manual),
-                     0);
-    manual = kept(dsgd_xstrdup(manual));
-    output = dsgd_ends(0, "explain eager_solo");
+    char *manual = shell_ends(0, "sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
+                                 "/MANUAL.md | sed -n '/^```/,/^```/p' | grep '^ '");
+    char *output = dsgd_ends(0, "explain eager_solo");
     int n = 0;
     for (char *line = strtok(manual, "\n"); line != NULL; line = strtok(NULL, "\n"), n++)
         ck_assert_msg(strstr(output, line) != NULL, "no `%s`", line);
@@ -467,7 +460,7 @@ static const struct {
 
 TEST_ROWS(bad_input_of_a_lesson_is_refused_by_a_sentence, refused)
 {
-    char *output = dsgd_ends(2, refused[_i].arguments);
+    char *output = dsgd_ends(2, "%s", refused[_i].arguments);
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",
                   refused[_i].sentence, output);
 }

@@ -28,9 +28,7 @@ static char *awk(const char *program, const char *file)
 
 static char *run(const char *arguments, int expected)
 {
-    char *output = NULL;
-    const int status = dsgd(arguments, &output);
-    ck_assert_msg(status == expected, "exit %d: %s", status, output);
+    char *output = dsgd_ends(expected, "%s", arguments);
     return output;
 }
 
@@ -75,11 +73,8 @@ TEST(rivals_and_seeds_run_where_they_matter)
     write_file("e.yaml", experiment);
     run("run e.yaml -o full --set seed='[1, 2, 3]'", 0);
     run("run e.yaml -o part --refine --set seed='[1, 2, 3]'", 0);
-    char *cells = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("awk -F, '%s' %s/full/phase.csv %s/part/phase.csv",
-                                             strangers, folder, folder)),
-                           &cells),
-                     0);
+    char *cells = shell_ends(0, "awk -F, '%s' %s/full/phase.csv %s/part/phase.csv", strangers,
+                             folder, folder);
     ck_assert_str_eq(cells, "");
     const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
     ck_assert_msg(n < 162, "%d of 486 runs", n);
@@ -151,13 +146,11 @@ TEST(uncertain_cells_are_said_to_be)
         "imbalance.deviation='{sweep: [0.1, 0.3]}'",
         0);
     ck_assert_int_gt(atoi(awk("{n += $4} END {print n}", "r/phase.csv")), 0);
-    char *rest = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cut -d, -f4,7-9 %s/r/phase.csv | awk -F, 'NR > 1 && "
-                                             "$3 && ($1 != ($3 <= 1 || $2 < 1.02) || $2 < $3 || "
-                                             "$2 > $4)'",
-                                             folder)),
-                           &rest),
-                     0);
+    char *rest = shell_ends(0,
+                            "cut -d, -f4,7-9 %s/r/phase.csv | awk -F, 'NR > 1 && "
+                            "$3 && ($1 != ($3 <= 1 || $2 < 1.02) || $2 < $3 || "
+                            "$2 > $4)'",
+                            folder);
     ck_assert_str_eq(rest, "");
     const char *const output = run("plot r phase", 0);
     ck_assert_msg(strstr(output, "warning") == NULL, "%s", output);

@@ -257,8 +257,8 @@ TEST_ROWS(texts_of_every_figure_are_apart_and_its_ticks_differ, shapes)
         if (access(kept(dsgd_xprintf("%s/%s/%s.gp", plots, e->d_name, e->d_name)), R_OK) != 0)
             continue;
         const char *const in = complete(e->d_name);
-        char *output = dsgd_ends(0, kept(dsgd_xprintf("%s --format svg %s", drawn_by(e->d_name, in),
-                                                      shapes[_i].options)));
+        char *output =
+            dsgd_ends(0, "%s --format svg %s", drawn_by(e->d_name, in), shapes[_i].options);
         const char *const svg = kept(dsgd_xprintf("%s/figures/%s.svg", in, e->d_name));
         ck_assert_msg(strstr(output, svg) != NULL && strstr(output, "warning") == NULL, "%s: %s",
                       svg, output);
@@ -391,12 +391,12 @@ TEST(bars_of_a_target_are_those_of_the_comparison)
         dsgd_ends(0, "run e.yaml -o r --numerics cpu --set until.steps=40 --set "
                      "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
                      "USD/h}'");
-    output = dsgd_ends(0, "compare r --target loss=0");
+    dsgd_ends(0, "compare r --target loss=0");
     output = dsgd_ends(0, "plot r to_target --target loss=0 --format svg");
     read_drawing("r/figures/to_target.svg");
     ck_assert_int_eq((int)d.n_bars, 0);
     ck_assert_has(read_file("r/figures/to_target.svg"), "nothing where not all seeds reach it");
-    output = dsgd_ends(0, "compare r --target loss=2");
+    dsgd_ends(0, "compare r --target loss=2");
     output = dsgd_ends(0, "plot r to_target --target loss=2 --format svg --only wagma");
     read_drawing("r/figures/to_target.svg");
     ck_assert_int_eq((int)d.n_bars, 4);
@@ -473,7 +473,7 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     write_file("r/throughput.gp", script);
     output = dsgd_ends(0, "plot r --format svg");
     ck_assert_ptr_null(strstr(output, "own"));
-    output = dsgd_ends(0, "plot r throughput --format svg");
+    dsgd_ends(0, "plot r throughput --format svg");
     output = dsgd_ends(0, "report r");
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
                   "figure `own` is unknown: none of `dsgd list figures`, nor the "
@@ -503,8 +503,7 @@ TEST(data_of_others_is_no_script)
 
 TEST(a_column_of_others_is_no_command)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
+    char *output = shell_ends(0, "mkdir %s/r", folder);
     write_file("r/runs.csv",
                "run,algorithm,workers,seed,platform,workload,status,\"x[1] = [0]; "
                "system(\"\"touch was_here\"\"); array y\",throughput_samples_per_s,wall_s\n"
@@ -519,7 +518,7 @@ TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
     write_file("e.yaml", one_count);
     char *output =
         dsgd_ends(0, "run e.yaml -o r --set algorithms='[{name: allreduce, label: a baseline "
-                     "that has a very long name}, {name: ad_psgd, label: 50 %d @x}]'");
+                     "that has a very long name}, {name: ad_psgd, label: 50 %%d @x}]'");
     output = dsgd_ends(0, "plot r --format svg");
     ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
     static const char *const figures[] = {"throughput", "speedup", "time"};
@@ -558,7 +557,7 @@ TEST(titles_of_three_swept_values_break_and_stay_apart)
                      "idle-switch, host_bandwidth: {sweep: [1GB/s, 10GB/s]}}'");
     static const char *const options[] = {"", " --size one-column"};
     for (size_t k = 0; k < 2; k++) {
-        output = dsgd_ends(0, kept(dsgd_xprintf("plot r --format svg%s", options[k])));
+        output = dsgd_ends(0, "plot r --format svg%s", options[k]);
         ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
         static const char *const figures[] = {"throughput", "speedup", "time"};
         for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
@@ -572,14 +571,14 @@ TEST(titles_of_three_swept_values_break_and_stay_apart)
 TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
 {
     write_file("e.yaml", one_count);
-    char *output = dsgd_ends(0, "run e.yaml -o r --set seed=1 --set workers='[4, 8, 16, 32, 64]'");
-    output = dsgd_ends(0, "run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
-                          "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
-                          "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'");
+    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set workers='[4, 8, 16, 32, 64]'");
+    char *output =
+        dsgd_ends(0, "run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
+                     "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
+                     "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'");
     static const char *const figures[] = {"r throughput", "s phase"};
     for (size_t i = 0; i < 2; i++) {
-        output = dsgd_ends(
-            0, kept(dsgd_xprintf("plot %s --size one-column --format svg -o .", figures[i])));
+        output = dsgd_ends(0, "plot %s --size one-column --format svg -o .", figures[i]);
         ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
         const char *const svg = kept(dsgd_xprintf("%s.svg", figures[i] + 2));
         read_drawing(svg);
@@ -612,13 +611,12 @@ TEST(of_runs_that_all_diverged_times_are_drawn_and_no_learning)
 /** A range of 2.1 in which steps of 2 have one tick. */
 TEST(a_narrow_axis_has_two_ticks)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
+    shell_ends(0, "mkdir %s/r", folder);
     write_file("r/runs.csv", "run,algorithm,workers,seed,platform,workload,status,steps,wall_s\n"
                              "1,wagma,4,1,p,w,ok,2,1\n");
     write_file("r/curves.csv", "run,virtual_s,steps,loss,accuracy,consensus\n1,0,0,,0.1,0\n"
                                "1,1,1,,0.5312,0\n1,2,2,,0.5494,0\n");
-    output = dsgd_ends(0, "plot r learning --format svg --size 2.4x1.6");
+    dsgd_ends(0, "plot r learning --format svg --size 2.4x1.6");
     read_drawing("r/figures/learning.svg");
     size_t n = 0;
     for (size_t i = 0; i < d.n_labels; i++)

@@ -83,10 +83,9 @@ static const char faulty[] = "#!/bin/sh\n"
 TEST(what_breaks_a_law_is_made_small)
 {
     static const char *const keys[] = {"platform", "workload", "workers", "algorithms", "until"};
-    char *output = NULL;
     char *why = NULL;
     write_file("faulty", faulty);
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("chmod +x %s/faulty", folder)), &output), 0);
+    shell_ends(0, "chmod +x %s/faulty", folder);
     setenv("DSGD_PROGRAM", kept(dsgd_xprintf("%s/faulty", folder)), 1);
     part experiment = part_empty(NULL, MAPPING);
     uint64_t seed = first();

@@ -141,8 +141,7 @@ static double value_before_last(const char *row)
 /** Geometric means of ratios to allreduce: 2, where the arithmetic one is 2.5; 1.5 of one seed. */
 TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/r", folder)), &output), 0);
+    shell_ends(0, "mkdir %s/r", folder);
     write_file("r/runs.csv",
                "run,algorithm,workers,seed,platform,workload,status,steps,"
                "throughput_samples_per_s,step_mean_s,staleness_mean,final_loss,final_accuracy,"
@@ -150,11 +149,11 @@ TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
                    SPEED("3", "ad_psgd", "2", "150") SPEED("4", "allreduce", "1", "100")
                        SPEED("5", "allreduce", "2", "100"));
     write_file("r/manifest.json", "{\"experiment\": \"e\", \"runs\": []}");
-    output = dsgd_ends(0, "compare r --ratio");
+    dsgd_ends(0, "compare r --ratio");
     ck_assert_double_eq_tol(
         strtod(cell_of("r/compare.csv", "wagma", "throughput_samples_per_s_ratio"), NULL), 2,
         1e-12);
-    output = dsgd_ends(0, "report r");
+    dsgd_ends(0, "report r");
     const char *const html = read_file("r/report.html");
     static const char *const parts[] = {
         "<th scope=\"col\" class=\"n\">times allreduce</th>", "<td class=\"n\">2 (",
@@ -221,15 +220,14 @@ static const struct {
 
 TEST_ROWS(what_may_mislead_is_said, warned)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output), 0);
+    shell_ends(0, "mkdir -p %s/r/figures", folder);
     write_file("r/runs.csv", kept(dsgd_xprintf("%s%s", HEAD, warned[_i].rows)));
     write_file("r/manifest.json", warned[_i].manifest);
     write_file("r/figures/drawn.svg",
                "<?xml version=\"1.0\"?>\n<svg width=\"1\" viewBox=\"0 0 1 1\"><title>t</title>"
                "<desc>d</desc><g id='p'><use href='#p'/></g></svg>\n");
     write_file("r/figures/hostile.svg", "<svg viewBox=\"0 0 1 1\"><script>x</script></svg>\n");
-    output = dsgd_ends(0, "report r");
+    dsgd_ends(0, "report r");
     const char *const html = read_file("r/report.html");
     expect_well_formed(html);
     expect_self_contained(html);
@@ -241,17 +239,16 @@ TEST_ROWS(what_may_mislead_is_said, warned)
 
 TEST(results_of_other_makers_are_no_danger)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output), 0);
+    shell_ends(0, "mkdir -p %s/r/figures", folder);
     write_file("r/runs.csv", "run,algorithm,workers,seed,status,wall_s,x\n"
                              "1,<script>,four,1,ok,1,\"a\"\"b<\"\n1e30,b,,2,weird,1,\n");
     write_file("r/manifest.json", "{\"runs\": [{\"algorithm\": 3, \"until\": []}], "
                                   "\"experiment\": 7, \"command\": [1]}");
     write_file("r/figures/bad.svg", "<svg viewBox=\"0 0 1 1\"><g id=\"");
-    output = dsgd_ends(0, "report r");
+    dsgd_ends(0, "report r");
     const char *const html = read_file("r/report.html");
     expect_well_formed(html);
     expect_self_contained(html);
     write_file("r/manifest.json", "[");
-    output = dsgd_ends(3, "report r");
+    dsgd_ends(3, "report r");
 }

@@ -18,8 +18,7 @@
  */
 static void write_figure(const char *rows)
 {
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir -p %s/plots/tiny", folder)), &output), 0);
+    shell_ends(0, "mkdir -p %s/plots/tiny", folder);
     write_file("plots/tiny/tiny.yaml", "platform: {topology: switch}\n"
                                        "workload: {bytes: 1, step: 1s, samples: 10}\n"
                                        "imbalance: [{kind: slow, worker: 0, factor: 2}]\n"
@@ -160,11 +159,8 @@ SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_do
  */
 TEST(published_figures_are_met)
 {
-    char *output = NULL;
-    const int status = dsgd("reproduce eager-microbenchmark eager-hyperplane eager-cifar10 "
-                            "eager-ucf101 ad-psgd-slow-worker dasgd-scaling drop-compute -o r",
-                            &output);
-    ck_assert_msg(status == 0, "%s", output);
+    char *output = dsgd_ends(0, "reproduce eager-microbenchmark eager-hyperplane eager-cifar10 "
+                                "eager-ucf101 ad-psgd-slow-worker dasgd-scaling drop-compute -o r");
     const char *const sum = strstr(output, "\n34 points: median error ");
     ck_assert_msg(sum != NULL, "%s", output);
     ck_assert_has(output, "\n19 of 19 stated bounds hold");

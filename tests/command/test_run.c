@@ -33,10 +33,11 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
 {
     static const char *const bounds[] = {"steps: 10", "seconds: 5"};
     write_experiment(learn);
-    dsgd_ends(5, kept(dsgd_xprintf("run e.yaml -o r --set workers=4 --set algorithms=allreduce "
-                                   "--set 'stops=[{worker: 2, after: 250ms}]' --set "
-                                   "learn.evaluate.local=true --set 'until={%s}'",
-                                   bounds[_i])));
+    dsgd_ends(5,
+              "run e.yaml -o r --set workers=4 --set algorithms=allreduce "
+              "--set 'stops=[{worker: 2, after: 250ms}]' --set "
+              "learn.evaluate.local=true --set 'until={%s}'",
+              bounds[_i]);
     char *rows = read_file("r/runs.csv");
     const char *const header = strsep(&rows, "\n");
     ck_assert_has(header, ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
@@ -120,7 +121,7 @@ static const struct {
 TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof timings[0])
 {
     write_experiment("");
-    dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o r --set workers=4 %s", timings[_i].sets)));
+    dsgd_ends(0, "run e.yaml -o r --set workers=4 %s", timings[_i].sets);
     ck_assert_has(read_file("r/runs.csv"), timings[_i].says);
 }
 
@@ -128,9 +129,8 @@ TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof tim
 TEST(the_old_word_of_the_network_nics_is_taken)
 {
     write_experiment("");
-    char *output = NULL;
     const char *const of_both = "dsgd: `loggp` is now called `nics`, and means the same\n";
-    output =
+    char *output =
         dsgd_ends(0, "run e.yaml -o old --set 'network={sweep: [flows, loggp]}' --set workers=4");
     const char *const note = strstr(output, of_both);
     ck_assert_msg(note != NULL && strstr(note + 1, of_both) == NULL, "%s", output); /* once */
@@ -138,7 +138,7 @@ TEST(the_old_word_of_the_network_nics_is_taken)
     ck_assert_ptr_null(strstr(read_file("old/manifest.json"), "\"loggp\""));
     char *const age =
         kept(dsgd_xprintf("sed -i 's/\"nics\"/\"loggp\"/' %s/old/manifest.json", folder));
-    ck_assert_int_eq(shell(age, &output), 0);
+    output = shell_ends(0, "%s", age);
     output =
         dsgd_ends(0, "run e.yaml -o old --set 'network={sweep: [flows, nics]}' --set workers=4");
     ck_assert_has(output, "nothing to do");
@@ -151,7 +151,7 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "
                                   "--set until.steps='{sweep: [10, 1e9]}' -j 1 --timeout 2s";
     write_experiment(learn);
-    char *output = dsgd_ends(5, endless);
+    char *output = dsgd_ends(5, "%s", endless);
     ck_assert_has(output, "run 2: it was not done after 2 s (--timeout); it had come to ");
     ck_assert_has(output, "1 of 2 runs failed");
     ck_assert_str_eq(cell_of("r/runs.csv", "1,", "status"), "ok");
@@ -160,7 +160,7 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert(strtod(cell_of("r/runs.csv", "2,", "steps"), NULL) > 0);
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "messages"), "");
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "final_loss"), "");
-    ck_assert_has(dsgd_ends(5, endless), "1 of 1 runs failed");
+    ck_assert_has(dsgd_ends(5, "%s", endless), "1 of 1 runs failed");
     output = dsgd_ends(5, "run e.yaml -o s --set algorithms=allreduce --set workers=4 --set "
                           "until.steps=1e9 --only 1 --timeout 1s --record r.record");
     ck_assert_int_ne(shell(kept(dsgd_xprintf("ls %s/r.record.part", folder)), &output), 0);
@@ -226,8 +226,8 @@ TEST(the_manifest_holds_names_that_are_no_utf_8)
 TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 {
     write_experiment(learn);
-    char *output = dsgd_ends(0, "run e.yaml -o a -j 1 --threads 1");
-    output = dsgd_ends(0, "run e.yaml -o b -j 3 --threads 3");
+    dsgd_ends(0, "run e.yaml -o a -j 1 --threads 1");
+    char *output = dsgd_ends(0, "run e.yaml -o b -j 3 --threads 3");
     ck_assert_str_eq(without_wall(read_file("a/runs.csv")), without_wall(read_file("b/runs.csv")));
     ck_assert_str_eq(read_file("a/curves.csv"), read_file("b/curves.csv"));
     ck_assert_str_eq(read_file("a/workers.csv"), read_file("b/workers.csv"));
@@ -246,8 +246,8 @@ TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
 TEST(a_run_again_without_numerics_is_another_experiment)
 {
     write_experiment(learn);
+    dsgd_ends(0, "run e.yaml -o r --numerics off");
     char *output = dsgd_ends(0, "run e.yaml -o r --numerics off");
-    output = dsgd_ends(0, "run e.yaml -o r --numerics off");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o r --numerics cpu"), "with other --numerics");
     output = dsgd_ends(0, "run e.yaml -o s --numerics cpu --only 1");
     ck_assert_int_eq(
@@ -292,7 +292,7 @@ TEST(damaged_parts_are_done_again)
         "cd %s/r/.parts && : > 1.part && truncate -s -5 2.part && echo garbage >> 3.part && "
         "sed -i s/,8,/,9,/ 4.part",
         folder));
-    ck_assert_int_eq(shell(damage, &output), 0);
+    shell_ends(0, "%s", damage);
     output = dsgd_ends(0, "run e.yaml -o r");
     ck_assert_has(output, "4 of 4 runs");
     for (int i = 1; i <= 4; i++)
@@ -306,20 +306,19 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
 {
     write_experiment("");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
-    char *output = NULL;
     static const char again[] =
         "run e.yaml -o r --only 1 --set 'imbalance=[{kind: replay, file: delays.csv}]'";
-    output = dsgd_ends(0, again);
-    ck_assert_has(dsgd_ends(0, again), "nothing to do");
+    char *output = dsgd_ends(0, "%s", again);
+    ck_assert_has(dsgd_ends(0, "%s", again), "nothing to do");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.07\n");
-    output = dsgd_ends(2, again);
+    output = dsgd_ends(2, "%s", again);
     ck_assert_has(output, "other contents of a file");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s/r && sed -i 's/\"dsgd\": \"/&0/' manifest.json", folder)),
               &output),
         0);
-    output = dsgd_ends(2, again);
+    output = dsgd_ends(2, "%s", again);
     ck_assert_has(output, "another build of dsgd");
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf(
@@ -328,12 +327,12 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
                   folder)),
               &output),
         0);
-    ck_assert_has(dsgd_ends(2, again), "with other libraries or on another kind of CPU");
+    ck_assert_has(dsgd_ends(2, "%s", again), "with other libraries or on another kind of CPU");
     ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
-    output = dsgd_ends(2, again);
+    output = dsgd_ends(2, "%s", again);
     ck_assert_has(output, "results without a manifest.json");
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("rm %s/r/*.csv", folder)), &output), 0);
-    output = dsgd_ends(2, again); /* a part of it is there */
+    shell_ends(0, "rm %s/r/*.csv", folder);
+    output = dsgd_ends(2, "%s", again); /* a part of it is there */
     ck_assert_has(output, "results without a manifest.json");
 }
 
@@ -372,14 +371,10 @@ TEST(links_in_the_folder_lead_nowhere)
 {
     write_experiment("");
     write_file("victim", "precious");
-    char *output = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && mkdir -p r/.parts && ln -s ../victim "
-                                             "r/runs.csv.new && ln -s ../../victim "
-                                             "r/.parts/1.part.new",
-                                             folder)),
-                           &output),
-                     0);
-    output = dsgd_ends(0, "run e.yaml -o r");
+    shell_ends(0, "mkdir -p r/.parts && ln -s ../victim "
+                  "r/runs.csv.new && ln -s ../../victim "
+                  "r/.parts/1.part.new");
+    dsgd_ends(0, "run e.yaml -o r");
     ck_assert_str_eq(read_file("victim"), "precious");
     ck_assert_has(read_file("r/runs.csv"), "\n1,allreduce,4,");
 }
@@ -428,7 +423,7 @@ TEST_RANGE(a_low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
         ck_assert_msg(strstr(output, "open files") != NULL, "exit %d: %s", status, output);
     else
         ck_assert_has(read_file("r/runs.csv"), "\n29,allreduce,4,29,");
-    output = dsgd_ends(0, arguments);
+    output = dsgd_ends(0, "%s", arguments);
     const char *const rows = read_file("r/runs.csv");
     for (int i = 1; i <= 29; i++)
         ck_assert_has(rows, kept(dsgd_xprintf("\n%d,allreduce,4,%d,", i, i)));
@@ -453,7 +448,7 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
         "runs=/proc/$!/task/$!/children && until grep -q ' .* ' $runs; do :; done && kill -%s $! "
         "&& wait $!; echo $?",
         folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name));
-    ck_assert_int_eq(shell(script, &output), 0);
+    output = shell_ends(0, "%s", script);
     ck_assert_str_eq(output, by[_i].output);
     ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
     if (strcmp(by[_i].name, "KILL") == 0)

@@ -16,10 +16,8 @@
  */
 static char *sensitivity(const char *experiment, const char *options)
 {
-    char *output = NULL;
     write_file("e.yaml", experiment);
-    const int status = dsgd(kept(dsgd_xprintf("run e.yaml -o r %s", options)), &output);
-    ck_assert_msg(status == 0, "exit %d: %s", status, output);
+    char *output = dsgd_ends(0, "run e.yaml -o r %s", options);
     return output;
 }
 
@@ -201,8 +199,7 @@ TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
 {
     write_experiment("");
     write_file("p.xml", links);
-    char *output =
-        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --sensitivity --set %s", varied[_i].sets)));
+    char *output = dsgd_ends(0, "check e.yaml --sensitivity --set %s", varied[_i].sets);
     ck_assert_msg(
         strstr(output, kept(dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters)))),
         "%.1500s", output);

@@ -24,7 +24,7 @@ static void write_sweep(void)
 static void run_shards(int n)
 {
     for (int i = 1; i <= n; i++)
-        dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o s%d --shard %d/%d -j 2", i, i, n)));
+        dsgd_ends(0, "run e.yaml -o s%d --shard %d/%d -j 2", i, i, n);
 }
 
 /** All files of two folders of results, but for wall times and the command. */
@@ -66,11 +66,12 @@ TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
     char *output = NULL;
     size_t n_rows = 0;
     for (int i = 1; i <= 4; i++) {
-        output = dsgd_ends(0, kept(dsgd_xprintf("run e.yaml -o s --shard %d/4 --force -v --set "
-                                                "until.steps=1 --set workers='[4, 8, 16, 32]' "
-                                                "--set algorithms=allreduce | grep -c '  "
-                                                "allreduce *32 '",
-                                                i)));
+        output = dsgd_ends(0,
+                           "run e.yaml -o s --shard %d/4 --force -v --set "
+                           "until.steps=1 --set workers='[4, 8, 16, 32]' "
+                           "--set algorithms=allreduce | grep -c '  "
+                           "allreduce *32 '",
+                           i);
         ck_assert_str_eq(output, "2\n"); /* of the 8 large ones */
     }
     const char *const rows = read_file("s/runs.csv"); /* each kept what the others had done */
@@ -87,7 +88,7 @@ TEST(a_long_run_has_a_shard_by_itself)
                                 "algorithms=allreduce --set until.steps='{sweep: [10, 70, 20, "
                                 "30]}' && tail -n +2 s%d/runs.csv | cut -d, -f1 | tr '\\n' ' '";
     for (int i = 1; i <= 2; i++) {
-        output = dsgd_ends(0, kept(dsgd_xprintf(shard, i, i, i)));
+        output = dsgd_ends(0, shard, i, i, i);
         const char *const line = strrchr(output, '\n');
         ck_assert_msg(line != NULL && strcmp(line + 1, i == 1 ? "2 " : "1 3 4 ") == 0, "%s",
                       output);
@@ -129,25 +130,20 @@ TEST(only_takes_lists_and_ranges)
     }
     static const char *const bad[] = {"0/2", "3/2", "1", "1/2/3", "1/10001", "a/b", "1/2 --only 1"};
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        ck_assert_has(dsgd_ends(2, kept(dsgd_xprintf("run e.yaml -o b --shard %s", bad[k]))),
-                      "--shard ");
+        ck_assert_has(dsgd_ends(2, "run e.yaml -o b --shard %s", bad[k]), "--shard ");
     }
 }
 
 TEST(what_is_missing_or_damaged_is_named)
 {
     write_sweep();
-    char *output = NULL;
     run_shards(2);
-    output = dsgd_ends(0, "run e.yaml -o one --only 1,3:11");
-    output = dsgd_ends(2, "merge one -o all");
+    dsgd_ends(0, "run e.yaml -o one --only 1,3:11");
+    char *output = dsgd_ends(2, "merge one -o all");
     ck_assert_has(output, "2 of 12 runs are missing or damaged in the folder: 2,12;");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/all", folder)), F_OK), 0);
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && for f in s*/.parts/7.part; do truncate -s "
-                                             "-1 $f; done",
-                                             folder)),
-                           &output),
-                     0);
+    output = shell_ends(0, "for f in s*/.parts/7.part; do truncate -s "
+                           "-1 $f; done");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 -o all"),
                   "1 of 12 runs are missing or damaged in all of the folders: 7;");
     output = dsgd_ends(0, "merge s1 s2 one -o all");
@@ -156,26 +152,22 @@ TEST(what_is_missing_or_damaged_is_named)
 TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
 {
     write_sweep();
-    char *output = NULL;
     run_shards(2);
-    output = dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
+    char *output = dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 other -o all"),
                   "other: the folder has the results of another experiment, "
                   "compared with s1");
     /* The same runs, with a column more. */
-    output = dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
+    dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
     output = dsgd_ends(2, "merge s1 s2 swept -o all");
     ck_assert_has(output, "swept: the folder has the results of another experiment");
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && cp -r s2 built && sed -i 's/\"dsgd\": "
-                                             "\"/&0/' built/manifest.json && cp -r s2 bare && rm "
-                                             "bare/manifest.json && mkdir empty",
-                                             folder)),
-                           &output),
-                     0);
+    output = shell_ends(0, "cp -r s2 built && sed -i 's/\"dsgd\": "
+                           "\"/&0/' built/manifest.json && cp -r s2 bare && rm "
+                           "bare/manifest.json && mkdir empty");
     ck_assert_has(dsgd_ends(2, "merge s1 built -o all"), "by another build of dsgd");
     ck_assert_has(dsgd_ends(2, "merge s1 bare -o all"), "bare: this is no folder of results");
-    output = dsgd_ends(2, "merge empty -o all");
-    output = dsgd_ends(2, "merge s1 s2");
+    dsgd_ends(2, "merge empty -o all");
+    dsgd_ends(2, "merge s1 s2");
     output = dsgd_ends(2, "merge -o all");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 -o other"),
                   "other: the folder has the results of another experiment; take");
@@ -211,15 +203,11 @@ TEST(the_manifest_lists_the_swept_columns)
 TEST(two_folders_with_different_results_of_a_run_are_not_merged)
 {
     write_sweep();
-    char *output = NULL;
     run_shards(1);
-    output = dsgd_ends(0, "run e.yaml -o t --only 1,2");
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && sed '2,$s/^2,/1,/' t/.parts/2.part > "
-                                             "s1/.parts/1.part",
-                                             folder)),
-                           &output),
-                     0);
-    output = dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
+    dsgd_ends(0, "run e.yaml -o t --only 1,2");
+    shell_ends(0, "sed '2,$s/^2,/1,/' t/.parts/2.part > "
+                  "s1/.parts/1.part");
+    char *output = dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("cd %s && cp t/.parts/2.part s1/.parts/1.part", folder)), &output),
         0);
@@ -229,10 +217,9 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
 TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
 {
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
-    char *output = NULL;
     static const char set[] = "--set workers=4 --set algorithms='[allreduce, a_psgd]'";
-    output = dsgd_ends(5, kept(dsgd_xprintf("run e.yaml -o s %s", set)));
-    output = dsgd_ends(5, "merge s -o all");
+    dsgd_ends(5, "run e.yaml -o s %s", set);
+    char *output = dsgd_ends(5, "merge s -o all");
     ck_assert_has(output, "1 of 2 runs failed; the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
@@ -259,8 +246,8 @@ static double number_of(const char *text, const char *key)
 TEST(the_lines_of_an_experiment_do_it)
 {
     write_sweep();
-    char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
-    output = dsgd_ends(0, "check e.yaml -o 'a b' --as json >lines");
+    dsgd_ends(0, "run e.yaml -o whole -j 2");
+    dsgd_ends(0, "check e.yaml -o 'a b' --as json >lines");
     const char *const lines = read_file("lines");
     const char *const run_3 = strstr(lines, "{\"run\":3,\"id\":\"");
     ck_assert_msg(run_3 != NULL, "%s", lines);
@@ -270,8 +257,8 @@ TEST(the_lines_of_an_experiment_do_it)
     ck_assert_has(dsgd_ends(0, "check e.yaml -o 'a b' --as commands >commands && DSGD_DATA=" //
                             DSGD_SOURCE_DIR " sh -e commands && wc -l <commands"),
                   "\n12\n");
-    output = dsgd_ends(0, "merge 'a b.tasks/'* -o 'a b'");
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && mv 'a b' ab", folder)), &output), 0);
+    dsgd_ends(0, "merge 'a b.tasks/'* -o 'a b'");
+    shell_ends(0, "mv 'a b' ab");
     assert_same_results("whole", "ab");
 }
 
@@ -279,17 +266,17 @@ TEST(the_lines_of_an_experiment_do_it)
 TEST(ids_are_stable_and_no_two_runs_share_one)
 {
     write_sweep();
-    char *output = NULL;
     static const char ids[] = "--as json 2>/dev/null | grep -o '\"id\":\"[0-9a-f]*\"'";
-    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml %s | sort -u | wc -l", ids)));
+    char *output = dsgd_ends(0, "check e.yaml %s | sort -u | wc -l", ids);
     ck_assert_str_eq(output, "12\n");
-    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml %s", ids)));
+    output = dsgd_ends(0, "check e.yaml %s", ids);
     const char *const last = kept(dsgd_xprintf("%s", strrchr(output, ':')));
-    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set name=other --set workers=8 --set "
-                                            "algorithms=ad_psgd --set seed=2 %s",
-                                            ids)));
+    output = dsgd_ends(0,
+                       "check e.yaml --set name=other --set workers=8 --set "
+                       "algorithms=ad_psgd --set seed=2 %s",
+                       ids);
     ck_assert_str_eq(strrchr(output, ':'), last);
-    output = dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set learn.optimizer.lr=0.03 %s", ids)));
+    output = dsgd_ends(0, "check e.yaml --set learn.optimizer.lr=0.03 %s", ids);
     ck_assert_str_ne(strrchr(output, ':'), last);
 }
 
@@ -301,19 +288,19 @@ TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
     ck_assert_ptr_null(strstr(output, "CPU"));
     static const char one[] =
         "check e.yaml -e --as json --set workers=8 --set algorithms=wagma --set until.steps=%s %s";
-    output = dsgd_ends(0, kept(dsgd_xprintf(one, "2e4", "")));
+    output = dsgd_ends(0, one, "2e4", "");
     const double once_s = number_of(output, "\"seconds\":");
     ck_assert_double_gt(number_of(output, "\"memory_bytes\":"), 1e6);
     ck_assert_double_lt(number_of(output, "\"memory_bytes\":"), 4e9);
-    output = dsgd_ends(0, kept(dsgd_xprintf(one, "2e6", "")));
+    output = dsgd_ends(0, one, "2e6", "");
     const double often_s = number_of(output, "\"seconds\":");
     ck_assert_msg(often_s > 20 * once_s && often_s < 500 * once_s, "%g s, %g s", once_s, often_s);
     /* As many steps, by other bounds. */
-    output = dsgd_ends(0, kept(dsgd_xprintf(one, "0", "--set until.samples=128e6")));
+    output = dsgd_ends(0, one, "0", "--set until.samples=128e6");
     const double by_samples_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_samples_s > often_s / 5 && by_samples_s < often_s * 5, "%g s, %g s",
                   by_samples_s, often_s);
-    output = dsgd_ends(0, kept(dsgd_xprintf(one, "0", "--set until.seconds=2e5")));
+    output = dsgd_ends(0, one, "0", "--set until.seconds=2e5");
     const double by_time_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_time_s > often_s / 5 && by_time_s < often_s * 5, "%g s, %g s", by_time_s,
                   often_s);

@@ -54,8 +54,7 @@ TEST_ROWS(any_value_can_be_swept, any_sweep)
 {
     write_experiment("");
     char *output =
-        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set algorithms=allreduce --set '%s'",
-                                       any_sweep[_i].sweep)));
+        dsgd_ends(0, "check e.yaml --set algorithms=allreduce --set '%s'", any_sweep[_i].sweep);
     ck_assert_has(output, kept(dsgd_xprintf(": %d runs\n", any_sweep[_i].runs)));
     ck_assert_has(output, kept(dsgd_xprintf(" %s\n", any_sweep[_i].last)));
     ck_assert_has(output, any_sweep[_i].first);
@@ -111,8 +110,7 @@ TEST_ROWS(a_range_is_a_list_of_numbers, ranges)
         ck_assert_has(output, kept(dsgd_xprintf("--set %s=", ranges[_i].key)));
         return;
     }
-    char *cells = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("sed 's/.*,//' %s/r/runs.csv", folder)), &cells), 0);
+    char *cells = shell_ends(0, "sed 's/.*,//' %s/r/runs.csv", folder);
     ck_assert_str_eq(cells, kept(dsgd_xprintf("%s%s", ranges[_i].key, ranges[_i].values)));
 }
 
@@ -137,11 +135,10 @@ TEST(all_files_have_all_swept_values_as_numbers)
                                  "exchange.bucket_bytes";
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
         char *rows = NULL;
-        ck_assert_int_eq(shell(kept(dsgd_xprintf("sed 's/.*,\\([^,]*,[^,]*,[^,]*\\)$/\\1/' "
-                                                 "%s/r/%s.csv | uniq",
-                                                 folder, files[k])),
-                               &rows),
-                         0);
+        rows = shell_ends(0,
+                          "sed 's/.*,\\([^,]*,[^,]*,[^,]*\\)$/\\1/' "
+                          "%s/r/%s.csv | uniq",
+                          folder, files[k]);
         ck_assert_msg(strncmp(rows, ending, strlen(ending)) == 0, "%s: %s", files[k], rows);
         ck_assert_msg(strstr(rows, "\n,10000000,1048576\n,10000000,25000000\n,1000000000,1048576"
                                    "\n,1000000000,25000000\n2,10000000,1048576\n") != NULL,
@@ -162,9 +159,8 @@ TEST(runs_that_results_could_not_tell_apart_are_refused)
         "algorithms='[{name: wagma, group: 2}, {name: wagma, group: 4}]'"};
     char *output = NULL;
     for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
-        const int rc = dsgd(kept(dsgd_xprintf("check e.yaml --set %s", sets[k])), &output);
-        ck_assert_msg(rc == 2 && strstr(output, "could not tell run ") != NULL, "%s: %s", sets[k],
-                      output);
+        output = dsgd_ends(2, "check e.yaml --set %s", sets[k]);
+        ck_assert_msg(strstr(output, "could not tell run ") != NULL, "%s: %s", sets[k], output);
     }
     output = dsgd_ends(0, "check e.yaml --set algorithms='[{name: wagma, group: 2}, "
                           "{name: wagma, group: 4, label: four}]'");
@@ -179,9 +175,7 @@ TEST(a_swept_factor_has_no_unit)
                                         "{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}}"};
     static const char *const columns[] = {"  imbalance.deviation\n", "  imbalance.deviation_s\n"};
     for (size_t k = 0; k < 2; k++) {
-        ck_assert_has(
-            dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set imbalance='%s'", kinds[k]))),
-            columns[k]);
+        ck_assert_has(dsgd_ends(0, "check e.yaml --set imbalance='%s'", kinds[k]), columns[k]);
     }
 }
 

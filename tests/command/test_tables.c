@@ -47,29 +47,25 @@ SUITE(tables, "tables", .seconds = 60, .set_up = make_folder, .tear_down = remov
 TEST(a_table_of_runs_has_columns_and_no_long_lines)
 {
     write_experiment("");
-    char *output = NULL;
     const char *const labelled = kept(dsgd_xprintf(
         "run e.yaml -o r --set algorithms='[allreduce, {name: wagma, label: %s}]'", sixty));
-    output = dsgd_ends(0, labelled);
+    char *output = dsgd_ends(0, "%s", labelled);
     expect_lines_of(strstr(output, "\nrun "), 100);
     ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 5);
     ck_assert_has(output, "  2  a-label-of-sixty-character");
     ck_assert_has(output, "...  ");
     ck_assert_ptr_null(strstr(output, "simulated"));
     ck_assert_ptr_null(strstr(output, "status"));
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cd %s && COLUMNS=80 DSGD_DATA=%s %s %s", folder,
-                                             DSGD_SOURCE_DIR, DSGD_BINARY, labelled)),
-                           &output),
-                     0);
+    output = shell_ends(0, "COLUMNS=80 DSGD_DATA=%s %s %s", DSGD_SOURCE_DIR, DSGD_BINARY, labelled);
     *strstr(output, "\n\n") = '\0';
     expect_lines_of(output, 80);
     output = dsgd_ends(0, "run e.yaml -o r1 --only 2 -v");
     expect_lines_of(strstr(output, "\nrun "), 100);
     ck_assert_has(output, "\n  run 2: simulated ");
-    output =
-        dsgd_ends(0, kept(dsgd_xprintf("check e.yaml --set algorithms='{name: wagma, label: %s, "
-                                       "group: {sweep: [2, 4]}}'",
-                                       sixty)));
+    output = dsgd_ends(0,
+                       "check e.yaml --set algorithms='{name: wagma, label: %s, "
+                       "group: {sweep: [2, 4]}}'",
+                       sixty);
     expect_lines_of(output, 100);
 }
 

@@ -211,11 +211,10 @@ SUITE(timeline, "timeline", .set_up = make_folder, .tear_down = remove_folder, .
 /** Loop over exchanges. */
 TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 {
-    char *output = NULL;
     if (SUPPORT_SLOW && _i == 2)
         return; /* actors are threads there */
     write_all(exchanges[_i]);
-    output = dsgd_ends(0, "run e.yaml -o r --progress off");
+    char *output = dsgd_ends(0, "run e.yaml -o r --progress off");
     dsgd_csv runs;
     dsgd_csv workers;
     ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/r/runs.csv", folder), DSGD_OK);
@@ -280,7 +279,7 @@ TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
     write_all(kept(dsgd_xprintf("%sname: part\n", exchanges[1])));
     const char *const options =
         kept(dsgd_xprintf("--set 'algorithms=[%s]' --workers 2-5,11", runs[_i]));
-    dsgd_ends(0, kept(dsgd_xprintf("timeline e.yaml %s --steps 2:4 -o t.json", options)));
+    dsgd_ends(0, "timeline e.yaml %s --steps 2:4 -o t.json", options);
     read_trace("t.json");
     const double since_s = of_window("since_s");
     const double end_s = of_window("end_s");
@@ -288,7 +287,7 @@ TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
     memcpy(part_s, t.state_s, sizeof part_s);
     ck_assert_double_gt(part_s[11][0], 0);
     ck_assert_double_eq(part_s[6][0], 0);
-    dsgd_ends(0, kept(dsgd_xprintf("timeline e.yaml %s --steps : -o t.json", options)));
+    dsgd_ends(0, "timeline e.yaml %s --steps : -o t.json", options);
     read_trace("t.json");
     static const double tolerance_s = 1e-8; /* a nanosecond per interval of the trace */
     ck_assert_double_eq_tol(since_s, begin_of("step 2", false), tolerance_s);
@@ -336,9 +335,8 @@ static const char *const charts[] = {
 
 TEST_RANGE(a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2)
 {
-    char *output = NULL;
     write_file("e.yaml", four);
-    output = dsgd_ends(0, kept(dsgd_xprintf("timeline e.yaml --format text --run %d", _i + 1)));
+    char *output = dsgd_ends(0, "timeline e.yaml --format text --run %d", _i + 1);
     ck_assert_str_eq(output, charts[_i]);
 }
 
@@ -347,7 +345,7 @@ TEST(a_description_has_the_chart_of_every_algorithm)
     char *output = NULL;
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
         char *const command = kept(dsgd_xprintf("describe algorithm %s", dsgd_algorithms[i]->name));
-        output = dsgd_ends(0, command);
+        output = dsgd_ends(0, "%s", command);
         ck_assert_msg(strstr(output, "\n   3* 0") != NULL, "no straggler in %s", output);
     }
 }
@@ -355,9 +353,8 @@ TEST(a_description_has_the_chart_of_every_algorithm)
 /** A worker that stops: the others wait for it for ever, and the chart says for whom. */
 TEST(a_run_that_fails_is_shown_until_then)
 {
-    char *output = NULL;
     write_file("e.yaml", kept(dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four)));
-    output = dsgd_ends(0, "timeline e.yaml --format text");
+    char *output = dsgd_ends(0, "timeline e.yaml --format text");
     ck_assert_has(output, "the run fails: ");
     ck_assert_has(output, "<1");
 }
@@ -365,10 +362,9 @@ TEST(a_run_that_fails_is_shown_until_then)
 /** A wait that ends with a step: the step's number stands apart from the rank. */
 TEST(ranks_that_are_waited_for_are_ranks)
 {
-    char *output = NULL;
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 16\n"
                          "imbalance: [delay-wagma]\nalgorithms: allreduce\nuntil: {steps: 6}\n");
-    output = dsgd_ends(0, "timeline e.yaml --format text --workers 0-5 --steps 0:5");
+    char *output = dsgd_ends(0, "timeline e.yaml --format text --workers 0-5 --steps 0:5");
     size_t n = 0;
     for (const char *w = strchr(output, '<'); w != NULL; w = strchr(w + 1, '<'), n++)
         ck_assert_msg(strtol(w + 1, NULL, 10) < 16, "%s", output);
@@ -381,8 +377,7 @@ TEST(a_chart_fits_a_terminal)
     char *output = NULL;
     write_all(exchanges[0]);
     for (int run = 1; run <= 16; run++) {
-        output = dsgd_ends(
-            0, kept(dsgd_xprintf("timeline e.yaml --format text --run %d --steps 1:5", run)));
+        output = dsgd_ends(0, "timeline e.yaml --format text --run %d --steps 1:5", run);
         for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
             ck_assert_msg(strcspn(line, "\n") <= 80, "%s", line);
     }
@@ -390,14 +385,13 @@ TEST(a_chart_fits_a_terminal)
 
 TEST(a_figure_names_workers_and_marks_the_straggler)
 {
-    char *output = NULL;
     write_file("e.yaml", four);
-    output = dsgd_ends(0, "timeline e.yaml --format svg --run 2 --size two-column -o g.svg");
+    char *output = dsgd_ends(0, "timeline e.yaml --format svg --run 2 --size two-column -o g.svg");
     static const char *const texts[] = {">worker 0<", ">worker 3 *<", ">v2:0<", ">time (s)<"};
     const char *const svg = read_file("g.svg");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         ck_assert_msg(strstr(svg, texts[i]) != NULL, "no %s", texts[i]);
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("ls %s", folder)), &output), 0);
+    output = shell_ends(0, "ls %s", folder);
     ck_assert_str_eq(output, "e.yaml\ng.svg\n");
     /* The straggler's step 0 has begun before. */
     output = dsgd_ends(0, "timeline e.yaml --format svg --run 2 --steps 1:3 -o g.svg");
@@ -408,9 +402,8 @@ TEST(a_figure_names_workers_and_marks_the_straggler)
 
 TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
 {
-    char *output = NULL;
     write_file("e.yaml", four);
-    output = dsgd_ends(0, "timeline e.yaml");
+    char *output = dsgd_ends(0, "timeline e.yaml");
     ck_assert_has(output, "four-1.json.gz: 0 to ");
     ck_assert_int_eq(
         shell(kept(dsgd_xprintf("gzip -dc %s/four-1.json.gz > %s/t.json", folder, folder)),

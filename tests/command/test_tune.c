@@ -190,15 +190,11 @@ TEST(what_is_slow_early_and_best_late_is_found)
     ck_assert_str_eq(awk("$2 == 0.01 {printf \"%s \", $NF}", "r/tune.csv"), "dropped kept best ");
     const char *const full = "run e.yaml -o full --progress off --set seed='[2, 3, 4]' --set "
                              "learn.optimizer.lr='{sweep: %s}' && %s compare full";
-    dsgd_ends(0, kept(dsgd_xprintf(full, values, DSGD_BINARY)));
+    dsgd_ends(0, full, values, DSGD_BINARY);
     char *best = NULL;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf(
-                               "cd %s && awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; "
-                               "next} {print $k[\"final_loss_mean\"], $k[\"learn.optimizer.lr\"]}' "
-                               "full/compare.csv | sort -g | head -1 | cut -d' ' -f2",
-                               folder)),
-                           &best),
-                     0);
+    best = shell_ends(0, "awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; "
+                         "next} {print $k[\"final_loss_mean\"], $k[\"learn.optimizer.lr\"]}' "
+                         "full/compare.csv | sort -g | head -1 | cut -d' ' -f2");
     ck_assert_str_eq(best, "0.01\n");
 }
 

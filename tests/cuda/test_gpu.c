@@ -330,8 +330,8 @@ TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
     write_file("e.yaml", experiment);
     setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
     setenv("EMULATED_EXCLUSIVE", "1", 1);
-    char *output = dsgd_ends(0, "run e.yaml -o alone -j 1");
-    output = dsgd_ends(5, "run e.yaml -o four -j 4 -v");
+    dsgd_ends(0, "run e.yaml -o alone -j 1");
+    char *output = dsgd_ends(5, "run e.yaml -o four -j 4 -v");
     ck_assert_has(output, "busy or unavailable");
     ck_assert_msg(strstr(output, "(cpu") == NULL, "%s", output);
     ck_assert_has(read_file("four/runs.csv"), ",failed,");
@@ -350,7 +350,7 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
         setenv("EMULATED_DEVICES", machines[i][0], 1);
         setenv("EMULATED_BYTES", machines[i][1], 1);
         char *const command = kept(dsgd_xprintf("run e.yaml -o %zu -j 4", i));
-        output = dsgd_ends(0, command);
+        output = dsgd_ends(0, "%s", command);
         ck_assert_msg(*lines_with(output, "GPU") == '\0', "%s", output);
         ck_assert_str_eq(read_file(kept(dsgd_xprintf("%zu/curves.csv", i))), curves);
     }

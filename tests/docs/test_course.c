@@ -307,10 +307,9 @@ SUITE(course, "pages", .set_up = make_folder, .tear_down = remove_folder, .secon
 TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
-    char *output = NULL;
     if (is_left_out(_i))
         return;
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("cp -r %s/. %s", lesson, folder)), &output), 0);
+    shell_ends(0, "cp -r %s/. %s", lesson, folder);
     page p = {.name = lesson, .shown = dsgd_xstrdup(""), .line = 1};
     char *text = read_file("README.md");
     int n_blocks = 0;
@@ -423,7 +422,7 @@ TEST(each_goal_is_judged_at_its_worst_place)
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
     ck_assert_has(output, "\npassed: 2 of 2 goals are met\n");
     /* Nothing is left, and `run` takes the same file. */
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("ls %s", folder)), &output), 0);
+    output = shell_ends(0, "ls %s", folder);
     ck_assert_str_eq(output, "e.yaml\ngiven.yaml\ntask.yaml\n");
     output = dsgd_ends(0, "check e.yaml");
 }
@@ -451,10 +450,9 @@ TEST(what_is_equal_but_for_rounding_is_reached)
 
 TEST(a_file_is_the_same_by_any_path)
 {
-    char *output = NULL;
     write_simple_task();
     write_file("given.yaml", kept(dsgd_xprintf("%splacement: hosts.txt\n", one)));
-    ck_assert_int_eq(shell(kept(dsgd_xprintf("mkdir %s/mine", folder)), &output), 0);
+    char *output = shell_ends(0, "mkdir %s/mine", folder);
     write_file("hosts.txt", "n0\n");
     write_file("mine/other.txt", "n0\n");
     static const char *const path[] = {"../hosts.txt", "other.txt"};
