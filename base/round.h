@@ -1,6 +1,6 @@
 /**
  * @file round.h
- * Rounding of products and quotients of decimal fractions: dsgd_ceil(0.07 * 100) is 7, where ceil()
+ * The greater of two numbers; rounding of products and quotients of decimal fractions: dsgd_ceil(0.07 * 100) is 7, where ceil()
  * gives 8.
  */
 #ifndef DSGD_BASE_ROUND_H
@@ -9,6 +9,17 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+
+/** As fmax() and fmin() of numbers that are no NaN, without a call: millions per second are asked. */
+static inline double dsgd_greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double dsgd_less(double a, double b)
+{
+    return a < b ? a : b;
+}
 
 /** Whether a number is whole, up to the rounding of a few operations. */
 static inline bool dsgd_is_whole(double x)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "sim/engine/engine.h"
 #include "sim/result.h"
 
@@ -15,7 +16,7 @@
 /** Length of the intersection of [a, b] and [from, to]. */
 static double overlap_s(double a, double b, double from, double to)
 {
-    return fmax(0, fmin(b, to) - fmax(a, from));
+    return dsgd_greater(dsgd_less(b, to) - dsgd_greater(a, from), 0);
 }
 
 static void record_communication(const dsgd_worker *w, double since_s, double end_s)
@@ -161,7 +162,7 @@ static void add(struct dsgd_sum *to, double *largest, dsgd_lag age, double weigh
 {
     to->sum += weight * age.mean;
     to->weight += weight;
-    *largest = fmax(*largest, age.max);
+    *largest = dsgd_greater(*largest, age.max);
 }
 
 static double age_of(const dsgd_worker *user, long by_owner, size_t piece, long stamp)
@@ -400,7 +401,7 @@ void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, d
     if (stamp < 0)
         return; /* a null contribution has no age */
     dsgd_count_age(user, owner, piece, stamp, weight);
-    const double lag = fmax(0, (double)(dsgd_local_steps(user, piece) - stamp));
+    const double lag = dsgd_greater((double)(dsgd_local_steps(user, piece) - stamp), 0);
     if (lag > 0)
         dsgd_observe_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
                                             .peer = owner,

@@ -31,7 +31,7 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
         engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
     const long stamp = ++w->local_steps[k];
     const long updates = update->y->history[k].updates++;
-    const double missed = age.taken < 0 ? 0 : fmax(0, (double)(updates - age.taken));
+    const double missed = age.taken < 0 ? 0 : dsgd_greater((double)(updates - age.taken), 0);
     if (age.age >= 0 && engine->n_servers == 0) /* with servers pushes count, not local steps */
         dsgd_count_gradient(engine, (dsgd_lag){age.age + missed, age.age_max + missed},
                             dsgd_piece_share(engine, k));
@@ -154,7 +154,7 @@ static dsgd_await compute_piece(dsgd_worker *w)
         config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
     /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
     const double backward_s =
-        overlaps ? fmin(w->computation.backward_s, w->computation.compute_s) : 0;
+        overlaps ? dsgd_less(w->computation.backward_s, w->computation.compute_s) : 0;
     double todo_s = k == 0 ? w->computation.compute_s - backward_s : 0;
     if (backward_s > 0)
         todo_s += backward_s * engine->piece_work[k] / engine->work;
@@ -232,7 +232,7 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     c->since_s = dsgd_now_s();
     c->number++;
     c->ready = 0;
-    const double forward_s = fmax(0, c->compute_s - c->backward_s) * slowness(w);
+    const double forward_s = dsgd_greater(c->compute_s - c->backward_s, 0) * slowness(w);
     c->span = dsgd_timeline_begin(w, (dsgd_span){.kind = DSGD_SPAN_COMPUTE,
                                                  .peer = -1,
                                                  .piece = -1,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/round.h"
 #include "sim/engine/engine.h"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
@@ -196,8 +197,8 @@ static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
     const long updates = y.updates;
     if (y.age >= 0 && x.age >= 0)
         y = (dsgd_history){.taken = y.taken < x.taken ? y.taken : x.taken,
-                           .age = fmax(y.age, x.age),
-                           .age_max = fmax(y.age_max, x.age_max)};
+                           .age = dsgd_greater(y.age, x.age),
+                           .age_max = dsgd_greater(y.age_max, x.age_max)};
     else if (x.age >= 0)
         y = x;
     y.updates = updates;

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/round.h"
+
 /* --- channels --------------------------------------------------------------------------------- */
 
 static void end_job(dsgd_channel *channel)
@@ -148,7 +150,7 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 /** The end of a copy that begins at @p since_s, or when the engine is free, which it changes. */
 static double copy(double *free_s, double since_s, double copy_s)
 {
-    return *free_s = fmax(*free_s, since_s) + copy_s;
+    return *free_s = dsgd_greater(*free_s, since_s) + copy_s;
 }
 
 /** Seconds of one copy; 0 without one. */
@@ -163,12 +165,12 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
     const double copy_s = staging_s(x, dsgd_encoded_bytes(w->engine, sent->encoded, k));
     const dsgd_computation *const computation = &w->computation;
     if (sent->encoded != NULL)
-        since_s = fmax(since_s, sent->encoded_s);
+        since_s = dsgd_greater(since_s, sent->encoded_s);
     if (copy_s <= 0)
         return since_s;
     const long awaits = x->whole->awaits;
     if (awaits >= 0 && awaits == computation->number)
-        since_s = fmax(since_s, computation->ready_s[k]);
+        since_s = dsgd_greater(since_s, computation->ready_s[k]);
     return copy(&w->copied_out_s, since_s, copy_s);
 }
 
@@ -407,7 +409,7 @@ void dsgd_sleep_cost(double cost_s)
 
 double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s)
 {
-    const double started_s = fmax(message->sent_s, waiting_since_s);
+    const double started_s = dsgd_greater(message->sent_s, waiting_since_s);
     dsgd_observe_arrived(w, message->host, message->bytes, message->span, started_s,
                          &message->content);
     return started_s;

@@ -29,6 +29,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/round.h"
 #include "sim/network/paths.h"
 #include "sim/result.h"
 #include "sim/run.h"
@@ -146,14 +147,15 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
     const double here_s = state->at_s[member];
     part p = {here_s, here_s, 0};
     if (phase->from >= 0) {
-        p.started_s = fmax(here_s, state->at_s[phase->from]);
+        p.started_s = dsgd_greater(here_s, state->at_s[phase->from]);
         p.sent_s =
             p.started_s + dsgd_path_s(state->paths, state->rank[phase->from], rank, phase->bytes);
     }
     if (phase->to >= 0 && phase->to != phase->from) { /* back it takes the same time */
-        const double ready_s = fmax(here_s, state->at_s[phase->to]);
-        p.sent_s = fmax(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, state->rank[phase->to],
-                                                        phase->bytes));
+        const double ready_s = dsgd_greater(here_s, state->at_s[phase->to]);
+        p.sent_s =
+            dsgd_greater(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, state->rank[phase->to],
+                                                         phase->bytes));
     }
     p.done_s = p.sent_s + dsgd_phase_cost_s(&engine->workers[rank], phase);
     return p;
@@ -178,7 +180,7 @@ static void end_part(turn *t, const dsgd_phase *phase, int member, part p)
     const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
     t->engine->closed->next_s[member] = p.done_s;
     if (p.done_s < INFINITY)
-        t->last_s = fmax(t->last_s, p.done_s);
+        t->last_s = dsgd_greater(t->last_s, p.done_s);
     if (!t->counts)
         return;
     if (phase->to >= 0 && p.sent_s <= t->until_s) {
@@ -202,7 +204,7 @@ static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bi
         const int partner = i ^ bit;
         if (partner < i)
             continue;
-        part p = {fmax(state->at_s[i], state->at_s[partner]), 0, 0};
+        part p = {dsgd_greater(state->at_s[i], state->at_s[partner]), 0, 0};
         p.sent_s = p.started_s +
                    dsgd_path_s(state->paths, state->rank[i], state->rank[partner], phase.bytes);
         p.done_s = p.sent_s + cost_s;
@@ -305,7 +307,7 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
         for (dsgd_schedule *s = lists[i]; s != NULL; s = s->next)
             if (!s->counted) {
                 s->counted = true;
-                last_s = fmax(last_s, follow(engine, s, true, until_s + same_instant_s));
+                last_s = dsgd_greater(last_s, follow(engine, s, true, until_s + same_instant_s));
             }
     for (int i = 0; i < engine->n_workers; i++)
         while (engine->workers[i].n_uncounted > 0)

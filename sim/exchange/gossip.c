@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "sim/exchange/channels.h"
 
 /** Of one worker. */
@@ -124,7 +125,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
-    dsgd_count_communication(w, fmax(message->sent_s, job->since_s));
+    dsgd_count_communication(w, dsgd_greater(message->sent_s, job->since_s));
     job->n_added++;
     return await_next(job);
 }

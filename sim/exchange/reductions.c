@@ -266,10 +266,10 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stam
 /** Groups a contribution, unless it is null, by the local steps that its owner has made by now. */
 static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
 {
-    const int owner = dsgd_members_rank(&reduction->members, index);
     dsgd_contribution *const theirs = &reduction->contribution[index];
     if (theirs->stamp < 0)
         return;
+    const int owner = dsgd_members_rank(&reduction->members, index);
     theirs->alike = alike_of(engine, reduction, theirs->stamp,
                              dsgd_local_steps(&engine->workers[owner], piece));
     reduction->alike[theirs->alike].n++;

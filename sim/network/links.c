@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/round.h"
 #include "base/status.h"
 #include "sim/network/cluster.h"
 #include "sim/network/paths.h"
@@ -51,13 +52,14 @@ static void plan_departure(dsgd_link *link)
 {
     const double left = link->several.entry[0].key - link->work;
     dsgd_event_plan(&link->departure,
-                    link->changed_s + fmax(0, left) * link->weight / link->bytes_per_s);
+                    link->changed_s + dsgd_greater(left, 0) * link->weight / link->bytes_per_s);
 }
 
 static void leave(dsgd_flight *flight, double now_s)
 {
     if (--flight->n_shared == 0)
-        dsgd_event_plan(&flight->arrival, fmax(now_s, flight->earliest_s) + flight->latency_s);
+        dsgd_event_plan(&flight->arrival,
+                        dsgd_greater(now_s, flight->earliest_s) + flight->latency_s);
 }
 
 static void depart(dsgd_event *event)
@@ -121,7 +123,7 @@ static void fly_uncontended(dsgd_flight *flight)
         dsgd_link *const link = flight->link[i];
         link->only = flight;
         link->free_at_s = dsgd_events_now_s() + flight->bytes / link->bytes_per_s;
-        until_s = fmax(until_s, link->free_at_s);
+        until_s = dsgd_greater(until_s, link->free_at_s);
     }
     dsgd_event_plan(&flight->arrival, until_s + flight->latency_s);
 }
@@ -132,7 +134,7 @@ static void fly_uncontended(dsgd_flight *flight)
 static double path_s(const host *from, const host *to, double *bytes_per_s)
 {
     if (simgrid_makes_links) {
-        *bytes_per_s = fmin(from->link_bytes_per_s, to->link_bytes_per_s);
+        *bytes_per_s = dsgd_less(from->link_bytes_per_s, to->link_bytes_per_s);
         return dsgd_closed_form_latency_s(platform, from->place, to->place);
     }
     if (from->end.group != to->end.group)

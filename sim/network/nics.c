@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/round.h"
 #include "sim/network/cluster.h"
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
@@ -205,7 +206,7 @@ static const void *current_actor(void)
 
 static void set_alarm(double seconds)
 {
-    dsgd_event_plan(&self->alarm, dsgd_events_now_s() + fmax(0, seconds));
+    dsgd_event_plan(&self->alarm, dsgd_events_now_s() + dsgd_greater(seconds, 0));
 }
 
 static void sleep_for(double seconds)
@@ -412,7 +413,7 @@ static void end_both(dsgd_transfer *sent, dsgd_transfer *received, double *start
     if (sent != NULL)
         release(sent);
     if (received != NULL) {
-        *started_s = fmax(*started_s, received->sent_s);
+        *started_s = dsgd_greater(*started_s, received->sent_s);
         release(received);
     }
 }
