@@ -8,7 +8,6 @@
  * worker and step: one allreduce of the gradient; once, for an automatic threshold, everyone's
  * compute times (8 P bytes per calibration step).
  */
-#include <stdlib.h>
 
 #include "sim/algorithm.h"
 

@@ -21,10 +21,12 @@ typedef struct replay_state {
 
 enum { WORKER, STEP, SECONDS, N_COLUMNS };
 
+typedef double replay_row[N_COLUMNS];
+
 static const char *const column_names[N_COLUMNS] = {"worker", "step", "seconds"};
 
 /** Reads the three columns: rows[csv->n_rows]. */
-static dsgd_status read_rows(const dsgd_csv *csv, double (*rows)[N_COLUMNS], dsgd_error *error)
+static dsgd_status read_rows(const dsgd_csv *csv, replay_row *rows, dsgd_error *error)
 {
     for (size_t k = 0; k < N_COLUMNS; k++) {
         const size_t column = dsgd_csv_column(csv, column_names[k]);
@@ -45,8 +47,7 @@ static dsgd_status read_rows(const dsgd_csv *csv, double (*rows)[N_COLUMNS], dsg
 }
 
 /** Puts the rows into a table without holes. */
-static dsgd_status tabulate(const dsgd_csv *csv, double (*rows)[N_COLUMNS], void **state,
-                            dsgd_error *error)
+static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state, dsgd_error *error)
 {
     long n_workers = 0;
     long n_steps = 0;
@@ -85,7 +86,7 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
 {
     dsgd_csv csv;
     dsgd_status status = dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file);
-    double(*const rows)[N_COLUMNS] = dsgd_xcalloc(csv.n_rows, sizeof *rows);
+    replay_row *const rows = dsgd_xcalloc(csv.n_rows, sizeof *rows);
     if (status == DSGD_OK)
         status = read_rows(&csv, rows, error);
     if (status == DSGD_OK)

@@ -4,7 +4,6 @@
  */
 #include "traces/platform.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

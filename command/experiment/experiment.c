@@ -4,7 +4,6 @@
  */
 #include "command/experiment/experiment.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  */
 #include "command/runs/estimate.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>

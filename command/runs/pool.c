@@ -5,7 +5,6 @@
 #include "command/runs/pool.h"
 #include "base/program.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>

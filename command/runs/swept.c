@@ -5,7 +5,6 @@
 #include "command/runs/swept.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"

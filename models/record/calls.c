@@ -251,14 +251,15 @@ static void code_model(record_calls *c, const dsgd_call *call, size_t i, size_t 
 static void code_constant(record_calls *c, dsgd_call *call)
 {
     const dsgd_network *const network = c->problem.network;
-    const size_t *const begin = &c->problem.piece_begin[call->piece];
-    const bool state = call->piece == c->problem.n_pieces;
+    const size_t *const begin = c->problem.piece_begin;
+    const size_t k = call->piece;
+    const bool state = k == c->problem.n_pieces;
     if (state && network->n_state == 0) {
         fail(c, "there is no model state");
         return;
     }
-    const size_t n = state ? network->n_state : begin[1] - begin[0];
-    double *const initial = c->initial + (state ? network->n_params : begin[0]);
+    const size_t n = state ? network->n_state : begin[k + 1] - begin[k];
+    double *const initial = c->initial + (state ? network->n_params : begin[k]);
     if (state)
         dsgd_network_initial_state(network, c->samples.seed, c->n_states++, initial);
     own(c, call, 0, n);

@@ -5,7 +5,6 @@
  * Before the window opens, and for a listener, only what is under way is kept. A span is recorded when it begins, or,
  * where that is known only afterwards (what no computation hides), as a whole.
  */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

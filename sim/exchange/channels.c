@@ -4,7 +4,6 @@
  */
 #include "sim/exchange/channels.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/round.h"

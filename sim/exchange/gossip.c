@@ -256,7 +256,7 @@ static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
         node->share =
             dsgd_run_alloc(engine, (size_t)node->room * (sizeof *node->share + 2 * sizeof *n.to));
     }
-    int *const to = (int *)(node->share + node->room);
+    int *const to = (void *)(node->share + node->room);
     int *const from = to + node->room;
     memcpy(to, n.to, (size_t)n.n_to * sizeof *to);
     memcpy(from, n.from, (size_t)n.n_from * sizeof *from);

@@ -10,7 +10,6 @@
  * worker to a server or back occupies the sender's channel until it has arrived, like a push and its
  * answer.
  */
-#include <math.h>
 #include <string.h>
 
 #include "sim/exchange/channels.h"

@@ -62,7 +62,8 @@ static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
     const bool reduces = round < plan->half;
     const int distance = 1 << (reduces ? round : 2 * plan->half - 1 - round);
     /* Of n shares every second multiple of the distance. */
-    const double part = plan->bytes / n * ((n + distance - 1) / (2 * distance));
+    const int n_parts = (n + distance - 1) / (2 * distance);
+    const double part = plan->bytes / n * n_parts;
     const bool pairs = n % (2 * distance) == 0;
     const int ahead = pairs ? index ^ distance : (index + distance) % n;
     const int behind = pairs ? index ^ distance : (index + n - distance) % n;

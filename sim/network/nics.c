@@ -14,7 +14,6 @@
  * before an actor runs, as in SimGrid: of workers that act at one time none uses what another made
  * at that time.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/round.h"

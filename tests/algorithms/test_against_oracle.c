@@ -4,10 +4,8 @@
  * late.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/kept.h"
 #include "tests/support/oracle.h"
 #include "tests/support/oracle_groups.h"
 #include "tests/support/suite.h"

@@ -3,7 +3,6 @@
  * Whole runs against the younger half of the oracle (tests/support/oracle_encoded.h,
  * oracle_groups.h), with nobody late.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/draw.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "sim/conformance/conformance.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

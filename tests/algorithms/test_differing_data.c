@@ -7,7 +7,6 @@
  * gradient. With a = 0 that is (v - y_i)^2 / 2.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/data/split.h"

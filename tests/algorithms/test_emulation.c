@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -393,13 +392,13 @@ static support_pair *drop_pair(int workers, int micro_batches, double bytes, dou
 }
 
 /** What a threshold after the calibration leaves of the table. */
-typedef struct kept {
+typedef struct portions {
     double samples, virtual_s;
-} kept;
+} portions;
 
-static kept keep(const support_pair *t, const emulation_calibration *c, double threshold_s)
+static portions keep(const support_pair *t, const emulation_calibration *c, double threshold_s)
 {
-    kept k = {0, 0};
+    portions k = {0, 0};
     for (int row = 0; row < ROWS; row++) {
         double slowest_s = 0;
         for (int w = 0; w < c->workers; w++) {
@@ -433,10 +432,10 @@ TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
                                .micro_batches = m,
                                .backward_share = t->c->workload.backward_share,
                                .first = 6};
-    const kept whole = keep(t, &c, INFINITY);
+    const portions whole = keep(t, &c, INFINITY);
     c.overhead_s = (support_ok(none->c)->result.virtual_s - whole.virtual_s) / ROWS;
     const double threshold_s = emulation_threshold(&c);
-    const kept want = keep(t, &c, threshold_s);
+    const portions want = keep(t, &c, threshold_s);
     const support_outcome *const got = support_ok(t->c);
     unlink(none->file);
     unlink(t->file);

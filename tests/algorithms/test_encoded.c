@@ -7,7 +7,6 @@
  * another dsgd_gradient().
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/encodings/encoding.h"

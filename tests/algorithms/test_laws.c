@@ -4,7 +4,6 @@
  * test says otherwise.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"

@@ -3,7 +3,6 @@
  * Every algorithm with thousands of workers: runs begin and end. Beyond 1,024 tables grow, beyond
  * 2,048 and 4,096 actors outgrow what the kernel maps by default.
  */
-#include <string.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

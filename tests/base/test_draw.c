@@ -5,7 +5,6 @@
 #include <Random123/philox.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/draw.h"
 #include "base/status.h"

@@ -6,7 +6,6 @@
 #ifndef DSGD_TESTS_COMMAND_SHELL_H
 #define DSGD_TESTS_COMMAND_SHELL_H
 
-#include "tests/support/kept.h"
 #include "tests/support/support.h"
 
 /** The folder of the test. */

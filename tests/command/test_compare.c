@@ -346,8 +346,8 @@ TEST_ROWS(a_bad_target_costs_nothing, bad_targets)
     write_file("r/compare.csv", "as it was\n");
     if (bad_targets[_i].curves != NULL)
         write_file("r/curves.csv", bad_targets[_i].curves);
-    char *output = dsgd_ends(bad_targets[_i].status, "compare %s", bad_targets[_i].arguments);
-    ck_assert_has(output, bad_targets[_i].sentence);
+    ck_assert_has(dsgd_ends(bad_targets[_i].status, "compare %s", bad_targets[_i].arguments),
+                  bad_targets[_i].sentence);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
 }
 
@@ -472,8 +472,8 @@ TEST_ROWS(a_crossing_lies_between_the_places_around_it, crossings)
 TEST(a_level_is_a_positive_number)
 {
     write_runs(three);
-    char *output = dsgd_ends(2, "compare r --crossing 0");
-    ck_assert_has(output, "--crossing 0: a ratio above 0 is expected");
+    ck_assert_has(dsgd_ends(2, "compare r --crossing 0"),
+                  "--crossing 0: a ratio above 0 is expected");
 }
 
 /** gnuplot would warn of a column without a number. */
@@ -553,8 +553,8 @@ TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
         write_runs(bad_runs[_i].content);
     else
         unlink(kept(dsgd_xprintf("%s/r/runs.csv", folder)));
-    char *output = dsgd_ends(bad_runs[_i].status, "compare %s", bad_runs[_i].arguments);
-    ck_assert_has(output, bad_runs[_i].sentence);
+    ck_assert_has(dsgd_ends(bad_runs[_i].status, "compare %s", bad_runs[_i].arguments),
+                  bad_runs[_i].sentence);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/compare.csv.new", folder)), F_OK), 0);
 }

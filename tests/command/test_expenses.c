@@ -61,8 +61,8 @@ TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
         ck_assert_str_eq(cell_of("r/runs.csv", row, "currency"), "USD");
     }
     ck_assert_has(read_file("r/manifest.json"), "\"busy_power\": 300");
-    char *output = dsgd_ends(0, "describe platform dgx-h100");
-    ck_assert_has(output, "power of a GPU      700 W, idle 70 W\n");
+    ck_assert_has(dsgd_ends(0, "describe platform dgx-h100"),
+                  "power of a GPU      700 W, idle 70 W\n");
 }
 
 TEST(what_a_platform_does_not_say_is_empty_and_never_0)

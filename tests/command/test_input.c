@@ -232,8 +232,7 @@ TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
 
 TEST(an_empty_folder_of_data_is_none)
 {
-    char *output = shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms");
-    ck_assert_has(output, "piz-daint");
+    ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
 
 TEST(a_record_replaces_only_a_file)
@@ -354,8 +353,7 @@ TEST(xml_is_for_flows_alone)
                "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 4\n"
                "algorithms: [allreduce]\nuntil: {steps: 1}\n"
                "network: {sweep: [flows, nics]}\n");
-    char *output = dsgd_ends(2, "check e.yaml");
-    ck_assert_has(output, "run 2: network: nics takes NICs and latencies");
+    ck_assert_has(dsgd_ends(2, "check e.yaml"), "run 2: network: nics takes NICs and latencies");
 }
 
 TEST(damaged_data_is_refused_with_a_sentence)
@@ -392,8 +390,7 @@ TEST_ROWS(edges_can_come_from_a_file, edge_files)
 {
     write_experiment("");
     write_file("graph", edge_files[_i].file);
-    char *output = dsgd_ends(edge_files[_i].status, "%s", EDGES("graph"));
-    ck_assert_has(output, edge_files[_i].sentence);
+    ck_assert_has(dsgd_ends(edge_files[_i].status, "%s", EDGES("graph")), edge_files[_i].sentence);
 }
 
 TEST(labels_and_optimizers_belong_to_one_algorithm)
@@ -428,8 +425,7 @@ TEST(cuda_without_a_device_exits_with_4)
     if (access("/dev/nvidiactl", F_OK) == 0)
         return; /* there is one */
     write_experiment(learn);
-    char *output = dsgd_ends(4, "run e.yaml --numerics cuda");
-    ck_assert_has(output, "CUDA");
+    ck_assert_has(dsgd_ends(4, "run e.yaml --numerics cuda"), "CUDA");
     ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
 }
 

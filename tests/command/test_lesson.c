@@ -3,7 +3,6 @@
  * `dsgd explain ALGORITHM`: the values that it tells are those of the run and follow from one
  * another, and what it says of them is so.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,8 +389,7 @@ TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
 
 TEST(a_lesson_ends_where_a_slow_worker_is_always_cancelled)
 {
-    char *output = dsgd_ends(0, "explain ringmaster --set algorithms.0.delay=4");
-    ck_assert_has(output, "is cancelled");
+    ck_assert_has(dsgd_ends(0, "explain ringmaster --set algorithms.0.delay=4"), "is cancelled");
 }
 
 TEST(what_is_encoded_is_told_as_it_is_sent)

@@ -20,9 +20,7 @@ static const char experiment[] =
 /** What awk prints of a file in the folder. */
 static char *awk(const char *program, const char *file)
 {
-    char *output = NULL;
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("awk -F, '%s' %s/%s", program, folder, file)), &output), 0);
+    char *output = shell_ends(0, "awk -F, '%s' %s/%s", program, folder, file);
     return output;
 }
 

@@ -247,15 +247,13 @@ TEST(a_run_again_without_numerics_is_another_experiment)
 {
     write_experiment(learn);
     dsgd_ends(0, "run e.yaml -o r --numerics off");
-    char *output = dsgd_ends(0, "run e.yaml -o r --numerics off");
+    dsgd_ends(0, "run e.yaml -o r --numerics off");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o r --numerics cpu"), "with other --numerics");
-    output = dsgd_ends(0, "run e.yaml -o s --numerics cpu --only 1");
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cd %s/s && sed -i 's/\"computed\": \"cpu/\"computed\": \"cuda/' "
-                                "manifest.json",
-                                folder)),
-              &output),
-        0);
+    dsgd_ends(0, "run e.yaml -o s --numerics cpu --only 1");
+    shell_ends(0,
+               "cd %s/s && sed -i 's/\"computed\": \"cpu/\"computed\": \"cuda/' "
+               "manifest.json",
+               folder);
     ck_assert_has(dsgd_ends(2, "run e.yaml -o s --numerics cpu --only 1"), "with other --numerics");
 }
 
@@ -311,26 +309,17 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
     char *output = dsgd_ends(0, "%s", again);
     ck_assert_has(dsgd_ends(0, "%s", again), "nothing to do");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.07\n");
-    output = dsgd_ends(2, "%s", again);
-    ck_assert_has(output, "other contents of a file");
+    ck_assert_has(dsgd_ends(2, "%s", again), "other contents of a file");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cd %s/r && sed -i 's/\"dsgd\": \"/&0/' manifest.json", folder)),
-              &output),
-        0);
-    output = dsgd_ends(2, "%s", again);
-    ck_assert_has(output, "another build of dsgd");
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf(
-                  "cd %s/r && sed -i 's/\"dsgd\": \"0/\"dsgd\": \"/; s/\"libc\": \"/&0/' "
-                  "manifest.json",
-                  folder)),
-              &output),
-        0);
+    output = shell_ends(0, "cd %s/r && sed -i 's/\"dsgd\": \"/&0/' manifest.json", folder);
+    ck_assert_has(dsgd_ends(2, "%s", again), "another build of dsgd");
+    output = shell_ends(0,
+                        "cd %s/r && sed -i 's/\"dsgd\": \"0/\"dsgd\": \"/; s/\"libc\": \"/&0/' "
+                        "manifest.json",
+                        folder);
     ck_assert_has(dsgd_ends(2, "%s", again), "with other libraries or on another kind of CPU");
     ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
-    output = dsgd_ends(2, "%s", again);
-    ck_assert_has(output, "results without a manifest.json");
+    ck_assert_has(dsgd_ends(2, "%s", again), "results without a manifest.json");
     shell_ends(0, "rm %s/r/*.csv", folder);
     output = dsgd_ends(2, "%s", again); /* a part of it is there */
     ck_assert_has(output, "results without a manifest.json");
@@ -544,12 +533,8 @@ TEST(notes_stand_behind_the_table)
 TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
 {
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cd %s && exec 2>&1 && DSGD_DATA=%s %s run e.yaml -o r >&-", folder,
-                                DSGD_SOURCE_DIR, DSGD_BINARY)),
-              &output),
-        3);
+    char *output = shell_ends(3, "exec 2>&1 && DSGD_DATA=%s %s run e.yaml -o r >&-",
+                              DSGD_SOURCE_DIR, DSGD_BINARY);
     ck_assert_has(output, "standard output could not be written: Bad file");
     ck_assert_int_eq(strncmp(read_file("r/.parts/lock"), "process ", 8), 0);
     ck_assert_ptr_null(strstr(read_file("r/.parts/lock"), "allreduce"));

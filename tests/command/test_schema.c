@@ -186,9 +186,7 @@ SUITE(schema, "schema", .seconds = 60, .set_up = make_folder, .tear_down = remov
 TEST_ROWS(every_shipped_file_passes_its_schema, shipped)
 {
     json_t *const schema = schema_of(shipped[_i].keys);
-    char *list = NULL;
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("ls " DSGD_SOURCE_DIR "/%s", shipped[_i].pattern)), &list), 0);
+    char *list = shell_ends(0, "ls " DSGD_SOURCE_DIR "/%s", shipped[_i].pattern);
     size_t n = 0;
     for (char *path = NULL; (path = strsep(&list, "\n")) != NULL && *path != '\0'; n++) {
         json_t *const file = yaml_json(path);

@@ -121,11 +121,8 @@ TEST(only_takes_lists_and_ranges)
             ck_assert_has(output, "--only ");
             continue;
         }
-        ck_assert_int_eq(
-            shell(kept(dsgd_xprintf("tail -n +2 %s/o%zu/runs.csv | cut -d, -f1 | tr '\\n' ' '",
-                                    folder, k)),
-                  &output),
-            0);
+        output =
+            shell_ends(0, "tail -n +2 %s/o%zu/runs.csv | cut -d, -f1 | tr '\\n' ' '", folder, k);
         ck_assert_str_eq(output, cases[k].rows);
     }
     static const char *const bad[] = {"0/2", "3/2", "1", "1/2/3", "1/10001", "a/b", "1/2 --only 1"};
@@ -153,25 +150,25 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
 {
     write_sweep();
     run_shards(2);
-    char *output = dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
+    dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 other -o all"),
                   "other: the folder has the results of another experiment, "
                   "compared with s1");
     /* The same runs, with a column more. */
     dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
-    output = dsgd_ends(2, "merge s1 s2 swept -o all");
-    ck_assert_has(output, "swept: the folder has the results of another experiment");
-    output = shell_ends(0, "cp -r s2 built && sed -i 's/\"dsgd\": "
-                           "\"/&0/' built/manifest.json && cp -r s2 bare && rm "
-                           "bare/manifest.json && mkdir empty");
+    ck_assert_has(dsgd_ends(2, "merge s1 s2 swept -o all"),
+                  "swept: the folder has the results of another experiment");
+    shell_ends(0, "cp -r s2 built && sed -i 's/\"dsgd\": "
+                  "\"/&0/' built/manifest.json && cp -r s2 bare && rm "
+                  "bare/manifest.json && mkdir empty");
     ck_assert_has(dsgd_ends(2, "merge s1 built -o all"), "by another build of dsgd");
     ck_assert_has(dsgd_ends(2, "merge s1 bare -o all"), "bare: this is no folder of results");
     dsgd_ends(2, "merge empty -o all");
     dsgd_ends(2, "merge s1 s2");
-    output = dsgd_ends(2, "merge -o all");
+    dsgd_ends(2, "merge -o all");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 -o other"),
                   "other: the folder has the results of another experiment; take");
-    output = dsgd_ends(0, "merge s1 s2 -o other --force");
+    dsgd_ends(0, "merge s1 s2 -o other --force");
     ck_assert_has(read_file("other/runs.csv"), "\n12,");
 }
 
@@ -180,11 +177,7 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
 {
     write_sweep();
     run_shards(1);
-    char *output = NULL;
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("sed -i 's/\"swept\"/\"columns\"/' %s/s1/manifest.json", folder)),
-              &output),
-        0);
+    shell_ends(0, "sed -i 's/\"swept\"/\"columns\"/' %s/s1/manifest.json", folder);
     ck_assert_has(dsgd_ends(2, "merge s1 -o all"),
                   "older version of dsgd, whose files have other columns; merge "
                   "them by that version, or run them again");
@@ -207,10 +200,8 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
     dsgd_ends(0, "run e.yaml -o t --only 1,2");
     shell_ends(0, "sed '2,$s/^2,/1,/' t/.parts/2.part > "
                   "s1/.parts/1.part");
-    char *output = dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cd %s && cp t/.parts/2.part s1/.parts/1.part", folder)), &output),
-        0);
+    dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
+    shell_ends(0, "cp t/.parts/2.part s1/.parts/1.part");
     ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has other results in t than in s1");
 }
 
@@ -223,15 +214,9 @@ TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
     ck_assert_has(output, "1 of 2 runs failed; the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cd %s && mkdir t && cp -r s/manifest.json s/.parts t", folder)),
-              &output),
-        0);
+    output = shell_ends(0, "mkdir t && cp -r s/manifest.json s/.parts t");
     /* Run 1 failed; as if it had been done in t. */
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cp %s/s/.parts/2.part %s/t/.parts/1.part", folder, folder)),
-              &output),
-        0);
+    output = shell_ends(0, "cp %s/s/.parts/2.part %s/t/.parts/1.part", folder, folder);
     output = dsgd_ends(0, "merge s t -o both");
 }
 
@@ -319,14 +304,10 @@ TEST_RANGE(what_does_not_fit_into_memory_is_refused, 0, 2) /* _i: while it runs,
     } cases[] = {{1000, 2048, "run 1 (allreduce, 2048 workers) needs more than the 0.00102 GB"},
                  {15000, 4, "run 1 (allreduce, 4 workers) needs about 0."}};
     write_experiment("");
-    char *output = NULL;
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("cd %s && ulimit -m %d && DSGD_DATA=%s %s check e.yaml -e --set "
-                                "workers=%d --set algorithms=allreduce 2>&1",
-                                folder, cases[_i].most_kb, DSGD_SOURCE_DIR, DSGD_BINARY,
-                                cases[_i].workers)),
-              &output),
-        2);
+    char *output = shell_ends(2,
+                              "ulimit -m %d && DSGD_DATA=%s %s check e.yaml -e --set "
+                              "workers=%d --set algorithms=allreduce 2>&1",
+                              cases[_i].most_kb, DSGD_SOURCE_DIR, DSGD_BINARY, cases[_i].workers);
     if (!SUPPORT_SLOW) /* the sanitizers' memory counts */
         ck_assert_has(output, cases[_i].sentence);
     ck_assert_has(output, "of memory");

@@ -119,8 +119,7 @@ TEST(a_refused_number_of_a_range_has_its_place)
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1, step: 1s, samples: 1}\n"
                          "workers: {sweep: {from: 1, to: 2, n: 3}}\nalgorithms: [allreduce]\n"
                          "until: {steps: 1}\n");
-    char *output = dsgd_ends(2, "check e.yaml");
-    ck_assert_has(output, "e.yaml:3:11: workers is 1.5, but");
+    ck_assert_has(dsgd_ends(2, "check e.yaml"), "e.yaml:3:11: workers is 1.5, but");
 }
 
 TEST(all_files_have_all_swept_values_as_numbers)
@@ -134,11 +133,10 @@ TEST(all_files_have_all_swept_values_as_numbers)
     static const char ending[] = "algorithms.1.group,platform.host_bandwidth_bytes_per_s,"
                                  "exchange.bucket_bytes";
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
-        char *rows = NULL;
-        rows = shell_ends(0,
-                          "sed 's/.*,\\([^,]*,[^,]*,[^,]*\\)$/\\1/' "
-                          "%s/r/%s.csv | uniq",
-                          folder, files[k]);
+        char *rows = shell_ends(0,
+                                "sed 's/.*,\\([^,]*,[^,]*,[^,]*\\)$/\\1/' "
+                                "%s/r/%s.csv | uniq",
+                                folder, files[k]);
         ck_assert_msg(strncmp(rows, ending, strlen(ending)) == 0, "%s: %s", files[k], rows);
         ck_assert_msg(strstr(rows, "\n,10000000,1048576\n,10000000,25000000\n,1000000000,1048576"
                                    "\n,1000000000,25000000\n2,10000000,1048576\n") != NULL,
@@ -199,6 +197,6 @@ TEST(a_sweep_in_a_file_that_is_named_is_refused)
 {
     write_experiment("");
     write_file("p.yaml", "host_latency: {sweep: [1us, 2us]}\n");
-    char *output = dsgd_ends(2, "check e.yaml --set platform=p.yaml");
-    ck_assert_has(output, "p.yaml:1:16: host_latency is a sweep");
+    ck_assert_has(dsgd_ends(2, "check e.yaml --set platform=p.yaml"),
+                  "p.yaml:1:16: host_latency is a sweep");
 }

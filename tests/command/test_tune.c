@@ -54,9 +54,7 @@ static void expect(const char *output, const char *part)
 /** What awk prints of a file in the folder. */
 static char *awk(const char *program, const char *file)
 {
-    char *output = NULL;
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("awk -F, '%s' %s/%s", program, folder, file)), &output), 0);
+    char *output = shell_ends(0, "awk -F, '%s' %s/%s", program, folder, file);
     return output;
 }
 
@@ -165,12 +163,10 @@ TEST(what_no_candidate_reaches_is_ranked_by_nearness)
     expect(output, "no value reaches loss=1e-300; they are ranked by how");
     expect(output, "0 of 3");
     char *sorted = NULL; /* in a rung the losses rise */
-    ck_assert_int_eq(
-        shell(kept(dsgd_xprintf("awk -F, 'NR > 1 && $3 == last && $9 < loss && $1 == "
-                                "name; {last = $3; loss = $9; name = $1}' %s/r/tune.csv",
-                                folder)),
-              &sorted),
-        0);
+    sorted = shell_ends(0,
+                        "awk -F, 'NR > 1 && $3 == last && $9 < loss && $1 == "
+                        "name; {last = $3; loss = $9; name = $1}' %s/r/tune.csv",
+                        folder);
     ck_assert_str_eq(sorted, "");
 }
 

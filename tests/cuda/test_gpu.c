@@ -13,7 +13,6 @@
 #include "models/values/values.h"
 #include "tests/command/shell.h"
 #include "tests/cuda/cuda_probe.h"
-#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 

@@ -8,10 +8,8 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/kept.h"
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"

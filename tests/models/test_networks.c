@@ -11,7 +11,6 @@
 
 #include "base/draw.h"
 #include "models/zoo/network.h"
-#include "tests/support/kept.h"
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"

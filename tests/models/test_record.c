@@ -14,7 +14,6 @@
 #include "models/record/replay.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

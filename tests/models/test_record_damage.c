@@ -11,7 +11,6 @@
 #include "models/record/format.h"
 #include "models/record/replay.h"
 #include "tests/models/records.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

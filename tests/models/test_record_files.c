@@ -13,7 +13,6 @@
 #include "models/record/record.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -5,10 +5,8 @@
 #include "models/data/split.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/kept.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -5,12 +5,10 @@
  */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/draw.h"
 #include "models/values/values.h"
-#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"

@@ -5,10 +5,8 @@
  */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"

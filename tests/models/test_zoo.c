@@ -4,10 +4,8 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/kept.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -5,7 +5,6 @@
 #include "tests/random/draw.h"
 
 #include <dirent.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * exposed. Sums of ages, to the bit.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/draw.h"

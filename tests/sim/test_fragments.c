@@ -187,19 +187,13 @@ static void serve_always(dsgd_node *self)
         dsgd_serve(self, dsgd_model(self));
 }
 
-static int one_server(const void *params, int n_workers)
-{
-    (void)params;
-    return n_workers > 0;
-}
-
 static const dsgd_algorithm parts = {.about = {.name = "parts"}, .work = parts_work};
 static const dsgd_algorithm asking = {
     .about = {.name = "asking"}, .work = parts_work, .assist = assist_by};
 static const dsgd_algorithm serving = {.about = {.name = "serving"},
                                        .work = parts_work,
                                        .serve = serve_always,
-                                       .n_servers = one_server};
+                                       .n_servers = dsgd_one_server};
 
 static support_case *case_of(int verb)
 {

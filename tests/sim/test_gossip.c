@@ -289,7 +289,7 @@ TEST(any_number_of_workers_gossips)
 
 /* --- lists made by hand ----------------------------------------------------------------------- */
 
-static double kept, given; /* by worker 1 in step 2; set before the simulation forks */
+static double kept_mean, given; /* by worker 1 in step 2; set before the simulation forks */
 static unsigned promises;
 
 /** A ring of two: each keeps and gives a half. */
@@ -305,7 +305,7 @@ static void by_hand_work(dsgd_node *self)
                                    .n_from = 1,
                                    .to = &other,
                                    .from = &other,
-                                   .keep = odd ? kept : 0.5,
+                                   .keep = odd ? kept_mean : 0.5,
                                    .share = &share,
                                    .promises = promises};
         dsgd_gradient(self, g, x);
@@ -321,9 +321,9 @@ TEST(a_list_made_by_hand_keeps_what_it_promises)
     support_case *c = support_new(NULL, 2);
     support_algorithm(c, &by_hand);
     promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
-    kept = given = 0.5;
+    kept_mean = given = 0.5;
     support_ok(c);
-    kept = 0.75;
+    kept_mean = 0.75;
     support_expect_abort(c, "what worker 1 keeps and gives in step 2 sums to 1.25, but its "
                             "neighbours promise 1 (DSGD_PROMISE_COLUMNS)");
     given = 0.25;

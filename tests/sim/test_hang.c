@@ -36,18 +36,11 @@ static void serve_thrice(dsgd_node *self)
         dsgd_serve(self, dsgd_model(self));
 }
 
-static int one_server(const void *params, int n_workers)
-{
-    (void)params;
-    (void)n_workers;
-    return 1;
-}
-
 static const dsgd_algorithm breaking = {.about = {.name = "breaking"}, .work = broken_work};
 static const dsgd_algorithm serving = {.about = {.name = "serving"},
                                        .work = broken_work,
                                        .serve = serve_thrice,
-                                       .n_servers = one_server};
+                                       .n_servers = dsgd_one_server};
 
 static void calls_alone(dsgd_node *self, dsgd_vector *x)
 {

@@ -4,20 +4,12 @@
  * of them or for a deadline, and what is dropped.
  */
 #include <math.h>
-#include <string.h>
 
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const double number_s = 8 / 10e9; /* on the wire */
-
-static int one_server(const void *params, int n_workers)
-{
-    (void)params;
-    (void)n_workers;
-    return 1;
-}
 
 /* --- a worker and a server -------------------------------------------------------------------- */
 
@@ -59,7 +51,7 @@ static void adding_work(dsgd_node *self)
 static const dsgd_algorithm adding = {.about = {.name = "adding"},
                                       .work = adding_work,
                                       .serve = adding_serve,
-                                      .n_servers = one_server};
+                                      .n_servers = dsgd_one_server};
 
 SUITE(messages, "messages", .seconds = 60);
 
@@ -97,7 +89,7 @@ static void noticing_work(dsgd_node *self)
 static const dsgd_algorithm noticing = {.about = {.name = "noticing"},
                                         .work = noticing_work,
                                         .serve = noticing_serve,
-                                        .n_servers = one_server};
+                                        .n_servers = dsgd_one_server};
 
 /** Where a vector takes hours, too. */
 TEST(a_message_without_a_vector_reduces_nothing)
@@ -206,7 +198,7 @@ static void optimized_work(dsgd_node *self)
 static const dsgd_algorithm optimizing = {.about = {.name = "optimizing"},
                                           .work = optimized_work,
                                           .serve = optimizing_serve,
-                                          .n_servers = one_server};
+                                          .n_servers = dsgd_one_server};
 
 /** Momentum, Adam's count of steps and a learning rate that falls are the server's. */
 TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
@@ -424,7 +416,7 @@ static void dropped_work(dsgd_node *self)
 static const dsgd_algorithm dropping = {.about = {.name = "dropping"},
                                         .work = dropped_work,
                                         .serve = dropping_serve,
-                                        .n_servers = one_server};
+                                        .n_servers = dsgd_one_server};
 
 TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
 {
@@ -508,7 +500,7 @@ TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way,
         {.about = {.name = "ordered"},
          .work = in_order_work,
          .serve = in_order_serve,
-         .n_servers = one_server},
+         .n_servers = dsgd_one_server},
     };
     way = _i % 3;
     support_case *c = costly(NULL, way == TO_WORKER ? 2 : 1);

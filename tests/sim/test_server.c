@@ -77,15 +77,10 @@ static void hasty_serve(dsgd_node *self)
         dsgd_serve(self, dsgd_model(self));
 }
 
-static int one_server(const void *params, int n_workers)
-{
-    (void)params;
-    (void)n_workers;
-    return 1;
-}
-
-static const dsgd_algorithm hasty = {
-    .about = {.name = "hasty"}, .work = hasty_work, .serve = hasty_serve, .n_servers = one_server};
+static const dsgd_algorithm hasty = {.about = {.name = "hasty"},
+                                     .work = hasty_work,
+                                     .serve = hasty_serve,
+                                     .n_servers = dsgd_one_server};
 
 TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {

@@ -117,12 +117,6 @@ TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
     ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* the only one */
 }
 
-static int one_server(const void *params, int n_workers)
-{
-    (void)params, (void)n_workers;
-    return 1;
-}
-
 static void answering_serve(dsgd_node *self)
 {
     for (;;)
@@ -148,7 +142,7 @@ static void asking_work(dsgd_node *self)
 static const dsgd_algorithm asking = {.about = {.name = "asking"},
                                       .work = asking_work,
                                       .serve = answering_serve,
-                                      .n_servers = one_server};
+                                      .n_servers = dsgd_one_server};
 
 /** A message is waited for, by workers, whether they compute or not; the own gradient is not. */
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/kept.h"
+
 typedef struct emulation emulation;
 
 /** Something that happens to a worker. */
@@ -189,9 +191,9 @@ static emulation emulation_new(const emulation_problem *p, emulation_result *r, 
 {
     const size_t n_workers = (size_t)p->workers;
     emulation e = {.p = p, .out = r, .options = options};
-    e.lives = fresh(n_workers, sizeof *e.lives);
+    e.lives = kept(fresh(n_workers, sizeof *e.lives));
     for (size_t w = 0; w < n_workers; w++) {
-        double *const room = fresh(5 * p->n, sizeof *room);
+        double *const room = kept(fresh(5 * p->n, sizeof *room));
         e.lives[w] = (life){.x = r->x + w * p->n,
                             .v = room,
                             .g = room + p->n,
@@ -200,13 +202,13 @@ static emulation emulation_new(const emulation_problem *p, emulation_result *r, 
                             .applied = room + 4 * p->n};
         memcpy(e.lives[w].x, p->initial, p->n * sizeof *room);
     }
-    e.sum = fresh(p->n, sizeof *e.sum);
-    e.mean = fresh(p->n, sizeof *e.mean);
-    e.n_met = fresh(p->pieces, sizeof *e.n_met);
-    e.rounds = fresh(p->pieces, sizeof *e.rounds);
-    e.shares = fresh(n_workers * p->pieces, sizeof *e.shares);
-    e.sums = fresh(n_workers * p->n, sizeof *e.sums);
-    e.latest = fresh(p->pieces, sizeof *e.latest);
+    e.sum = kept(fresh(p->n, sizeof *e.sum));
+    e.mean = kept(fresh(p->n, sizeof *e.mean));
+    e.n_met = kept(fresh(p->pieces, sizeof *e.n_met));
+    e.rounds = kept(fresh(p->pieces, sizeof *e.rounds));
+    e.shares = kept(fresh(n_workers * p->pieces, sizeof *e.shares));
+    e.sums = kept(fresh(n_workers * p->n, sizeof *e.sums));
+    e.latest = kept(fresh(p->pieces, sizeof *e.latest));
     for (size_t k = 0; k < p->pieces; k++)
         e.latest[k] = -1;
     r->end_s = 0;
@@ -226,19 +228,8 @@ static void live(emulation *e)
             now->run(e, now->worker, now);
         free(now);
     }
-    for (int w = 0; w < p->workers; w++) {
-        if (e->owner)
-            memcpy(e->lives[w].x, e->lives[w].b, p->n * sizeof *p->initial);
-        free(e->lives[w].v);
-    }
-    free(e->lives);
-    free(e->sum);
-    free(e->mean);
-    free(e->n_met);
-    free(e->rounds);
-    free(e->shares);
-    free(e->sums);
-    free(e->latest);
+    for (int w = 0; w < p->workers && e->owner; w++)
+        memcpy(e->lives[w].x, e->lives[w].b, p->n * sizeof *p->initial);
 }
 
 static share *share_of(const emulation *e, int worker, size_t piece)

@@ -5,11 +5,9 @@
 #include "tests/support/rig.h"
 
 #include <check.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/kept.h"
 #include "tests/support/support.h"
 
 /* clang-format off */

@@ -3,10 +3,8 @@
  * Runs of tests in processes of their own.
  */
 #include "tests/support/support.h"
-#include "tests/support/kept.h"
 
 #include <check.h>
-#include <math.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -11,6 +11,7 @@
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "tests/support/distance.h"
+#include "tests/support/kept.h"
 
 /**
  * Under a sanitizer actors are threads, and switch thirty times slower: tests that multiply cases

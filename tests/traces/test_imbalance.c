@@ -19,7 +19,6 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/fit.h"

@@ -15,7 +15,6 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
 #include "sim/network/machine.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/closed_form.h"

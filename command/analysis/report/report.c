@@ -3,7 +3,6 @@
  * `dsgd report`: the results of a folder as one page of HTML that needs nothing else.
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

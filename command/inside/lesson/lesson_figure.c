@@ -4,7 +4,6 @@
  * two parameters.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/csv.h"
 #include "command/inside/lesson/lesson.h"

@@ -4,7 +4,6 @@
  * of each algorithm and their runs.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
