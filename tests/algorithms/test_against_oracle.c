@@ -49,12 +49,6 @@ static void expect_same(const twin *t)
 
 static const long in_order[WORKERS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-/** Workers come to servers in the order of their ranks, in every step. */
-static void keep_order(twin *t)
-{
-    support_imbalance_number(t->c, "ramp", "seconds", 0.001);
-}
-
 SUITE(against_oracle, "emulated", .seconds = 120);
 
 TEST(post_local_sgd)
@@ -155,7 +149,7 @@ TEST_RANGE(elastic, 0, 4)
     twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
     support_option(t->c, "period", (double)period);
     support_option(t->c, "beta", 0.8);
-    keep_order(t);
+    support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* they come in order of rank */
     if (momentum) {
         t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "delta", 0.7);

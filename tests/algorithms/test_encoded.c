@@ -115,17 +115,12 @@ static void give(int worker, const double *g, size_t n)
     memcpy(given[worker], g, n * sizeof *g);
 }
 
-static void give_example(void)
-{
-    give(0, (double[]){3, -1, 2}, 3);
-    give(1, (double[]){0.5, 4, 2.5}, 3);
-}
-
 static void expect_example(const dsgd_algorithm *algorithm, double correction, long steps,
                            const double *x)
 {
     support_case *const c = given_case(algorithm, 2, 3, steps);
-    give_example();
+    give(0, (double[]){3, -1, 2}, 3);
+    give(1, (double[]){0.5, 4, 2.5}, 3);
     support_option(c, "density", 0.34);
     if (correction >= 0)
         support_option(c, "correction", correction);
