@@ -226,17 +226,6 @@ void dsgd_count_dropped(dsgd_worker *sender, long step, double share)
         sender->engine->whole_steps -= share;
 }
 
-void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
-{
-    dsgd_progress *const progress = engine->config->progress;
-    if (progress == NULL)
-        return;
-    const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
-    atomic_store_explicit(&progress->events, before + n,
-                          memory_order_relaxed); /* the only writer */
-    atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
-}
-
 void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
 {
     dsgd_count_events(engine, n);

@@ -133,6 +133,17 @@ void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
         dsgd_semaphore_post(w->engine->watch_semaphore);
 }
 
+void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
+{
+    dsgd_progress *const progress = engine->config->progress;
+    if (progress == NULL)
+        return;
+    const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
+    atomic_store_explicit(&progress->events, before + n,
+                          memory_order_relaxed); /* the only writer */
+    atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
+}
+
 void dsgd_moved(dsgd_engine *engine)
 {
     dsgd_count_events(engine, 1);

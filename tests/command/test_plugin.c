@@ -314,7 +314,8 @@ TEST(a_file_that_is_no_plug_in_is_refused)
 /** Also those that no built-in algorithm uses, which a linker leaves out. */
 TEST(every_verb_is_there_for_a_plug_in)
 {
-    expect("grep -Eo '\\bdsgd_[a-z0-9_]+\\(dsgd_node' usr/include/dsgd/sim/algorithm.h > verbs &&"
+    expect("sed -En '/^static/!s/.*\\b(dsgd_[a-z0-9_]+\\()dsgd_node.*/\\1/p'"
+           " usr/include/dsgd/sim/algorithm.h > verbs &&"
            " test $(wc -l < verbs) -ge 15 && nm -D --defined-only usr/bin/dsgd > symbols &&"
            " for verb in $(cut -d '(' -f 1 verbs) dsgd_check_power_of_two dsgd_parse_number; do"
            " grep \" T $verb$\" symbols || { echo missing: $verb; exit 1; }; done",

@@ -581,8 +581,7 @@ TEST(a_mean_of_fused_means_is_the_mean)
     const dsgd_value halves[] = {combine(s, 4, g, ones, 4), combine(s, 4, g + 4, ones, 4)};
     const dsgd_value mean = combine(s, 2, halves, ones, 2);
     const dsgd_value at_once = combine(s, 8, g, ones, 8);
-    double a[PARAMS];
-    double b[PARAMS];
+    double a[PARAMS], b[PARAMS];
     dsgd_values_read(s->values, 0, mean, a);
     dsgd_values_read(s->values, 0, at_once, b);
     for (size_t i = 0; i < PARAMS; i++)

@@ -11,41 +11,6 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-void dsgd_lesson_append_x(char **text, const dsgd_lesson_run *run, size_t value)
-{
-    const double *const x = dsgd_lesson_x(run, value);
-    dsgd_append(text, "(%.3f, %.3f)", x[0] + 0.0, x[1] + 0.0);
-}
-
-char *dsgd_lesson_ranks(uint32_t ranks)
-{
-    char *text = dsgd_xstrdup("");
-    for (int i = 0; ranks >> i != 0; i++) {
-        int last = i;
-        if (!(ranks >> i & 1))
-            continue;
-        while (ranks >> (last + 1) & 1)
-            last++;
-        dsgd_append(&text, text[0] == '\0' ? "%d" : " %d", i);
-        if (last > i)
-            dsgd_append(&text, last > i + 1 ? "-%d" : " %d", last);
-        i = last;
-    }
-    return text;
-}
-
-char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
-{
-    const uint32_t workers = hosts & ((1u << run->n_workers) - 1);
-    if (workers != hosts)
-        return dsgd_xprintf("server %d", __builtin_ctz(hosts & ~workers) - run->n_workers);
-    char *const ranks = dsgd_lesson_ranks(workers);
-    char *const text =
-        dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s", ranks);
-    free(ranks);
-    return text;
-}
-
 enum { HEAD_WIDTH = 16 }; /* of time and worker */
 
 /* --- printing --------------------------------------------------------------------------------- */

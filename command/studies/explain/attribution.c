@@ -22,11 +22,6 @@
 #include "command/runs/results.h"
 #include "command/studies/study.h"
 
-const char *const dsgd_counterfactual_names[] = {
-    "without stragglers",       "without the slowest worker", "with an idle network",
-    "with twice the bandwidth", "with half the latency",      "without reduction cost",
-    "without staging",          "as it is, by steps"};
-
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /** Multiplies what links add to a message's time. */
@@ -105,12 +100,6 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 }
 
 /* --- the list of runs ------------------------------------------------------------------------- */
-
-size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
-                               dsgd_counterfactual which)
-{
-    return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
-}
 
 /**
  * Appends the counterfactuals of every run, behind the runs as they are, and settles the list. Those

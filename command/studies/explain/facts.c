@@ -12,6 +12,17 @@
 #include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"
 
+const char *const dsgd_counterfactual_names[] = {
+    "without stragglers",       "without the slowest worker", "with an idle network",
+    "with twice the bandwidth", "with half the latency",      "without reduction cost",
+    "without staging",          "as it is, by steps"};
+
+size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
+                               dsgd_counterfactual which)
+{
+    return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
+}
+
 /* --- listening -------------------------------------------------------------------------------- */
 
 typedef struct interval {

@@ -156,28 +156,6 @@ static int compare(const dsgd_tune *t, const dsgd_tune_trial *a, const dsgd_tune
 
 /* --- rungs ------------------------------------------------------------------------------------ */
 
-void dsgd_tune_begin(const dsgd_tune *t, dsgd_tuned *a)
-{
-    size_t n_short = 0;
-    for (size_t left = a->n_begun; left > DSGD_TUNE_ETA && n_short + 1 < t->n_lengths; n_short++)
-        left = (left + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
-    const bool has_middle = a->n_begun > DSGD_TUNE_FINALISTS && t->n_seeds > 1;
-    a->n_rungs = n_short + has_middle + 1;
-    for (size_t rung = 0; rung < a->n_rungs; rung++) {
-        a->rungs[rung].length = t->n_lengths - 1 - (rung < n_short ? n_short - rung : 0);
-        a->rungs[rung].n_seeds = rung + 1 == a->n_rungs ? t->n_seeds : 1;
-    }
-    a->is_in = dsgd_config_alloc(t->config, a->n_candidates * sizeof *a->is_in);
-    a->trials = dsgd_config_alloc(t->config, a->n_rungs * a->n_candidates * sizeof *a->trials);
-    for (size_t i = 0; i < a->n_candidates; i++) {
-        a->is_in[i] = true;
-        for (size_t k = 0; k < a->n_options; k++) {
-            const size_t v = dsgd_tune_value(a, i, k);
-            a->is_in[i] = a->is_in[i] && v >= a->options[k].low && v <= a->options[k].high;
-        }
-    }
-}
-
 void dsgd_tune_choose(void *tune, bool *chosen)
 {
     const dsgd_tune *const t = tune;

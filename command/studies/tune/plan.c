@@ -70,6 +70,14 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
                        text, path, t->algorithms[0].label);
 }
 
+size_t dsgd_tune_option_of(const dsgd_tuned *a, const char *rest)
+{
+    size_t k = 0;
+    while (k < a->n_options && strcmp(a->options[k].rest, rest) != 0)
+        k++;
+    return k;
+}
+
 static dsgd_status add_option(dsgd_tune *t, size_t i, dsgd_tune_option option, dsgd_error *error)
 {
     dsgd_tuned *const a = &t->algorithms[i];
@@ -374,6 +382,28 @@ static void join_columns(dsgd_tune *t)
             t->algorithms[i].options[k].column = to[t->algorithms[i].options[k].column];
 }
 
+static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
+{
+    size_t n_short = 0;
+    for (size_t left = a->n_begun; left > DSGD_TUNE_ETA && n_short + 1 < t->n_lengths; n_short++)
+        left = (left + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
+    const bool has_middle = a->n_begun > DSGD_TUNE_FINALISTS && t->n_seeds > 1;
+    a->n_rungs = n_short + has_middle + 1;
+    for (size_t rung = 0; rung < a->n_rungs; rung++) {
+        a->rungs[rung].length = t->n_lengths - 1 - (rung < n_short ? n_short - rung : 0);
+        a->rungs[rung].n_seeds = rung + 1 == a->n_rungs ? t->n_seeds : 1;
+    }
+    a->is_in = dsgd_config_alloc(t->config, a->n_candidates * sizeof *a->is_in);
+    a->trials = dsgd_config_alloc(t->config, a->n_rungs * a->n_candidates * sizeof *a->trials);
+    for (size_t i = 0; i < a->n_candidates; i++) {
+        a->is_in[i] = true;
+        for (size_t k = 0; k < a->n_options; k++) {
+            const size_t v = dsgd_tune_value(a, i, k);
+            a->is_in[i] = a->is_in[i] && v >= a->options[k].low && v <= a->options[k].high;
+        }
+    }
+}
+
 dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
 {
     dsgd_experiment *const e = &t->grid;
@@ -393,7 +423,7 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
         }
         a->runs = dsgd_config_alloc(t->config,
                                     a->n_candidates * t->n_lengths * t->n_seeds * sizeof *a->runs);
-        dsgd_tune_begin(t, a);
+        begin_rungs(t, a);
     }
     bool *const keep = dsgd_config_alloc(e->config, e->n_runs * sizeof *keep);
     for (size_t i = 0; i < e->n_runs; i++) {

@@ -34,14 +34,6 @@ static const char *length_text(const dsgd_tune *t, size_t length)
     return text;
 }
 
-size_t dsgd_tune_option_of(const dsgd_tuned *a, const char *rest)
-{
-    size_t k = 0;
-    while (k < a->n_options && strcmp(a->options[k].rest, rest) != 0)
-        k++;
-    return k;
-}
-
 static json_t *trial_json(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tune_trial *trial)
 {
     json_t *const values = json_object(), *const seeds = json_array();

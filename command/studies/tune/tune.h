@@ -133,9 +133,6 @@ size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, 
 const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned *a,
                                             size_t candidate, size_t length, size_t seed);
 
-/** Sets the rungs of an algorithm. */
-void dsgd_tune_begin(const dsgd_tune *t, dsgd_tuned *a);
-
 /** Of a study, whose state is a dsgd_tune: the runs of a round; after it, to the next rungs. */
 void dsgd_tune_choose(void *tune, bool *chosen);
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
