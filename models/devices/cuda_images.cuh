@@ -83,8 +83,11 @@ __device__ bool is_aligned(const void *at)
 }
 
 /** What the threads of a launch know of a layer, and the size of its larger side per sample. */
-struct image : dsgd_layer {
-    uint32_t columns, in_height, out_height;
+struct image {
+    uint32_t columns, kernel_size, stride, padding;
+    uint32_t in_width, in_height, out_width, out_height;
+    bool adds, relu_input;
+    size_t in, out, saved; /* offsets of its tensors and its saved values */
     uint32_t in_size, out_size, windows_size; /* per sample, in reals */
     divisor by_column, by_cell; /* columns / CELL */
     divisor by_kernel, by_stride, by_in_width, by_in_height, by_out_width, by_out_height;
@@ -92,11 +95,20 @@ struct image : dsgd_layer {
 
 image image_of(const dsgd_layer *l)
 {
-    image p;
-    static_cast<dsgd_layer &>(p) = *l;
+    image p = {};
     p.columns = l->in.n_columns;
+    p.kernel_size = l->kernel_size;
+    p.stride = l->stride;
+    p.padding = l->padding;
+    p.in_width = l->in.width;
     p.in_height = l->in.n_rows / l->in.width;
+    p.out_width = l->out.width;
     p.out_height = l->out.n_rows / l->out.width;
+    p.adds = l->adds;
+    p.relu_input = l->relu_input;
+    p.in = l->in.offset;
+    p.out = l->out.offset;
+    p.saved = l->saved;
     p.in_size = (uint32_t)tensor_size(&l->in);
     p.out_size = (uint32_t)tensor_size(&l->out);
     p.windows_size = l->out.n_rows * l->kernel_size * l->kernel_size * p.columns;
@@ -104,9 +116,9 @@ image image_of(const dsgd_layer *l)
     p.by_cell = divisor_of(std::max((uint32_t)1, p.columns / CELL));
     p.by_kernel = divisor_of(p.kernel_size);
     p.by_stride = divisor_of(std::max((uint32_t)1, p.stride));
-    p.by_in_width = divisor_of(l->in.width);
+    p.by_in_width = divisor_of(p.in_width);
     p.by_in_height = divisor_of(p.in_height);
-    p.by_out_width = divisor_of(l->out.width);
+    p.by_out_width = divisor_of(p.out_width);
     p.by_out_height = divisor_of(p.out_height);
     return p;
 }
@@ -120,10 +132,10 @@ __device__ tensors tensors_of(const image &p, const replica &r, uint32_t first)
 {
     const size_t n = r.n;
     tensors t;
-    t.x = global(r.values + p.in.offset * n + (size_t)first * p.in_size);
-    t.dx = global(r.grads + p.in.offset * n + (size_t)first * p.in_size);
-    t.y = global(r.values + p.out.offset * n + (size_t)first * p.out_size);
-    t.dy = global(r.grads + p.out.offset * n + (size_t)first * p.out_size);
+    t.x = global(r.values + p.in * n + (size_t)first * p.in_size);
+    t.dx = global(r.grads + p.in * n + (size_t)first * p.in_size);
+    t.y = global(r.values + p.out * n + (size_t)first * p.out_size);
+    t.dy = global(r.grads + p.out * n + (size_t)first * p.out_size);
     t.windows = global(r.saved + p.saved * n + (size_t)first * p.windows_size);
     return t;
 }
@@ -157,9 +169,9 @@ struct im2col_body {
         const uint32_t ix = split(&sample, p.by_out_width) * p.stride + kx - p.padding;
         const uint32_t iy = split(&sample, p.by_out_height) * p.stride + ky - p.padding;
         real v[WIDE] = {};
-        if (iy < p.in_height && ix < p.in.width) /* else, wrapped below 0 too: outside */
+        if (iy < p.in_height && ix < p.in_width) /* else, wrapped below 0 too: outside */
             load_wide<WIDE>(v, t.x + (size_t)sample * p.in_size +
-                                   (iy * p.in.width + ix) * p.columns + column);
+                                   (iy * p.in_width + ix) * p.columns + column);
         store_wide<WIDE>(t.windows + (size_t)e * WIDE, v);
     }
 };
@@ -182,9 +194,9 @@ struct col2im_body {
 #pragma unroll 1
             for (uint32_t kx = 0; kx < p.kernel_size; kx++) {
                 uint32_t ox = at.x + p.padding - kx;
-                if (ox >= most_divided || split(&ox, p.by_stride) != 0 || ox >= p.out.width)
+                if (ox >= most_divided || split(&ox, p.by_stride) != 0 || ox >= p.out_width)
                     continue;
-                const uint32_t window = oy * p.out.width + ox;
+                const uint32_t window = oy * p.out_width + ox;
                 real v[WIDE];
                 load_wide<WIDE>(v, windows + ((window * p.kernel_size + ky) * p.kernel_size + kx) *
                                                  p.columns);
@@ -210,7 +222,7 @@ __device__ void for_those_before(const image &p, const real *corner, uint32_t ky
                                  Visit visit)
 {
 #pragma unroll 1
-    for (uint32_t y = 0; y <= ky; y++, corner += p.in.width * p.columns)
+    for (uint32_t y = 0; y <= ky; y++, corner += p.in_width * p.columns)
 #pragma unroll 1
         for (uint32_t x = 0; x < (y < ky ? p.kernel_size : kx); x++) {
             real v[WIDE];
@@ -227,7 +239,7 @@ struct max_pool_body {
         const place at = split_place<WIDE>(&sample, p, p.by_out_width, p.by_out_height);
         const real *const corner =
             t.x + (size_t)sample * p.in_size +
-            (at.y * p.kernel_size * p.in.width + at.x * p.kernel_size) * p.columns + at.column;
+            (at.y * p.kernel_size * p.in_width + at.x * p.kernel_size) * p.columns + at.column;
         real y[WIDE];
         load_wide<WIDE>(y, corner);
         for_those_before<WIDE>(p, corner, p.kernel_size, 0, [&](const real *z) {
@@ -249,12 +261,12 @@ struct max_pool_backward_body {
         uint32_t wy = at.y;
         const uint32_t kx = split(&wx, p.by_kernel);
         const uint32_t ky = split(&wy, p.by_kernel);
-        const bool inside = wy < p.out_height && wx < p.out.width;
+        const bool inside = wy < p.out_height && wx < p.out_width;
         const size_t window =
             (size_t)sample * p.out_size +
-            (inside ? (wy * p.out.width + wx) * p.columns + at.column : at.column);
+            (inside ? (wy * p.out_width + wx) * p.columns + at.column : at.column);
         const real *const corner =
-            t.x + (size_t)e * WIDE - (ky * p.in.width + kx) * p.columns; /* of the window */
+            t.x + (size_t)e * WIDE - (ky * p.in_width + kx) * p.columns; /* of the window */
         real here[WIDE], largest[WIDE], dx[WIDE], dy[WIDE];
         bool first[WIDE];
         load_wide<WIDE>(here, t.x + (size_t)e * WIDE);
