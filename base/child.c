@@ -54,7 +54,9 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     if (process == 0) {
         first->status = work(argument, report, &first->error);
         memcpy(message + sizeof(head), report, bytes);
-        _exit(write(ends[1], message, length) == (ssize_t)length ? 0 : 1);
+        const bool written = write(ends[1], message, length) == (ssize_t)length;
+        free(message); /* a child loses no memory either (suite `memcheck`) */
+        _exit(written ? 0 : 1);
     }
     close(ends[1]);
     const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;
