@@ -112,9 +112,10 @@ static uint64_t *slot_of(record_calls *c, uint64_t bits)
 /** Bits that recur: their slot, or all of them. */
 static uint64_t code_word(record_calls *c, uint64_t bits)
 {
-    const uint64_t *const known = slot_of(c, bits);
-    const size_t slot = code_below(c, *known == bits ? 1 + (uint64_t)(known - c->numbers) : 0,
-                                   RECORD_NUMBERS + 1, "a number is none that was seen");
+    const uint64_t *const known = slot_of(c, reads(c) ? 0 : bits); /* a reader has no bits yet */
+    const size_t slot =
+        code_below(c, !reads(c) && *known == bits ? 1 + (uint64_t)(known - c->numbers) : 0,
+                   RECORD_NUMBERS + 1, "a number is none that was seen");
     if (slot > 0)
         return c->numbers[slot - 1];
     bits = code_fixed(c, bits, 8);
