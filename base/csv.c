@@ -66,7 +66,7 @@ static char *read_field(cursor *c, bool *last)
 static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsgd_error *error)
 {
     const size_t before = *n;
-    csv->lines = dsgd_xrealloc(csv->lines, row + 1, sizeof *csv->lines);
+    csv->lines = dsgd_keep_more(csv->lines, row + 1, sizeof *csv->lines);
     csv->lines[row] = c->line;
     for (bool last = false; !last;) {
         char *const field = read_field(c, &last);
@@ -74,7 +74,7 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: the quotes of a field do not match",
                              csv->path, csv->lines[row]);
         if ((*n & (*n - 1)) == 0) /* grows by doubling */
-            csv->fields = dsgd_xrealloc(csv->fields, *n == 0 ? 1 : 2 * *n, sizeof *csv->fields);
+            csv->fields = dsgd_keep_more(csv->fields, *n == 0 ? 1 : 2 * *n, sizeof *csv->fields);
         csv->fields[(*n)++] = field;
     }
     if (row == 0)
@@ -130,14 +130,6 @@ dsgd_status dsgd_csv_parse(dsgd_csv *csv, const char *text, dsgd_error *error)
 {
     *csv = (dsgd_csv){.path = dsgd_xstrdup("a text"), .text = dsgd_xstrdup(text)};
     return parse(csv, error);
-}
-
-void dsgd_csv_close(dsgd_csv *csv)
-{
-    free(csv->path);
-    free(csv->text);
-    free(csv->fields);
-    free(csv->lines);
 }
 
 size_t dsgd_csv_column(const dsgd_csv *csv, const char *name)
@@ -203,9 +195,7 @@ char *dsgd_csv_number_text(double x)
 
 void dsgd_csv_number(FILE *stream, double x)
 {
-    char *const text = dsgd_csv_number_text(x);
-    fputs(text, stream);
-    free(text);
+    fputs(dsgd_csv_number_text(x), stream);
 }
 
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)

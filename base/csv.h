@@ -22,14 +22,12 @@ typedef struct dsgd_csv {
 
 /**
  * Reads the file at a path, which is formatted like dsgd_xprintf(). DSGD_EIO with file and line:
- * unreadable, empty, a row with another number of fields than the header, or unbalanced quotes. The
- * caller closes @p csv in any case.
+ * unreadable, empty, a row with another number of fields than the header, or unbalanced quotes.
  */
 dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 /** Like dsgd_csv_read(), from a text. */
 dsgd_status dsgd_csv_parse(dsgd_csv *csv, const char *text, dsgd_error *error);
-void dsgd_csv_close(dsgd_csv *csv);
 
 /** Index of the first column called @p name, or n_columns. */
 size_t dsgd_csv_column(const dsgd_csv *csv, const char *name);
@@ -53,7 +51,7 @@ const char *dsgd_csv_first(const dsgd_csv *csv, size_t column);
 /** Writes the shortest decimal of 15 to 17 digits that reads back as @p x; nothing for NAN. */
 void dsgd_csv_number(FILE *stream, double x);
 
-/** The same text, in fresh memory. */
+/** The same text. */
 char *dsgd_csv_number_text(double x);
 
 /** Writes the @p n numbers of @p x, a comma before each. */

@@ -4,6 +4,7 @@
  */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,7 +27,7 @@ static size_t read_all(FILE *stream, char **text)
     const bool is_regular = S_ISREG(facts.st_mode);
     size_t n = 0;
     size_t room = is_regular && facts.st_size > 0 ? (size_t)facts.st_size + 1 : 4096;
-    *text = dsgd_xrealloc(NULL, room + 1, 1);
+    *text = dsgd_keep(room + 1, 1);
     for (size_t more = 0; (more = fread(*text + n, 1, room - n, stream)) > 0;) {
         n += more;
         if (n < room)
@@ -36,7 +37,7 @@ static size_t read_all(FILE *stream, char **text)
             break;
         }
         room *= 2;
-        *text = dsgd_xrealloc(*text, room + 1, 1);
+        *text = dsgd_keep_more(*text, room + 1, 1);
     }
     (*text)[n] = '\0';
     return n;
@@ -69,7 +70,6 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
         fclose(stream);
         if (why == 0)
             return DSGD_OK;
-        free(*text);
         *text = NULL;
     }
     errno = why;
@@ -188,19 +188,35 @@ char *dsgd_folder_new(const char *prefix, dsgd_error *error)
         return path;
     }
     dsgd_fail(error, DSGD_EIO, "%s: no file can be made there: %m", prefix != NULL ? prefix : path);
-    free(path);
     return NULL;
 }
 
-void dsgd_folder_remove(char *path)
+void dsgd_folder_remove(const char *path)
 {
     if (path == NULL)
         return;
     dsgd_file_finished(path);
     nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-    free(path);
     if (--n_folders == 0)
         let_pipe_break(SIG_UNBLOCK);
+}
+
+char **dsgd_folder_names(const char *path, const char *ending)
+{
+    struct dirent **entries = NULL;
+    const int n_entries = scandir(path, &entries, NULL, alphasort);
+    char **const names = n_entries < 0 ? NULL : dsgd_keep((size_t)n_entries + 1, sizeof *names);
+    size_t n = 0;
+    for (int i = 0; i < n_entries; i++) {
+        const char *const name = entries[i]->d_name;
+        const size_t length = strlen(name), tail = ending == NULL ? 0 : strlen(ending);
+        if (name[0] != '.' && length > tail &&
+            (tail == 0 || strcmp(name + length - tail, ending) == 0))
+            names[n++] = dsgd_xstrdup(name);
+        free(entries[i]);
+    }
+    free(entries);
+    return names;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -227,8 +243,6 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
         close(descriptor);
         unlink(file->beside);
     }
-    free(file->path);
-    free(file->beside);
     return NULL;
 }
 
@@ -243,16 +257,8 @@ static bool flush_name(const char *path)
     const int why = errno;
     if (descriptor >= 0)
         close(descriptor);
-    free(folder);
     errno = why;
     return is;
-}
-
-static void end_whole(dsgd_whole_file *file)
-{
-    dsgd_file_finished(file->beside);
-    free(file->path);
-    free(file->beside);
 }
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
@@ -270,7 +276,7 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
     if (!named)
         unlink(file->beside);
-    end_whole(file);
+    dsgd_file_finished(file->beside);
     return status;
 }
 
@@ -278,7 +284,7 @@ void dsgd_whole_drop(dsgd_whole_file *file)
 {
     fclose(file->stream);
     unlink(file->beside);
-    end_whole(file);
+    dsgd_file_finished(file->beside);
 }
 
 bool dsgd_can_read(const char *path, ...)
@@ -287,9 +293,7 @@ bool dsgd_can_read(const char *path, ...)
     va_start(arguments, path);
     char *const name = dsgd_xvprintf(path, arguments);
     va_end(arguments);
-    const bool can = access(name, R_OK) == 0;
-    free(name);
-    return can;
+    return access(name, R_OK) == 0;
 }
 
 static dsgd_status make_folder(char *path, dsgd_error *error)
@@ -318,7 +322,5 @@ dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
     va_start(arguments, path);
     char *const name = dsgd_xvprintf(path, arguments);
     va_end(arguments);
-    const dsgd_status status = make_folder(name, error);
-    free(name);
-    return status;
+    return make_folder(name, error);
 }

@@ -13,8 +13,8 @@
 #include "base/status.h"
 
 /**
- * Reads a file; of a pipe or device at most 64 MiB. *text has *length bytes and then a null byte,
- * and is the caller's to free. DSGD_EIO, with the reason in errno, and *text is NULL.
+ * Reads a file; of a pipe or device at most 64 MiB. *text has *length bytes and then a null byte.
+ * DSGD_EIO, with the reason in errno, and *text is NULL.
  */
 dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_error *error);
 
@@ -73,7 +73,13 @@ size_t dsgd_utf8_length(const char *text, size_t n);
  */
 char *dsgd_folder_new(const char *prefix, dsgd_error *error);
 
-/** Removes a folder with all that is in it, and frees its path. NULL: nothing. */
-void dsgd_folder_remove(char *path);
+/** Removes a folder with all that is in it. NULL: nothing. */
+void dsgd_folder_remove(const char *path);
+
+/**
+ * The names of what is in a folder and ends in @p ending (NULL: of everything), in alphabetical
+ * order, with a NULL behind them. NULL: the folder cannot be read (errno).
+ */
+char **dsgd_folder_names(const char *path, const char *ending);
 
 #endif

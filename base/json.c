@@ -17,7 +17,7 @@ json_t *dsgd_json_text(const char *text)
     json_t *const as_it_is = json_string(text);
     if (as_it_is != NULL)
         return as_it_is;
-    char *const escaped = dsgd_xcalloc(4 * strlen(text) + 1, 1);
+    char *const escaped = dsgd_keep(4 * strlen(text) + 1, 1);
     for (size_t n = 0; *text != '\0';) {
         const size_t length = dsgd_utf8_length(text, strnlen(text, 4));
         if (length > 0)
@@ -27,9 +27,7 @@ json_t *dsgd_json_text(const char *text)
         n += length > 0 ? length : 4;
         text += length > 0 ? length : 1;
     }
-    json_t *const json = json_string(escaped);
-    free(escaped);
-    return json;
+    return json_string(escaped);
 }
 
 json_t *dsgd_json_pick(const dsgd_pick *pick)
@@ -108,28 +106,12 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params)
     return object;
 }
 
-void *dsgd_memory_alloc(dsgd_memory *memory, size_t bytes)
-{
-    memory->blocks = dsgd_xrealloc(memory->blocks, memory->n + 1, sizeof *memory->blocks);
-    return memory->blocks[memory->n++] = dsgd_xcalloc(1, bytes);
-}
-
-void dsgd_memory_free(dsgd_memory *memory)
-{
-    for (size_t i = 0; i < memory->n; i++)
-        free(memory->blocks[i]);
-    free(memory->blocks);
-    *memory = (dsgd_memory){0, NULL};
-}
-
 static dsgd_status wrong(const char *name, const json_t *value, const char *wanted,
                          dsgd_error *error)
 {
-    char *const text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const dsgd_status status = dsgd_fail(error, DSGD_EIO, "%s is %.60s, but has to be %s", name,
-                                         text == NULL ? "nothing" : text, wanted);
-    free(text);
-    return status;
+    const char *const text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    return dsgd_fail(error, DSGD_EIO, "%s is %.60s, but has to be %s", name,
+                     text == NULL ? "nothing" : text, wanted);
 }
 
 static dsgd_status read_number(const json_t *value, const dsgd_option *o, double *number,
@@ -150,7 +132,7 @@ static dsgd_status read_number(const json_t *value, const dsgd_option *o, double
 }
 
 static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_pick *pick,
-                             dsgd_memory *memory, dsgd_error *error)
+                             dsgd_error *error)
 {
     const char *const name = json_string_value(json_object_get(value, "name"));
     if (name == NULL)
@@ -158,19 +140,18 @@ static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_pic
     pick->about = dsgd_about_find(o->registry, name);
     if (pick->about == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: this program knows no `%.60s`", o->name, name);
-    pick->params = dsgd_memory_alloc(memory, pick->about->params_size);
+    pick->params = dsgd_keep(1, pick->about->params_size);
     json_t *const options = json_copy((json_t *)value); /* shallow: texts stay where they are */
     json_object_del(options, "name");
     dsgd_error why = {""};
-    dsgd_status status = dsgd_json_read(options, pick->about->options, pick->params, memory, &why);
-    json_decref(options);
+    dsgd_status status = dsgd_json_read(options, pick->about->options, pick->params, &why);
     if (status != DSGD_OK)
         status = dsgd_fail(error, status, "%s: %s: %s", o->name, name, why.text);
     return status;
 }
 
 static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *field,
-                               dsgd_memory *memory, dsgd_error *error)
+                               dsgd_error *error)
 {
     double number = 0;
     dsgd_numbers *const numbers = field;
@@ -196,14 +177,14 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
         if (!json_is_array(value))
             return wrong(o->name, value, "a list of numbers", error);
         numbers->n = json_array_size(value);
-        numbers->v = dsgd_memory_alloc(memory, numbers->n * sizeof *numbers->v);
+        numbers->v = dsgd_keep(numbers->n, sizeof *numbers->v);
         for (size_t i = 0; status == DSGD_OK && i < numbers->n; i++)
             status = read_number(json_array_get(value, i), o, &numbers->v[i], error);
         return status;
     case DSGD_RECORD:
-        return dsgd_json_read(value, o->fields, field, memory, error);
+        return dsgd_json_read(value, o->fields, field, error);
     case DSGD_PICK:
-        return read_pick(value, o, field, memory, error);
+        return read_pick(value, o, field, error);
     default:
         DSGD_ASSERT(false, "option %s is not read from JSON", o->name);
     }
@@ -211,7 +192,7 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
 }
 
 dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
-                           dsgd_memory *memory, dsgd_error *error)
+                           dsgd_error *error)
 {
     if (!json_is_object(object))
         return dsgd_fail(error, DSGD_EIO, "options are missing");
@@ -224,7 +205,7 @@ dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, voi
         if (value == NULL)
             continue;
         n_read++;
-        const dsgd_status status = read_option(value, o, (char *)params + o->offset, memory, error);
+        const dsgd_status status = read_option(value, o, (char *)params + o->offset, error);
         if (status != DSGD_OK)
             return status;
     }
@@ -245,7 +226,5 @@ json_t *dsgd_json_file(const char *path)
     size_t n = 0;
     if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
         return NULL;
-    json_t *const json = json_loadb(text, n, 0, NULL);
-    free(text);
-    return json;
+    return json_loadb(text, n, 0, NULL);
 }

@@ -22,26 +22,16 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params);
  */
 json_t *dsgd_json_pick(const dsgd_pick *pick);
 
-/** Blocks that are freed together. */
-typedef struct dsgd_memory {
-    size_t n;
-    void **blocks;
-} dsgd_memory;
-
-void *dsgd_memory_alloc(dsgd_memory *memory, size_t bytes); /* zeroed */
-void dsgd_memory_free(dsgd_memory *memory);
-
 /**
  * Fills @p params from an object as dsgd_json_options() writes it; missing options get their
  * defaults. Refuses unknown options, other types and values out of limits. Texts point into @p
- * object, lists into @p memory. The only lists that it reads are lists of numbers.
+ * object. The only lists that it reads are lists of numbers.
  */
 dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
-                           dsgd_memory *memory, dsgd_error *error);
+                           dsgd_error *error);
 
 /**
  * The JSON of a file; NULL: it is not there, or no JSON (or cannot be read: dsgd_file_unread()).
- * For json_decref().
  */
 json_t *dsgd_json_file(const char *path);
 

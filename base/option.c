@@ -53,7 +53,7 @@ const char *dsgd_present_word(const char *text)
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(b);
-    size_t *row = dsgd_xcalloc(n + 1, sizeof *row);
+    size_t *row = dsgd_keep(n + 1, sizeof *row);
     for (size_t j = 0; j <= n; j++)
         row[j] = j;
     for (size_t i = 0; a[i] != '\0'; i++) {
@@ -68,9 +68,7 @@ static size_t edit_distance(const char *a, const char *b)
             diagonal = above;
         }
     }
-    const size_t distance = row[n];
-    free(row);
-    return distance;
+    return row[n];
 }
 
 /** The only one of @p names that contains @p name, such as piz-daint for daint; else NULL. */
@@ -103,10 +101,10 @@ const char *dsgd_nearest(const char *name, const char *const *names)
     return nearest != NULL ? nearest : whole;
 }
 
-char *dsgd_hint(const char *name, const char *const *names)
+const char *dsgd_hint(const char *name, const char *const *names)
 {
     const char *const nearest = dsgd_nearest(name, names);
-    return nearest == NULL ? dsgd_xstrdup("") : dsgd_xprintf(" (did you mean `%s`?)", nearest);
+    return nearest == NULL ? "" : dsgd_xprintf(" (did you mean `%s`?)", nearest);
 }
 
 char *dsgd_listed(const char *const *names, const char *last)

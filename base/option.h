@@ -192,7 +192,7 @@ const char *dsgd_nearest(const char *name, const char *const *names);
  * For the end of a sentence, in fresh memory: " (did you mean `x`?)", or nothing where no name is
  * near.
  */
-char *dsgd_hint(const char *name, const char *const *names);
+const char *dsgd_hint(const char *name, const char *const *names);
 
 /** "a, b, c", in fresh memory; @p last stands before the last, such as " or ". */
 char *dsgd_listed(const char *const *names, const char *last);

@@ -27,23 +27,25 @@ char *dsgd_program_folder(void)
 {
     char *const program = dsgd_program_path();
     char *const slash = program == NULL ? NULL : strrchr(program, '/');
-    if (slash == NULL) {
-        free(program);
+    if (slash == NULL)
         return dsgd_xstrdup(".");
-    }
     *slash = '\0';
     return program;
 }
 
-/** Whoever asks jansson for something need not ask whether there was memory. */
-static void *allocate(size_t size)
+static void *keep(size_t size)
 {
-    return dsgd_xrealloc(NULL, size, 1);
+    return dsgd_keep(size, 1);
+}
+
+static void leave(void *memory)
+{
+    (void)memory;
 }
 
 void dsgd_program_begin(void)
 {
-    json_set_alloc_funcs(allocate, free);
+    json_set_alloc_funcs(keep, leave);
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
             (void)open("/dev/null", O_RDONLY); /* the lowest that is free: i */

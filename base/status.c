@@ -4,6 +4,8 @@
  */
 #include "base/status.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +63,86 @@ void *dsgd_xrealloc(void *memory, size_t count, size_t size)
     return or_die(realloc(memory, bytes == 0 ? 1 : bytes));
 }
 
+/** What is kept; memory, or who ends what. */
+typedef struct kept {
+    struct kept *before;
+    size_t bytes; /* 0: an ending */
+    union {
+        max_align_t memory[1];
+        struct {
+            void (*end)(void *what);
+            void *what;
+        } ending;
+    } of;
+} kept;
+
+static _Atomic(kept *) newest; /* threads of a run may make texts */
+
+static kept *keep(size_t bytes)
+{
+    kept *const k =
+        dsgd_xcalloc(1, offsetof(kept, of) + (bytes < sizeof k->of ? sizeof k->of : bytes));
+    k->bytes = bytes;
+    k->before = newest;
+    while (!atomic_compare_exchange_weak(&newest, &k->before, k)) {
+    }
+    return k;
+}
+
+void *dsgd_keep(size_t count, size_t size)
+{
+    DSGD_ASSERT(size == 0 || count <= SIZE_MAX / 4 / size, "%zu elements of %zu bytes", count,
+                size);
+    return keep(count * size == 0 ? 1 : count * size)->of.memory;
+}
+
+void *dsgd_keep_more(void *memory, size_t count, size_t size)
+{
+    if (memory == NULL)
+        return dsgd_keep(count, size);
+    const kept *const k = (const kept *)(void *)((char *)memory - offsetof(kept, of));
+    if (size == 0 || count <= k->bytes / size)
+        return memory;
+    const size_t twice = 2 * k->bytes / size;
+    return memcpy(dsgd_keep(count > twice ? count : twice, size), memory, k->bytes);
+}
+
+void dsgd_keep_for(void (*end)(void *what), void *what)
+{
+    kept *const k = keep(0);
+    k->of.ending.end = end;
+    k->of.ending.what = what;
+}
+
+void *dsgd_mark(void)
+{
+    return newest;
+}
+
+void dsgd_drop(void *mark)
+{
+    for (kept *k = newest; k != mark; k = newest) {
+        newest = k->before;
+        if (k->bytes == 0)
+            k->of.ending.end(k->of.ending.what);
+        free(k);
+    }
+}
+
 char *dsgd_xstrdup(const char *text)
 {
-    return text == NULL ? NULL : or_die(strdup(text));
+    return text == NULL ? NULL : strcpy(dsgd_keep(strlen(text) + 1, 1), text);
 }
 
 char *dsgd_xvprintf(const char *format, va_list arguments)
 {
-    char *text = NULL;
-    const int length = vasprintf(&text, format, arguments);
-    return or_die(length < 0 ? NULL : text);
+    va_list again;
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *const text = dsgd_keep((size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    return text;
 }
 
 char *dsgd_xprintf(const char *format, ...)
@@ -99,18 +171,19 @@ void dsgd_text_close(FILE *stream, char *const *text)
     /* A text that glibc finds no memory for at the end is lost without an error */
     if (fclose(stream) != 0 || !is_whole || *text == NULL)
         dsgd_no_memory();
+    dsgd_keep_for(free, *text);
 }
 
 void dsgd_append(char **text, const char *format, ...)
 {
-    va_list arguments;
+    va_list arguments, again;
     va_start(arguments, format);
-    char *const more = dsgd_xvprintf(format, arguments);
+    va_copy(again, arguments);
+    const size_t n = strlen(*text), more = (size_t)vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    *text = dsgd_keep_more(*text, n + more + 1, 1);
+    vsnprintf(*text + n, more + 1, format, arguments);
     va_end(arguments);
-    char *const both = dsgd_xprintf("%s%s", *text, more);
-    free(more);
-    free(*text);
-    *text = both;
 }
 
 char *dsgd_shell_word(const char *text)
@@ -128,9 +201,7 @@ char *dsgd_shell_word(const char *text)
 
 void dsgd_append_word(char **text, const char *word)
 {
-    char *const quoted = dsgd_shell_word(word);
-    dsgd_append(text, " %s", quoted);
-    free(quoted);
+    dsgd_append(text, " %s", dsgd_shell_word(word));
 }
 
 char *dsgd_shell_command(size_t n, char *const *words)

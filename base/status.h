@@ -61,25 +61,42 @@ void dsgd_at_no_memory(void (*clean)(void));
 void *dsgd_xcalloc(size_t count, size_t size);
 /** Like realloc() of @p count elements; out of memory ends the process. */
 void *dsgd_xrealloc(void *memory, size_t count, size_t size);
-/** A copy of @p text that the caller frees. NULL gives NULL. */
+
+/**
+ * Zeroed memory that the program keeps until dsgd_drop(): nobody frees it. All texts below are kept,
+ * and whatever a command holds, which is much smaller than what its runs hold.
+ */
+void *dsgd_keep(size_t count, size_t size);
+/** Kept memory of at least @p count elements that begins as @p kept does. NULL: that is empty. */
+void *dsgd_keep_more(void *kept, size_t count, size_t size);
+/** Has @p end called for @p what by dsgd_drop(), such as free() for memory of a library. */
+void dsgd_keep_for(void (*end)(void *what), void *what);
+/** The newest of what is kept. */
+void *dsgd_mark(void);
+/** Gives back what was kept since dsgd_mark(), the newest first; NULL: everything. */
+void dsgd_drop(void *mark);
+
+/** A copy of @p text. NULL gives NULL. */
 char *dsgd_xstrdup(const char *text);
-/** printf() into memory that the caller frees. */
-char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** printf() into a text. */
+char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
 /** Like dsgd_xprintf(), from arguments that a caller with `...` has opened. */
-char *dsgd_xvprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
-/** open_memstream(): text is written into memory that the caller frees. */
+char *dsgd_xvprintf(const char *format, va_list arguments)
+    __attribute__((format(printf, 1, 0), nonnull(1)));
+/** open_memstream(). */
 FILE *dsgd_text_open(char **text, size_t *length);
 /** *text and *length are up to date; text that found no memory ends the process. */
 void dsgd_text_flush(FILE *stream);
-/** The same for the last time. @p text: that of dsgd_text_open(). */
+/** The same for the last time. @p text: that of dsgd_text_open(), which is kept from now on. */
 void dsgd_text_close(FILE *stream, char *const *text);
-/** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() allocated. */
-void dsgd_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** @p text as a word that a shell reads, in quotes where it needs them; the caller frees it. */
+/** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() made. */
+void dsgd_append(char **text, const char *format, ...)
+    __attribute__((format(printf, 2, 3), nonnull(1, 2)));
+/** @p text as a word that a shell reads, in quotes where it needs them. */
 char *dsgd_shell_word(const char *text);
 /** Appends a blank and such a word. */
 void dsgd_append_word(char **text, const char *word);
-/** A command line of words, the first as it is ("dsgd run"); the caller frees it. */
+/** A command line of words, the first as it is ("dsgd run"). */
 char *dsgd_shell_command(size_t n, char *const *words);
 
 /** A bug: prints place and condition, then aborts. Never compiled out. */

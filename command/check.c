@@ -98,7 +98,6 @@ static void print_sum(const dsgd_experiment *experiment, const dsgd_estimate *es
                     sum.cpu_s, sum.longest_s, 1e-6 * sum.most_bytes,
                     floor(sum.available_bytes / fmax(1, sum.most_bytes)),
                     1e-9 * sum.available_bytes, unknown);
-    free(unknown);
 }
 
 /** `dsgd run FILE`, and what goes for all of its runs. */
@@ -149,10 +148,6 @@ static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
         dsgd_expand_json(&e);
     else
         dsgd_expand_commands(&e);
-    free(command);
-    free(program);
-    free(path);
-    free(folder);
     return status;
 }
 
@@ -167,7 +162,7 @@ static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, d
     if (status == DSGD_OK && (a->estimates || a->chunk_s > 0 || a->form == AS_SLURM)) {
         dsgd_device_survey survey;
         int numerics = a->numerics;
-        estimates = dsgd_xcalloc(experiment->n_runs, sizeof *estimates);
+        estimates = dsgd_keep(experiment->n_runs, sizeof *estimates);
         status = dsgd_prepare_device(experiment, false, &numerics, &survey, error);
         if (status == DSGD_OK)
             status = dsgd_estimate_runs(experiment, numerics, estimates, error);
@@ -181,7 +176,6 @@ static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, d
         if (a->numerics != DSGD_NUMERICS_OFF)
             dsgd_splits_print(experiment);
     }
-    free(estimates);
     if (status != DSGD_OK)
         return status;
     dsgd_prepare_left_out(experiment);
@@ -211,7 +205,6 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     status = check_open(&a, &experiment, error);
-    dsgd_experiment_close(&experiment);
     return status;
 }
 

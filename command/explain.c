@@ -50,12 +50,11 @@ static dsgd_status check_source(const char *source, dsgd_error *error)
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
         return DSGD_OK; /* its reader has the better sentence */
     dsgd_about_names(dsgd_algorithms, names);
-    char *const hint = dsgd_hint(source, names);
+    const char *const hint = dsgd_hint(source, names);
     dsgd_refuse(error,
                 "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` "
                 "lists them",
                 source, hint);
-    free(hint);
     return DSGD_EUSAGE;
 }
 

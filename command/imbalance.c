@@ -65,7 +65,6 @@ static const dsgd_suffix *unit_of(const char *column)
     while (n > 0 && strchr("_-( [./", word[n - 1]) == NULL)
         n--;
     const dsgd_suffix *const unit = unit_named(word + n);
-    free(word);
     return unit;
 }
 
@@ -121,7 +120,6 @@ static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *
         dsgd_fail(error, DSGD_EIO,
                   "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
                   csv->path, wanted == NULL ? "seconds" : wanted, names);
-    free(names);
     return status;
 }
 
@@ -154,9 +152,9 @@ static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *err
         unit = dsgd_time_words; /* seconds */
     m->unit = unit->text;
     m->n = csv->n_rows;
-    m->seconds = dsgd_xcalloc(m->n + 1, sizeof *m->seconds);
+    m->seconds = dsgd_keep(m->n + 1, sizeof *m->seconds);
     if (worker < csv->n_columns && worker != column)
-        m->worker = dsgd_xcalloc(m->n + 1, sizeof *m->worker);
+        m->worker = dsgd_keep(m->n + 1, sizeof *m->worker);
     for (size_t i = 0; status == DSGD_OK && i < m->n; i++) {
         status = read_field(csv, i, column, true, &m->seconds[i], error);
         m->seconds[i] *= unit->factor;
@@ -186,7 +184,7 @@ static void find_outliers(measured *m)
     size_t n_numbers = 0, n = 0;
     for (size_t i = 0; i < m->n; i++)
         n_numbers = m->worker[i] >= (double)n_numbers ? (size_t)m->worker[i] + 1 : n_numbers;
-    double *const counts = dsgd_xcalloc(3 * n_numbers, sizeof *counts); /* 0: there is no worker */
+    double *const counts = dsgd_keep(3 * n_numbers, sizeof *counts); /* 0: there is no worker */
     double *const means_s = counts + n_numbers, *const x = means_s + n_numbers;
     for (size_t i = 0; i < m->n; i++) {
         const size_t w = (size_t)m->worker[i];
@@ -200,8 +198,8 @@ static void find_outliers(measured *m)
     for (size_t k = 0; k < n; k++)
         x[k] = fabs(x[k] - median);
     const double deviation = 1.4826 * median_of(x, n); /* of a normal distribution */
-    m->outliers = dsgd_xcalloc(n, sizeof *m->outliers);
-    m->factors = dsgd_xcalloc(n, sizeof *m->factors);
+    m->outliers = dsgd_keep(n, sizeof *m->outliers);
+    m->factors = dsgd_keep(n, sizeof *m->factors);
     for (size_t w = 0; w < n_numbers; w++) {
         const double distance = fabs(means_s[w] - median);
         const bool is_outlier = counts[w] > 0 && n >= LEAST_WORKERS &&
@@ -216,7 +214,6 @@ static void find_outliers(measured *m)
     }
     for (size_t i = 0; i < m->n; i++)
         m->seconds[i] /= means_s[(size_t)m->worker[i]];
-    free(counts);
 }
 
 static dsgd_status summarize(measured *m, dsgd_error *error)
@@ -454,11 +451,6 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
             status = dsgd_figure_draw("quantiles", a.folder, error);
         }
     }
-    free(m.seconds);
-    free(m.worker);
-    free(m.outliers);
-    free(m.factors);
-    dsgd_csv_close(&csv);
     return status;
 }
 

@@ -55,7 +55,6 @@ const dsgd_option *dsgd_keys_of(const char *path)
     const dsgd_option *o = files();
     for (const char *word = NULL; o != NULL && (word = strsep(&rest, ".")) != NULL;)
         o = has_keys(o) ? dsgd_option_find(o->fields, word) : NULL;
-    free(words);
     return o != NULL && o->name != NULL && (has_keys(o) || o->registry != NULL) ? o : NULL;
 }
 
@@ -86,7 +85,6 @@ static char *values_text(const dsgd_option *o)
 {
     char *const init = default_text(o);
     char *text = dsgd_xstrdup(o->required ? "required" : init == NULL ? "none" : init);
-    free(init);
     if (o->unit != NULL)
         dsgd_append(&text, " (%s)", o->unit);
     if (o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE || o->kind == DSGD_NUMBERS)
@@ -98,13 +96,11 @@ static char *values_text(const dsgd_option *o)
     char *const words = dsgd_listed(o->words, ", ");
     if (*words != '\0')
         dsgd_append(&text, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ", words);
-    free(words);
     if (o->registry != NULL) {
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(o->registry, names);
         char *const all = dsgd_listed(names, ", ");
         dsgd_append(&text, "; %s; or {%s: one of these, ...}", all, o->key);
-        free(all);
     }
     if (o->shipped != NULL)
         dsgd_append(&text, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
@@ -120,13 +116,10 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
         char *const values = values_text(o);
         dsgd_print_wrapped(stdout, heading, indent + OPTION_WIDTH + 1, DSGD_TEXT_WIDTH, values);
         dsgd_print_wrapped(stdout, "", indent + 4, DSGD_TEXT_WIDTH, o->help);
-        free(values);
-        free(heading);
         if (has_keys(o) && o->key != NULL) {
             char *const key = dsgd_xprintf("%*s%-*s ", indent + 4, "", OPTION_WIDTH, o->key);
             dsgd_print_wrapped(stdout, key, indent + OPTION_WIDTH + 5, DSGD_TEXT_WIDTH,
                                "none; the one from which these values depart");
-            free(key);
         }
         /* What refines is described where it stands itself. */
         dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
@@ -172,8 +165,6 @@ void dsgd_keys_markdown(const dsgd_option *keys)
         print_cell(text, "");
         print_cell(o->help, "");
         puts("|");
-        free(text);
-        free(init);
     }
 }
 
@@ -238,8 +229,6 @@ static void add_number(json_t *any, const dsgd_option *o)
     char *const pattern =
         dsgd_xprintf("^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?(%s)$", suffixes);
     json_array_append_new(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));
-    free(pattern);
-    free(suffixes);
 }
 
 static json_t *text_schema(void) /* a number is a text, too */
@@ -253,7 +242,6 @@ static json_t *any_of(json_t *any)
     if (json_array_size(any) != 1)
         return json_pack("{s: o}", "anyOf", any);
     json_t *const only = json_incref(json_array_get(any, 0));
-    json_decref(any);
     return only;
 }
 
@@ -347,9 +335,6 @@ static json_t *value_schema(draft *d, const dsgd_option *o)
                                 ? json_real(o->init)
                                 : json_string(init));
     json_object_update_missing(described, schema);
-    json_decref(schema);
-    free(init);
-    free(help);
     return described;
 }
 
@@ -388,7 +373,6 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
             json_pack("[{s: [s]}, {s: O}]", "required", o->key, "required", required));
     else if (json_array_size(required) > 0 && !o->refines)
         json_object_set(schema, "required", required);
-    json_decref(required);
     return schema;
 }
 
@@ -433,13 +417,8 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
         "additionalProperties", 0);
     if (d.sweeps)
         json_object_set(d.definitions, "range", range);
-    json_decref(range);
-    json_decref(ends);
     json_object_set_new(schema, "$defs", d.definitions);
     const int failed = json_dumpf(schema, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     putchar('\n');
-    json_decref(schema);
-    for (size_t k = 0; k < d.n_parts; k++)
-        free(d.parts[k].name);
     return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "the schema cannot be written: %m");
 }

@@ -2,7 +2,6 @@
  * @file list.c
  * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,20 +68,13 @@ static const family *find_family(const char *name, dsgd_error *error)
             return &families[i];
         names[i] = families[i].plural;
     }
-    char *const hint = dsgd_hint(name, names);
+    const char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, ", ");
     dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, hint, all);
-    free(hint);
-    free(all);
     return NULL;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
-
-static int is_shown(const struct dirent *e)
-{
-    return e->d_name[0] != '.';
-}
 
 enum { LEAST_WIDTH = 16 };
 
@@ -95,7 +87,6 @@ static void print_named(const char *name, int width, const char *summary)
 {
     char *const heading = dsgd_xprintf("%-*s  ", width, name);
     print_wrapped(heading, width + 2, summary);
-    free(heading);
 }
 
 /** Of a file by the name of its kind. */
@@ -114,36 +105,30 @@ static void print_summary(const char *kind, const char *name, int width)
                                 : platform.summary != NULL ? platform.summary
                                                            : set.summary;
     print_named(name, width, status != DSGD_OK ? error.text : summary);
-    dsgd_config_close(config);
 }
 
 static dsgd_status list_files(const family *f, dsgd_error *error)
 {
     char *const folder = dsgd_xprintf("%s/%s", dsgd_data_folder(), f->folder);
-    struct dirent **entries = NULL;
-    const int n = scandir(folder, &entries, is_shown, alphasort);
-    dsgd_status status = DSGD_OK;
-    if (n < 0)
-        status = dsgd_fail(
+    char **const names = dsgd_folder_names(folder, NULL);
+    if (names == NULL)
+        return dsgd_fail(
             error, DSGD_EIO,
             "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
             folder);
     int width = LEAST_WIDTH;
-    for (int i = 0; i < n; i++) /* each ends in .yaml */
-        width = (int)fmax(width, (double)strlen(entries[i]->d_name) - 5);
-    for (int i = 0; i < n; i++) {
-        char *const dot = strrchr(entries[i]->d_name, '.');
-        if (strcmp(f->singular, "figure") == 0 && dsgd_figure_exists(entries[i]->d_name)) {
-            puts(entries[i]->d_name);
+    for (size_t i = 0; names[i] != NULL; i++) /* each ends in .yaml */
+        width = (int)fmax(width, (double)strlen(names[i]) - 5);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        char *const dot = strrchr(names[i], '.');
+        if (strcmp(f->singular, "figure") == 0 && dsgd_figure_exists(names[i])) {
+            puts(names[i]);
         } else if (dot != NULL && strcmp(dot, ".yaml") == 0) {
             *dot = '\0';
-            print_summary(f->singular, entries[i]->d_name, width);
+            print_summary(f->singular, names[i], width);
         }
-        free(entries[i]);
     }
-    free(entries);
-    free(folder);
-    return status;
+    return DSGD_OK;
 }
 
 typedef struct arguments {
@@ -169,7 +154,6 @@ static void list_devices(void)
     char *const cuda = has_cuda ? dsgd_xstrdup("an NVIDIA GPU; float; --numerics auto takes it")
                                 : dsgd_xprintf("not here: %s", why.text);
     print_named("cuda", LEAST_WIDTH, cuda);
-    free(cuda);
 }
 
 static dsgd_status list(int count, char **words, dsgd_error *error)
@@ -217,7 +201,7 @@ static void print_doc(const dsgd_algorithm *a)
     print_wrapped("idea", DOC_INDENT, a->doc.idea);
     print_wrapped("rule", DOC_INDENT, a->doc.rule);
     print_wrapped("sends", DOC_INDENT, a->doc.sends);
-    void *const params = dsgd_xcalloc(1, a->about.params_size);
+    void *const params = dsgd_keep(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
     if (a->traffic != NULL && dsgd_algorithm_check(a, params, WORKERS, NULL) == DSGD_OK) {
         const dsgd_scale scale = {.n_workers = WORKERS,
@@ -234,7 +218,6 @@ static void print_doc(const dsgd_algorithm *a)
                             "messages",
                             WORKERS, t.bytes / 1e6, t.messages);
     }
-    free(params);
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
 }
 
@@ -271,7 +254,6 @@ static void print_remark(char **remark)
     char *rest = text;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
         printf("# %s\n", line);
-    free(text);
     **remark = '\0';
 }
 
@@ -295,15 +277,12 @@ static void print_entries(const family *f, const char *name)
             char *const heading = dsgd_xprintf("%.*s", (int)head, line);
             print_remark(&remark);
             print_wrapped(heading, (int)head, line + head);
-            free(heading);
         }
     }
     print_remark(&remark);
-    free(remark);
     free(line);
     if (stream != NULL)
         fclose(stream);
-    free(path);
 }
 
 static void print_head(const char *name, const char *summary, const char *origin)
@@ -311,7 +290,6 @@ static void print_head(const char *name, const char *summary, const char *origin
     const bool says = summary != NULL && *summary != '\0';
     char *const heading = dsgd_xprintf("%s%s", name, says ? ": " : "");
     print_wrapped(heading, (int)strlen(heading), summary);
-    free(heading);
     if (origin != NULL && *origin != '\0')
         print_wrapped("", 0, origin);
     putchar('\n');
@@ -335,7 +313,6 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
                        s.median_s / s.mean_s, s.fastest_s / s.mean_s);
         }
     }
-    dsgd_config_close(config);
     return status;
 }
 
@@ -348,16 +325,14 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
     if (about == NULL) {
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(f->registry, names);
-        char *const hint =
+        const char *const hint =
             f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
         dsgd_refuse(error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name, hint,
                     f->plural);
-        free(hint);
         return DSGD_EUSAGE;
     }
     char *const heading = dsgd_xprintf("%s:", about->name);
     print_wrapped(heading, (int)strlen(heading) + 1, about->summary);
-    free(heading);
     if (about->reference != NULL)
         print_wrapped("", 0, about->reference);
     if (f->registry == dsgd_algorithms) {
@@ -383,8 +358,7 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
         print_head(name, w.summary, w.origin);
         const size_t n_tensors = dsgd_workload_pieces(&w, 0, 0, &bytes);
         const size_t n_buckets = dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets);
-        free(bytes);
-        free(buckets);
+        free(bytes), free(buckets);
         printf(
             "  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n"
             "  step                %g s, without what imbalance adds\n"
@@ -404,7 +378,6 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
                 "slowest of %d workers %.4g s",
                 s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
     }
-    dsgd_config_close(config);
     return status;
 }
 
@@ -427,7 +400,6 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     const dsgd_platform *const p = &platform;
     const dsgd_status status = dsgd_platform_open(name, &config, &platform, error);
     if (status != DSGD_OK) {
-        dsgd_config_close(config);
         return status;
     }
     print_head(name, p->summary, p->origin);
@@ -463,7 +435,6 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
         printf("  power of a GPU      %g W, idle %g W\n", p->busy_power_w, p->idle_power_w);
     if (p->price != NULL)
         dsgd_print_text("  price of a GPU", FACT_INDENT, "%s", p->price);
-    dsgd_config_close(config);
     return DSGD_OK;
 }
 

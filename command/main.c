@@ -25,7 +25,6 @@ static void print_help(FILE *stream)
         char *const heading =
             dsgd_xprintf("  %s %s", dsgd_commands[i]->name, dsgd_commands[i]->usage);
         dsgd_print_wrapped(stream, heading, INDENT, WIDTH, dsgd_commands[i]->summary);
-        free(heading);
     }
     fputs("\nExit status:\n", stream);
 #define X(name, exit_code, text) fprintf(stream, "  %d  %s\n", exit_code, text);
@@ -58,14 +57,12 @@ int main(int count, char **words)
         const char *names[DSGD_MOST_COMMANDS] = {NULL};
         for (size_t i = 0; dsgd_commands[i] != NULL; i++)
             names[i] = dsgd_commands[i]->name;
-        char *const hint = dsgd_hint(words[1], names);
+        const char *const hint = dsgd_hint(words[1], names);
         dsgd_refuse(&error, "`%s` is no command%s; `dsgd --help` lists them", words[1], hint);
-        free(hint);
     } else {
         char *const name = dsgd_xprintf("dsgd %s", words[1]); /* for --help */
         words[1] = name;
         status = command->run(count - 1, words + 1, &error);
-        free(name);
     }
     return dsgd_program_end("dsgd", status, &error);
 }

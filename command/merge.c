@@ -54,8 +54,6 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
                                  folder, are, first);
         if (*manifest == NULL && status == DSGD_OK)
             *manifest = json;
-        else
-            json_decref(json);
     }
     return status;
 }
@@ -92,21 +90,18 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
                                  "was changed, or a machine computes otherwise",
                                  i + 1, folder, found->folder);
         if (part.text != NULL && !found->is_done && (is_done || found->folder == NULL)) {
-            free(best.text);
             best = part;
             *found = (source){folder, is_done};
         } else {
-            free(part.text);
         }
     }
-    free(best.text);
     return status;
 }
 
 /** Finds all parts, of which none stays in memory: there may be more than fit. Refuses some alone. */
 static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
-    bool *const is_missing = dsgd_xcalloc(n_runs + 1, sizeof *is_missing);
+    bool *const is_missing = dsgd_keep(n_runs + 1, sizeof *is_missing);
     size_t n = 0;
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
@@ -121,8 +116,6 @@ static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs
                         "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only "
                         "and these does them",
                         n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
-    free(is_missing);
-    free(text);
     return status;
 }
 
@@ -138,7 +131,6 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
             ends[k] = (k == 0 ? 0 : ends[k - 1]) + part.n_bytes[k];
         if (status == DSGD_OK && part.text != NULL) /* else its row will be missed */
             status = dsgd_part_write(a->folder, i, part.sections[0], ends, error);
-        free(part.text);
     }
     return status;
 }
@@ -160,8 +152,6 @@ static dsgd_status copy_labels(const arguments *a, dsgd_error *error)
         fwrite(text, 1, n, file.stream);
         status = dsgd_whole_close(&file, error);
     }
-    free(text);
-    free(path);
     return status;
 }
 
@@ -171,7 +161,7 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
 {
     const json_t *const names = json_object_get(manifest, "swept");
     const size_t n = json_array_size(names);
-    const char **const columns = dsgd_xcalloc(n + 1, sizeof *columns);
+    const char **const columns = dsgd_keep(n + 1, sizeof *columns);
     for (size_t k = 0; k < n; k++)
         columns[k] = json_string_value(json_array_get(names, k));
     dsgd_results *const results = dsgd_results_new(a->folder, n_runs, columns, n);
@@ -179,8 +169,6 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
     size_t n_rows = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_rows += dsgd_results_state(results, i) != DSGD_RUN_ABSENT;
-    dsgd_results_free(results);
-    free(columns);
     if (status == DSGD_OK && n_rows != n_runs)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu of %zu rows are there; is the disk full?",
                          a->folder, n_rows, n_runs);
@@ -190,7 +178,7 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
 static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error *error)
 {
     const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
-    source *const sources = dsgd_xcalloc(n_runs + 1, sizeof *sources);
+    source *const sources = dsgd_keep(n_runs + 1, sizeof *sources);
     dsgd_status status = find_parts(a, sources, n_runs, error);
     if (status == DSGD_OK)
         status = dsgd_results_take(a->folder, manifest, n_runs, a->force, error);
@@ -203,7 +191,6 @@ static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error 
     size_t n_failed = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_failed += !sources[i].is_done;
-    free(sources);
     if (status != DSGD_OK)
         return status;
     printf("%zu runs of %zu folders\nresults: %s/runs.csv, curves.csv, workers.csv, "
@@ -237,8 +224,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         json_object_set_new(manifest, "command", dsgd_json_text(command));
         status = merge(&a, manifest, error);
     }
-    json_decref(manifest);
-    free(command);
     return status;
 }
 

@@ -117,7 +117,7 @@ static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, d
 static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
 {
     const int n_hosts = to_whom + 1;
-    int *const to = dsgd_xcalloc((size_t)n_hosts, sizeof *to);
+    int *const to = dsgd_keep((size_t)n_hosts, sizeof *to);
     for (int i = 0; i < n_hosts; i++)
         to[i] = i == 0 ? to_whom : -1;
     by_network small_s;
@@ -132,7 +132,6 @@ static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
         snprintf(what, sizeof what, "16 MiB from host 0 to %d", to_whom);
         print_line(c, what, predicted_s(c, n_hosts, to, large_bytes), large_s, rate);
     }
-    free(to);
     return status;
 }
 
@@ -168,7 +167,7 @@ static void print_ways_out(const check *c)
 {
     if (c->platform->topology != DSGD_TOPOLOGY_GROUPS)
         return;
-    int *const places = dsgd_xcalloc((size_t)c->workers, sizeof *places);
+    int *const places = dsgd_keep((size_t)c->workers, sizeof *places);
     for (int i = 0; i < c->workers; i++)
         places[i] = i;
     for (int at_once = 0; at_once < 2; at_once++) {
@@ -184,7 +183,6 @@ static void print_ways_out(const check *c)
                at_once == 0 ? "any messages:" : "one per host at once:", 1e-9 * most,
                1e-9 * c->platform->group_bytes_per_s, binds ? "may" : "cannot");
     }
-    free(places);
 }
 
 static const struct {
@@ -207,7 +205,7 @@ static double predicted_allreduce_s(const check *c, dsgd_collective collective, 
 {
     if (!has_numbers(c))
         return NAN;
-    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
+    int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     const bool halving = collective == DSGD_COLLECTIVE_RABENSEIFNER;
     double seconds = 0, part = bytes;
     if (collective == DSGD_COLLECTIVE_RING) {
@@ -224,7 +222,6 @@ static double predicted_allreduce_s(const check *c, dsgd_collective collective, 
         if (halving) /* and the same way back */
             seconds += phase_s(c, to, part, 0);
     }
-    free(to);
     return seconds;
 }
 
@@ -288,10 +285,9 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     c->n_networks = has_numbers(c) ? N_NETWORKS : 1;
     char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
     printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "nics", "ratios");
-    free(title);
     status = check_messages(c, error);
     /* Each host of the first half exchanges with one of the second, all at once. */
-    int *const to = dsgd_xcalloc((size_t)c->workers, sizeof *to);
+    int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     for (int i = 0; i < c->workers; i++)
         to[i] = (i + c->workers / 2) % c->workers;
     by_network seconds;
@@ -300,7 +296,6 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     if (status == DSGD_OK)
         print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
                    seconds, rate);
-    free(to);
     if (status == DSGD_OK)
         print_ways_out(c);
     if (status == DSGD_OK)
@@ -370,7 +365,6 @@ static dsgd_status platform_run(int count, char **words, dsgd_error *error)
         status = count_workers(&a, &platform, &c.workers, error);
     if (status == DSGD_OK)
         status = check_platform(a.words.v[1], &c, error);
-    dsgd_config_close(config);
     return status;
 }
 

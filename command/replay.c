@@ -149,7 +149,6 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
         dsgd_replay_result_free(&result);
     }
     dsgd_text_close(stream, &rows);
-    free(rows);
     return status;
 }
 
@@ -165,6 +164,5 @@ dsgd_status dsgd_command_replay_run(int count, char **words, dsgd_error *error)
     status = replay_all(&a, &folder, error);
     if (status == DSGD_OK)
         printf("\nresults: %s/curves.csv\n", folder);
-    free(folder);
     return status;
 }

@@ -5,7 +5,6 @@
  *
  * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv (published.h).
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -252,9 +251,9 @@ static void add_score(const dsgd_published *f, score *total)
 {
     const score before = *total;
     const size_t n_rows = f->published.n_rows;
-    total->errors = dsgd_xrealloc(total->errors, before.n + n_rows, sizeof *total->errors);
+    total->errors = dsgd_keep_more(total->errors, before.n + n_rows, sizeof *total->errors);
     total->predicted =
-        dsgd_xrealloc(total->predicted, before.n_predicted + n_rows, sizeof *total->predicted);
+        dsgd_keep_more(total->predicted, before.n_predicted + n_rows, sizeof *total->predicted);
     for (size_t row = 0; row < n_rows; row++)
         if (!dsgd_published_is_point(f, row)) {
             total->n_bounds++;
@@ -330,8 +329,6 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
             dsgd_figure_draw(name, f.folder, &why) != DSGD_OK)
             printf("  not drawn: %s\n", why.text);
     }
-    dsgd_published_close(&f);
-    free(f.folder);
     return status;
 }
 
@@ -342,11 +339,6 @@ static bool has_published(const char *name)
     return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
 }
 
-static int is_figure(const struct dirent *e)
-{
-    return e->d_name[0] != '.' && has_published(e->d_name);
-}
-
 /** The figures that are named, of those that have published numbers; all of these where none is. */
 static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
@@ -354,12 +346,10 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
     for (size_t i = 0; i < a->figures.n; i++) {
         if (has_published(names[i]) && strchr(names[i], '/') == NULL)
             continue;
-        char *const hint = dsgd_hint(names[i], known);
+        const char *const hint = dsgd_hint(names[i], known);
         char *const all = dsgd_listed(known, ", ");
         dsgd_refuse(error, "figure `%s` has no published numbers%s; these have: %s", names[i], hint,
                     all);
-        free(hint);
-        free(all);
         return DSGD_EUSAGE;
     }
     score total = {0};
@@ -371,8 +361,6 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
         puts("\nall figures");
         print_score(&total);
     }
-    free(total.errors);
-    free(total.predicted);
     return status;
 }
 
@@ -401,18 +389,15 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
-    struct dirent **entries = NULL;
-    const int n = scandir(plots, &entries, is_figure, alphasort);
-    const char **const known = dsgd_xcalloc((size_t)(n < 0 ? 0 : n) + 1, sizeof *known);
-    for (int i = 0; i < n; i++)
-        known[i] = entries[i]->d_name;
-    status = reproduce_all(&a, known, error);
-    for (int i = 0; i < n; i++)
-        free(entries[i]);
-    free(entries);
-    free(known);
-    free(plots);
-    return status;
+    char **known = dsgd_folder_names(plots, NULL);
+    if (known == NULL)
+        known = dsgd_keep(1, sizeof *known);
+    size_t n = 0; /* figures that have published numbers */
+    for (char **name = known; *name != NULL; name++)
+        if (has_published(*name))
+            known[n++] = *name;
+    known[n] = NULL;
+    return reproduce_all(&a, (const char *const *)known, error);
 }
 
 const dsgd_command dsgd_command_reproduce = {

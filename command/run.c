@@ -119,7 +119,6 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
             char *const heading =
                 dsgd_xprintf("run %zu %s:", i + 1, dsgd_results_field(p->results, i, "status"));
             dsgd_print_text(heading, (int)strlen(heading) + 1, "%s", why);
-            free(heading);
         }
         if (verbose && *figures != '\0') {
             if (explains)
@@ -127,7 +126,6 @@ static void print_notes(const dsgd_pool_config *p, bool verbose)
             explains = false;
             char *const heading = dsgd_xprintf("  run %zu:", i + 1);
             dsgd_print_text(heading, (int)strlen(heading) + 1, "%s", figures);
-            free(heading);
         }
     }
     if (n_reasons > MOST_REASONS && !verbose)
@@ -160,7 +158,6 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
             if (dsgd_row_shows(experiment, k)) {
                 char *const name = dsgd_swept_name(experiment->columns[k]);
                 dsgd_columns_take(&t, name, dsgd_row_value(experiment, i, k));
-                free(name);
             }
         for (size_t k = 0; k < N_RESULTS; k++)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
@@ -169,7 +166,6 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     for (size_t k = 0; k < experiment->n_columns; k++) {
         char *const name = dsgd_swept_name(experiment->columns[k]);
         dsgd_columns_hide(&t, name, ""); /* where no row has a value */
-        free(name);
     }
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
@@ -186,8 +182,6 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     dsgd_append_word(&plot, folder);
     printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: %s\n",
            exchange, *exchange == '\0' ? "" : "\n", folder, plot);
-    free(plot);
-    free(exchange);
 }
 
 /* --- the study -------------------------------------------------------------------------------- */
@@ -255,7 +249,6 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     if (has_runs)
         dsgd_warn_of_mixed_collectives(stderr, &runs);
     dsgd_exchanges_warn_of_unused(stderr, config->experiment, has_runs ? &runs : NULL);
-    dsgd_csv_close(&runs);
     dsgd_exchanges_warn_of_default(stderr, config->experiment);
     if (a->sensitivity_percent > 0 && config->selected == NULL)
         status = dsgd_sensitivity_report(config->experiment, config->results,
@@ -295,7 +288,6 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     else
         fclose(stream);
     unlink(beside);
-    free(beside);
     return status;
 }
 
@@ -359,13 +351,9 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                    .numerics = a.numerics,
                                    .anew = a.force,
                                    .progress = (dsgd_progress_form)a.progress};
-        bool *const selected = dsgd_xcalloc(experiment.n_runs + 1, sizeof *selected);
+        bool *const selected = dsgd_keep(experiment.n_runs + 1, sizeof *selected);
         status = run_open(&a, &config, selected, error);
-        free(selected);
-        free(folder);
-        dsgd_experiment_close(&experiment);
     }
-    free(command);
     return status;
 }
 

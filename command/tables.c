@@ -54,5 +54,4 @@ void dsgd_tables_print(void)
                                    commands, "kinds", kinds, "keys", keys, "statuses", statuses);
     json_dumpf(json, stdout, JSON_INDENT(1));
     putchar('\n');
-    json_decref(json);
 }

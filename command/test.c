@@ -44,7 +44,6 @@ static void print_check(const dsgd_check *check, void *argument)
         dsgd_append(&text, ": %s", check->why);
     dsgd_print_wrapped(stdout, verdicts[check->verdict], INDENT, DSGD_TEXT_WIDTH, text);
     fflush(stdout);
-    free(text);
 }
 
 static const dsgd_algorithm *find(const char *name, dsgd_error *error)
@@ -53,12 +52,11 @@ static const dsgd_algorithm *find(const char *name, dsgd_error *error)
     if (about == NULL) {
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(dsgd_algorithms, names);
-        char *const hint = dsgd_hint(name, names);
+        const char *const hint = dsgd_hint(name, names);
         dsgd_refuse(error,
                     "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE "
                     "adds others",
                     name, hint);
-        free(hint);
     }
     return (const dsgd_algorithm *)about;
 }

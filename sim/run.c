@@ -141,8 +141,6 @@ static void fail(dsgd_engine *engine, const char *what)
         dsgd_append(&why, "; worker %d had stopped", stopped);
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s", why);
-    free(why);
-    free(waits);
 }
 
 static const double until_nothing_moves_s = 1e9;
@@ -341,8 +339,6 @@ void dsgd_run_result_free(dsgd_run_result *result)
     free(result->ages.share);
     free(result->gradient_ages.share);
     free(result->step_times.bin);
-    for (size_t i = 0; i < result->n_loads; i++)
-        free(result->loads[i].link);
     free(result->loads);
     *result = (dsgd_run_result){0};
 }

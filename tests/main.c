@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/program.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"
 
@@ -41,6 +42,7 @@ static bool wanted(const char *name, int count, char **arguments)
 
 int main(int count, char **arguments)
 {
+    dsgd_program_begin();
     dsgd_error error = {""};
     if (support_numerics() == DSGD_NUMERICS_CUDA && dsgd_device_cuda_try(NULL, &error) != DSGD_OK) {
         fprintf(stderr, "skipped: %s\n", error.text);

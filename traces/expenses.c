@@ -35,7 +35,6 @@ bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price)
         return false;
     char *const number = dsgd_xprintf("%.*s", (int)n_number, text);
     const bool is_number = dsgd_parse_number(number, NULL, &price->per_hour);
-    free(number);
     memcpy(price->currency, currency, n_currency);
     price->currency[n_currency] = '\0';
     return is_number;

@@ -86,13 +86,11 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
 {
     dsgd_csv csv;
     dsgd_status status = dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file);
-    replay_row *const rows = dsgd_xcalloc(csv.n_rows, sizeof *rows);
+    replay_row *const rows = dsgd_keep(csv.n_rows, sizeof *rows);
     if (status == DSGD_OK)
         status = read_rows(&csv, rows, error);
     if (status == DSGD_OK)
         status = tabulate(&csv, rows, state, error);
-    free(rows);
-    dsgd_csv_close(&csv);
     return status;
 }
 

@@ -48,7 +48,7 @@ char *dsgd_mixed_collectives(const dsgd_csv *runs)
     dsgd_frame f;
     char *sentence = NULL;
     if (dsgd_frame_open(runs, &framing, &f, NULL) == DSGD_OK) {
-        size_t *const first = dsgd_xcalloc(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
+        size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
         for (size_t row = 0; row < runs->n_rows && sentence == NULL; row++) {
             const dsgd_frame_point *const p = &f.points[f.point_of[row]];
             size_t *const at = &first[p->at[DSGD_PLACE]];
@@ -67,9 +67,7 @@ char *dsgd_mixed_collectives(const dsgd_csv *runs)
                                  "partial_collective} sets them",
                                  names[0], other, names[1], collective);
         }
-        free(first);
     }
-    dsgd_frame_close(&f);
     return sentence;
 }
 
@@ -78,7 +76,6 @@ void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
     char *const sentence = dsgd_mixed_collectives(runs);
     if (sentence != NULL)
         dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
-    free(sentence);
 }
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
@@ -111,7 +108,6 @@ static void write_point(FILE *stream, const dsgd_comparison *c, const dsgd_frame
     dsgd_frame_put_keys(stream, &c->frame, p, c->frame.n_keys);
     char *const label = dsgd_frame_label(&c->frame, p);
     dsgd_csv_text(stream, label);
-    free(label);
     fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
@@ -171,7 +167,6 @@ static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool
     char *const half = readable(x.ci > rounding_of(x.mean) ? multiple * x.ci : 0, per_cent, false);
     if (!isnan(x.ci))
         dsgd_append(&text, " ± %s", half);
-    free(half);
     return text;
 }
 
@@ -211,7 +206,6 @@ static char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p, size
     char *cell = dsgd_xprintf("%zu of %zu seeds", s->of.n, p->n_rows);
     if (!isnan(s->median))
         dsgd_append(&cell, ", median %s", number);
-    free(number);
     return cell;
 }
 
@@ -219,7 +213,6 @@ static void put_to_target(const dsgd_comparison *c, const dsgd_frame_point *p, d
 {
     char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
     dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
-    free(head);
 }
 
 static void put_keys(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
@@ -243,8 +236,6 @@ static void put_measures(const dsgd_comparison *c, const dsgd_frame_point *p,
         for (char *s = head; (s = strchr(s, '_')) != NULL;)
             *s = ' '; /* where a table may break it */
         dsgd_columns_take(t, head, with_interval(dsgd_frame_mean(p, x), 1, false, false));
-        free(head);
-        free(x);
     }
 }
 
@@ -385,7 +376,6 @@ static void print_expenses(const dsgd_comparison *c)
                 &t, head,
                 until ? to_target(c, p, m, e->multiple)
                       : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
-            free(head);
         }
     }
     if (until)
@@ -404,8 +394,6 @@ static bool is_fresh(const char *folder)
     char *const compared = dsgd_xprintf("%s/compare.csv", folder);
     char *const runs = dsgd_xprintf("%s/runs.csv", folder);
     const bool both = stat(compared, &made) == 0 && stat(runs, &from) == 0;
-    free(compared);
-    free(runs);
     return both && (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
                     (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
                      made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
@@ -423,7 +411,6 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
         seeds = seeds || c.frame.points[i].n_rows > 1;
     if (status == DSGD_OK && seeds)
         status = write_csv(&c, folder, false, error);
-    dsgd_comparison_close(&c);
     return status;
 }
 
@@ -483,7 +470,6 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     }
     if (status == DSGD_OK && a.crossing != NULL)
         status = dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
-    dsgd_comparison_close(&c);
     return status;
 }
 

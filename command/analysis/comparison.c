@@ -93,13 +93,12 @@ bool dsgd_comparison_has(const dsgd_comparison *c, size_t m)
 dsgd_reached *dsgd_frame_reached(const dsgd_frame *f, const dsgd_target *target,
                                  const dsgd_run_table *curves, dsgd_error *error)
 {
-    dsgd_reached *const reached = dsgd_xcalloc(f->csv->n_rows + 1, sizeof *reached);
+    dsgd_reached *const reached = dsgd_keep(f->csv->n_rows + 1, sizeof *reached);
     for (size_t row = 0; row < f->csv->n_rows; row++) {
         reached[row] = (dsgd_reached){NAN, NAN};
         if (dsgd_frame_counts(f, row, "final_loss") &&
             dsgd_target_reach(target, curves, row, &reached[row], error) != DSGD_OK &&
             error != NULL) {
-            free(reached);
             return NULL;
         }
     }
@@ -122,7 +121,6 @@ double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_reached *
         else
             x[row] = whole[row] > 0 ? x[row] * (far / whole[row]) : NAN;
     }
-    free(whole);
     return x;
 }
 
@@ -176,7 +174,6 @@ static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
     for (size_t m = 0; status == DSGD_OK && m < DSGD_N_MEASURES; m++)
         if (is_there(c, m))
             c->numbers[m] = dsgd_measure_numbers(&c->frame, m, reached);
-    free(reached);
     return status;
 }
 
@@ -191,7 +188,7 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
 /** The median of times of which the shortest are known; NAN where it is not. */
 static double median_of(const dsgd_frame_point *p, const double *numbers)
 {
-    double *const x = dsgd_xcalloc(p->n_rows, sizeof *x);
+    double *const x = dsgd_keep(p->n_rows, sizeof *x);
     size_t n = 0;
     for (size_t i = 0; i < p->n_rows; i++)
         if (!isnan(numbers[p->rows[i]]))
@@ -201,7 +198,6 @@ static double median_of(const dsgd_frame_point *p, const double *numbers)
     if (p->n_rows / 2 < n)
         median =
             p->n_rows % 2 == 1 ? x[p->n_rows / 2] : (x[p->n_rows / 2 - 1] + x[p->n_rows / 2]) / 2;
-    free(x);
     return median;
 }
 
@@ -217,7 +213,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
         .of = {NAN, NAN, 0}, .difference = {NAN, NAN, 0}, .ratio = dsgd_ratio_of(NULL, 0)};
     if (x == NULL)
         return s;
-    double *const differences = dsgd_xcalloc(2 * p->n_rows, sizeof *differences);
+    double *const differences = dsgd_keep(2 * p->n_rows, sizeof *differences);
     double *const logs = differences + p->n_rows; /* of how many times sooner, or for less */
     const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, logs);
     const bool to_target = dsgd_measure_is_to_target(m);
@@ -238,7 +234,6 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     s.ratio = m == DSGD_THROUGHPUT ? dsgd_frame_ratio(&c->frame, p, other, x)
                                    : dsgd_ratio_of(logs, to_target && all ? n_pairs : 0);
     s.median = median_of(p, x);
-    free(differences);
     return s;
 }
 
@@ -258,18 +253,8 @@ dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_confi
         status = check_columns(c, error);
     if (status == DSGD_OK)
         status = read_rows(c, error);
-    c->summaries = dsgd_xcalloc(c->frame.n_points * DSGD_N_MEASURES + 1, sizeof *c->summaries);
+    c->summaries = dsgd_keep(c->frame.n_points * DSGD_N_MEASURES + 1, sizeof *c->summaries);
     for (size_t i = 0; status == DSGD_OK && i < c->frame.n_points * DSGD_N_MEASURES; i++)
         c->summaries[i] = sum_up(c, &c->frame.points[i / DSGD_N_MEASURES], i % DSGD_N_MEASURES);
     return status;
-}
-
-void dsgd_comparison_close(dsgd_comparison *c)
-{
-    dsgd_frame_close(&c->frame);
-    for (size_t m = 0; m < DSGD_N_MEASURES; m++)
-        free(c->numbers[m]);
-    free(c->summaries);
-    dsgd_run_table_close(&c->curves);
-    dsgd_csv_close(&c->csv);
 }

@@ -93,7 +93,6 @@ typedef struct dsgd_comparison_config {
 /** Reads and sums up DIR/runs.csv. To be closed in any case. */
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *config,
                                  dsgd_comparison *c, dsgd_error *error);
-void dsgd_comparison_close(dsgd_comparison *c);
 
 /** The unit of an expense in tables; of a cost the currency that the file has, or "". */
 const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense);

@@ -76,7 +76,7 @@ static void read_logs(line *l)
     const dsgd_frame *const f = &l->c->frame;
     const double *const x = l->c->numbers[DSGD_THROUGHPUT];
     const dsgd_frame_point *const first = l->points[0];
-    l->logs = dsgd_xcalloc(l->n * first->n_rows, sizeof *l->logs);
+    l->logs = dsgd_keep(l->n * first->n_rows, sizeof *l->logs);
     l->n_seeds = 0;
     for (size_t s = 0; s < first->n_rows; s++) {
         double *const logs = l->logs + l->n_seeds * l->n;
@@ -114,7 +114,7 @@ static double passes(const line *l, size_t i, double before, double after, bool 
 static crossing crossing_at(const line *l, double level, bool rises, double at)
 {
     crossing c = {.rises = rises, .at = unscaled(l, at), .low = NAN, .high = NAN};
-    double *const places = dsgd_xcalloc(l->n_seeds, sizeof *places);
+    double *const places = dsgd_keep(l->n_seeds, sizeof *places);
     for (size_t s = 0; s < l->n_seeds; s++) {
         const double *const logs = l->logs + s * l->n;
         double nearest = NAN; /* of the places where this seed passes in that direction */
@@ -132,7 +132,6 @@ static crossing crossing_at(const line *l, double level, bool rises, double at)
         c.low = unscaled(l, mean.mean - mean.ci);
         c.high = unscaled(l, mean.mean + mean.ci);
     }
-    free(places);
     return c;
 }
 
@@ -163,7 +162,6 @@ static char *shown(const line *l, double x)
 {
     char *const number = dsgd_xprintf("%.6g", x);
     char *const text = dsgd_swept_value(dsgd_frame_key(&l->c->frame, l->key), number);
-    free(number);
     return text;
 }
 
@@ -178,9 +176,6 @@ static void print_crossing(const line *l, const crossing *c)
         printf(" (one seed)");
     else
         printf(" (the mean; so do %zu of %zu seeds)", c->n, l->n_seeds);
-    free(at);
-    free(low);
-    free(high);
 }
 
 /** A row per crossing; of a line that never passes one without a place. */
@@ -199,14 +194,13 @@ static void report_line(FILE *stream, line *l, double level)
 {
     const dsgd_frame *const f = &l->c->frame;
     read_logs(l);
-    crossing *const crossings = dsgd_xcalloc(l->n, sizeof *crossings);
+    crossing *const crossings = dsgd_keep(l->n, sizeof *crossings);
     const size_t n = find_crossings(l, level, crossings);
     char *place = dsgd_xstrdup(""); /* what the points have in common */
     for (size_t k = 1; k < f->n_keys; k++) {
         char *const text = dsgd_frame_text(f, l->points[0], k);
         if (k != l->key && dsgd_frame_varies(f, k) && *text != '\0')
             dsgd_append(&place, "%s%s", *place == '\0' ? " (" : ", ", text);
-        free(text);
     }
     char *const name = dsgd_swept_name(dsgd_frame_key(f, l->key));
     char *const from = shown(l, l->x[0]), *const to = shown(l, l->x[l->n - 1]);
@@ -227,12 +221,6 @@ static void report_line(FILE *stream, line *l, double level)
         write_row(stream, l, level, &none, direction);
     }
     putchar('\n');
-    free(from);
-    free(to);
-    free(place);
-    free(name);
-    free(crossings);
-    free(l->logs);
 }
 
 dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const char *folder,
@@ -247,8 +235,8 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
     printf("\nWhere throughput passes %g times that of %s %s:\n", level,
            dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);
     line l = {.c = c,
-              .points = dsgd_xcalloc(c->frame.n_points, sizeof *l.points),
-              .x = dsgd_xcalloc(c->frame.n_points, sizeof *l.x)};
+              .points = dsgd_keep(c->frame.n_points, sizeof *l.points),
+              .x = dsgd_keep(c->frame.n_points, sizeof *l.x)};
     bool any = false;
     for (l.key = 1; l.key < c->frame.n_keys; l.key++)
         for (size_t i = 0; dsgd_frame_varies(&c->frame, l.key) && i < c->frame.n_points; i++)
@@ -258,7 +246,5 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
             }
     if (!any)
         printf("nowhere: no number is swept that algorithms and the baseline have in common\n");
-    free(l.points);
-    free(l.x);
     return dsgd_whole_close(&file, error);
 }

@@ -25,8 +25,8 @@ typedef struct side {
 /** Values rise along both sides of phase.csv, so that a new one comes last. */
 static side read_side(const dsgd_csv *csv, size_t column)
 {
-    side s = {dsgd_xcalloc(csv->n_rows, sizeof *s.values),
-              dsgd_xcalloc(csv->n_rows, sizeof *s.texts), 0, false};
+    side s = {dsgd_keep(csv->n_rows, sizeof *s.values), dsgd_keep(csv->n_rows, sizeof *s.texts), 0,
+              false};
     for (size_t row = 0; row < csv->n_rows; row++) {
         const double x = dsgd_csv_value(csv, row, column);
         if (s.n > 0 && !(x > s.values[s.n - 1]))
@@ -52,7 +52,7 @@ static void put_side(FILE *out, const side *s, bool is_y, const char *column)
 {
     const char axis = is_y ? 'y' : 'x';
     char *const title = dsgd_swept_title(column);
-    char **const texts = dsgd_xcalloc(s->n, sizeof *texts);
+    char **const texts = dsgd_keep(s->n, sizeof *texts);
     for (size_t i = 0; i < s->n; i++)
         texts[i] = dsgd_swept_value(column, s->texts[i]);
     dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", title);
@@ -60,10 +60,6 @@ static void put_side(FILE *out, const side *s, bool is_y, const char *column)
             edge(s, 0), axis, edge(s, s->n));
     dsgd_gnuplot_numbers(out, s->values, s->n, "%c_value", axis);
     dsgd_gnuplot_texts(out, is_y ? "y_text" : "x_text", (const char *const *)texts, s->n);
-    for (size_t i = 0; i < s->n; i++)
-        free(texts[i]);
-    free(texts);
-    free(title);
 }
 
 static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y)
@@ -114,19 +110,13 @@ void dsgd_figure_cells(FILE *out, const char *folder)
         const side x = read_side(&csv, 0), y = read_side(&csv, 1);
         if (x.n > 1 && y.n > 1 && csv.n_rows == x.n * y.n) {
             const size_t n = csv.n_columns - FIRST_LEAD;
-            const char **const racers = dsgd_xcalloc(n, sizeof *racers);
+            const char **const racers = dsgd_keep(n, sizeof *racers);
             for (size_t i = 0; i < n; i++)
                 racers[i] = csv.fields[FIRST_LEAD + i] + strlen("lead_");
             dsgd_gnuplot_texts(out, "racer", racers, n);
-            free(racers);
             put_side(out, &x, false, csv.fields[0]);
             put_side(out, &y, true, csv.fields[1]);
             put_cells(out, &csv, &x, &y);
         }
-        free(x.values);
-        free(x.texts);
-        free(y.values);
-        free(y.texts);
     }
-    dsgd_csv_close(&csv);
 }

@@ -68,7 +68,7 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
 static void put_reach(FILE *out, const data *d, const double *low, const double *high)
 {
     const size_t n = dsgd_figure_frames(d->runs);
-    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const x = dsgd_keep(n, sizeof *x);
     for (size_t c = 0; c < N_CURVES; c++)
         for (int top = 0; top < 2; top++) {
             for (size_t k = 0; k < n; k++) {
@@ -77,7 +77,6 @@ static void put_reach(FILE *out, const data *d, const double *low, const double 
             }
             dsgd_gnuplot_numbers(out, x, n, "%s_%s", top ? "high" : "low", curves[c]);
         }
-    free(x);
     fputs("quantities_of_curves = '", out);
     for (size_t c = N_CURVES - 1; c-- > 0;) {
         bool has = false;
@@ -92,7 +91,7 @@ static void put_curves(FILE *out, data *d)
 {
     size_t most = 0;
     const size_t n_reached = dsgd_figure_frames(d->runs) * N_CURVES; /* [frames][N_CURVES] */
-    double *const low = dsgd_xcalloc(2 * n_reached + 1, sizeof *low), *const high = low + n_reached;
+    double *const low = dsgd_keep(2 * n_reached + 1, sizeof *low), *const high = low + n_reached;
     for (size_t k = 0; k < n_reached; k++) {
         low[k] = INFINITY;
         high[k] = -INFINITY;
@@ -119,7 +118,6 @@ static void put_curves(FILE *out, data *d)
     fputs("EOD\n", out);
     fprintf(out, "most_evaluations = %zu\n", most);
     put_reach(out, d, low, high);
-    free(low);
 }
 
 /* --- staleness -------------------------------------------------------------------------------- */
@@ -159,8 +157,8 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
               .bytes = dsgd_csv_column(&runs->csv, "bytes"),
               .steps = dsgd_csv_column(&runs->csv, "steps"),
               .workers = dsgd_csv_column(&runs->csv, "workers"),
-              .at = dsgd_xcalloc(n, sizeof *d.at),
-              .x = dsgd_xcalloc(n, sizeof *d.x)};
+              .at = dsgd_keep(n, sizeof *d.at),
+              .x = dsgd_keep(n, sizeof *d.x)};
     dsgd_run_table_open(&d.curves, &runs->csv, folder, "curves.csv", NULL);
     dsgd_run_table_open(&d.staleness, &runs->csv, folder, "staleness.csv", NULL);
     for (size_t c = 0; c < N_CURVES - 1; c++)
@@ -169,16 +167,11 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     d.measure = dsgd_csv_column(&d.staleness.csv, "measure");
     d.share = dsgd_csv_column(&d.staleness.csv, "share");
     put_curves(out, &d);
-    double(*const share)[2] = dsgd_xcalloc(MOST_AGES + 1, sizeof *share);
+    double(*const share)[2] = dsgd_keep(MOST_AGES + 1, sizeof *share);
     fputs("columns_of_staleness = ' age staleness gradient_staleness '\n$staleness << EOD\n", out);
     for (size_t b = 0; b < dsgd_figure_frames(runs) * runs->n_order; b++) {
         fputs(b == 0 ? "" : "\n\n", out);
         put_ages(out, &d, runs->points[b], share);
     }
     fputs("EOD\n", out);
-    free(share);
-    dsgd_run_table_close(&d.curves);
-    dsgd_run_table_close(&d.staleness);
-    free(d.at);
-    free(d.x);
 }

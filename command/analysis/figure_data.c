@@ -54,7 +54,7 @@ static uint32_t hash(const char *text)
 static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
 {
     const size_t n = d->runs.n_order;
-    const char **const names = dsgd_xcalloc(2 * n + 1, sizeof *names), **const titles = names + n;
+    const char **const names = dsgd_keep(2 * n + 1, sizeof *names), **const titles = names + n;
     fprintf(out, "n_series = %zu\narray hash[%zu] = [", n, n);
     for (size_t k = 0; k < n; k++) {
         names[k] = d->runs.series.v[d->runs.order[k]];
@@ -69,7 +69,6 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     fputs("]\n", out);
     dsgd_gnuplot_texts(out, "series", names, n);
     dsgd_gnuplot_texts(out, "label", titles, n);
-    free(names);
 }
 
 /** The unit of samples, of all runs that are shown; "samples" where they differ. */
@@ -113,13 +112,13 @@ static char *note_of(const data *d)
 
 static measure *add_measure(data *d, const char *name, double *x)
 {
-    d->measures = dsgd_xrealloc(d->measures, d->n_measures + 1, sizeof *d->measures);
+    d->measures = dsgd_keep_more(d->measures, d->n_measures + 1, sizeof *d->measures);
     measure *const m = &d->measures[d->n_measures++];
     *m = (measure){.name = name,
                    .x = x,
-                   .top = dsgd_xcalloc(dsgd_figure_frames(&d->runs), sizeof *m->top),
+                   .top = dsgd_keep(dsgd_figure_frames(&d->runs), sizeof *m->top),
                    .least = INFINITY,
-                   .published = dsgd_xcalloc(d->runs.places.n, sizeof *m->published)};
+                   .published = dsgd_keep(d->runs.places.n, sizeof *m->published)};
     return m;
 }
 
@@ -163,9 +162,7 @@ static void add_to_target(data *d, const char *text)
             add_measure(d, dsgd_measures[of_target[k]].name,
                         dsgd_measure_numbers(&d->runs.frame, of_target[k], reached))
                 ->of_all = true;
-        free(reached);
     }
-    dsgd_run_table_close(&curves);
 }
 
 static void find_measures(data *d, const char *target)
@@ -175,7 +172,6 @@ static void find_measures(data *d, const char *target)
     double *const share = dsgd_frame_numbers(f, "compute_share");
     for (size_t row = 0; row < f->csv->n_rows; row++) /* if nobody ever waited */
         ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
-    free(share);
     add_columns(d);
     add_measure(d, "ideal", ideal);
     add_measure(d, "speedup", dsgd_frame_numbers(f, "throughput_samples_per_s"))->of_baseline =
@@ -296,8 +292,8 @@ static const char head[] =
 static void put_places(FILE *out, const data *d, const char *along)
 {
     const size_t n = d->runs.places.n;
-    char **const shown = dsgd_xcalloc(n, sizeof *shown);
-    double *const values = dsgd_xcalloc(n, sizeof *values);
+    char **const shown = dsgd_keep(n, sizeof *shown);
+    double *const values = dsgd_keep(n, sizeof *values);
     for (size_t k = 0; k < n; k++) {
         shown[k] = dsgd_swept_value(along, d->runs.places.v[k]);
         values[k] = dsgd_figure_place(&d->runs, k);
@@ -305,10 +301,6 @@ static void put_places(FILE *out, const data *d, const char *along)
     }
     dsgd_gnuplot_texts(out, "place", (const char *const *)shown, n);
     dsgd_gnuplot_numbers(out, values, n, "place_value");
-    for (size_t k = 0; k < n; k++)
-        free(shown[k]);
-    free(shown);
-    free(values);
 }
 
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
@@ -337,8 +329,6 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     dsgd_figure_curves(out, &d->runs, d->folder);
     dsgd_figure_steps(out, &d->runs, d->folder);
     dsgd_figure_cells(out, d->folder);
-    free(axis);
-    free(note);
 }
 
 /** What was published of the experiment: as `dsgd reproduce` leaves it, or else as shipped. */
@@ -349,11 +339,9 @@ static void read_published(data *d)
         return;
     if (dsgd_csv_read(&d->published, NULL, "%s/%s.csv", d->folder, name) == DSGD_OK)
         return;
-    dsgd_csv_close(&d->published);
     if (dsgd_csv_read(&d->published, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) ==
         DSGD_OK)
         return;
-    dsgd_csv_close(&d->published);
     d->published = (dsgd_csv){.n_rows = 0};
 }
 
@@ -368,20 +356,12 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     if (status == DSGD_OK) {
         char *const path = dsgd_xprintf("%s/manifest.json", folder);
         d.manifest = dsgd_json_file(path);
-        free(path);
         read_published(&d);
         find_measures(&d, choice->target);
         put_all(file.stream, &d, choice);
         status = dsgd_whole_close(&file, error);
     }
-    dsgd_figure_runs_close(&d.runs);
-    dsgd_csv_close(&d.published);
-    json_decref(d.manifest);
     for (size_t m = 0; m < d.n_measures; m++) {
-        free(d.measures[m].x);
-        free(d.measures[m].top);
-        free(d.measures[m].published);
     }
-    free(d.measures);
     return status;
 }

@@ -18,8 +18,8 @@
 static void find_along(dsgd_figure_runs *d)
 {
     size_t most = 1;
-    d->differs = dsgd_xcalloc(d->frame.n_keys, sizeof *d->differs);
-    d->numeric = dsgd_xcalloc(d->frame.n_keys, sizeof *d->numeric);
+    d->differs = dsgd_keep(d->frame.n_keys, sizeof *d->differs);
+    d->numeric = dsgd_keep(d->frame.n_keys, sizeof *d->numeric);
     for (size_t k = 1; k < d->frame.n_keys; k++) {
         const dsgd_coordinate part = dsgd_frame_part(&d->frame, k);
         const size_t n = d->frame.n_values[k];
@@ -66,8 +66,6 @@ static char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p, ds
         char *const read = shown ? dsgd_swept_value(column, value) : dsgd_xstrdup(value);
         dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : "; ", alone ? "" : name,
                     alone ? "" : " ", read);
-        free(name);
-        free(read);
     }
     return text;
 }
@@ -77,7 +75,6 @@ static char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
     char *const own = setting_of(d, p, DSGD_SERIES, false);
     char *const series =
         dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
-    free(own);
     return series;
 }
 
@@ -151,8 +148,6 @@ static void find_names(dsgd_figure_runs *d, const dsgd_frame_point **panels,
         char *const series = series_of(d, p), *const panel = setting_of(d, p, DSGD_PLACE, false);
         dsgd_names_add(&d->series, series);
         add_sorted(d, &d->panels, panels, p, panel);
-        free(series);
-        free(panel);
         add_sorted(d, &d->places, places, p, place_of(d, p));
     }
 }
@@ -170,13 +165,11 @@ size_t dsgd_figure_series(const dsgd_figure_runs *d, const char *name, size_t le
 static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option, const char *name,
                                   size_t length, dsgd_error *error)
 {
-    const char **const all = dsgd_xcalloc(d->series.n + 1, sizeof *all);
+    const char **const all = dsgd_keep(d->series.n + 1, sizeof *all);
     memcpy(all, d->series.v, d->series.n * sizeof *all);
     char *const listed = dsgd_listed(all, ", ");
     dsgd_refuse(error, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
                 d->csv.path, listed);
-    free(listed);
-    free(all);
     return DSGD_EUSAGE;
 }
 
@@ -222,8 +215,8 @@ static dsgd_status check_labels(const dsgd_figure_runs *d, const dsgd_texts *lab
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
     dsgd_figure_runs only = *d; /* what may be drawn */
-    only.order = dsgd_xcalloc(d->series.n + 1, sizeof *only.order);
-    d->order = dsgd_xcalloc(d->series.n + 1, sizeof *d->order);
+    only.order = dsgd_keep(d->series.n + 1, sizeof *only.order);
+    d->order = dsgd_keep(d->series.n + 1, sizeof *d->order);
     dsgd_status status = draw_listed(&only, "--only", choice->only, error);
     if (status == DSGD_OK)
         status = draw_listed(d, "--order", choice->order, error);
@@ -239,7 +232,6 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
     }
     for (size_t k = 0; k < n_only; k++)
         draw_series(d, only.order[k]);
-    free(only.order);
     return status == DSGD_OK ? check_labels(d, &choice->labels, error) : status;
 }
 
@@ -252,7 +244,7 @@ size_t dsgd_figure_frames(const dsgd_figure_runs *d)
 
 static void place_points(dsgd_figure_runs *d)
 {
-    d->points = dsgd_xcalloc(dsgd_figure_frames(d) * d->n_order + 1, sizeof *d->points);
+    d->points = dsgd_keep(dsgd_figure_frames(d) * d->n_order + 1, sizeof *d->points);
     for (size_t i = 0; i < d->frame.n_points; i++) {
         const dsgd_frame_point *const p = &d->frame.points[i];
         if (p->at[DSGD_VARIATION] > 0)
@@ -263,8 +255,6 @@ static void place_points(dsgd_figure_runs *d)
         for (size_t k = 0; k < d->n_order; k++)
             if (strcmp(d->series.v[d->order[k]], series) == 0)
                 d->points[frame * d->n_order + k] = p;
-        free(panel);
-        free(series);
     }
 }
 
@@ -280,7 +270,7 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
         status = dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error);
     if (status != DSGD_OK)
         return status;
-    const dsgd_frame_point **const panels = dsgd_xcalloc(2 * d->frame.n_points + 1, sizeof *panels);
+    const dsgd_frame_point **const panels = dsgd_keep(2 * d->frame.n_points + 1, sizeof *panels);
     find_along(d);
     find_names(d, panels, panels + d->frame.n_points);
     status = d->series.n > 0 ? choose(d, choice, error)
@@ -295,23 +285,7 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
                              d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
     if (status == DSGD_OK)
         place_points(d);
-    for (size_t i = 0; i < d->panels.n; i++) { /* from here on for readers */
-        free(d->panels.v[i]);
+    for (size_t i = 0; i < d->panels.n; i++) /* from here on for readers */
         d->panels.v[i] = setting_of(d, panels[i], DSGD_PLACE, true);
-    }
-    free(panels);
     return status;
-}
-
-void dsgd_figure_runs_close(dsgd_figure_runs *d)
-{
-    dsgd_frame_close(&d->frame);
-    dsgd_csv_close(&d->csv);
-    dsgd_names_free(&d->series);
-    dsgd_names_free(&d->places);
-    dsgd_names_free(&d->panels);
-    free(d->differs);
-    free(d->numeric);
-    free(d->order);
-    free(d->points);
 }

@@ -34,7 +34,6 @@ typedef struct dsgd_figure_runs {
 /** DSGD_EUSAGE: there is no such series, or no run with results. To be closed in any case. */
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *runs, dsgd_error *error);
-void dsgd_figure_runs_close(dsgd_figure_runs *runs);
 
 /** Frames of a figure: a panel at a place each. Each has a block of `points` for its series. */
 size_t dsgd_figure_frames(const dsgd_figure_runs *runs);

@@ -39,7 +39,7 @@ static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_
                            dsgd_csv_value(&t->csv, row, share)};
             if (!(b.step_s >= 0) || !(b.share > 0))
                 continue;
-            d.v = dsgd_xrealloc(d.v, d.n + 1, sizeof *d.v);
+            d.v = dsgd_keep_more(d.v, d.n + 1, sizeof *d.v);
             d.v[d.n++] = b;
         }
         d.n_runs += d.n > before;
@@ -88,14 +88,13 @@ static void put_marks(FILE *out, const distribution *d, double offset)
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
     const size_t n_blocks = dsgd_figure_frames(runs) * runs->n_order;
-    distribution *const of = dsgd_xcalloc(n_blocks + 1, sizeof *of);
+    distribution *const of = dsgd_keep(n_blocks + 1, sizeof *of);
     dsgd_run_table steps;
     dsgd_run_table_open(&steps, &runs->csv, folder, "steps.csv", NULL);
     for (size_t b = 0; b < n_blocks; b++) {
         of[b] = read_distribution(&steps, runs->points[b]);
         join_bins(&of[b]);
     }
-    dsgd_run_table_close(&steps);
     for (int marks = 0; marks < 2; marks++) {
         fprintf(out, "%s << EOD\n", marks ? "$step_marks" : "$steps");
         for (size_t b = 0; b < n_blocks; b++) {
@@ -113,8 +112,7 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
         fputs("EOD\n", out);
     }
     const size_t n = dsgd_figure_frames(runs);
-    double *const shortest = dsgd_xcalloc(2 * n + 1, sizeof *shortest), *const longest =
-                                                                            shortest + n;
+    double *const shortest = dsgd_keep(2 * n + 1, sizeof *shortest), *const longest = shortest + n;
     for (size_t k = 0; k < n; k++)
         shortest[k] = INFINITY;
     for (size_t b = 0; b < n_blocks; b++)
@@ -129,8 +127,4 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
         shortest[k] = isfinite(shortest[k]) ? shortest[k] : 1;
     dsgd_gnuplot_numbers(out, shortest, n, "shortest_step");
     dsgd_gnuplot_numbers(out, longest, n, "longest_step");
-    free(shortest);
-    for (size_t b = 0; b < n_blocks; b++)
-        free(of[b].v);
-    free(of);
 }

@@ -48,37 +48,34 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 
 /** Different texts, numbered in the order in which they came. */
 typedef struct classes {
-    struct hsearch_data table;
+    struct hsearch_data *table;
     char **texts;
     size_t n;
 } classes;
 
+static void close_table(void *table)
+{
+    hdestroy_r(table);
+}
+
 static classes classes_of(size_t most)
 {
-    classes c = {.texts = dsgd_xcalloc(most + 1, sizeof *c.texts)};
-    if (hcreate_r(most + 1, &c.table) == 0)
+    const classes c = {.texts = dsgd_keep(most + 1, sizeof *c.texts),
+                       .table = dsgd_keep(1, sizeof *c.table)};
+    if (hcreate_r(most + 1, c.table) == 0)
         dsgd_no_memory();
+    dsgd_keep_for(close_table, c.table);
     return c;
 }
 
-/** The number of a text, which is taken over. */
+/** The number of a text. */
 static size_t number_of(classes *c, char *text)
 {
     ENTRY *found = NULL;
-    hsearch_r((ENTRY){.key = text, .data = (void *)(uintptr_t)c->n}, ENTER, &found, &c->table);
+    hsearch_r((ENTRY){.key = text, .data = (void *)(uintptr_t)c->n}, ENTER, &found, c->table);
     if (found->key == text)
         c->texts[c->n++] = text;
-    else
-        free(text);
     return (size_t)(uintptr_t)found->data;
-}
-
-static void classes_free(classes *c)
-{
-    hdestroy_r(&c->table);
-    for (size_t i = 0; i < c->n; i++)
-        free(c->texts[i]);
-    free(c->texts);
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -124,7 +121,7 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
         if (dsgd_csv_need(f->csv, needed[k].name, needed[k].column, error) != DSGD_OK)
             return DSGD_EIO;
     f->first_swept++;
-    f->keys = dsgd_xcalloc(f->csv->n_columns + N_NAMES, sizeof *f->keys);
+    f->keys = dsgd_keep(f->csv->n_columns + N_NAMES, sizeof *f->keys);
     for (size_t k = 0; k < N_NAMES; k++) {
         const size_t column = dsgd_csv_column(f->csv, names_of_runs[k]);
         if (column < f->csv->n_columns)
@@ -140,12 +137,10 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
 static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *name,
                            const char *const *names, dsgd_error *error)
 {
-    char *const hint = dsgd_hint(name, names);
+    const char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, ", ");
     dsgd_refuse(error, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option, name, hint,
                 all);
-    free(hint);
-    free(all);
     return DSGD_EUSAGE;
 }
 
@@ -154,7 +149,7 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 {
     if (by == NULL)
         return DSGD_OK; /* the first key is the algorithm */
-    const char **const names = dsgd_xcalloc(f->n_keys + 1, sizeof *names);
+    const char **const names = dsgd_keep(f->n_keys + 1, sizeof *names);
     size_t exact = f->n_keys, short_name = f->n_keys, n_short = 0;
     for (size_t k = 0; k < f->n_keys; k++) {
         names[k] = dsgd_frame_key(f, k);
@@ -162,11 +157,9 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
         exact = strcmp(names[k], by) == 0 ? k : exact;
         n_short += strcmp(name, by) == 0;
         short_name = strcmp(name, by) == 0 ? k : short_name;
-        free(name);
     }
     f->by = exact < f->n_keys ? exact : n_short == 1 ? short_name : f->n_keys;
     const dsgd_status status = f->by < f->n_keys ? DSGD_OK : unknown(f, "--by", by, names, error);
-    free(names);
     return status;
 }
 
@@ -197,7 +190,7 @@ static void add_row(dsgd_frame *f, size_t row, size_t point, const size_t at[DSG
         f->twice[0] = same;
         f->twice[1] = row;
     }
-    p->rows = dsgd_xrealloc(p->rows, p->n_rows + 1, sizeof *p->rows);
+    p->rows = dsgd_keep_more(p->rows, p->n_rows + 1, sizeof *p->rows);
     p->rows[p->n_rows++] = row;
 }
 
@@ -209,9 +202,9 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
     for (int c = 0; c < DSGD_N_COORDINATES; c++)
         of[c] = classes_of(n_rows + 1);
     number_of(&of[DSGD_VARIATION], dsgd_xstrdup("")); /* none is the first */
-    f->point_of = dsgd_xcalloc(n_rows + 1, sizeof *f->point_of);
-    f->seed_of = dsgd_xcalloc(n_rows + 1, sizeof *f->seed_of);
-    f->points = dsgd_xcalloc(n_rows + 1, sizeof *f->points);
+    f->point_of = dsgd_keep(n_rows + 1, sizeof *f->point_of);
+    f->seed_of = dsgd_keep(n_rows + 1, sizeof *f->seed_of);
+    f->points = dsgd_keep(n_rows + 1, sizeof *f->points);
     for (size_t row = 0; row < n_rows; row++) {
         size_t at[DSGD_N_COORDINATES];
         f->point_of[row] = SIZE_MAX;
@@ -226,10 +219,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
     }
     for (int c = 0; c < DSGD_N_COORDINATES; c++) {
         f->n[c] = of[c].n;
-        classes_free(&of[c]);
     }
-    classes_free(&seeds);
-    classes_free(&points);
 }
 
 /** Its different values. */
@@ -255,7 +245,6 @@ static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *er
         return DSGD_OK;
     classes values = values_of(f, f->by);
     unknown(f, "--baseline", name, (const char *const *)values.texts, error);
-    classes_free(&values);
     return DSGD_EUSAGE;
 }
 
@@ -269,12 +258,11 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
         status = find_by(f, framing->by, error);
     if (status != DSGD_OK)
         return status;
-    f->n_values = dsgd_xcalloc(f->n_keys, sizeof *f->n_values);
+    f->n_values = dsgd_keep(f->n_keys, sizeof *f->n_values);
     find_points(f, seed, framing->planned);
     for (size_t k = 0; k < f->n_keys; k++) {
         classes values = values_of(f, k);
         f->n_values[k] = values.n;
-        classes_free(&values);
     }
     if (f->n_points > 0)
         status = find_baseline(f, framing->baseline, error);
@@ -288,17 +276,6 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
                 strcmp(dsgd_frame_value(f, &f->points[i], f->by), f->baseline) == 0)
                 p->baseline = &f->points[i];
     return DSGD_OK;
-}
-
-void dsgd_frame_close(dsgd_frame *f)
-{
-    for (size_t i = 0; i < f->n_points; i++)
-        free(f->points[i].rows);
-    free(f->points);
-    free(f->keys);
-    free(f->n_values);
-    free(f->point_of);
-    free(f->seed_of);
 }
 
 size_t dsgd_frame_seed(const dsgd_frame *f, const dsgd_frame_point *p, size_t row)
@@ -324,8 +301,6 @@ char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
     const char *const column = dsgd_frame_key(f, k), *const raw = dsgd_frame_value(f, p, k);
     char *const name = dsgd_swept_name(column), *const value = dsgd_swept_value(column, raw);
     char *const text = *raw == '\0' ? dsgd_xstrdup("") : dsgd_xprintf("%s %s", name, value);
-    free(name);
-    free(value);
     return text;
 }
 
@@ -347,7 +322,6 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
         char *const text = dsgd_frame_text(f, p, k);
         if (dsgd_frame_varies(f, k) && *text != '\0')
             dsgd_append(&label, "; %s", text);
-        free(text);
     }
     return label;
 }
@@ -370,7 +344,7 @@ double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
 {
     const size_t column = dsgd_csv_column(f->csv, name);
     const dsgd_column *const about = dsgd_column_find("runs", name);
-    double *const x = dsgd_xcalloc(f->csv->n_rows + 1, sizeof *x);
+    double *const x = dsgd_keep(f->csv->n_rows + 1, sizeof *x);
     for (size_t row = 0; row < f->csv->n_rows; row++)
         x[row] = dsgd_column_counts(about, dsgd_csv_field(f->csv, row, f->status))
                      ? dsgd_csv_value(f->csv, row, column)
@@ -380,13 +354,12 @@ double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
 
 dsgd_interval dsgd_frame_mean(const dsgd_frame_point *p, const double *x)
 {
-    double *const known = dsgd_xcalloc(p->n_rows, sizeof *known);
+    double *const known = dsgd_keep(p->n_rows, sizeof *known);
     size_t n = 0;
     for (size_t i = 0; i < p->n_rows; i++)
         if (!isnan(x[p->rows[i]]))
             known[n++] = x[p->rows[i]];
     const dsgd_interval mean = dsgd_mean(known, n);
-    free(known);
     return mean;
 }
 
@@ -409,7 +382,7 @@ size_t dsgd_frame_pairs(const dsgd_frame *f, const dsgd_frame_point *p,
 dsgd_ratio dsgd_frame_ratio(const dsgd_frame *f, const dsgd_frame_point *p,
                             const dsgd_frame_point *other, const double *x)
 {
-    double *const logs = dsgd_xcalloc(2 * p->n_rows, sizeof *logs);
+    double *const logs = dsgd_keep(2 * p->n_rows, sizeof *logs);
     double *const others = logs + p->n_rows;
     const size_t n_pairs = dsgd_frame_pairs(f, p, other, x, logs, others);
     size_t n = 0;
@@ -417,6 +390,5 @@ dsgd_ratio dsgd_frame_ratio(const dsgd_frame *f, const dsgd_frame_point *p,
         if (isfinite(log(logs[i] / others[i])))
             logs[n++] = log(logs[i] / others[i]);
     const dsgd_ratio ratio = dsgd_ratio_of(logs, n);
-    free(logs);
     return ratio;
 }

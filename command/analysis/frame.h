@@ -92,7 +92,6 @@ typedef struct dsgd_framing {
  */
 dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *frame,
                             dsgd_error *error);
-void dsgd_frame_close(dsgd_frame *frame);
 
 /** The name of key @p k, its value at a point, and which coordinate it is a part of. */
 const char *dsgd_frame_key(const dsgd_frame *frame, size_t k);

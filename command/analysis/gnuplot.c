@@ -17,16 +17,9 @@ size_t dsgd_names_add(dsgd_names *list, const char *text)
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i], text) == 0)
             return i;
-    list->v = dsgd_xrealloc(list->v, list->n + 1, sizeof *list->v);
+    list->v = dsgd_keep_more(list->v, list->n + 1, sizeof *list->v);
     list->v[list->n] = dsgd_xstrdup(text);
     return list->n++;
-}
-
-void dsgd_names_free(dsgd_names *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->v[i]);
-    free(list->v);
 }
 
 /** In single quotes, which are doubled within; control characters, which would end a line, are spaces. */

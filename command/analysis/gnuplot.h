@@ -15,7 +15,6 @@ typedef struct dsgd_names {
 
 /** The index of @p text, which is added where it is new. */
 size_t dsgd_names_add(dsgd_names *list, const char *text);
-void dsgd_names_free(dsgd_names *list);
 
 /** A comma, and a number or NaN. */
 void dsgd_gnuplot_number(FILE *out, double x);

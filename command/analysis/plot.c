@@ -2,7 +2,6 @@
  * @file plot.c
  * `dsgd plot`: the figures whose data a folder of results has, drawn by gnuplot.
  */
-#include <dirent.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +31,6 @@ static bool has_table(const char *folder, const char *name)
                       csv.n_rows > 0;
     const bool has =
         read && (name[length] == '\0' || dsgd_csv_column(&csv, name + length + 1) < csv.n_columns);
-    dsgd_csv_close(&csv);
     return has;
 }
 
@@ -64,7 +62,6 @@ static char *needs_of(const char *script)
 {
     char *caption = NULL, *needs = NULL;
     dsgd_figure_head(script, &caption, &needs);
-    free(caption);
     return needs;
 }
 
@@ -75,7 +72,6 @@ static bool has_data(char *needs, const char *folder, const char *target)
     char *rest = NULL;
     for (char *name = strtok_r(needs, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
         has = has && (strcmp(name, "--target") == 0 ? target != NULL : has_table(folder, name));
-    free(needs);
     return has;
 }
 
@@ -194,14 +190,9 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
         status = run_gnuplot(script, folder, settings, error);
         dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
                     strcmp(format, "tikz") == 0 ? "tex" : format);
-        free(settings);
     }
     if (*drawn && status == DSGD_OK)
         printf("%-12s %s/%s%s\n", name, a->output, name, files);
-    free(files);
-    free(formats);
-    free(name);
-    free(script);
     return status;
 }
 
@@ -229,7 +220,6 @@ dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error 
     dsgd_status status = prepare(&a, folder, error);
     if (status == DSGD_OK)
         status = draw_one(&a, figure, folder, error);
-    free(output);
     return status;
 }
 
@@ -255,9 +245,6 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
         status = run_gnuplot(script, folder, settings, error);
     if (status == DSGD_OK && rename(drawn, path) != 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
-    free(drawn);
-    free(settings);
-    free(script);
     dsgd_folder_remove(folder);
     return status;
 }
@@ -266,19 +253,16 @@ static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *
 {
     int n_skipped = 0;
     char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
-    struct dirent **entries = NULL;
-    const int n = scandir(plots, &entries, NULL, alphasort);
+    char **const names = dsgd_folder_names(plots, NULL);
     dsgd_status status =
-        n < 0 ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots) : DSGD_OK;
-    for (int i = 0; i < n; i++) {
+        names == NULL ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots)
+                      : DSGD_OK;
+    for (size_t i = 0; status == DSGD_OK && names[i] != NULL; i++) {
         bool drawn = true;
-        if (status == DSGD_OK && dsgd_figure_exists(entries[i]->d_name))
-            status = draw(a, entries[i]->d_name, folder, &drawn, error);
+        if (dsgd_figure_exists(names[i]))
+            status = draw(a, names[i], folder, &drawn, error);
         n_skipped += !drawn;
-        free(entries[i]);
     }
-    free(entries);
-    free(plots);
     if (status == DSGD_OK && n_skipped > 0)
         printf("%d figures need other results (dsgd list figures)\n", n_skipped);
     return status;
@@ -294,12 +278,10 @@ static dsgd_status check_words(const char *option, const char *list, const char 
     bool good = *copy != '\0';
     for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest))
         good = good && dsgd_find_word(words, word) >= 0;
-    free(copy);
     if (good)
         return DSGD_OK;
     char *const all = dsgd_listed(words, ", ");
     dsgd_refuse(error, "%s: `%s` is not of %s", option, list, all);
-    free(all);
     return DSGD_EUSAGE;
 }
 
@@ -330,7 +312,6 @@ static void warn_of_font(const char *font)
         printf("font %s is not installed: %s is drawn in .png and .pdf\n", font, found);
     if (stream != NULL)
         pclose(stream);
-    free(command);
 }
 
 /** gnuplot ends a text at a quote. */
@@ -433,8 +414,6 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     char *const script = a.words.n == 2 ? script_of(a.words.v[1]) : NULL;
     char *const needs = script == NULL ? NULL : needs_of(script);
     const bool is_figure = a.words.n == 1 || needs != NULL;
-    free(script);
-    free(needs);
     if (!is_figure)
         return dsgd_refuse(error,
                            "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
@@ -443,7 +422,6 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     char *const output = dsgd_xprintf("%s/figures", folder);
     a.output = a.output == NULL ? output : a.output;
     status = plot_folder(&a, error);
-    free(output);
     return status;
 }
 

@@ -25,8 +25,8 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
     for (int i = 0; i < DSGD_N_FIXED; i++)
         if (dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error) != DSGD_OK)
             return DSGD_EIO;
-    f->keys = dsgd_xcalloc(p->n_columns, sizeof *f->keys);
-    f->key_columns = dsgd_xcalloc(p->n_columns, sizeof *f->key_columns);
+    f->keys = dsgd_keep(p->n_columns, sizeof *f->keys);
+    f->key_columns = dsgd_keep(p->n_columns, sizeof *f->key_columns);
     for (size_t c = 0; c < p->n_columns; c++) {
         if (dsgd_find_word(fixed_names, p->fields[c]) >= 0)
             continue;
@@ -39,14 +39,14 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The value that @p over gives a key, as fresh text; NULL for none. */
+/** The value that @p over gives a key, NULL for none. */
 static char *value_in(const char *over, const char *key)
 {
     const size_t length = strlen(key);
     for (const char *at = over; *at != '\0'; at += strspn(at, " ")) {
         const size_t word = strcspn(at, " ");
         if (word > length && strncmp(at, key, length) == 0 && at[length] == '=')
-            return strndup(at + length + 1, word - length - 1);
+            return dsgd_xprintf("%.*s", (int)(word - length - 1), at + length + 1);
         at += word;
     }
     return NULL;
@@ -60,7 +60,6 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
             other != NULL ? other : dsgd_csv_field(&f->published, row, f->keys[k]);
         const bool same = *wanted == '\0' ||
                           strcmp(wanted, dsgd_csv_field(&f->runs, run, f->key_columns[k])) == 0;
-        free(other);
         if (!same)
             return false;
     }
@@ -78,7 +77,6 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
         const bool same = replaced != NULL || dsgd_frame_part(&f->frame, k) == DSGD_SERIES ||
                           strcmp(dsgd_csv_field(&f->runs, run, column),
                                  dsgd_csv_field(&f->runs, other, column)) == 0;
-        free(replaced);
         if (!same)
             return false;
     }
@@ -90,7 +88,7 @@ static double simulated_of(const dsgd_published *f, size_t row)
 {
     const char *const over = dsgd_published_field(f, row, DSGD_OVER);
     double *const x = dsgd_frame_numbers(&f->frame, dsgd_published_field(f, row, DSGD_QUANTITY));
-    double *const of_seeds = dsgd_xcalloc(f->runs.n_rows, sizeof *of_seeds);
+    double *const of_seeds = dsgd_keep(f->runs.n_rows, sizeof *of_seeds);
     size_t n = 0;
     for (size_t run = 0; run < f->runs.n_rows; run++) {
         if (isnan(x[run]) || !dsgd_published_is_about(f, row, run, ""))
@@ -107,16 +105,14 @@ static double simulated_of(const dsgd_published *f, size_t row)
     }
     const double simulated =
         *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
-    free(of_seeds);
-    free(x);
     return simulated;
 }
 
 static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
 {
     const dsgd_csv *const p = &f->published;
-    f->values = dsgd_xcalloc(p->n_rows, sizeof *f->values);
-    f->simulated = dsgd_xcalloc(p->n_rows, sizeof *f->simulated);
+    f->values = dsgd_keep(p->n_rows, sizeof *f->values);
+    f->simulated = dsgd_keep(p->n_rows, sizeof *f->simulated);
     for (size_t row = 0; row < p->n_rows; row++) {
         const char *const name = dsgd_published_field(f, row, DSGD_QUANTITY);
         if (dsgd_csv_column(&f->runs, name) == f->runs.n_columns)
@@ -168,15 +164,4 @@ dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error)
     if (status == DSGD_OK)
         status = find_columns(f, error);
     return status == DSGD_OK ? simulate_rows(f, error) : status;
-}
-
-void dsgd_published_close(dsgd_published *f)
-{
-    dsgd_frame_close(&f->frame);
-    dsgd_csv_close(&f->published);
-    dsgd_csv_close(&f->runs);
-    free(f->keys);
-    free(f->key_columns);
-    free(f->values);
-    free(f->simulated);
 }

@@ -40,7 +40,6 @@ typedef struct dsgd_published {
  * no run, or another value than allowed. To be closed in any case; the folder remains the caller's.
  */
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
-void dsgd_published_close(dsgd_published *f);
 
 /** A field of published.csv: one of the columns above. */
 const char *dsgd_published_field(const dsgd_published *f, size_t row, int which);

@@ -18,7 +18,7 @@ static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
         if (!(run >= 0 && run < 1e7))
             continue;
         if ((size_t)run >= *n)
-            row_of = dsgd_xrealloc(row_of, (size_t)run + 1, sizeof *row_of);
+            row_of = dsgd_keep_more(row_of, (size_t)run + 1, sizeof *row_of);
         for (; *n <= (size_t)run; ++*n)
             row_of[*n] = SIZE_MAX;
         row_of[(size_t)run] = row;
@@ -32,14 +32,13 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
     size_t n_runs = 0;
     const dsgd_status status = dsgd_csv_read(&t->csv, error, "%s/%s", folder, name);
     if (status != DSGD_OK) {
-        dsgd_csv_close(&t->csv);
         t->csv = (dsgd_csv){.n_rows = 0};
     }
     size_t *const row_of = rows_of_runs(runs, &n_runs);
     const size_t run = dsgd_csv_column(&t->csv, "run");
-    t->first = dsgd_xcalloc(2 * runs->n_rows + 1, sizeof *t->first);
+    t->first = dsgd_keep(2 * runs->n_rows + 1, sizeof *t->first);
     t->n = t->first + runs->n_rows;
-    t->next = dsgd_xcalloc(t->csv.n_rows + 1, sizeof *t->next);
+    t->next = dsgd_keep(t->csv.n_rows + 1, sizeof *t->next);
     for (size_t row = 0; row < runs->n_rows; row++)
         t->first[row] = SIZE_MAX;
     for (size_t k = t->csv.n_rows; k-- > 0;) {
@@ -51,15 +50,7 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
         t->first[row] = k;
         t->n[row]++;
     }
-    free(row_of);
     return error == NULL ? DSGD_OK : status;
-}
-
-void dsgd_run_table_close(dsgd_run_table *t)
-{
-    dsgd_csv_close(&t->csv);
-    free(t->first);
-    free(t->next);
 }
 
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row)

@@ -18,7 +18,6 @@ typedef struct dsgd_run_table {
 /** Of FOLDER/@p name; @p error NULL: without that file it is empty. To be closed in any case. */
 dsgd_status dsgd_run_table_open(dsgd_run_table *table, const dsgd_csv *runs, const char *folder,
                                 const char *name, dsgd_error *error);
-void dsgd_run_table_close(dsgd_run_table *table);
 
 /** The configuration in manifest.json (NULL: there is none) of the run in a row of runs.csv; NULL: it has none. */
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row);

@@ -97,13 +97,11 @@ static void print_json(const dsgd_syntax *syntax)
                       o->help, "repeats", o->kind == DSGD_ARGUMENT_TEXTS, "words", words);
         if (o->gone == NULL)
             json_array_append(options, option);
-        json_decref(option);
     }
     json_t *const json = json_pack("{s:s, s:s, s:o}", "operands", syntax->operands, "help",
                                    syntax->help, "options", options);
     json_dumpf(json, stdout, JSON_INDENT(1));
     putchar('\n');
-    json_decref(json);
 }
 
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
@@ -116,7 +114,7 @@ dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void 
     size_t n = 0;
     while (syntax->options != NULL && syntax->options[n].name != NULL)
         n++;
-    struct argp_option *const options = dsgd_xcalloc(n + 1, sizeof *options);
+    struct argp_option *const options = dsgd_keep(n + 1, sizeof *options);
     for (size_t i = 0; i < n; i++) {
         const dsgd_argument *const o = &syntax->options[i];
         options[i] = (struct argp_option){.name = o->name,
@@ -130,7 +128,6 @@ dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void 
         .options = options, .parser = parse, .args_doc = syntax->operands, .doc = syntax->help};
     parser p = {syntax, arguments};
     argp_parse(&argp, count, words, 0, NULL, &p);
-    free(options);
     const size_t n_operands = ((const dsgd_operands *)arguments)->n;
     if (n_operands < syntax->least || n_operands > syntax->most)
         return dsgd_refuse(error, "%s", syntax->expected);

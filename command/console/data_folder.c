@@ -18,7 +18,6 @@ const char *dsgd_data_folder(void)
     if (installed == NULL) {
         char *const program = dsgd_program_folder();
         installed = dsgd_xprintf("%s/" DSGD_INSTALLED_DATA, program);
-        free(program);
     }
     return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
 }

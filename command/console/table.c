@@ -58,10 +58,10 @@ void dsgd_columns_row(dsgd_columns *t)
 void dsgd_columns_take(dsgd_columns *t, const char *head, char *text)
 {
     if (t->n_rows == 1) {
-        t->heads = dsgd_xrealloc(t->heads, t->n_columns + 1, sizeof *t->heads);
+        t->heads = dsgd_keep_more(t->heads, t->n_columns + 1, sizeof *t->heads);
         t->heads[t->n_columns++] = dsgd_xstrdup(head);
     }
-    t->cells = dsgd_xrealloc(t->cells, t->n_cells + 1, sizeof *t->cells);
+    t->cells = dsgd_keep_more(t->cells, t->n_cells + 1, sizeof *t->cells);
     t->cells[t->n_cells++] = text;
 }
 
@@ -87,11 +87,8 @@ static void drop_column(dsgd_columns *t, size_t k)
     const size_t n_cells = t->n_cells;
     t->n_cells = 0;
     for (size_t i = 0; i < n_cells; i++)
-        if (i % t->n_columns == k)
-            free(t->cells[i]);
-        else
+        if (i % t->n_columns != k)
             t->cells[t->n_cells++] = t->cells[i];
-    free(t->heads[k]);
     t->n_columns--;
     memmove(&t->heads[k], &t->heads[k + 1], (t->n_columns - k) * sizeof *t->heads);
 }
@@ -175,7 +172,7 @@ static layout *to_narrow(layout *columns, size_t n)
  */
 static layout *lay_out(const dsgd_columns *t)
 {
-    layout *const columns = dsgd_xcalloc(t->n_columns, sizeof *columns);
+    layout *const columns = dsgd_keep(t->n_columns, sizeof *columns);
     size_t total = 0;
     for (size_t k = 0; k < t->n_columns; k++) {
         layout *const c = &columns[k];
@@ -244,7 +241,6 @@ static bool print_line(const dsgd_columns *t, layout *columns)
             printf("%*s%s", (int)(owed + (c->right ? blanks : 0)), "", part);
         owed = *part == '\0' ? owed + c->width + GAP : (c->right ? 0 : blanks) + GAP;
         more = more || *c->rest != '\0';
-        free(part);
     }
     putchar('\n');
     return more;
@@ -266,13 +262,6 @@ void dsgd_columns_print(dsgd_columns *t)
     print_row(t, layouts, t->heads);
     for (size_t row = 0; row < t->n_rows; row++)
         print_row(t, layouts, &t->cells[row * t->n_columns]);
-    for (size_t i = 0; i < t->n_cells; i++)
-        free(t->cells[i]);
-    for (size_t k = 0; k < t->n_columns; k++)
-        free(t->heads[k]);
-    free(t->heads);
-    free(t->cells);
-    free(layouts);
 }
 
 void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text)
@@ -298,7 +287,6 @@ void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width
         }
         fprintf(stream, "%s%s", space, word);
         column += needed + (int)strlen(space);
-        free(word);
         text += bytes;
         text += strspn(text, " ");
     }
@@ -312,5 +300,4 @@ void dsgd_print_text(const char *heading, int indent, const char *format, ...)
     char *const text = dsgd_xvprintf(format, values);
     va_end(values);
     dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
-    free(text);
 }

@@ -37,8 +37,6 @@ static dsgd_status refuse(const walk *w, dsgd_entry *place, const char *path, co
     const dsgd_status status = dsgd_entry_fail(
         w->config, place, w->error, "`%s` %s%.*s, and this is not to be changed; what may be: %s",
         path, what, MOST_BYTES, value, *may == '\0' ? "nothing" : may);
-    free(may);
-    free(value);
     return status;
 }
 
@@ -66,7 +64,6 @@ static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *min
             continue;
         char *const path_of_key = below(path, key == NULL ? "?" : key);
         status = compare(w, mine, path_of_key, of_mine, other);
-        free(path_of_key);
     }
     return status;
 }
@@ -82,7 +79,6 @@ static dsgd_status compare_elements(const walk *w, const char *path, dsgd_entry 
         char *const path_of_element = below(path, index);
         status = compare(w, mine, path_of_element, i < n_mine ? dsgd_entry_at(mine, i) : NULL,
                          i < n_given ? dsgd_entry_at(given, i) : NULL);
-        free(path_of_element);
     }
     return status;
 }

@@ -15,12 +15,6 @@
 #include "base/csv.h"
 #include "base/file.h"
 
-/** Memory that goes with the config. */
-typedef struct block {
-    struct block *next;
-    _Alignas(max_align_t) unsigned char memory[];
-} block;
-
 /** A part of the document that came from --set. */
 typedef struct override {
     struct override *next;
@@ -31,7 +25,6 @@ typedef struct override {
 struct dsgd_config {
     char *path, *text;
     struct fy_document *document; /* its scalars are in the text */
-    block *blocks;
     override *overrides;
     dsgd_sweep **sweeps;
     size_t n_sweeps;
@@ -41,26 +34,6 @@ struct dsgd_config {
     const char **data_files; /* of a top: [n_data_files + 1] */
     size_t n_data_files;
 };
-
-void *dsgd_config_alloc(dsgd_config *config, size_t bytes)
-{
-    block *b = dsgd_xcalloc(1, sizeof *b + bytes);
-    b->next = config->blocks;
-    config->blocks = b;
-    return b->memory;
-}
-
-const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *const text = dsgd_xvprintf(format, arguments);
-    va_end(arguments);
-    const size_t bytes = strlen(text) + 1;
-    char *const kept = memcpy(dsgd_config_alloc(config, bytes), text, bytes);
-    free(text);
-    return kept;
-}
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
@@ -197,6 +170,11 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     return document;
 }
 
+static void close_document(void *document)
+{
+    fy_document_destroy(document);
+}
+
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
 {
     char *text = NULL;
@@ -205,11 +183,10 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
     if (status == DSGD_OK)
         status = check_text(path, text, n, error);
     struct fy_document *const document = status == DSGD_OK ? parse(path, text, n, error) : NULL;
-    if (document == NULL) {
-        free(text);
+    if (document == NULL)
         return DSGD_EIO;
-    }
-    *config = dsgd_xcalloc(1, sizeof **config);
+    dsgd_keep_for(close_document, document);
+    *config = dsgd_keep(1, sizeof **config);
     (*config)->path = dsgd_xstrdup(path);
     (*config)->text = text;
     (*config)->document = document;
@@ -218,29 +195,8 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
         return DSGD_OK;
     dsgd_entry_fail(*config, fy_document_root(document), error,
                     "a mapping of keys to values is expected here");
-    dsgd_config_close(*config);
     *config = NULL;
     return DSGD_EUSAGE;
-}
-
-void dsgd_config_close(dsgd_config *config)
-{
-    if (config == NULL)
-        return;
-    fy_document_destroy(config->document);
-    for (block *b = config->blocks, *next = NULL; b != NULL; b = next) {
-        next = b->next;
-        free(b);
-    }
-    for (dsgd_config *c = config->named, *next = NULL; c != NULL; c = next) {
-        next = c->next;
-        dsgd_config_close(c);
-    }
-    free(config->data_files);
-    free(config->sweeps);
-    free(config->path);
-    free(config->text);
-    free(config);
 }
 
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
@@ -270,7 +226,7 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
     if (path[0] == '/' || slash == NULL)
         return path;
     const char *const beside =
-        dsgd_config_keep(config, "%.*s/%s", (int)(slash - config->path), config->path, path);
+        dsgd_xprintf("%.*s/%s", (int)(slash - config->path), config->path, path);
     return access(beside, F_OK) == 0 ? beside : path;
 }
 
@@ -281,8 +237,8 @@ void dsgd_config_note_data(dsgd_config *config, const char *path)
         if (strcmp(top->data_files[i], path) == 0)
             return;
     top->data_files =
-        dsgd_xrealloc(top->data_files, top->n_data_files + 2, sizeof *top->data_files);
-    top->data_files[top->n_data_files++] = dsgd_config_keep(top, "%s", path);
+        dsgd_keep_more(top->data_files, top->n_data_files + 2, sizeof *top->data_files);
+    top->data_files[top->n_data_files++] = dsgd_xstrdup(path);
     top->data_files[top->n_data_files] = NULL;
 }
 
@@ -440,10 +396,10 @@ dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
     return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
 }
 
-dsgd_entry **dsgd_entry_elements(dsgd_config *config, dsgd_entry *entry, size_t *n)
+dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n)
 {
     *n = dsgd_entry_count(entry);
-    dsgd_entry **const elements = dsgd_config_alloc(config, (*n + 1) * sizeof(dsgd_entry *));
+    dsgd_entry **const elements = dsgd_keep(1, (*n + 1) * sizeof(dsgd_entry *));
     elements[0] = entry == NULL || fy_node_is_sequence(entry) ? NULL : entry;
     void *iterator = NULL;
     for (size_t i = 0; i < *n && fy_node_is_sequence(entry); i++)
@@ -482,6 +438,7 @@ char *dsgd_entry_yaml(dsgd_entry *entry)
     errno = 0;
     char *const text = fy_emit_node_to_string(entry, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
     check_memory(text);
+    dsgd_keep_for(free, text);
     return text;
 }
 
@@ -489,11 +446,11 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
 {
     if (fy_node_is_mapping(node) && fy_node_mapping_item_count(node) == 1 &&
         dsgd_entry_find(node, "sweep") != NULL) {
-        dsgd_sweep *const sweep = dsgd_config_alloc(config, sizeof *sweep);
-        *sweep = (dsgd_sweep){.entry = node, .path = dsgd_config_keep(config, "%s", path)};
-        sweep->values = dsgd_entry_elements(config, dsgd_entry_find(node, "sweep"), &sweep->n);
+        dsgd_sweep *const sweep = dsgd_keep(1, sizeof *sweep);
+        *sweep = (dsgd_sweep){.entry = node, .path = dsgd_xstrdup(path)};
+        sweep->values = dsgd_entry_elements(dsgd_entry_find(node, "sweep"), &sweep->n);
         config->sweeps =
-            dsgd_xrealloc(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
+            dsgd_keep_more(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
         config->sweeps[config->n_sweeps++] = sweep;
         return;
     }
@@ -505,14 +462,12 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
         const char *const last = fy_node_is_sequence(node) ? place : name == NULL ? "?" : name;
         char *const below = dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", last);
         find_sweeps(config, e, below);
-        free(below);
-        free(place);
     }
 }
 
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n)
 {
-    dsgd_sweep **const found = dsgd_config_alloc(config, (config->n_sweeps + 1) * sizeof *found);
+    dsgd_sweep **const found = dsgd_keep(1, (config->n_sweeps + 1) * sizeof *found);
     *n = 0;
     for (size_t i = 0; i < config->n_sweeps; i++) {
         struct fy_node *node = config->sweeps[i]->entry;
@@ -532,9 +487,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     if (scalar != NULL && !(sweep->is_number && dsgd_parse_number(scalar, sweep->unit, &number)))
         return dsgd_present_word(scalar);
     char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_entry_yaml(value);
-    const char *const kept = dsgd_config_keep(config, "%s", text == NULL ? "?" : text);
-    free(text);
-    return kept;
+    return text == NULL ? "?" : text;
 }
 
 void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
@@ -543,16 +496,16 @@ void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
     struct fy_node_pair *const pair = fy_node_mapping_iterate(sweep->entry, &iterator);
     /* The nodes refer to the text, so it lives as long as the config. */
     struct fy_node *const values =
-        fy_node_build_from_string(config->document, dsgd_config_keep(config, "%s", list), FY_NT);
+        fy_node_build_from_string(config->document, dsgd_xstrdup(list), FY_NT);
     DSGD_ASSERT(values != NULL && fy_node_pair_set_value(pair, values) == 0, "no list: %s", list);
-    sweep->values = dsgd_entry_elements(config, values, &sweep->n);
+    sweep->values = dsgd_entry_elements(values, &sweep->n);
     sweep->is_range = true;
 }
 
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
 {
-    override *const o = dsgd_config_alloc(config, sizeof *o);
-    *o = (override){config->overrides, part, dsgd_config_keep(config, "%s", assignment)};
+    override *const o = dsgd_keep(1, sizeof *o);
+    *o = (override){config->overrides, part, dsgd_xstrdup(assignment)};
     config->overrides = o;
     config->n_sweeps = 0;
     find_sweeps(config, dsgd_config_root(config), "");

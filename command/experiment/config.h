@@ -16,7 +16,6 @@ typedef struct dsgd_config dsgd_config;
 typedef struct fy_node dsgd_entry;
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error);
-void dsgd_config_close(dsgd_config *config);
 
 /**
  * Opens a file that @p from names, once for the file that led to @p from, which closes it. However
@@ -27,15 +26,8 @@ dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_con
 
 dsgd_entry *dsgd_config_root(dsgd_config *config);
 
-/** Zeroed memory that lives as long as the config. */
-void *dsgd_config_alloc(dsgd_config *config, size_t bytes);
-
 /** For edit.c: a text as YAML, NULL where it is none. The text has to live as long. */
 struct fy_document *dsgd_config_document(const char *text);
-
-/** Like dsgd_xprintf(), into a text that lives as long as the config. */
-const char *dsgd_config_keep(dsgd_config *config, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /** For edit.c: sentences on this part name the assignment. Finds the sweeps again. */
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment);
@@ -66,8 +58,8 @@ bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_
 size_t dsgd_entry_count(dsgd_entry *entry);
 dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
 
-/** All of these, [*n]; for long lists. The config owns the array. */
-dsgd_entry **dsgd_entry_elements(dsgd_config *config, dsgd_entry *entry, size_t *n);
+/** All of these, [*n]; for long lists. */
+dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n);
 
 /** Whether there is nothing in it: an empty mapping, list or text, or no entry. */
 bool dsgd_entry_is_empty(dsgd_entry *entry);

@@ -19,7 +19,6 @@ static struct fy_node *step(struct fy_node *node, const char *path)
     struct fy_node *const next = !fy_node_is_sequence(node) ? dsgd_entry_find(node, key)
                                  : is_index ? fy_node_sequence_get_by_index(node, atoi(key))
                                             : NULL;
-    free(key);
     return next;
 }
 
@@ -31,7 +30,6 @@ static char *nested(const char *keys, const char *value)
         return dsgd_xprintf("%s: %s", keys, value);
     char *const inner = nested(dot + 1, value);
     char *const outer = dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, inner);
-    free(inner);
     return outer;
 }
 
@@ -69,8 +67,7 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
 {
     struct fy_document *const document = fy_node_document(mapping);
     /* The nodes refer to the texts, so these live as long as the config. */
-    struct fy_node *const node =
-        fy_node_build_from_string(document, dsgd_config_keep(config, "%s", value), FY_NT);
+    struct fy_node *const node = fy_node_build_from_string(document, dsgd_xstrdup(value), FY_NT);
     if (node == NULL)
         return false;
     struct fy_node *const old = dsgd_entry_key(mapping, key); /* or the old list would be longer */
@@ -97,7 +94,6 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
         return dsgd_refuse(error, "--set %s: this is no text in UTF-8", assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
-        free(keys);
         return dsgd_refuse(error, "--set %s: a key beside a dot is missing", assignment);
     }
     char *rest = keys, *dot = NULL;
@@ -117,9 +113,6 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
                              assignment);
     else if (!is_yaml(value) || !set(config, place, rest, value, assignment))
         status = dsgd_refuse(error, "--set %s: the value is no YAML without aliases", assignment);
-    free(value);
-    free(below);
-    free(keys);
     return status;
 }
 
@@ -170,7 +163,6 @@ static bool insert(struct fy_node *mapping, const char *text, const char *keys, 
         c->with = dsgd_xprintf("\n%*s%s", (int)(key - line), "", pair);
     }
     c->to = c->from;
-    free(pair);
     return true;
 }
 
@@ -212,13 +204,10 @@ static bool put(char **text, const char *assignment)
                plan(fy_document_root(document), *text, path, equals + 1, &c, &again);
         if (fits) {
             char *const after = dsgd_xprintf("%.*s%s%s", (int)c.from, *text, c.with, *text + c.to);
-            free(*text);
             *text = after;
         }
-        free(c.with);
         fy_document_destroy(document);
     }
-    free(path);
     return fits;
 }
 
@@ -247,20 +236,17 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
     for (size_t i = 0; i < n && fits; i++)
         fits = i == expands || put(text, assignments[i]);
     if (status == DSGD_OK && !(fits && says(*text, dsgd_config_root(config)))) {
-        free(*text);
         char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
+        dsgd_keep_for(free, anew);
         *text = dsgd_xprintf("%s\n", anew);
-        free(anew);
         /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */
         struct fy_document *const again = dsgd_config_document(*text);
         if (again == NULL) {
             status =
                 dsgd_refuse(error, "%s: with these values the file could not be read again", path);
-            free(*text);
             *text = NULL;
         }
         fy_document_destroy(again);
     }
-    dsgd_config_close(config);
     return status;
 }

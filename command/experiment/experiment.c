@@ -239,7 +239,7 @@ static bool applies(const odometer *o, const swept *s)
 static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
 {
     dsgd_config *const config = experiment->config;
-    o->sweeps = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof *o->sweeps);
+    o->sweeps = dsgd_keep(1, (experiment->n_columns + 1) * sizeof *o->sweeps);
     for (size_t k = 0; k < experiment->n_columns; k++)
         o->sweeps[k] = (swept){sweeps[k], DSGD_N_AXES, 0};
     for (size_t a = 0; a < DSGD_N_AXES; a++)
@@ -304,7 +304,7 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
         status = dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
                                         &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
     run->config.seed = (uint64_t)run->seed;
-    run->swept = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
+    run->swept = dsgd_keep(1, (experiment->n_columns + 1) * sizeof(char *));
     for (size_t k = 0; k < experiment->n_columns; k++)
         run->swept[k] =
             applies(o, &o->sweeps[k]) ? dsgd_sweep_text(config, o->sweeps[k].sweep) : NULL;
@@ -345,7 +345,7 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     for (size_t a = 0; a < DSGD_N_AXES; a++) {
         const dsgd_option *const option = &dsgd_experiment_options[a];
         dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(config), option->name);
-        o->elements[a] = dsgd_entry_elements(config, list, &o->n[a]);
+        o->elements[a] = dsgd_entry_elements(list, &o->n[a]);
         if (!option->required && list == NULL)
             o->n[a] = 1;
         if (o->n[a] == 0)
@@ -365,7 +365,7 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
                            "%s: there are %.10g runs, but %d is the most; shorten a list or a "
                            "sweep, or cut the experiment in several",
                            experiment->path, n_runs, DSGD_MOST_RUNS);
-    experiment->runs = dsgd_xcalloc((size_t)n_runs + 1, sizeof *experiment->runs);
+    experiment->runs = dsgd_keep((size_t)n_runs + 1, sizeof *experiment->runs);
     const dsgd_status status = add_all(experiment, o, 0, error);
     if (status == DSGD_OK && !dsgd_is_file_name(experiment->name))
         return dsgd_refuse(
@@ -376,15 +376,15 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
 }
 
 /** The name of its column, once a value has been read. */
-static const char *column_of(dsgd_config *config, const dsgd_sweep *sweep)
+static const char *column_of(const dsgd_sweep *sweep)
 {
     const char *const path = sweep->path;
     if (strcmp(path, platform_option->name) == 0 || strcmp(path, "network") == 0 ||
         strcmp(path, workload_option->name) == 0) /* are columns of every run already */
-        return dsgd_config_keep(config, "swept.%s", path);
+        return dsgd_xprintf("swept.%s", path);
     const dsgd_unit *const unit = sweep->is_number ? dsgd_unit_named(sweep->unit) : NULL;
     if (unit != NULL && unit->column != NULL && !ends_with(path, unit->word))
-        return dsgd_config_keep(config, "%s_%s", path, unit->column);
+        return dsgd_xprintf("%s_%s", path, unit->column);
     return path;
 }
 
@@ -398,9 +398,9 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     if (status != DSGD_OK)
         return status;
     experiment->config = config;
-    experiment->path = dsgd_config_keep(config, "%s", path);
+    experiment->path = dsgd_xstrdup(path);
     const char *const slash = strrchr(path, '/'), *const base = slash == NULL ? path : slash + 1;
-    experiment->name = dsgd_config_keep(config, "%.*s", (int)strcspn(base, "."), base);
+    experiment->name = dsgd_xprintf("%.*s", (int)strcspn(base, "."), base);
     for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
         status = dsgd_config_override(config, sets[i], error);
     if (status == DSGD_OK)
@@ -414,9 +414,9 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
         status = add_runs(experiment, &o, sweeps, error);
     if (status == DSGD_OK && experiment->n_runs == 0)
         status = dsgd_refuse(error, "%s: there is no run: a sweep is empty", path);
-    experiment->columns = dsgd_config_alloc(config, (experiment->n_columns + 1) * sizeof(char *));
+    experiment->columns = dsgd_keep(1, (experiment->n_columns + 1) * sizeof(char *));
     for (size_t i = 0; status == DSGD_OK && i < experiment->n_columns; i++)
-        experiment->columns[i] = column_of(config, sweeps[i]);
+        experiment->columns[i] = column_of(sweeps[i]);
     if (status == DSGD_OK) {
         dsgd_experiment_leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
         status = dsgd_experiment_settle(experiment, numerics, error);
@@ -424,15 +424,5 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     if (status == DSGD_OK)
         status = dsgd_experiment_refuse_alike(experiment, error);
     experiment->n_unchanged = experiment->n_runs;
-    if (status != DSGD_OK)
-        dsgd_experiment_close(experiment);
     return status;
-}
-
-void dsgd_experiment_close(dsgd_experiment *experiment)
-{
-    dsgd_config_close(experiment->config);
-    free(experiment->runs);
-    free(experiment->left_out);
-    *experiment = (dsgd_experiment){0};
 }

@@ -70,7 +70,6 @@ typedef struct dsgd_experiment {
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error);
-void dsgd_experiment_close(dsgd_experiment *experiment);
 
 /**
  * Adds columns behind the swept ones; all runs have NULL there. Their names outlive the

@@ -18,8 +18,6 @@ static bool same_options(const dsgd_option *options, const void *a, const void *
     json_t *const of_a = dsgd_json_options(options, a);
     json_t *const of_b = dsgd_json_options(options, b);
     const bool same = json_equal(of_a, of_b) == 1;
-    json_decref(of_a);
-    json_decref(of_b);
     return same;
 }
 
@@ -72,7 +70,6 @@ static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *r
         experiment->left_out = dsgd_xstrdup("");
     if (strstr(experiment->left_out, line) == NULL)
         dsgd_append(&experiment->left_out, "%s", line);
-    free(line);
 }
 
 void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
@@ -91,13 +88,13 @@ void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
 
 void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
 {
-    bool *const possible = dsgd_xcalloc(n_algorithms, sizeof *possible);
+    bool *const possible = dsgd_keep(n_algorithms, sizeof *possible);
     dsgd_error why;
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
         possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= is_possible(run, &why);
     }
-    bool *const keep = dsgd_xcalloc(experiment->n_runs + 1, sizeof *keep);
+    bool *const keep = dsgd_keep(experiment->n_runs + 1, sizeof *keep);
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
         keep[i] = !possible[run->chosen[DSGD_AXIS_ALGORITHM]] || is_possible(run, &why);
@@ -107,8 +104,6 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
         }
     }
     dsgd_experiment_keep(experiment, keep);
-    free(keep);
-    free(possible);
 }
 
 /** What rows of results tell a run by. */
@@ -128,7 +123,7 @@ static int compare_names(const void *a, const void *b)
 static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
 {
     const size_t n = experiment->n_runs;
-    name_of_run *const names = dsgd_xcalloc(n + 1, sizeof *names);
+    name_of_run *const names = dsgd_keep(n + 1, sizeof *names);
     for (size_t i = 0; i < n; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
         names[i] = (name_of_run){dsgd_xprintf("%s, %ld workers, seed %ld, %s on %s", run->label,
@@ -149,9 +144,6 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
                                  "differs in platforms or workloads as {sweep: [...]}",
                                  experiment->path, names[i].run + 1, names[i - 1].run + 1,
                                  names[i].text);
-    for (size_t i = 0; i < n; i++)
-        free(names[i].text);
-    free(names);
     return status;
 }
 
@@ -182,14 +174,14 @@ dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)
 {
     const size_t before = experiment->n_columns, all = before + n;
-    const char **const columns = dsgd_config_alloc(experiment->config, all * sizeof *columns);
+    const char **const columns = dsgd_keep(1, all * sizeof *columns);
     memcpy(columns, experiment->columns, before * sizeof *columns);
     memcpy(columns + before, names, n * sizeof *columns);
     experiment->columns = columns;
     experiment->n_columns = all;
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
-        const char **const values = dsgd_config_alloc(experiment->config, all * sizeof *values);
+        const char **const values = dsgd_keep(1, all * sizeof *values);
         memcpy(values, run->swept, before * sizeof *values);
         run->swept = values;
     }

@@ -58,7 +58,6 @@ dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error)
         char *const path =
             dsgd_xprintf("%s%s", strchr(paths->v[i], '/') == NULL ? "./" : "", paths->v[i]);
         status = load(path, error);
-        free(path);
     }
     return status;
 }

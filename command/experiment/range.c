@@ -33,7 +33,6 @@ static bool read_ends(const range *r, double *from, double *to, double *factor, 
         const bool fits = dsgd_parse_number(r->from, units[k], from) &&
                           dsgd_parse_number(r->to, units[k], to) &&
                           dsgd_parse_number(one, units[k], factor);
-        free(one);
         if (fits)
             return true;
     }
@@ -68,7 +67,6 @@ static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *er
     }
     dsgd_append(&list, ", %s]", r.to);
     dsgd_sweep_spread(config, sweep, list);
-    free(list);
     return DSGD_OK;
 }
 

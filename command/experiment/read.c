@@ -51,13 +51,11 @@ static dsgd_status unknown(const reader *r, dsgd_entry *entry, const char *what,
         if (strcmp(renamings[i].name, name) == 0 && dsgd_find_word(names, renamings[i].now) >= 0)
             return dsgd_entry_fail(r->config, entry, r->error, "%s `%s` %s", what, name,
                                    renamings[i].sentence);
-    char *const hint = dsgd_hint(name, names);
+    const char *const hint = dsgd_hint(name, names);
     char *const all = dsgd_listed(names, " or ");
     const dsgd_status status =
         dsgd_entry_fail(r->config, entry, r->error, "%s `%s` is unknown%s%s%s%s", what, name, hint,
                         *hint == '\0' ? "; there is " : " There is ", all, more);
-    free(hint);
-    free(all);
     return status;
 }
 
@@ -78,8 +76,6 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
             dsgd_xprintf("a number%s%s%s%s", o->unit == NULL ? "" : " in ",
                          o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ", words);
         const dsgd_status status = refuse(r, entry, needed);
-        free(needed);
-        free(words);
         return status;
     }
     if (*number < o->min || *number > o->max)
@@ -138,7 +134,7 @@ static dsgd_status read_numbers(const reader *r, dsgd_entry *entry, void *field)
 {
     dsgd_numbers *const list = field;
     list->n = dsgd_entry_count(entry);
-    list->v = dsgd_config_alloc(r->config, list->n * sizeof *list->v);
+    list->v = dsgd_keep(1, list->n * sizeof *list->v);
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; status == DSGD_OK && i < list->n; i++)
         status = read_number(r, dsgd_entry_chosen_for(r->config, dsgd_entry_at(entry, i), r->o),
@@ -153,8 +149,7 @@ static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
     const dsgd_option key = {.name = r->o->name, .min = -1e300, .max = 1e300};
     const size_t n = (size_t)fy_node_mapping_item_count(entry);
     dsgd_table *const table = field;
-    *table = (dsgd_table){0, dsgd_config_alloc(r->config, n * sizeof(double)),
-                          dsgd_config_alloc(r->config, n * sizeof(double))};
+    *table = (dsgd_table){0, dsgd_keep(1, n * sizeof(double)), dsgd_keep(1, n * sizeof(double))};
     void *iterator = NULL;
     for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(entry, &iterator)) != NULL;) {
         double *const x = &table->x[table->n];
@@ -172,15 +167,6 @@ static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
         table->n++;
     }
     return DSGD_OK;
-}
-
-/** A list of @p n elements, moved where one more needs it: at powers of two the room doubles. */
-static void *with_room(dsgd_config *config, void *list, size_t n, size_t size)
-{
-    if ((n & (n - 1)) != 0)
-        return list;
-    void *const larger = dsgd_config_alloc(config, (n == 0 ? 1 : 2 * n) * size);
-    return n == 0 ? larger : memcpy(larger, list, n * size);
 }
 
 /** Has each line of a file taken that is not blank; what follows a # is a remark. */
@@ -205,10 +191,7 @@ static dsgd_status read_file(const reader *r, const char *name, void *field,
         char *const where = dsgd_xprintf("%s:%zu", path, i);
         if (line[strspn(line, " \t\r")] != '\0')
             status = take(r, where, line, field);
-        free(where);
     }
-    free(text);
-    free(words);
     return status;
 }
 
@@ -221,7 +204,7 @@ static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pa
             return dsgd_refuse(r->error,
                                "%s: %s: %g, but a whole number from %.10g to %.10g is needed",
                                where, r->o->name, pair[i], r->o->min, r->o->max);
-    field->v = with_room(r->config, field->v, field->n, sizeof *field->v);
+    field->v = dsgd_keep_more(field->n == 0 ? NULL : field->v, field->n + 1, sizeof *field->v);
     field->v[field->n][0] = (long)pair[0];
     field->v[field->n][1] = (long)pair[1];
     field->n++;
@@ -261,10 +244,10 @@ static dsgd_status read_pairs(const reader *r, dsgd_entry *entry, void *field)
     return status;
 }
 
-static void add_line(const reader *r, dsgd_lines *field, const char *text)
+static void add_line(dsgd_lines *field, const char *text)
 {
-    field->v = with_room(r->config, field->v, field->n, sizeof *field->v);
-    field->v[field->n++] = dsgd_config_keep(r->config, "%s", text);
+    field->v = dsgd_keep_more(field->n == 0 ? NULL : field->v, field->n + 1, sizeof *field->v);
+    field->v[field->n++] = dsgd_xstrdup(text);
 }
 
 static dsgd_status take_line(const reader *r, const char *where, char *line, void *field)
@@ -275,7 +258,7 @@ static dsgd_status take_line(const reader *r, const char *where, char *line, voi
     if (word[length + strspn(word + length, blank)] != '\0')
         return dsgd_refuse(r->error, "%s: `%.60s`, but one word is expected", where, line);
     word[length] = '\0';
-    add_line(r, field, word);
+    add_line(field, word);
     return DSGD_OK;
 }
 
@@ -291,7 +274,7 @@ static dsgd_status read_lines(const reader *r, dsgd_entry *entry, void *field)
         if (text == NULL)
             return dsgd_entry_fail(r->config, element, r->error, "%s: %s, but a text is expected",
                                    r->o->name, shown(element));
-        add_line(r, field, text);
+        add_line(field, text);
     }
     return DSGD_OK;
 }
@@ -306,7 +289,7 @@ static dsgd_status read_records(const reader *r, dsgd_entry *entry, void *field)
 {
     dsgd_records *const list = field;
     list->n = dsgd_entry_count(entry);
-    list->v = dsgd_config_alloc(r->config, list->n * r->o->record_size);
+    list->v = dsgd_keep(1, list->n * r->o->record_size);
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; status == DSGD_OK && i < list->n; i++)
         status =
@@ -334,7 +317,7 @@ static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
         return unknown(r, named, is_algorithm ? "algorithm" : o->key, name, names,
                        is_algorithm ? "; --plugin FILE adds others" : "");
     }
-    pick->params = dsgd_config_alloc(r->config, pick->about->params_size);
+    pick->params = dsgd_keep(1, pick->about->params_size);
     const char *others[16] = {o->key};
     const dsgd_option *shared = o->fields;
     for (size_t n = 1; shared != NULL && shared->name != NULL && n < 15; n++)
@@ -371,7 +354,8 @@ static dsgd_status read_picks(const reader *r, dsgd_entry *entry, void *field)
         if (status != DSGD_OK)
             return status;
         for (size_t k = 0; k < set.entries.n; k++) {
-            picks->v = with_room(r->config, picks->v, picks->n, sizeof *picks->v);
+            picks->v =
+                dsgd_keep_more(picks->n == 0 ? NULL : picks->v, picks->n + 1, sizeof *picks->v);
             picks->v[picks->n++] = set.entries.v[k];
         }
     }

@@ -4,45 +4,28 @@
  */
 #include "command/experiment/shipped.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 
-/** Names of the YAML files in a folder and those in @p also, then NULL; the caller frees them. */
-static char **candidates(const char *folder, const char *const *also)
+const char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also)
 {
-    char **names = dsgd_xcalloc(1, sizeof *names);
+    char **const files =
+        dsgd_folder_names(dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind), ".yaml");
+    const char **names = dsgd_keep(1, sizeof *names);
     size_t n = 0;
-    for (; also != NULL && *also != NULL; also++) {
-        names = dsgd_xrealloc(names, n + 2, sizeof *names);
-        names[n++] = dsgd_xstrdup(*also);
+    for (; also != NULL && also[n] != NULL; n++) {
+        names = dsgd_keep_more(names, n + 2, sizeof *names);
+        names[n] = also[n];
     }
-    DIR *const directory = opendir(folder);
-    for (struct dirent *e = NULL; directory != NULL && (e = readdir(directory)) != NULL;) {
-        const size_t length = strlen(e->d_name);
-        if (length <= 5 || strcmp(e->d_name + length - 5, ".yaml") != 0)
-            continue;
-        names = dsgd_xrealloc(names, n + 2, sizeof *names);
-        names[n++] = dsgd_xprintf("%.*s", (int)length - 5, e->d_name);
+    for (size_t i = 0; files != NULL && files[i] != NULL; i++) {
+        files[i][strlen(files[i]) - strlen(".yaml")] = '\0';
+        names = dsgd_keep_more(names, n + 2, sizeof *names);
+        names[n++] = files[i];
     }
     names[n] = NULL;
-    if (directory != NULL)
-        closedir(directory);
-    return names;
-}
-
-char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also)
-{
-    char *const folder = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
-    char **const names = candidates(folder, also);
-    char *const hint = dsgd_hint(name, (const char *const *)names);
-    for (size_t i = 0; names[i] != NULL; i++)
-        free(names[i]);
-    free(names);
-    free(folder);
-    return hint;
+    return dsgd_hint(name, names);
 }
 
 /** Names of what is shipped have neither slashes nor dots. */
@@ -64,13 +47,11 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
 {
     char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name);
     if (path == NULL) {
-        char *const hint = dsgd_shipped_hint(kind, name, NULL);
+        const char *const hint = dsgd_shipped_hint(kind, name, NULL);
         dsgd_refuse(error, "`%s` is none of the %s%s", name, kind, hint);
-        free(hint);
         return DSGD_EUSAGE;
     }
     const dsgd_status status = dsgd_config_open(path, config, error);
-    free(path);
     return status;
 }
 
@@ -94,16 +75,14 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
     char *const path =
         is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name)) : shipped_path(kind, name);
     if (path == NULL) {
-        char *const hint = dsgd_shipped_hint(kind, name, also);
+        const char *const hint = dsgd_shipped_hint(kind, name, also);
         const size_t length = strlen(kind);
         const dsgd_status unknown = dsgd_entry_fail(
             from, entry, error,
             "%.*s `%s` is unknown%s; `dsgd list %s` has them, or give the path of a file",
             (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name, hint, kind);
-        free(hint);
         return unknown;
     }
     const dsgd_status status = dsgd_config_open_named(from, path, config, error);
-    free(path);
     return status == DSGD_OK ? refuse_sweeps(*config, error) : status;
 }

@@ -12,7 +12,7 @@
  * dsgd_hint() from the files in traces/@p kind and @p also (NULL-terminated, may be NULL). The
  * caller frees it.
  */
-char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also);
+const char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also);
 
 /** Opens traces/@p kind/@p name.yaml, or a path with a slash or dot. The caller closes *config. */
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,

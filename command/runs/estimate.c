@@ -276,7 +276,7 @@ static int by_kind(const void *a, const void *b)
 static member *sort_runs(const dsgd_experiment *experiment, bool is_coarse, size_t *n_kinds)
 {
     const size_t n = experiment->n_runs;
-    member *const members = dsgd_xcalloc(n + 1, sizeof *members);
+    member *const members = dsgd_keep(n + 1, sizeof *members);
     for (size_t i = 0; i < n; i++) {
         members[i].i = i;
         dsgd_run_kind(&experiment->runs[i], is_coarse, members[i].id);
@@ -295,7 +295,6 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
     size_t n_kinds = 0;
     member *members = sort_runs(experiment, false, &n_kinds);
     if (n_kinds > MOST_KINDS) {
-        free(members);
         members = sort_runs(experiment, true, &n_kinds);
     }
     dsgd_status status = DSGD_OK;
@@ -311,7 +310,6 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
         for (size_t m = k; m < end && status == DSGD_OK; m++)
             estimates[members[m].i] = estimate_of(&experiment->runs[members[m].i], &of);
     }
-    free(members);
     const double available = available_bytes();
     for (size_t i = 0; i < experiment->n_runs && status == DSGD_OK; i++)
         if (estimates[i].memory_bytes > available)

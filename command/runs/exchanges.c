@@ -41,7 +41,6 @@ void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i)
         dsgd_columns_put(t, "exchange", "%s", none);
     else
         dsgd_columns_put(t, "exchange", "%sx%s", dsgd_results_field(results, i, "pieces"), size);
-    free(size);
     const char *const mode = dsgd_results_field(results, i, "exchange_mode");
     const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
     for (size_t k = 0; k < N_WAYS; k++) {
@@ -64,7 +63,6 @@ char *dsgd_exchanges_fold(dsgd_columns *t)
         if (strcmp(text, none) != 0 && strcmp(text, ordinary) != 0)
             dsgd_append(&line, "%s%s%s %s", *line == '\0' ? "" : ", ", head,
                         *line == '\0' ? ":" : "", text);
-        free(text);
     }
     return line;
 }
@@ -110,7 +108,6 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
         "nothing, {pieces: tensors} most",
         DSGD_DEFAULT_BUCKET_BYTES >> 20);
     warn(stream, sentence);
-    free(sentence);
 }
 
 /* --- options without effect ------------------------------------------------------------------- */
@@ -153,6 +150,5 @@ void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experime
         char *const sentence =
             dsgd_xprintf("exchange: %s had no effect: no run summed so", ways[k].column);
         warn(stream, sentence);
-        free(sentence);
     }
 }

@@ -23,7 +23,7 @@ typedef struct task {
 static task *cut(const dsgd_expansion *e, double most_s, size_t *n)
 {
     const size_t n_runs = e->experiment->n_runs;
-    task *const tasks = dsgd_xcalloc(n_runs + 1, sizeof *tasks);
+    task *const tasks = dsgd_keep(n_runs + 1, sizeof *tasks);
     *n = 0;
     for (size_t i = 0; i < n_runs; i++) {
         const double s = e->estimates == NULL ? INFINITY : e->estimates[i].cpu_s;
@@ -53,8 +53,6 @@ static char *command_of(const dsgd_expansion *e, const task *t, size_t k)
     char *const folder = dsgd_xprintf("%s.tasks/%zu", e->folder, k);
     dsgd_append(&command, " --only %s -o", runs);
     dsgd_append_word(&command, folder);
-    free(folder);
-    free(runs);
     return command;
 }
 
@@ -84,8 +82,6 @@ void dsgd_expand_json(const dsgd_expansion *e)
         enum { DIGITS = 4 };
         json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
         putchar('\n');
-        json_decref(json);
-        free(command);
     }
 }
 
@@ -96,9 +92,7 @@ void dsgd_expand_commands(const dsgd_expansion *e)
     for (size_t k = 0; k < n; k++) {
         char *const command = command_of(e, &tasks[k], k + 1);
         puts(command);
-        free(command);
     }
-    free(tasks);
 }
 
 /** Estimates are of this machine, and within a factor of two: a task that is well is not ended. */
@@ -135,7 +129,6 @@ static void print_script(const dsgd_expansion *e, const task *tasks, size_t n)
     for (size_t k = 0; k < n; k++) {
         char *const runs = runs_of(&tasks[k]);
         printf(" %s", runs);
-        free(runs);
     }
     printf(")\n"
            "if [ -z \"${SLURM_ARRAY_TASK_ID:-}\" ]; then\n"
@@ -152,8 +145,6 @@ static void print_script(const dsgd_expansion *e, const task *tasks, size_t n)
            "    exec %s merge \"$results.tasks\"/*/ -o \"$results\"\n"
            "fi\n",
            name, e->command, e->program);
-    free(name);
-    free(folder);
 }
 
 dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
@@ -169,7 +160,6 @@ dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
     double chunk_s = e->chunk_s;
     task *tasks = cut(e, chunk_s, &n);
     while (n > MOST_TASKS) {
-        free(tasks);
         chunk_s *= 1.25;
         tasks = cut(e, chunk_s, &n);
     }
@@ -180,6 +170,5 @@ dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
            e->experiment->n_runs, n, ceil(chunk_s / 6) / 10);
     print_directives(e, tasks, n);
     print_script(e, tasks, n);
-    free(tasks);
     return DSGD_OK;
 }

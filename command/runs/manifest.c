@@ -87,7 +87,6 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
         "command", dsgd_json_text(command), "libraries", "network", networks, "openblas",
         openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl", gsl_version, "jansson",
         JANSSON_VERSION, "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
-    free(networks);
     return json;
 }
 
@@ -100,10 +99,7 @@ char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char
                                     dsgd_json_text(experiment->runs[i].label), "columns",
                                     dsgd_json_text(columns), "cells", dsgd_json_text(cells),
                                     "manifest", manifest(experiment, i, i + 1, command));
-    free(columns);
-    free(cells);
     char *const text = json_dumps(about, JSON_COMPACT);
-    json_decref(about);
     return text;
 }
 
@@ -136,8 +132,6 @@ static void take_id(json_t *json, char id[DSGD_RUN_ID])
     for (const char *c = text; *c != '\0'; c++)
         h = (h ^ (unsigned char)*c) * 0x100000001b3;
     snprintf(id, DSGD_RUN_ID, "%016" PRIx64, h);
-    free(text);
-    json_decref(json);
 }
 
 void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
@@ -184,8 +178,6 @@ static json_t *as_read(json_t *json)
 {
     char *const text = json_dumps(json, JSON_INDENT(1));
     json_t *const read = json_loads(text, 0, NULL);
-    json_decref(json);
-    free(text);
     return read;
 }
 
@@ -194,7 +186,6 @@ bool dsgd_manifest_has_run(const json_t *manifest, size_t place, const dsgd_plan
     json_t *const now = as_read(run_json(run));
     const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
     const bool has = json_equal(then, now) == 1;
-    json_decref(now);
     return has;
 }
 
@@ -209,8 +200,6 @@ bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const 
     const bool has = json_integer_value(json_object_get(about, "run")) == (json_int_t)i + 1 &&
                      json_array_size(json_object_get(manifest, "runs")) == 1 &&
                      dsgd_manifest_has_run(manifest, 0, &experiment->runs[i]);
-    json_decref(about);
-    free(head);
     return has;
 }
 
@@ -232,9 +221,6 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
     char *const print = dsgd_xprintf("%08lx %zu", dsgd_checksum(text, n), n);
     json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
     json_object_set_new(json, json_string_value(key), json_string(print));
-    json_decref(key);
-    free(print);
-    free(text);
     return DSGD_OK;
 }
 
@@ -270,7 +256,6 @@ json_t *dsgd_manifest_read(const char *folder)
 {
     char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_t *const json = dsgd_json_file(path);
-    free(path);
     replace_old_words(json);
     return json;
 }
@@ -327,7 +312,6 @@ static void sign(int descriptor)
     if (ftruncate(descriptor, 0) == 0 &&
         pwrite(descriptor, text, strlen(text), 0) != (ssize_t)strlen(text))
         errno = 0;
-    free(text);
 }
 
 /** Makes and flock()s the folder; children inherit the lock, and the last to exit releases it. */
@@ -341,7 +325,6 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     dsgd_status status = DSGD_OK;
     if (descriptor < 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
-    free(path);
     if (status != DSGD_OK || flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
         if (status == DSGD_OK)
             sign(descriptor);
@@ -353,7 +336,6 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
                              "%s: another dsgd%s is writing its results here; wait for its end, or "
                              "take another folder with -o",
                              folder, holder);
-        free(holder);
     } else {
         status = dsgd_fail(error, DSGD_EIO,
                            "%s: the folder cannot be locked: %m; take a folder with -o on a file "
@@ -372,7 +354,6 @@ dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t
         return status;
     json_t *const old = dsgd_manifest_read(folder);
     const char *const are = dsgd_manifest_other(folder, old, manifest);
-    json_decref(old);
     if (are != NULL && !force)
         return dsgd_refuse(
             error, "%s: the folder has %s; take another folder with -o, or --force to replace them",
@@ -397,10 +378,8 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
     const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
     char *const path = dsgd_xprintf("%s/manifest.json", source->path);
     json_t *const manifest = is_folder ? dsgd_json_file(path) : NULL;
-    free(path);
     const char *const file = json_string_value(json_object_get(manifest, "file"));
     if (is_folder && file == NULL) {
-        json_decref(manifest);
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no manifest of an experiment in this folder", source->path);
     }
@@ -415,8 +394,6 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
                              "%s: run %zu of %s is another than the folder has; give the same "
                              "--set as then, or an experiment instead of the folder",
                              source->path, i + 1, experiment->path);
-        dsgd_experiment_close(experiment);
     }
-    json_decref(manifest);
     return status;
 }

@@ -4,7 +4,6 @@
  */
 #include "command/runs/parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,46 +77,28 @@ dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_erro
     if (status != DSGD_OK && errno == ENOENT)
         status = DSGD_OK;
     if (p->text != NULL && !find_sections(p, n)) {
-        free(p->text);
         p->text = NULL;
     }
-    free(path);
     return status;
 }
 
 bool dsgd_part_exists(const char *folder, size_t i)
 {
-    char *const path = dsgd_xprintf(PART, folder, i + 1);
-    const bool exists = access(path, F_OK) == 0;
-    free(path);
-    return exists;
+    return access(dsgd_xprintf(PART, folder, i + 1), F_OK) == 0;
 }
 
 bool dsgd_parts_exist(const char *folder)
 {
-    char *const path = dsgd_xprintf("%s/.parts", folder);
-    DIR *const parts = opendir(path);
-    free(path);
-    bool exist = false;
-    for (const struct dirent *e = NULL; parts != NULL && !exist && (e = readdir(parts)) != NULL;) {
-        const char *const dot = strrchr(e->d_name, '.');
-        exist = dot != NULL && strcmp(dot, ".part") == 0;
-    }
-    if (parts != NULL)
-        closedir(parts);
-    return exist;
+    char **const names = dsgd_folder_names(dsgd_xprintf("%s/.parts", folder), ".part");
+    return names != NULL && names[0] != NULL;
 }
 
 void dsgd_part_remove(const char *folder, size_t i)
 {
-    char *const path = dsgd_xprintf(PART, folder, i + 1);
-    unlink(path);
-    free(path);
+    unlink(dsgd_xprintf(PART, folder, i + 1));
 }
 
 void dsgd_part_remove_unfinished(const char *folder, size_t i)
 {
-    char *const path = dsgd_xprintf(PART ".new", folder, i + 1); /* as base/csv.c has it */
-    unlink(path);
-    free(path);
+    unlink(dsgd_xprintf(PART ".new", folder, i + 1)); /* as base/csv.c has it */
 }

@@ -158,7 +158,6 @@ static bool find_place(pool *p, task *t)
             "smaller batches, and ends if not even those fit",
             1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes);
         dsgd_progress_say(&p->view, t->i, sentence);
-        free(sentence);
     }
     t->on_gpu = fit != DSGD_GPU_WAITS;
     return t->on_gpu;
@@ -310,8 +309,6 @@ static void remove_unfinished(const pool *p, size_t i)
     char *const beside = record == NULL ? NULL : dsgd_xprintf("%s.part", record);
     if (beside != NULL)
         unlink(beside);
-    free(beside);
-    free(record);
 }
 
 /** Counts a run that ended. Joining takes at most a twentieth of the time. */
@@ -398,7 +395,6 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
                   dsgd_progress_number(&progress->steps),
                   100 * dsgd_progress_number(&progress->share));
         status = end_process(p, t, outcome, &why, error); /* its row may be there by then */
-        free(what);
     }
     return status;
 }
@@ -409,7 +405,7 @@ static void show_progress(pool *p, bool last)
 {
     if (!last && !dsgd_progress_is_due(&p->view))
         return;
-    dsgd_running *const running = dsgd_xcalloc(p->n_tasks + 1, sizeof *running);
+    dsgd_running *const running = dsgd_keep(p->n_tasks + 1, sizeof *running);
     dsgd_progress_now now = {p->n_ended, p->n_failed, p->n_tasks, 0, 0, running};
     double cost = 0;
     double done = 0;
@@ -426,7 +422,6 @@ static void show_progress(pool *p, bool last)
     now.share = cost > 0 ? done / cost : 1;
     const bool ends = last && !(p->goes_on && p->view.form == DSGD_PROGRESS_JSON);
     dsgd_progress_show(&p->view, &now, ends);
-    free(running);
 }
 
 /** If fork() fails, waits for a running process to end; without one the run has failed. */
@@ -533,13 +528,12 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
 {
     const dsgd_pool_config *const config = p->config;
     const size_t n_runs = config->experiment->n_runs;
-    p->tasks = dsgd_xcalloc(n_runs, sizeof *p->tasks);
+    p->tasks = dsgd_keep(n_runs, sizeof *p->tasks);
     for (size_t i = 0; i < n_runs; i++) {
         char *const record = record_path(config, i);
         const bool has_record =
             record == NULL || dsgd_results_has_record(config->experiment, i, record);
         const bool is_done = has_record && dsgd_results_state(config->results, i) == DSGD_RUN_DONE;
-        free(record);
         /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
         const dsgd_status status = has_record ? DSGD_OK : dsgd_file_unread(error);
         if (status != DSGD_OK)
@@ -582,7 +576,6 @@ static dsgd_status run_round(const dsgd_pool_config *config, bool goes_on, dsgd_
         status = run_all(&p, error);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
     dsgd_progress_unmap(p.progress, experiment->n_runs);
-    free(p.tasks);
     return status;
 }
 

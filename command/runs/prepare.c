@@ -92,9 +92,7 @@ static char *words_of(const dsgd_pick *pick)
         char *const number = dsgd_csv_number_text(json_number_value(value));
         dsgd_append(&words, " %s=%s", name,
                     json_is_string(value) ? json_string_value(value) : number);
-        free(number);
     }
-    json_decref(options);
     return words;
 }
 
@@ -111,19 +109,10 @@ static bool is_same(const named_split *a, const named_split *b)
            a->run->config.seed == b->run->config.seed;
 }
 
-static void free_splits(named_split *splits, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        free(splits[k].words);
-        free(splits[k].data);
-    }
-    free(splits);
-}
-
 /** All splits, each once: *n of them, in fresh memory. */
 static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
 {
-    named_split *const splits = dsgd_xcalloc(experiment->n_unchanged + 1, sizeof *splits);
+    named_split *const splits = dsgd_keep(experiment->n_unchanged + 1, sizeof *splits);
     *n = 0;
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         if (!is_split(experiment, i))
@@ -138,8 +127,6 @@ static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
             ++*n;
             continue;
         }
-        free(splits[*n].words);
-        free(splits[*n].data);
     }
     return splits;
 }
@@ -161,9 +148,6 @@ static void print_one(const named_split *named, const dsgd_split *split)
                                     named->run->config.workers, named->run->config.seed, samples,
                                     s.classes, split->n_classes, s.distance);
     dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
-    free(heading);
-    free(text);
-    free(samples);
 }
 
 void dsgd_splits_print(const dsgd_experiment *experiment)
@@ -178,7 +162,6 @@ void dsgd_splits_print(const dsgd_experiment *experiment)
     }
     if (n > MOST_LINES)
         printf("... %zu more splits\n", n - MOST_LINES);
-    free_splits(splits, n);
 }
 
 static void write_one(FILE *stream, const named_split *named, const dsgd_split *split)
@@ -224,7 +207,5 @@ dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *fol
         dsgd_whole_drop(&file);
     else
         status = dsgd_whole_close(&file, error);
-    free(path);
-    free_splits(splits, n);
     return status;
 }

@@ -39,7 +39,6 @@ static void print_json(json_t *object)
     json_dumpf(object, stderr, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
     fputc('\n', stderr);
     fflush(stderr);
-    json_decref(object);
 }
 
 static json_t *number_json(double x)
@@ -98,14 +97,12 @@ static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *n
     char *left = duration_text(left_s(dsgd_wall_s() - view->start_wall_s, now->share));
     dsgd_append(&line, "%zu of %zu runs, %.0f %%, %s left", now->n_ended, now->n_runs,
                 100 * now->share, left);
-    free(left);
     for (size_t k = 0; k < now->n_running; k++) {
         const dsgd_running *const r = &now->running[k];
         const dsgd_planned_run *const run = &view->experiment->runs[r->i];
         left = duration_text(left_s(r->wall_s, r->share));
         dsgd_append(&line, "; %s %d: %.0f %%, %.4g virtual s, %s", run->label, run->config.workers,
                     100 * r->share, r->virtual_s, left);
-        free(left);
     }
     if (terminal) /* a line that wraps could not be overwritten */
         fprintf(stderr, "\r\033[K%.*s%s",
@@ -115,7 +112,6 @@ static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *n
     else
         fprintf(stderr, "%s\n", line);
     fflush(stderr);
-    free(line);
 }
 
 void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, bool last)
@@ -123,12 +119,14 @@ void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, 
     view->last_wall_s = dsgd_wall_s();
     if (view->form == DSGD_PROGRESS_OFF)
         return;
+    void *const mark = dsgd_mark(); /* a run may take days */
     if (view->form == DSGD_PROGRESS_JSON)
         show_json(view, now, last);
     else if (now->n_runs == 0)
         fprintf(stderr, "nothing to do: %s has the results\n", view->results->folder);
     else
         show_line(view, now, last);
+    dsgd_drop(mark);
 }
 
 static const struct {
@@ -166,7 +164,6 @@ static json_t *row_json(const dsgd_progress_view *view, size_t i, const char *st
         double x = NAN;
         dsgd_parse_number(text, NULL, &x);
         json_object_set_new(row, figures[k].column, number_json(x));
-        free(text);
     }
     return row;
 }
@@ -185,14 +182,10 @@ static void print_row(const dsgd_progress_view *view, size_t i, const char *stat
         if (strcmp(text, "-") != 0)
             dsgd_append(&row, " %s%s%s%s", figures[k].before, text, figures[k].after,
                         k + 1 < N_FIGURES ? "," : "");
-        free(text);
     }
     char *const heading = dsgd_xprintf("run %zu ", i + 1);
     clear_bar(view);
     dsgd_print_wrapped(stderr, heading, (int)strlen(heading), DSGD_TEXT_WIDTH, row);
-    free(heading);
-    free(row);
-    free(swept);
 }
 
 void dsgd_progress_ended(const dsgd_progress_view *view, size_t i)

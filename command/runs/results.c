@@ -65,8 +65,6 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     }
     dsgd_text_close(stream, &text);
     const dsgd_status status = dsgd_part_write(folder, i, text, ends, error);
-    free(text);
-    free(swept);
     return status;
 }
 
@@ -82,30 +80,19 @@ struct dsgd_result_row {
 dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
                                size_t n_columns)
 {
-    dsgd_results *const results = dsgd_xcalloc(1, sizeof *results);
+    dsgd_results *const results = dsgd_keep(1, sizeof *results);
     *results = (dsgd_results){.folder = folder,
                               .n_runs = n_runs,
                               .n_columns = n_columns,
                               .columns = columns,
-                              .rows = dsgd_xcalloc(n_runs + 1, sizeof *results->rows)};
+                              .rows = dsgd_keep(n_runs + 1, sizeof *results->rows)};
     return results;
 }
 
 static void clear(dsgd_results *results, size_t i)
 {
     struct dsgd_result_row *const row = &results->rows[i];
-    dsgd_csv_close(&row->cells);
-    free(row->why); /* with the figures */
     *row = (struct dsgd_result_row){.state = DSGD_RUN_ABSENT};
-}
-
-void dsgd_results_free(dsgd_results *results)
-{
-    for (size_t i = 0; results != NULL && i < results->n_runs; i++)
-        clear(results, i);
-    if (results != NULL)
-        free(results->rows);
-    free(results);
 }
 
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
@@ -121,7 +108,6 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **
     if (status == DSGD_OK)
         *results = dsgd_results_new(config->folder, experiment->n_runs, experiment->columns,
                                     experiment->n_columns);
-    json_decref(manifest);
     return status;
 }
 
@@ -147,7 +133,6 @@ static void parse_row(const dsgd_part *part, dsgd_csv *cells)
 {
     char *const text = section(part, DSGD_PART_RUNS);
     dsgd_csv_parse(cells, text, NULL);
-    free(text);
 }
 
 dsgd_run_state dsgd_part_state(const dsgd_part *part)
@@ -157,7 +142,6 @@ dsgd_run_state dsgd_part_state(const dsgd_part *part)
         return DSGD_RUN_ABSENT;
     parse_row(part, &cells);
     const dsgd_run_state state = state_of(&cells);
-    dsgd_csv_close(&cells);
     return state;
 }
 
@@ -183,7 +167,6 @@ dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error
     const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
     keep(results, i, &part);
     results->is_joined = false; /* there is something to read */
-    free(part.text);
     return status;
 }
 
@@ -241,7 +224,6 @@ static dsgd_status append_parts(dsgd_results *results, const dsgd_whole_file *fi
         keep(results, i, &part);
         for (int k = 0; k < DSGD_PART_TABLES && part.text != NULL; k++)
             fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
-        free(part.text);
         if (status != DSGD_OK)
             return status;
     }
@@ -268,7 +250,6 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
             dsgd_whole_drop(&files[k]);
         else
             status = dsgd_whole_close(&files[k], error);
-    free(swept);
     results->is_joined = status == DSGD_OK;
     return status;
 }

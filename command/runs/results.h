@@ -35,7 +35,6 @@ typedef struct dsgd_results {
 /** Of a folder that nothing is known of yet. @p columns live as long. */
 dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
                                size_t n_columns);
-void dsgd_results_free(dsgd_results *results);
 
 /**
  * Makes, locks and takes the folder of an experiment (dsgd_results_take()), and forgets nothing that

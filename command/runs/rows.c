@@ -45,8 +45,6 @@ char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
         if (experiment->n_columns > 1)
             dsgd_append(&text, "%s=", name);
         dsgd_append(&text, "%s", shown);
-        free(name);
-        free(shown);
     }
     return text;
 }

@@ -171,7 +171,6 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     if (isnan(r->partial_active_mean))
         row.r.partial_skipped = row.r.partial_duplicates = NAN;
     dsgd_results_row(stream, &runs_file, key, &row);
-    free(mode);
 }
 
 /* --- the other files -------------------------------------------------------------------------- */
@@ -321,7 +320,6 @@ static void print_columns(const dsgd_column *columns)
         char *const names = names_of(c, "");
         dsgd_print_wrapped(stdout, "    ", 4, DSGD_TEXT_WIDTH, names);
         dsgd_print_wrapped(stdout, "", INDENT, DSGD_TEXT_WIDTH, c->meaning);
-        free(names);
     }
 }
 
@@ -347,7 +345,6 @@ static void print_markdown(void)
              c = end_of(c)) {
             char *const names = names_of(c, "`");
             printf("| %s | %s |\n", names, c->meaning);
-            free(names);
         }
     }
 }
@@ -381,7 +378,6 @@ static void print_json(void)
     }
     json_dumpf(files, stdout, JSON_INDENT(1));
     putchar('\n');
-    json_decref(files);
 }
 
 void dsgd_schema_print(dsgd_schema_form form)

@@ -83,8 +83,8 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
                            "%d are possible",
                            text, DSGD_MOST_SHARDS);
     const size_t n = experiment->n_runs;
-    work *const runs = dsgd_xcalloc(n + 1, sizeof *runs);
-    double *const given = dsgd_xcalloc(n_shards, sizeof *given);
+    work *const runs = dsgd_keep(n + 1, sizeof *runs);
+    double *const given = dsgd_keep(n_shards, sizeof *given);
     for (size_t i = 0; i < n; i++)
         runs[i] = (work){i, dsgd_run_cost(&experiment->runs[i].config)};
     qsort(runs, n, sizeof *runs, by_cost);
@@ -97,8 +97,6 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
         if (least + 1 == shard)
             has[runs[k].i] = true;
     }
-    free(given);
-    free(runs);
     return DSGD_OK;
 }
 

@@ -23,7 +23,7 @@
 static bool read_values(dsgd_phase *p, size_t side)
 {
     const dsgd_experiment *const e = p->experiment;
-    double *const values = dsgd_config_alloc(e->config, e->n_unchanged * sizeof *values);
+    double *const values = dsgd_keep(1, e->n_unchanged * sizeof *values);
     p->values[side] = values;
     for (size_t i = 0; i < e->n_unchanged; i++) {
         const char *const text = e->runs[i].swept[p->columns[side]];
@@ -73,10 +73,9 @@ static size_t number_of(size_t *seen, size_t *n, size_t chosen)
 static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
-    dsgd_config *const config = e->config;
-    size_t *const algorithms = dsgd_config_alloc(config, e->n_unchanged * sizeof *algorithms);
-    size_t *const seeds = dsgd_config_alloc(config, e->n_unchanged * sizeof *seeds);
-    p->labels = dsgd_config_alloc(config, e->n_unchanged * sizeof *p->labels);
+    size_t *const algorithms = dsgd_keep(1, e->n_unchanged * sizeof *algorithms);
+    size_t *const seeds = dsgd_keep(1, e->n_unchanged * sizeof *seeds);
+    p->labels = dsgd_keep(1, e->n_unchanged * sizeof *p->labels);
     for (size_t i = 0; i < e->n_unchanged; i++) {
         const dsgd_planned_run *const run = &e->runs[i];
         p->labels[number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM])] =
@@ -84,15 +83,15 @@ static void find_runs(dsgd_phase *p)
         number_of(seeds, &p->n_seeds, run->config.seed);
     }
     p->n_cells = p->n[0] * p->n[1];
-    p->cells = dsgd_config_alloc(config, p->n_cells * sizeof *p->cells);
-    p->blocks = dsgd_config_alloc(config, p->n_cells * sizeof *p->blocks);
+    p->cells = dsgd_keep(1, p->n_cells * sizeof *p->cells);
+    p->blocks = dsgd_keep(1, p->n_cells * sizeof *p->blocks);
     for (size_t k = 0; k < p->n_cells; k++) {
         dsgd_phase_cell *const c = &p->cells[k];
         c->at[0] = k % p->n[0];
         c->at[1] = k / p->n[0];
-        c->wanted = dsgd_config_alloc(config, p->n_algorithms * sizeof *c->wanted);
-        c->logs = dsgd_config_alloc(config, p->n_algorithms * sizeof *c->logs);
-        c->runs = dsgd_config_alloc(config, p->n_algorithms * p->n_seeds * sizeof *c->runs);
+        c->wanted = dsgd_keep(1, p->n_algorithms * sizeof *c->wanted);
+        c->logs = dsgd_keep(1, p->n_algorithms * sizeof *c->logs);
+        c->runs = dsgd_keep(1, p->n_algorithms * p->n_seeds * sizeof *c->runs);
         for (size_t a = 0; a < p->n_algorithms; a++)
             c->logs[a] = NAN;
     }
@@ -213,14 +212,13 @@ static void judge(const dsgd_phase *p, dsgd_phase_cell *c)
         c->is_uncertain = c->is_uncertain || !(log(c->ratio) >= enough * noise_at(p, c));
         return;
     }
-    double *const differences = dsgd_xcalloc(n, sizeof *differences);
+    double *const differences = dsgd_keep(n, sizeof *differences);
     for (size_t s = 0; s < n; s++)
         differences[s] = log_of(p, c, a, s) - log_of(p, c, b, s);
     const dsgd_ratio ratio = dsgd_ratio_of(differences, n);
     c->low = ratio.low;
     c->high = ratio.high;
     c->is_uncertain = c->is_uncertain || ratio.n_settling != 0;
-    free(differences);
 }
 
 /** Mean of what is wanted of an algorithm; NAN: nothing is, or a run has no result. */
@@ -268,7 +266,7 @@ static bool is_wanted(const dsgd_phase *p, const dsgd_phase_cell *c)
 /** The largest spread of the logarithm of a ratio of two algorithms; 0: it is not known. */
 static double noise_of(const dsgd_phase *p, const dsgd_phase_cell *c)
 {
-    double *const x = dsgd_xcalloc(p->n_seeds, sizeof *x);
+    double *const x = dsgd_keep(p->n_seeds, sizeof *x);
     double largest = 0;
     for (size_t a = 0; p->n_seeds > 1 && is_wanted(p, c) && a < p->n_algorithms; a++)
         for (size_t b = 0; b < a; b++) {
@@ -276,7 +274,6 @@ static double noise_of(const dsgd_phase *p, const dsgd_phase_cell *c)
                 x[s] = log_of(p, c, a, s) - log_of(p, c, b, s);
             largest = fmax(largest, gsl_stats_sd(x, 1, p->n_seeds));
         }
-    free(x);
     return largest;
 }
 

@@ -56,7 +56,7 @@ static void add_variation(dsgd_experiment *experiment, size_t i, size_t part,
     run.parameter = parameter;
     run.factor = *value == factor * old ? factor : *value / old;
     experiment->runs =
-        dsgd_xrealloc(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
+        dsgd_keep_more(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
     experiment->runs[experiment->n_runs++] = run;
 }
 
@@ -67,13 +67,11 @@ static void add_variation(dsgd_experiment *experiment, size_t i, size_t part,
  */
 static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error *error)
 {
-    dsgd_config *const config = experiment->config;
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         for (const dsgd_option *o = parts[part].options; o->name != NULL; o++) {
             if (o->kind != DSGD_DOUBLE || dsgd_find_word(exact, o->name) >= 0)
                 continue; /* whole numbers are counts and shapes */
-            const char *const parameter =
-                dsgd_config_keep(config, "%s.%s", parts[part].name, o->name);
+            const char *const parameter = dsgd_xprintf("%s.%s", parts[part].name, o->name);
             for (int sign = -1; sign <= 1; sign += 2)
                 for (size_t i = 0; i < experiment->n_unchanged; i++)
                     add_variation(experiment, i, part, o, parameter, 1 + sign * percent / 100);
@@ -94,7 +92,7 @@ static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error 
     for (size_t i = experiment->n_unchanged; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
         run->swept[n] = run->parameter;
-        run->swept[n + 1] = dsgd_config_keep(config, "%.6g", run->factor);
+        run->swept[n + 1] = dsgd_xprintf("%.6g", run->factor);
     }
     return dsgd_experiment_settle(experiment, experiment->runs[0].config.numerics, error);
 }
@@ -118,21 +116,17 @@ dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *
                                       (dsgd_numerics)request->numerics, experiment, error);
     if (status != DSGD_OK || sensitivity == NULL)
         return status;
-    const char **const names =
-        dsgd_config_alloc(experiment->config, (experiment->n_runs + 1) * sizeof *names);
+    const char **const names = dsgd_keep(1, (experiment->n_runs + 1) * sizeof *names);
     for (size_t i = 0; i < experiment->n_runs; i++)
         names[i] = experiment->runs[i].label;
     if (request->baseline != NULL && dsgd_find_word(names, request->baseline) < 0) {
-        char *const hint = dsgd_hint(request->baseline, names);
+        const char *const hint = dsgd_hint(request->baseline, names);
         status =
             dsgd_refuse(error, "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
                         request->baseline, experiment->path, hint);
-        free(hint);
     }
     if (status == DSGD_OK)
         status = vary(experiment, *percent, error);
-    if (status != DSGD_OK)
-        dsgd_experiment_close(experiment);
     return status;
 }
 
@@ -204,10 +198,10 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
     a->throughput = dsgd_frame_numbers(f, "throughput_samples_per_s");
     for (size_t row = 0; row < a->runs.n_rows; row++)
         a->n_left_out += isnan(a->throughput[row]);
-    a->points = dsgd_xcalloc(f->n[DSGD_VARIATION] * f->n[DSGD_PLACE] * f->n[DSGD_SERIES] + 1,
-                             sizeof *a->points);
+    a->points = dsgd_keep(f->n[DSGD_VARIATION] * f->n[DSGD_PLACE] * f->n[DSGD_SERIES] + 1,
+                          sizeof *a->points);
     for (int c = 0; c < DSGD_N_COORDINATES; c++)
-        a->names[c] = dsgd_xcalloc(f->n[c] + 1, sizeof *a->names[c]);
+        a->names[c] = dsgd_keep(f->n[c] + 1, sizeof *a->names[c]);
     for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
         *point_at(a, p->at[DSGD_VARIATION], p->at[DSGD_PLACE], p->at[DSGD_SERIES]) = p;
         for (int c = 0; c < DSGD_N_COORDINATES; c++)
@@ -215,19 +209,6 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
                 a->names[c][p->at[c]] = name_of(a, p, c);
     }
     return DSGD_OK;
-}
-
-static void analysis_close(analysis *a)
-{
-    for (int c = 0; c < DSGD_N_COORDINATES; c++) {
-        for (size_t i = 0; a->names[c] != NULL && i < a->frame.n[c]; i++)
-            free(a->names[c][i]);
-        free(a->names[c]);
-    }
-    dsgd_frame_close(&a->frame);
-    dsgd_csv_close(&a->runs);
-    free(a->throughput);
-    free(a->points);
 }
 
 /* --- effects ---------------------------------------------------------------------------------- */
@@ -248,7 +229,7 @@ static effect effect_of(const analysis *a, size_t v, size_t place, size_t series
     const dsgd_frame_point *const old = *point_at(a, 0, place, series);
     if (new == NULL || old == NULL)
         return (effect){.n = 0};
-    double *const own = dsgd_xcalloc(2 * new->n_rows, sizeof *own);
+    double *const own = dsgd_keep(2 * new->n_rows, sizeof *own);
     double *const others = own + new->n_rows;
     const size_t n = dsgd_frame_pairs(f, new, old, x, own, others);
     effect e = {.n = n,
@@ -258,7 +239,6 @@ static effect effect_of(const analysis *a, size_t v, size_t place, size_t series
                 .speedup = dsgd_frame_ratio(f, new, new->baseline, x).ratio,
                 .unchanged_speedup = dsgd_frame_ratio(f, old, old->baseline, x).ratio};
     e.speedup_change = e.speedup / e.unchanged_speedup - 1;
-    free(own);
     return e;
 }
 
@@ -385,7 +365,7 @@ static char *largest_text(const analysis *a, const largest *l)
 static void print_parameters(const analysis *a, const char *folder)
 {
     const size_t *const n = a->frame.n;
-    line *const lines = dsgd_xcalloc(n[DSGD_VARIATION], sizeof *lines);
+    line *const lines = dsgd_keep(n[DSGD_VARIATION], sizeof *lines);
     size_t n_lines = 0;
     for (size_t v = 1; v < n[DSGD_VARIATION]; v++) {
         const char *const parameter = a->names[DSGD_VARIATION][v];
@@ -415,7 +395,6 @@ static void print_parameters(const analysis *a, const char *folder)
     }
     dsgd_columns_print(&t);
     putchar('\n');
-    free(lines);
 }
 
 /**
@@ -447,9 +426,7 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
                          names[unchanged == FASTER ? first : second],
                          names[unchanged == FASTER ? second : first], when);
         dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH, text);
-        free(text);
     }
-    free(when);
     return swap;
 }
 
@@ -490,6 +467,5 @@ dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsg
         print_parameters(&a, results->folder);
         print_rankings(&a);
     }
-    analysis_close(&a);
     return status;
 }

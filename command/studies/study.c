@@ -32,7 +32,7 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
                                        .numerics = config->numerics,
                                        .force = config->anew};
     const dsgd_rounds rounds = {study->state, study->choose, study->read};
-    bool *const chosen = dsgd_xcalloc(config->experiment->n_runs, sizeof *chosen);
+    bool *const chosen = dsgd_keep(config->experiment->n_runs, sizeof *chosen);
     dsgd_pool_counts done = {0};
     dsgd_status status = dsgd_results_open(&where, &config->results, error);
     if (status == DSGD_OK && study->plan != NULL)
@@ -45,10 +45,8 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
     if (status == DSGD_OK)
         status = study->conclude(study->state, &done, error);
     config->chosen = NULL;
-    dsgd_results_free(config->results);
     config->results = NULL;
     config->folder = meanwhile == NULL ? config->folder : NULL;
     dsgd_folder_remove(meanwhile);
-    free(chosen);
     return status;
 }

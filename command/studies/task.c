@@ -145,11 +145,10 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
     dsgd_status status = dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &given, error);
     if (status != DSGD_OK)
         return status;
-    const char **const paths = dsgd_config_alloc(t->config, (t->may_change.n + 1) * sizeof *paths);
+    const char **const paths = dsgd_keep(1, (t->may_change.n + 1) * sizeof *paths);
     for (size_t i = 0; i < t->may_change.n; i++)
         paths[i] = t->may_change.v[i];
     status = dsgd_config_check_changes(experiment->config, given.config, paths, error);
-    dsgd_experiment_close(&given);
     for (size_t i = 0; status == DSGD_OK && i < 2 * t->goals.n; i++) {
         const goal *const g = goal_at(t, i / 2);
         const char *const label = i % 2 == 0 ? g->of : g->against;
@@ -191,7 +190,7 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
                          outcome *o, dsgd_error *error)
 {
     static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
-    double *const x = dsgd_xcalloc(3 * g->n_rows, sizeof *x);
+    double *const x = dsgd_keep(3 * g->n_rows, sizeof *x);
     double *const y = x + g->n_rows, *const logs = y + g->n_rows;
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; status == DSGD_OK && i < g->n_rows; i++) {
@@ -210,35 +209,31 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
     const double reached = want->against == NULL ? o->of : o->ratio;
     o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
              (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
-    free(x);
     return status;
 }
 
-static const char *number(dsgd_config *config, double x)
+static const char *number(double x)
 {
-    return isnan(x)
-               ? "none"
-               : dsgd_config_keep(config, fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
+    return isnan(x) ? "none" : dsgd_xprintf(fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
 }
 
 /** The sentence on a goal: what was measured, and what is asked. */
-static void print_outcome(const task *t, const dsgd_comparison *c, const dsgd_frame_point *g,
-                          const goal *want, const outcome *o)
+static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, const goal *want,
+                          const outcome *o)
 {
     char *const label = dsgd_frame_label(&c->frame, g);
     const char *measure = want->measure;
     if (strcmp(want->measure, dsgd_measures[DSGD_THROUGHPUT].name) == 0)
         measure = "samples/s";
     else if (strcmp(want->measure, dsgd_measures[DSGD_TO_TARGET].name) == 0)
-        measure = dsgd_config_keep(t->config, "virtual seconds to %s", want->target);
+        measure = dsgd_xprintf("virtual seconds to %s", want->target);
     else if (want->target != NULL)
-        measure = dsgd_config_keep(t->config, "%s, %s", want->measure, want->target);
-    char *text = dsgd_xprintf("%s of %s: %s", measure, label, number(t->config, o->of));
+        measure = dsgd_xprintf("%s, %s", want->measure, want->target);
+    char *text = dsgd_xprintf("%s of %s: %s", measure, label, number(o->of));
     if (want->against != NULL && isnan(o->ratio))
-        dsgd_append(&text, ", of %s %s", want->against, number(t->config, o->against));
+        dsgd_append(&text, ", of %s %s", want->against, number(o->against));
     else if (want->against != NULL)
-        dsgd_append(&text, ", %.4g times %s's %s", o->ratio, want->against,
-                    number(t->config, o->against));
+        dsgd_append(&text, ", %.4g times %s's %s", o->ratio, want->against, number(o->against));
     dsgd_append(&text, ";");
     if (want->at_least >= 0)
         dsgd_append(&text, " at least %.10g", want->at_least);
@@ -247,8 +242,6 @@ static void print_outcome(const task *t, const dsgd_comparison *c, const dsgd_fr
     const char *const verdict = o->met ? "passed: " : "not yet: ";
     dsgd_print_text(verdict, (int)strlen(verdict), "%s%s asked", text,
                     want->against == NULL ? " is" : " times is");
-    free(text);
-    free(label);
 }
 
 /** Judges a goal at all places, and says how it stands: at the first where it is not met. */
@@ -277,9 +270,8 @@ static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *er
         }
     }
     if (status == DSGD_OK)
-        print_outcome(t, &c, shown, want, &of_shown);
+        print_outcome(&c, shown, want, &of_shown);
     *met = of_shown.met;
-    dsgd_comparison_close(&c);
     return status;
 }
 
@@ -377,7 +369,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         status = dsgd_study_prepare(&t.runs, true, false, error);
     if (status == DSGD_OK) /* in a folder that goes when it is judged */
         status = dsgd_study_run(&study, &t.runs, &a.plugins, error);
-    dsgd_experiment_close(&experiment);
     return status;
 }
 

@@ -187,10 +187,7 @@ static dsgd_status fashion_mnist_load(const void *params, uint64_t seed, dsgd_da
     char *paths[4];
     for (size_t i = 0; i < 4; i++)
         paths[i] = dsgd_xprintf("%s/%s", p->path, names[i]);
-    const dsgd_status status = load((const char *const *)paths, data, error);
-    for (size_t i = 0; i < 4; i++)
-        free(paths[i]);
-    return status;
+    return load((const char *const *)paths, data, error);
 }
 
 static const dsgd_option fashion_options[] = {

@@ -36,8 +36,7 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
     const dsgd_data_source *const source = (const dsgd_data_source *)pick->about;
     json_t *const json = /* what decides the data */
         json_pack("[o, I]", dsgd_json_pick(pick), (json_int_t)(source->seeded ? seed : 0));
-    char *key = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
+    char *const key = json_dumps(json, JSON_COMPACT);
     DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);
     size_t i = 0;
     while (i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0)
@@ -47,11 +46,8 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
         *data = kept[i].data;
     else
         status = source->load(pick->params, seed, data, error);
-    if (status == DSGD_OK && keep && i < MOST_KEPT && kept[i].key == NULL) {
+    if (status == DSGD_OK && keep && i < MOST_KEPT && kept[i].key == NULL)
         kept[i] = (struct kept){key, *data};
-        key = NULL;
-    }
-    free(key);
     return status;
 }
 

@@ -78,24 +78,16 @@ const char *dsgd_device_cpu_level(void)
 static const char module_name[] = "dsgd_cuda.so";
 
 /** DSGD_CUDA_MODULE, else the module beside the running program, else the installed one. */
-static char *module_path(void)
+static const char *module_path(void)
 {
     const char *const named = getenv("DSGD_CUDA_MODULE");
     if (named != NULL)
-        return dsgd_xstrdup(named);
-    char *const folder = dsgd_program_folder();
-    char *path = dsgd_xprintf("%s/%s", folder, module_name);
-    if (access(path, R_OK) != 0) {
-        char *const installed =
-            dsgd_xprintf("%s/" DSGD_INSTALLED_MODULE "/%s", folder, module_name);
-        if (access(installed, R_OK) == 0) {
-            free(path);
-            path = dsgd_xstrdup(installed);
-        }
-        free(installed);
-    }
-    free(folder);
-    return path;
+        return named;
+    const char *const folder = dsgd_program_folder();
+    const char *const beside = dsgd_xprintf("%s/%s", folder, module_name);
+    const char *const installed =
+        dsgd_xprintf("%s/" DSGD_INSTALLED_MODULE "/%s", folder, module_name);
+    return access(beside, R_OK) != 0 && access(installed, R_OK) == 0 ? installed : beside;
 }
 
 static dsgd_status load(const char *path, const dsgd_device **device, dsgd_error *error)
@@ -123,15 +115,9 @@ static dsgd_status load(const char *path, const dsgd_device **device, dsgd_error
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error)
 {
     static const dsgd_device *loaded; /* a module is never unloaded */
-    if (loaded == NULL) {
-        char *const path = module_path();
-        const dsgd_status status = load(path, &loaded, error);
-        free(path);
-        if (status != DSGD_OK)
-            return status;
-    }
+    const dsgd_status status = loaded == NULL ? load(module_path(), &loaded, error) : DSGD_OK;
     *device = loaded;
-    return DSGD_OK;
+    return status;
 }
 
 /** @p report: a dsgd_device_survey. */

@@ -168,7 +168,6 @@ void record_close(record_file *file)
     }
     if (file->stream != NULL)
         fclose(file->stream);
-    free(file->path);
     free(file->packed);
     free(file->bytes);
     *file = (record_file){0};

@@ -97,17 +97,13 @@ static json_t *describe(const dsgd_record_config *config)
 
 static void write_json(FILE *stream, const char *kind, json_t *json)
 {
-    char *const text = json_dumps(json, JSON_COMPACT);
+    const char *const text = json_dumps(json, JSON_COMPACT);
     record_write_block(stream, kind, (const uint8_t *)text, strlen(text));
-    free(text);
-    json_decref(json);
 }
 
 static void free_writer(writer *r)
 {
     record_calls_close(&r->calls, NULL);
-    free(r->path);
-    free(r->beside);
     free(r);
 }
 

@@ -18,7 +18,6 @@ typedef struct replay {
     dsgd_replay_result *result;
     record_file file;
     json_t *head;
-    dsgd_memory parameters;
     record_problem problem;
     dsgd_data *data;
     dsgd_split *split;
@@ -116,7 +115,6 @@ static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
         json_t *const number = there ? json_loads(sign + 1, JSON_DECODE_ANY, NULL) : NULL;
         if (there)
             json_object_set_new(data, option, number == NULL ? json_string(sign + 1) : number);
-        free(option);
         if (!there)
             return dsgd_refuse(
                 error,
@@ -126,7 +124,7 @@ static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** A text in the head, or what it is without; in fresh memory. */
+/** A text in the head, or what it is without. */
 static char *text_of(const json_t *head, const char *key, const char *otherwise)
 {
     const char *const text = json_string_value(json_object_get(head, key));
@@ -142,8 +140,8 @@ static dsgd_status read_head(replay *r, dsgd_error *error)
     json_t *const problem = json_object_get(r->head, "problem");
     status = override_data(r, problem, error);
     dsgd_error why = {""};
-    if (status == DSGD_OK && dsgd_json_read(problem, record_problem_options, &r->problem,
-                                            &r->parameters, &why) != DSGD_OK)
+    if (status == DSGD_OK &&
+        dsgd_json_read(problem, record_problem_options, &r->problem, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: the head of the record makes no sense: %s",
                          r->file.path, why.text);
     dsgd_replay_result *const result = r->result;
@@ -263,7 +261,6 @@ static dsgd_status replay_blocks(replay *r, dsgd_error *error)
     json_t *const totals = json_loads((const char *)r->file.bytes, 0, NULL);
     const json_int_t operations = json_integer_value(json_object_get(totals, "operations"));
     const json_int_t values = json_integer_value(json_object_get(totals, "values"));
-    json_decref(totals);
     if ((uint64_t)operations != r->result->operations || (uint64_t)values + 1 != r->calls.next)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: the record has %llu operations and %llu values, but says %lld and "
@@ -297,8 +294,6 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
     dsgd_split_free(r.split);
     dsgd_data_free(r.data);
     record_close(&r.file);
-    json_decref(r.head);
-    dsgd_memory_free(&r.parameters);
     free(r.piece_begin);
     free(r.tickets);
     result->wall_s = dsgd_wall_s() - start_s;
@@ -307,10 +302,6 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
 
 void dsgd_replay_result_free(dsgd_replay_result *result)
 {
-    free(result->label);
-    free(result->columns);
-    free(result->cells);
-    free(result->experiment);
     free(result->points);
     *result = (dsgd_replay_result){0};
 }

@@ -30,7 +30,7 @@ static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
     t->how->report(&ended, t->how->argument);
 }
 
-/** "NAME with OPTIONS at P=8: WHY", in fresh memory. */
+/** "NAME with OPTIONS at P=8: WHY". */
 static char *sentence(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     const char *const name = t->algorithm->about.name;
@@ -56,10 +56,8 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
             dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
             continue;
         }
-        if (answer != DSGD_ANSWER_REFUSED || *why == NULL) { /* the first refusal is told */
-            free(*why);
+        if (answer != DSGD_ANSWER_REFUSED || *why == NULL) /* the first refusal is told */
             *why = sentence(t, setting, counts[i]);
-        }
         if (answer == DSGD_ANSWER_NO)
             return DSGD_CHECK_FAILED;
         if (answer == DSGD_ANSWER_UNDEFINED)
@@ -82,8 +80,6 @@ static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *set
     if (verdict != DSGD_CHECK_LEFT_OUT || tells_left_out)
         report(t, verdict, c->subject, setting, verdict == DSGD_CHECK_PASSED ? workers : "",
                verdict == DSGD_CHECK_PASSED ? "" : why);
-    free(workers);
-    free(why);
     return verdict;
 }
 
@@ -146,9 +142,8 @@ static void check_laws(dsgd_tester *t)
         setting = dsgd_setting_default(t);
         if (!known)
             dsgd_refuse(&t->why, "%d is no kind of law", (int)law->kind);
-        char *const why = sentence(t, &setting, 0);
-        report(t, DSGD_CHECK_FAILED, known ? of_laws[law->kind].subject : "law", &setting, "", why);
-        free(why);
+        report(t, DSGD_CHECK_FAILED, known ? of_laws[law->kind].subject : "law", &setting, "",
+               sentence(t, &setting, 0));
     }
 }
 

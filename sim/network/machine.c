@@ -120,7 +120,7 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     return status == DSGD_OK ? try_messages(&machine, error) : status;
 }
 
-/** Why SimGrid ended a process that wrote such words; NULL: it did not say. To be freed. */
+/** Why SimGrid ended a process that wrote such words; NULL: it did not say. */
 static char *reason_in(FILE *words)
 {
     char *line = NULL, *reason = NULL;
@@ -160,7 +160,6 @@ static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
                            "own examples help",
                            path);
     fclose(t.words);
-    free(reason);
     return status;
 }
 
@@ -194,7 +193,6 @@ static dsgd_status open_written(const dsgd_machine *machine, const int *places, 
     if (status == DSGD_OK)
         status = dsgd_cluster_open(machine, n_hosts, path, error);
     close(file);
-    free(path);
     return status;
 }
 

@@ -61,12 +61,6 @@ static findings check_all(const dsgd_algorithm *algorithm, bool brief, double li
     return f;
 }
 
-static void free_findings(findings *f)
-{
-    free(f->failed);
-    free(f->left_out);
-}
-
 /** Whether DSGD_TEST_ALGORITHMS, names with spaces, has this one; all without it. */
 static bool chosen(const char *name)
 {
@@ -90,7 +84,6 @@ TEST_RANGE(every_algorithm_passes_its_checks, 0, support_n_algorithms())
     findings f = check_all((const dsgd_algorithm *)dsgd_algorithms[_i], brief, 20);
     ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
     ck_assert_uint_gt(f.n[DSGD_CHECK_PASSED], f.n[DSGD_CHECK_LEFT_OUT]);
-    free_findings(&f);
 }
 
 TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 0,
@@ -98,7 +91,7 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
 {
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     ck_assert_msg(a->laws != NULL && a->traffic != NULL, "%s", a->about.name);
-    void *const params = kept(dsgd_xcalloc(1, a->about.params_size + 1));
+    void *const params = dsgd_keep(1, a->about.params_size + 1);
     dsgd_options_default(a->about.options, params);
     const int n_servers = a->n_servers == NULL ? 0 : a->n_servers(params, 8);
     const double bytes = 1;
@@ -228,7 +221,6 @@ static void expect_failure(const dsgd_algorithm *algorithm, const char *sentence
 {
     findings f = check_all(algorithm, true, 1);
     ck_assert_has(f.failed, sentence);
-    free_findings(&f);
 }
 
 CASE("wrong", .seconds = 240);
@@ -244,7 +236,6 @@ TEST(what_is_right_passes_under_more_than_four_options)
     findings f = check_all(&a, true, 20);
     ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
     ck_assert_has(f.left_out, "ends: faulty with period=3 at P=8: period: 3, but 5");
-    free_findings(&f);
 }
 
 static const struct {
@@ -282,7 +273,6 @@ TEST(traffic_that_is_not_known_is_left_out_aloud)
         ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
         ck_assert_has(f.left_out, i == 0 ? "traffic: faulty by default at P=3: it does not say what"
                                          : "it says that what it sends depends on time");
-        free_findings(&f);
     }
 }
 
@@ -330,7 +320,6 @@ TEST(what_crashes_starves_or_hangs_fails)
     for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
         ck_assert_has(f.failed, deaths[i]);
     ck_assert_has(f.left_out, "they are not made after one that hangs");
-    free_findings(&f);
 }
 
 /* --- stops ------------------------------------------------------------------------------------ */

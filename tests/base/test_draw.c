@@ -47,7 +47,7 @@ static const uint32_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 100, 1023, 1024, 60000};
 TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
 {
     const uint32_t n = sizes[_i];
-    bool *const taken = kept(dsgd_xcalloc(n, sizeof *taken));
+    bool *const taken = dsgd_keep(n, sizeof *taken);
     uint32_t at_home = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t image =

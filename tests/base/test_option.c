@@ -79,12 +79,11 @@ TEST(the_nearest_name_is_the_one_that_was_meant)
     ck_assert_str_eq(dsgd_nearest("psgd", names), "ad_psgd");
     ck_assert_ptr_null(dsgd_nearest("zookeeper", names));
     ck_assert_ptr_null(dsgd_nearest("o", names));
-    char *const texts[] = {dsgd_hint("wagam", names), dsgd_hint("zookeeper", names),
-                           dsgd_listed((const char *const[]){"a", "b", "c", NULL}, " or "),
-                           dsgd_listed(NULL, ", ")};
+    const char *const texts[] = {dsgd_hint("wagam", names), dsgd_hint("zookeeper", names),
+                                 dsgd_listed((const char *const[]){"a", "b", "c", NULL}, " or "),
+                                 dsgd_listed(NULL, ", ")};
     const char *const expected[] = {" (did you mean `wagma`?)", "", "a, b or c", ""};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         ck_assert_str_eq(texts[k], expected[k]);
-        free(texts[k]);
     }
 }

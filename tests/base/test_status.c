@@ -60,7 +60,6 @@ TEST_RANGE(memory_that_runs_out_ends_the_process_with_a_sentence, 0, SANITIZED ?
     ck_assert(!dsgd_can_read("%s.new", unfinished));
     close(ends[0]);
     close(ends[1]);
-    free(unfinished);
     dsgd_folder_remove(kept);
 }
 
@@ -84,5 +83,4 @@ TEST(words_are_quoted_where_a_shell_would_split_them)
          *word != NULL; word++)
         dsgd_append_word(&command, *word);
     ck_assert_str_eq(command, "dsgd run 'a b.yaml' 'x=[1, 2]' '' 'it'\\''s' '$HOME' lr=0.1:1:7");
-    free(command);
 }

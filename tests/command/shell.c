@@ -20,7 +20,7 @@ void make_folder(void)
 
 void remove_folder(void)
 {
-    ck_assert_int_eq(system(kept(dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder))), 0);
+    ck_assert_int_eq(system(dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder)), 0);
 }
 
 int shell(const char *command, char **output)
@@ -41,8 +41,8 @@ int shell(const char *command, char **output)
 
 int dsgd(const char *arguments, char **output)
 {
-    return shell(kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
-                                   DSGD_BINARY, arguments)),
+    return shell(dsgd_xprintf("cd %s && DSGD_DATA=%s %s %s 2>&1", folder, DSGD_SOURCE_DIR,
+                              DSGD_BINARY, arguments),
                  output);
 }
 
@@ -50,7 +50,7 @@ char *dsgd_ends(int status, const char *format, ...)
 {
     va_list words;
     va_start(words, format);
-    const char *const arguments = kept(dsgd_xvprintf(format, words));
+    const char *const arguments = dsgd_xvprintf(format, words);
     va_end(words);
     char *output = NULL;
     const int got = dsgd(arguments, &output);
@@ -62,10 +62,10 @@ char *shell_ends(int status, const char *format, ...)
 {
     va_list words;
     va_start(words, format);
-    const char *const command = kept(dsgd_xvprintf(format, words));
+    const char *const command = dsgd_xvprintf(format, words);
     va_end(words);
     char *output = NULL;
-    const int got = shell(kept(dsgd_xprintf("cd %s && %s", folder, command)), &output);
+    const int got = shell(dsgd_xprintf("cd %s && %s", folder, command), &output);
     ck_assert_msg(got == status, "%s ends with %d: %s", command, got, output);
     return output;
 }
@@ -77,7 +77,6 @@ void write_file(const char *name, const char *content)
     ck_assert_ptr_nonnull(stream);
     fputs(content, stream);
     fclose(stream);
-    free(path);
 }
 
 char *read_file(const char *name)
@@ -89,7 +88,6 @@ char *read_file(const char *name)
     size_t room = 0;
     ck_assert_int_gt(getdelim(&text, &room, '\0', stream), 0);
     fclose(stream);
-    free(path);
     return kept(text);
 }
 
@@ -105,7 +103,6 @@ void write_experiment(const char *more)
                                     "%s",
                                     more);
     write_file("e.yaml", text);
-    free(text);
 }
 
 const char learn[] = "learn:\n"
@@ -143,7 +140,7 @@ static const char *skip_field(const char *c)
 char *cell_of(const char *file, const char *row, const char *column)
 {
     const char *const text = read_file(file);
-    const char *line = strstr(text, kept(dsgd_xprintf("\n%s", row)));
+    const char *line = strstr(text, dsgd_xprintf("\n%s", row));
     ck_assert_msg(line != NULL, "no row %s in %s", row, text);
     line++;
     const size_t n = strlen(column);

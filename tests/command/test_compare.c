@@ -24,7 +24,7 @@
 
 static void write_runs(const char *content)
 {
-    char *const path = kept(dsgd_xprintf("%s/r", folder));
+    char *const path = dsgd_xprintf("%s/r", folder);
     mkdir(path, 0777);
     write_file("r/runs.csv", content);
 }
@@ -76,13 +76,9 @@ TEST(means_and_intervals_are_those_by_hand)
     expect("allreduce,4,", "n_diverged", 0);
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "local_")); /* not in runs.csv */
     char *content = dsgd_xstrdup(RUNS_HEADER);
-    for (int i = 1; i <= 10; i++) {
-        char *const shorter = content;
-        content = dsgd_xprintf("%s1,dasgd,4,%d,daint,resnet,ok,%d" NUMBERS("", "0.5") "\n", shorter,
-                               i, i);
-        free(shorter);
-    }
-    compare(kept(content), "");
+    for (int i = 1; i <= 10; i++)
+        dsgd_append(&content, "1,dasgd,4,%d,daint,resnet,ok,%d" NUMBERS("", "0.5") "\n", i, i);
+    compare(content, "");
     expect("dasgd,4,", "throughput_samples_per_s_n", 10);
     expect("dasgd,4,", "throughput_samples_per_s_mean", 5.5);
     expect("dasgd,4,", "throughput_samples_per_s_ci", t9 * sqrt(82.5 / 9 / 10));
@@ -192,15 +188,15 @@ TEST(what_counts_of_a_diverged_run_is_the_same_everywhere)
     ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
     const char *const row = "<th scope=\"row\">wagma</th><td class=\"n\">4</td>";
     const char *const cells[] = {
-        "<td class=\"n\">3</td>", kept(dsgd_xprintf("<td class=\"n\">50.00 ± %.2f</td>", ci)),
-        kept(dsgd_xprintf("<td class=\"n\">%.3g (", ratio)), "<td class=\"n\">0.5500 ± "};
+        "<td class=\"n\">3</td>", dsgd_xprintf("<td class=\"n\">50.00 ± %.2f</td>", ci),
+        dsgd_xprintf("<td class=\"n\">%.3g (", ratio), "<td class=\"n\">0.5500 ± "};
     for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
         expect_between("r/report.html", row, "</tr>", cells[k]);
     ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
     expect_between("r/figures/data.gp", "$groups <<", "EOD\narray",
-                   kept(dsgd_xprintf("\n\n\n1,NaN,50,%.5f", floor(1e5 * ci) / 1e5)));
+                   dsgd_xprintf("\n\n\n1,NaN,50,%.5f", floor(1e5 * ci) / 1e5));
     expect_between("r/figures/data.gp", "$groups <<", "EOD\narray",
-                   kept(dsgd_xprintf(",%.5f", floor(1e5 * ratio) / 1e5)));
+                   dsgd_xprintf(",%.5f", floor(1e5 * ratio) / 1e5));
     expect_between("r/figures/data.gp", "$groups <<", "EOD\narray", ",0.55,");
 }
 
@@ -270,9 +266,9 @@ TEST(a_baseline_takes_units)
     static const char *const options[] = {
         "--by host_bandwidth --baseline 8GB/s", "--by host_bandwidth --baseline 8e9",
         "--by platform.host_bandwidth_bytes_per_s --baseline 8000000000"};
-    char *const runs = kept(dsgd_xprintf("%s1,wagma,4,1,p,w,ok,10,1,0,,,1,1000000000\n"
-                                         "2,wagma,4,1,p,w,ok,13,1,0,,,1,8000000000\n",
-                                         header));
+    char *const runs = dsgd_xprintf("%s1,wagma,4,1,p,w,ok,10,1,0,,,1,1000000000\n"
+                                    "2,wagma,4,1,p,w,ok,13,1,0,,,1,8000000000\n",
+                                    header);
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         compare(runs, options[i]);
         expect("wagma,4,p,w,1000000000,", "throughput_samples_per_s_diff", -3);
@@ -490,7 +486,7 @@ TEST(curves_without_accuracy_are_drawn_without_a_warning)
 TEST(plot_makes_a_comparison_that_is_out_of_date)
 {
     write_runs(RUNS_HEADER OK("wagma", "1", "10", "0.5"));
-    char *const path = kept(dsgd_xprintf("%s/r/compare.csv", folder));
+    char *const path = dsgd_xprintf("%s/r/compare.csv", folder);
     dsgd_ends(0, "plot r learning");
     ck_assert_int_ne(access(path, F_OK), 0); /* one seed: nothing to sum up */
     write_runs(three);
@@ -552,9 +548,9 @@ TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
     if (bad_runs[_i].content != NULL)
         write_runs(bad_runs[_i].content);
     else
-        unlink(kept(dsgd_xprintf("%s/r/runs.csv", folder)));
+        unlink(dsgd_xprintf("%s/r/runs.csv", folder));
     ck_assert_has(dsgd_ends(bad_runs[_i].status, "compare %s", bad_runs[_i].arguments),
                   bad_runs[_i].sentence);
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/compare.csv.new", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/r/compare.csv.new", folder), F_OK), 0);
 }

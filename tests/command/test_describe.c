@@ -20,7 +20,7 @@ TEST(an_algorithm_is_described_on_one_screen)
             continue;
         char *text = NULL;
         const char *const words =
-            kept(dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line));
+            dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);
         ck_assert_int_eq(dsgd(words, &text), 0);
         static const char *const parts[] = {"\nidea ", "\nrule ", "\nsends ", "\nwaits "};
         ck_assert(strstr(text, "by default, of 64 workers") != NULL ||
@@ -72,7 +72,7 @@ static const struct {
 TEST_ROWS(what_differs_from_paper_or_code_is_said, departures)
 {
     char *text = NULL;
-    const char *const words = kept(dsgd_xprintf("describe algorithm %s", departures[_i].algorithm));
+    const char *const words = dsgd_xprintf("describe algorithm %s", departures[_i].algorithm);
     ck_assert_int_eq(dsgd(words, &text), 0);
     join_lines(text);
     ck_assert_has(text, departures[_i].says);
@@ -83,7 +83,7 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
     static const char *const kinds[] = {"algorithms", "models",    "data",
                                         "splits",     "imbalance", "workloads",
                                         "platforms",  "graphs",    "encodings"};
-    char *words = kept(dsgd_xprintf("list %s", kinds[_i]));
+    char *words = dsgd_xprintf("list %s", kinds[_i]);
     char *output = dsgd_ends(0, "%s", words);
     int n = 0;
     char *rest = output;
@@ -92,7 +92,7 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
             continue;
         n++;
         char *described = NULL;
-        words = kept(dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line));
+        words = dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line);
         ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
         ck_assert_uint_gt(strlen(described), 20);
         for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
@@ -127,7 +127,7 @@ TEST(every_kind_is_named_by_every_help)
         ck_assert_has(all, kind);
         ck_assert_has(expected, kind);
         char *listed = NULL;
-        ck_assert_int_eq(dsgd(kept(dsgd_xprintf("list %s", kind)), &listed), 0);
+        ck_assert_int_eq(dsgd(dsgd_xprintf("list %s", kind), &listed), 0);
     }
     ck_assert_int_gt(n, 9);
 }

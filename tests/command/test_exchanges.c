@@ -14,8 +14,8 @@
 /** Throughputs of WAGMA and of local SGD with an exchange; NULL: what is taken without one. */
 static void throughputs(const char *exchange, double rates[2])
 {
-    char *const sets = exchange == NULL ? kept(dsgd_xstrdup(""))
-                                        : kept(dsgd_xprintf("--set 'exchange=%s'", exchange));
+    char *const sets =
+        exchange == NULL ? dsgd_xstrdup("") : dsgd_xprintf("--set 'exchange=%s'", exchange);
     dsgd_ends(0, "run e.yaml -j 1 -o r --force %s", sets);
     rates[0] = atof(cell_of("r/runs.csv", "1,wagma,", "throughput_samples_per_s"));
     rates[1] = atof(cell_of("r/runs.csv", "2,local_sgd,", "throughput_samples_per_s"));
@@ -169,7 +169,7 @@ static const struct {
 TEST_ROWS(options_without_effect_are_announced, unused)
 {
     write_file("e.yaml", mixed);
-    char *const settings = kept(dsgd_xstrdup(unused[_i].settings));
+    char *const settings = dsgd_xstrdup(unused[_i].settings);
     char *const exchange = strstr(settings, " exchange=");
     *exchange = '\0';
     char *output = NULL;

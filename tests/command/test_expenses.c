@@ -26,7 +26,7 @@ static const char experiment[] =
 
 static void run_experiment(const char *price, const char *options)
 {
-    write_file("e.yaml", kept(dsgd_xprintf(experiment, price)));
+    write_file("e.yaml", dsgd_xprintf(experiment, price));
     dsgd_ends(0, "run e.yaml -o r %s", options);
 }
 
@@ -82,7 +82,7 @@ TEST(what_a_platform_does_not_say_is_empty_and_never_0)
 
 TEST(powers_and_prices_decide_no_time_and_can_be_swept)
 {
-    write_file("e.yaml", kept(dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}")));
+    write_file("e.yaml", dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}"));
     dsgd_ends(0, "run e.yaml -o s --set platform.busy_power='{sweep: [100W, 0.2kW]}'");
     const char *const csv = read_file("s/runs.csv");
     ck_assert_has(csv, "wall_s,platform.price,platform.busy_power_w\n");
@@ -123,16 +123,15 @@ static const struct {
 
 TEST_ROWS(what_means_nothing_is_refused_with_a_sentence, refused)
 {
-    write_file("e.yaml",
-               kept(dsgd_xprintf("platform: {name: idle-switch, %s}\n"
-                                 "workload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 2\n"
-                                 "algorithms: allreduce\nuntil: {steps: 1}\n",
-                                 refused[_i].platform)));
+    write_file("e.yaml", dsgd_xprintf("platform: {name: idle-switch, %s}\n"
+                                      "workload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 2\n"
+                                      "algorithms: allreduce\nuntil: {steps: 1}\n",
+                                      refused[_i].platform));
     char *output = dsgd_ends(2, "run e.yaml -o r");
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s: %s", refused[_i].platform,
                   output);
     struct stat facts;
-    ck_assert_int_ne(stat(kept(dsgd_xprintf("%s/r", folder)), &facts), 0);
+    ck_assert_int_ne(stat(dsgd_xprintf("%s/r", folder), &facts), 0);
 }
 
 /* --- to a target ------------------------------------------------------------------------------ */
@@ -162,7 +161,7 @@ static void expect_mean(const char *row, const char *column, double number)
 
 TEST(what_it_takes_to_a_target_is_where_the_time_is)
 {
-    mkdir(kept(dsgd_xprintf("%s/r", folder)), 0777);
+    mkdir(dsgd_xprintf("%s/r", folder), 0777);
     write_file("r/runs.csv", runs);
     write_file("r/curves.csv", curves);
     write_file("r/manifest.json", "{\"runs\": []}");

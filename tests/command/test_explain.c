@@ -48,7 +48,7 @@ static void expect_text(const char *output, const char *text)
 
 static char *explained(const char *arguments)
 {
-    const char *const command = kept(dsgd_xprintf("explain %s -j 2", arguments));
+    const char *const command = dsgd_xprintf("explain %s -j 2", arguments);
     char *output = dsgd_ends(0, "%s", command);
     return output;
 }
@@ -58,11 +58,11 @@ static char *explained(const char *arguments)
 /** Allreduce by a ring of @p more: 2 (P - 1) / P of 100 MB go over every NIC, one after another. */
 static void write_ring(const char *more)
 {
-    write_file("e.yaml", kept(dsgd_xprintf("workload: {bytes: 100MB, step: 100ms, samples: 32}\n"
-                                           "algorithms: [allreduce]\nuntil: {steps: 10}\n"
-                                           "exchange: {pieces: 1, overlap: false, collective: "
-                                           "ring}\n%s",
-                                           more)));
+    write_file("e.yaml", dsgd_xprintf("workload: {bytes: 100MB, step: 100ms, samples: 32}\n"
+                                      "algorithms: [allreduce]\nuntil: {steps: 10}\n"
+                                      "exchange: {pieces: 1, overlap: false, collective: "
+                                      "ring}\n%s",
+                                      more));
 }
 
 SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
@@ -234,7 +234,7 @@ TEST(a_folder_of_results_stays_as_it_is)
                "seed: [1, 2]\n");
     char *output = dsgd_ends(0, "run e.yaml -o r --set workers=8 --progress off");
     output = shell_ends(0, "find r | sort && cat r/*.csv");
-    const char *const before = kept(dsgd_xstrdup(output));
+    const char *const before = dsgd_xstrdup(output);
     expect_text(explained("r --set workers=8"),
                 "allreduce, 8 workers, inline on idle-switch, 2 seeds from 1\n");
     output = shell_ends(0, "find r | sort && cat r/*.csv");
@@ -248,19 +248,19 @@ TEST(a_folder_of_results_stays_as_it_is)
 TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
 {
     static const char *const networks[] = {"flows", "nics"};
-    char *names = kept(dsgd_xstrdup(""));
+    char *names = dsgd_xstrdup("");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
-        names = kept(dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name));
-    write_file("e.yaml", kept(dsgd_xprintf("platform: piz-daint\nnetwork: %s\n"
-                                           "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
-                                           "imbalance:\n"
-                                           "  - {kind: delay, workers: 1, seconds: 50ms}\n"
-                                           "  - {kind: slow, worker: 3, factor: 1.5}\n"
-                                           "workers: %d\nalgorithms: [%s]\nuntil: {steps: 6}\n",
-                                           networks[_i], SUPPORT_SLOW ? 4 : 8, names)));
+        names = dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name);
+    write_file("e.yaml", dsgd_xprintf("platform: piz-daint\nnetwork: %s\n"
+                                      "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
+                                      "imbalance:\n"
+                                      "  - {kind: delay, workers: 1, seconds: 50ms}\n"
+                                      "  - {kind: slow, worker: 3, factor: 1.5}\n"
+                                      "workers: %d\nalgorithms: [%s]\nuntil: {steps: 6}\n",
+                                      networks[_i], SUPPORT_SLOW ? 4 : 8, names));
     const char *const output = explained("e.yaml");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
-        expect_text(output, kept(dsgd_xprintf("\n%s: ", dsgd_algorithms[i]->name)));
+        expect_text(output, dsgd_xprintf("\n%s: ", dsgd_algorithms[i]->name));
     for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
         ck_assert_msg(strcspn(line, "\n") <= 80, "wide: %.*s", (int)strcspn(line, "\n"), line);
     ck_assert_ptr_null(strstr(output, "nan"));
@@ -328,7 +328,7 @@ TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 {
     char *output = NULL;
     write_ring("workers: 2\nplatform: idle-switch\n");
-    const char *const command = kept(dsgd_xprintf("explain %s", refused[_i].arguments));
+    const char *const command = dsgd_xprintf("explain %s", refused[_i].arguments);
     ck_assert_int_ne(dsgd(command, &output), 0);
     expect_text(output, refused[_i].sentence);
 }
@@ -353,11 +353,11 @@ TEST_RANGE(no_folder_stays, 0, 3)
         "{ %s explain e.yaml; echo $? > status; } | true; cat status"};
     static const char *const status[] = {"5\n", "3\n", "141\n"};
     write_ring("workers: 4\nplatform: idle-switch\nseed: [1, 2]\n");
-    const char *const script = kept(dsgd_xprintf(
-        "cd %s && exec 2> log && mkdir tmp && export TMPDIR=$PWD/tmp && set -m; ", folder));
-    const char *const command = kept(dsgd_xprintf(how[_i], DSGD_BINARY));
+    const char *const script = dsgd_xprintf(
+        "cd %s && exec 2> log && mkdir tmp && export TMPDIR=$PWD/tmp && set -m; ", folder);
+    const char *const command = dsgd_xprintf(how[_i], DSGD_BINARY);
     char *output = shell_ends(0, "%s%s", script, command);
     ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
     ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
-    ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* it is empty */
 }

@@ -17,13 +17,9 @@ static void write_steps(const char *name, int workers, const char *header)
         const double u = (i + 0.5) / 400;
         const int w = (i * 7) % workers;
         const double factor = 1 + 0.1 * (w - (workers - 1) / 2.0);
-        char *const longer =
-            dsgd_xprintf("%s%d,%d,%.9g\n", text, w, i, factor * (1 - 0.25 * log(u)));
-        free(text);
-        text = longer;
+        dsgd_append(&text, "%d,%d,%.9g\n", w, i, factor * (1 - 0.25 * log(u)));
     }
     write_file(name, text);
-    free(text);
 }
 
 /**
@@ -38,8 +34,8 @@ static const char *entries_of(const char *output, int which)
         block = strstr(block + 1, "\nimbalance:");
     ck_assert_ptr_nonnull(block);
     const char *const end = strstr(block, "\n\n");
-    return kept(
-        dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)), block));
+    return dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)),
+                        block);
 }
 
 SUITE(imbalance_fit, "imbalance_fit", .seconds = 60, .set_up = make_folder,
@@ -56,12 +52,12 @@ TEST_RANGE(what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4)
     ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
     const char *const entries = entries_of(output, _i % 2);
     ck_assert_has(entries, _i % 2 == 0 ? "{kind: gamma" : "- kind: quantiles");
-    char *const experiment = kept(dsgd_xprintf("platform: idle-switch\n"
-                                               "workload: {bytes: 1M, step: 1.25s, samples: 8}\n"
-                                               "workers: 4\n"
-                                               "algorithms: allreduce\n"
-                                               "until: {steps: 200}\n%s",
-                                               entries));
+    char *const experiment = dsgd_xprintf("platform: idle-switch\n"
+                                          "workload: {bytes: 1M, step: 1.25s, samples: 8}\n"
+                                          "workers: 4\n"
+                                          "algorithms: allreduce\n"
+                                          "until: {steps: 200}\n%s",
+                                          entries);
     write_file("e.yaml", experiment);
     char *ran = NULL;
     ck_assert_msg(dsgd("run e.yaml -o r", &ran) == 0, "%s", ran);
@@ -126,7 +122,6 @@ static void write_ranks(const char *name, double factor, double late_s)
         dsgd_append(&text, "%d,%d,%.9g\n", i % 8, i / 8, 1e3 * s * (i % 8 == 5 ? factor : 1));
     }
     write_file(name, text);
-    free(text);
 }
 
 TEST(a_slow_worker_is_named_and_units_are_understood)

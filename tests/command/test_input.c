@@ -200,7 +200,7 @@ TEST_ROWS(bad_input_gets_one_sentence_and_its_exit_status, bad)
     ck_assert_msg(strstr(output, bad[_i].sentence) != NULL, "%s: %s", bad[_i].arguments, output);
     ck_assert_msg(strstr(output, "[ERR]") == NULL, "%s: libfyaml printed %s", bad[_i].arguments,
                   output);
-    char *const results = kept(dsgd_xprintf("%s/results", folder));
+    char *const results = dsgd_xprintf("%s/results", folder);
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
 }
 
@@ -238,10 +238,10 @@ TEST(an_empty_folder_of_data_is_none)
 TEST(a_record_replaces_only_a_file)
 {
     write_experiment(learn);
-    ck_assert_int_eq(mkfifo(kept(dsgd_xprintf("%s/pipe", folder)), 0600), 0);
+    ck_assert_int_eq(mkfifo(dsgd_xprintf("%s/pipe", folder), 0600), 0);
     ck_assert_has(dsgd_ends(2, "run e.yaml --record pipe --only 1"),
                   "--record pipe: this is neither a file nor a folder");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
 }
 
 TEST(a_folder_of_results_is_no_command)
@@ -249,8 +249,8 @@ TEST(a_folder_of_results_is_no_command)
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o '|touch pwned;'");
     dsgd_ends(0, "plot '|touch pwned;'");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/pwned", folder)), F_OK), 0);
-    const char *const figure = kept(dsgd_xprintf("%s/|touch pwned;/figures/time.svg", folder));
+    ck_assert_int_ne(access(dsgd_xprintf("%s/pwned", folder), F_OK), 0);
+    const char *const figure = dsgd_xprintf("%s/|touch pwned;/figures/time.svg", folder);
     ck_assert_int_eq(access(figure, F_OK), 0);
 }
 
@@ -277,12 +277,12 @@ TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
                          "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n");
     write_file(
         "p.xml",
-        kept(dsgd_xprintf("<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
-                          "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><zone "
-                          "id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" "
-                          "speed=\"%s\"/><link id=\"wire\" bandwidth=\"%s\" latency=\"%s\"/><route "
-                          "src=\"a\" dst=\"b\"><link_ctn id=\"wire\"/></route></zone></platform>\n",
-                          bad_xml[_i].speed, bad_xml[_i].bandwidth, bad_xml[_i].latency)));
+        dsgd_xprintf("<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+                     "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><zone "
+                     "id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" "
+                     "speed=\"%s\"/><link id=\"wire\" bandwidth=\"%s\" latency=\"%s\"/><route "
+                     "src=\"a\" dst=\"b\"><link_ctn id=\"wire\"/></route></zone></platform>\n",
+                     bad_xml[_i].speed, bad_xml[_i].bandwidth, bad_xml[_i].latency));
     static const char *const commands[] = {"check e.yaml", "run e.yaml -o r",
                                            "platform check p.xml"};
     for (size_t i = 0; i < 3; i++) {
@@ -362,7 +362,7 @@ TEST(damaged_data_is_refused_with_a_sentence)
                      "cut, test_images: cut, test_labels: cut}, optimizer: {lr: 0.1}}\n");
     write_file("cut", "abc");
     char *output = dsgd_ends(3, "run e.yaml");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
     ck_assert_has(output, "the file ends within its header");
 }
 
@@ -417,7 +417,7 @@ TEST(what_needs_numbers_is_refused_where_there_are_none)
         ck_assert_has(dsgd_ends(2, "%s e.yaml %s", i % 2 == 0 ? "check" : "run", refused[i / 2][0]),
                       refused[i / 2][1]);
     }
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
 }
 
 TEST(cuda_without_a_device_exits_with_4)
@@ -426,7 +426,7 @@ TEST(cuda_without_a_device_exits_with_4)
         return; /* there is one */
     write_experiment(learn);
     ck_assert_has(dsgd_ends(4, "run e.yaml --numerics cuda"), "CUDA");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
 }
 
 TEST(a_folder_that_cannot_be_written_is_refused)

@@ -38,8 +38,8 @@ static void read_models(dsgd_engine *engine, void *unused)
 static void record(const char *algorithm, bool with_ledger)
 {
     static const bool all[WORKERS] = {true, true, true, true};
-    char *const set = kept(dsgd_xprintf("algorithms=[%s]", algorithm));
-    const char *const path = kept(dsgd_xprintf("%s/plots/lesson/lesson.yaml", DSGD_SOURCE_DIR));
+    char *const set = dsgd_xprintf("algorithms=[%s]", algorithm);
+    const char *const path = dsgd_xprintf("%s/plots/lesson/lesson.yaml", DSGD_SOURCE_DIR);
     dsgd_error error = {""};
     ck_assert_msg(dsgd_experiment_open(path, (const char *const[]){set}, 1, DSGD_NUMERICS_CPU,
                                        &experiment, &error) == DSGD_OK,
@@ -70,11 +70,9 @@ static void record(const char *algorithm, bool with_ledger)
 
 static void forget(void)
 {
-    free(run.applications);
     dsgd_ledger_free(&run.ledger);
     dsgd_timeline_free(&timeline);
     dsgd_data_close(points);
-    dsgd_experiment_close(&experiment);
     run = (dsgd_lesson_run){.n_workers = 0};
     remove_folder();
 }
@@ -167,13 +165,13 @@ TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
     const char *const name = dsgd_algorithms[_i]->name;
     record(name, false);
     ck_assert_uint_eq(run.ledger.n_values, 0);
-    char *const explain = kept(dsgd_xprintf("explain %s --set 'algorithms=[%s]'", name, name));
+    char *const explain = dsgd_xprintf("explain %s --set 'algorithms=[%s]'", name, name);
     char *output = dsgd_ends(0, "%s", explain);
-    ck_assert_has(output, kept(dsgd_xprintf("after %.3f s", timeline.end_s)));
+    ck_assert_has(output, dsgd_xprintf("after %.3f s", timeline.end_s));
     for (int host = 0; host < run.n_hosts; host++) {
         char *const wanted =
-            kept(dsgd_xprintf("%s %d   (%.3f, %.3f)", host < WORKERS ? "worker" : "server",
-                              host % WORKERS, models[host][0], models[host][1]));
+            dsgd_xprintf("%s %d   (%.3f, %.3f)", host < WORKERS ? "worker" : "server",
+                         host % WORKERS, models[host][0], models[host][1]);
         ck_assert_msg(strstr(output, wanted) != NULL, "no `%s`", wanted);
     }
 }

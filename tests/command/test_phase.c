@@ -47,12 +47,12 @@ TEST(a_refined_border_is_that_of_the_full_grid)
     ck_assert_has(all, "a_psgd\n");
     const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
     ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* 25 cells are the coarse grid */
-    ck_assert_has(output, kept(dsgd_xprintf("%d of 162 runs were needed\n", n)));
+    ck_assert_has(output, dsgd_xprintf("%d of 162 runs were needed\n", n));
     /* The lead of what is faster by half or less is near. */
     char *output_of_diff = NULL;
-    shell(kept(dsgd_xprintf("paste -d, %s/full/phase.csv %s/part/phase.csv | awk -F, 'NF > 1 && NR "
-                            "> 1 {d = $7 / $18; if ($7 < 1.5 && (d > 1.2 || d < 0.8)) print}'",
-                            folder, folder)),
+    shell(dsgd_xprintf("paste -d, %s/full/phase.csv %s/part/phase.csv | awk -F, 'NF > 1 && NR "
+                       "> 1 {d = $7 / $18; if ($7 < 1.5 && (d > 1.2 || d < 0.8)) print}'",
+                       folder, folder),
           &output_of_diff);
     ck_assert_str_eq(output_of_diff, "");
 }
@@ -90,7 +90,7 @@ TEST(progress_has_one_end)
     const char *const end = strstr(said, "\"event\":\"end\"");
     ck_assert_ptr_nonnull(end);
     ck_assert_ptr_null(strstr(end + 1, "\"event\""));
-    ck_assert_has(end, kept(dsgd_xprintf("\"ended\":%d,", n)));
+    ck_assert_has(end, dsgd_xprintf("\"ended\":%d,", n));
     ck_assert_has(said, "deviation\":0.64");
 }
 
@@ -101,9 +101,9 @@ TEST(a_refined_grid_is_taken_up)
     run("run e.yaml -o part --refine -j 2", 0);
     const char *const phase = read_file("part/phase.csv");
     char *output = NULL;
-    shell(kept(dsgd_xprintf("cd %s/part/.parts && ls *.part | sort -n | sed -n '5~7p' | xargs rm "
-                            "&& rm ../phase.csv",
-                            folder)),
+    shell(dsgd_xprintf("cd %s/part/.parts && ls *.part | sort -n | sed -n '5~7p' | xargs rm "
+                       "&& rm ../phase.csv",
+                       folder),
           &output);
     run("run e.yaml -o part --refine -j 1", 0);
     ck_assert_str_eq(read_file("part/phase.csv"), phase);
@@ -130,7 +130,7 @@ TEST_ROWS(another_experiment_is_refused, refused)
 {
     write_file("e.yaml", experiment);
     const char *const output =
-        run(kept(dsgd_xprintf("run e.yaml -o r --refine %s", refused[_i].arguments)), 2);
+        run(dsgd_xprintf("run e.yaml -o r --refine %s", refused[_i].arguments), 2);
     ck_assert_has(output, refused[_i].sentence);
     ck_assert_ptr_null(strstr(output, "runs were needed"));
 }

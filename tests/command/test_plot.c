@@ -186,10 +186,10 @@ static void run_shape(int i)
         strstr(shapes[i].head, "platform") == NULL ? "platform: idle-switch\n" : "";
     write_file(
         "e.yaml",
-        kept(dsgd_xprintf("%s%s%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: "
-                          "experience steps}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
-                          "delay, seconds: 50ms}]\n%s",
-                          platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn)));
+        dsgd_xprintf("%s%s%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: "
+                     "experience steps}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
+                     "delay, seconds: 50ms}]\n%s",
+                     platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn));
     dsgd_ends(0, "run e.yaml -o r --numerics cpu");
 }
 
@@ -214,13 +214,13 @@ static const char *complete(const char *figure)
 {
     char *output = NULL;
     if (strcmp(figure, "scale") == 0) {
-        shell(kept(dsgd_xprintf("mkdir -p %s/s && cp %s/plots/scale/scale.csv %s/s/runs.csv",
-                                folder, DSGD_SOURCE_DIR, folder)),
+        shell(dsgd_xprintf("mkdir -p %s/s && cp %s/plots/scale/scale.csv %s/s/runs.csv", folder,
+                           DSGD_SOURCE_DIR, folder),
               &output);
         return "s";
     }
-    shell(kept(dsgd_xprintf("cp %s/plots/%s/published.csv %s/r/%s.csv 2>/dev/null", DSGD_SOURCE_DIR,
-                            figure, folder, figure)),
+    shell(dsgd_xprintf("cp %s/plots/%s/published.csv %s/r/%s.csv 2>/dev/null", DSGD_SOURCE_DIR,
+                       figure, folder, figure),
           &output);
     if (strcmp(figure, "phase") == 0)
         write_file("r/phase.csv", phase);
@@ -236,13 +236,13 @@ static const char *complete(const char *figure)
 static const char *drawn_by(const char *figure, const char *in)
 {
     if (strcmp(figure, "timeline") == 0)
-        return kept(dsgd_xprintf("timeline %s -o %s/figures/timeline.svg", in, in));
+        return dsgd_xprintf("timeline %s -o %s/figures/timeline.svg", in, in);
     if (strcmp(figure, "slowdown") == 0)
-        return kept(dsgd_xprintf("explain %s -o %s/figures/slowdown.svg", in, in));
+        return dsgd_xprintf("explain %s -o %s/figures/slowdown.svg", in, in);
     if (strcmp(figure, "lesson") == 0)
-        return kept(dsgd_xprintf("explain a_psgd -o %s/figures/lesson.svg", in));
-    return kept(dsgd_xprintf("plot %s %s %s", in, figure,
-                             strcmp(figure, "to_target") == 0 ? "--target loss=1" : ""));
+        return dsgd_xprintf("explain a_psgd -o %s/figures/lesson.svg", in);
+    return dsgd_xprintf("plot %s %s %s", in, figure,
+                        strcmp(figure, "to_target") == 0 ? "--target loss=1" : "");
 }
 
 SUITE(plot, "figures", .seconds = 300, .set_up = make_folder, .tear_down = remove_folder);
@@ -250,16 +250,16 @@ SUITE(plot, "figures", .seconds = 300, .set_up = make_folder, .tear_down = remov
 TEST_ROWS(texts_of_every_figure_are_apart_and_its_ticks_differ, shapes)
 {
     run_shape(_i);
-    char *const plots = kept(dsgd_xprintf("%s/plots", DSGD_SOURCE_DIR));
+    char *const plots = dsgd_xprintf("%s/plots", DSGD_SOURCE_DIR);
     DIR *const list = opendir(plots);
     size_t n = 0;
     for (struct dirent *e = readdir(list); e != NULL; e = readdir(list)) {
-        if (access(kept(dsgd_xprintf("%s/%s/%s.gp", plots, e->d_name, e->d_name)), R_OK) != 0)
+        if (access(dsgd_xprintf("%s/%s/%s.gp", plots, e->d_name, e->d_name), R_OK) != 0)
             continue;
         const char *const in = complete(e->d_name);
         char *output =
             dsgd_ends(0, "%s --format svg %s", drawn_by(e->d_name, in), shapes[_i].options);
-        const char *const svg = kept(dsgd_xprintf("%s/figures/%s.svg", in, e->d_name));
+        const char *const svg = dsgd_xprintf("%s/figures/%s.svg", in, e->d_name);
         ck_assert_msg(strstr(output, svg) != NULL && strstr(output, "warning") == NULL, "%s: %s",
                       svg, output);
         read_drawing(svg);
@@ -297,7 +297,7 @@ static double mean_of(int i, const char *column)
 {
     double sum = 0;
     for (int k = 1; k <= 2; k++)
-        sum += strtod(cell_of("r/runs.csv", kept(dsgd_xprintf("%d,", 2 * i + k)), column), NULL);
+        sum += strtod(cell_of("r/runs.csv", dsgd_xprintf("%d,", 2 * i + k), column), NULL);
     return sum / 2;
 }
 
@@ -333,7 +333,7 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
 
 TEST(curves_go_through_the_means_of_the_table)
 {
-    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
     dsgd_ends(0, "run e.yaml -o r --numerics cpu");
     dsgd_ends(0, "plot r learning --format svg --only wagma --legend off");
     read_drawing("r/figures/learning.svg");
@@ -386,7 +386,7 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 /** And there is none where a seed does not reach it. */
 TEST(bars_of_a_target_are_those_of_the_comparison)
 {
-    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
     char *output =
         dsgd_ends(0, "run e.yaml -o r --numerics cpu --set until.steps=40 --set "
                      "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
@@ -407,12 +407,11 @@ TEST(bars_of_a_target_are_those_of_the_comparison)
     static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
                                            "cost_to_target"};
     for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group that is drawn */
-        const double mean = strtod(
-            cell_of("r/compare.csv", "wagma,", kept(dsgd_xprintf("%s_mean", measures[k]))), NULL);
-        const double ci = strtod(
-            cell_of("r/compare.csv", "wagma,", kept(dsgd_xprintf("%s_ci", measures[k]))), NULL);
-        const char *const top =
-            strstr(data, kept(dsgd_xprintf("array top_%s[1] = [", measures[k])));
+        const double mean =
+            strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", measures[k])), NULL);
+        const double ci =
+            strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", measures[k])), NULL);
+        const char *const top = strstr(data, dsgd_xprintf("array top_%s[1] = [", measures[k]));
         ck_assert_ptr_nonnull(top);
         ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + ci, 1e-6 * mean);
     }
@@ -422,11 +421,11 @@ TEST(bars_of_a_target_are_those_of_the_comparison)
 
 TEST(results_without_the_columns_of_later_versions_are_drawn)
 {
-    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
     char *output = dsgd_ends(0, "run e.yaml -o r --numerics cpu");
-    ck_assert_msg(shell(kept(dsgd_xprintf("cd %s/r && rm steps.csv && cut -d, -f1-40,46- runs.csv "
-                                          "> old && ! grep sent_ old && mv old runs.csv",
-                                          folder)),
+    ck_assert_msg(shell(dsgd_xprintf("cd %s/r && rm steps.csv && cut -d, -f1-40,46- runs.csv "
+                                     "> old && ! grep sent_ old && mv old runs.csv",
+                                     folder),
                         &output) == 0,
                   "%s", output);
     output = dsgd_ends(0, "plot r --format svg");
@@ -445,8 +444,8 @@ TEST(a_user_chooses_style_names_and_formats)
 {
     write_file("e.yaml", one_count);
     char *output = dsgd_ends(0, "run e.yaml -o r");
-    ck_assert_msg(shell(kept(dsgd_xprintf("sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp",
-                                          DSGD_SOURCE_DIR, folder)),
+    ck_assert_msg(shell(dsgd_xprintf("sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp",
+                                     DSGD_SOURCE_DIR, folder),
                         &output) == 0,
                   "%s", output);
     output = dsgd_ends(0, "plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
@@ -457,7 +456,7 @@ TEST(a_user_chooses_style_names_and_formats)
     ck_assert_ptr_null(strstr(svg, "Allreduce-SGD"));
     ck_assert(strstr(svg, "AD-PSGD") < strstr(svg, "Ours_1"));
     ck_assert_has(read_file("out/throughput.tex"), "Ours{\\char95}1");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/out/throughput.png", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/out/throughput.png", folder), F_OK), 0);
 }
 
 /** gnuplot runs commands of the shell: what came with results must not get there. */
@@ -478,18 +477,17 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
                   "figure `own` is unknown: none of `dsgd list figures`, nor the "
                   "path of a .gp file with a line `# needs:`\n");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/r/was_here", folder), F_OK), 0);
     ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),
                   "own          r/figures/own.svg, .tex");
-    ck_assert_int_eq(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK), 0);
+    ck_assert_int_eq(access(dsgd_xprintf("%s/r/was_here", folder), F_OK), 0);
 }
 
 /** Without runs there is no data.gp of ours, and that of others is not read. */
 TEST(data_of_others_is_no_script)
 {
     char *output = NULL;
-    ck_assert_msg(shell(kept(dsgd_xprintf("mkdir -p %s/r/figures", folder)), &output) == 0, "%s",
-                  output);
+    ck_assert_msg(shell(dsgd_xprintf("mkdir -p %s/r/figures", folder), &output) == 0, "%s", output);
     write_file("r/quantiles.csv", "a,b\n1,2\n");
     write_file("r/eager-cifar10.csv", "a,b\n1,2\n");
     write_file("r/curves.csv", "a,b\n1,2\n");
@@ -498,7 +496,7 @@ TEST(data_of_others_is_no_script)
     write_file("own.gp", "# needs: curves.csv\nload common\nprint 1\n");
     dsgd("plot r --format svg", &output);
     dsgd("plot r own.gp --format svg", &output);
-    ck_assert_msg(access(kept(dsgd_xprintf("%s/r/was_here", folder)), F_OK) != 0, "%s", output);
+    ck_assert_msg(access(dsgd_xprintf("%s/r/was_here", folder), F_OK) != 0, "%s", output);
 }
 
 TEST(a_column_of_others_is_no_command)
@@ -509,7 +507,7 @@ TEST(a_column_of_others_is_no_command)
                "system(\"\"touch was_here\"\"); array y\",throughput_samples_per_s,wall_s\n"
                "1,a,2,1,p,w,ok,1,1,1\n");
     dsgd("plot r --format svg", &output);
-    ck_assert_msg(access(kept(dsgd_xprintf("%s/was_here", folder)), F_OK) != 0, "%s", output);
+    ck_assert_msg(access(dsgd_xprintf("%s/was_here", folder), F_OK) != 0, "%s", output);
     ck_assert_ptr_null(strstr(read_file("r/figures/data.gp"), "touch"));
 }
 
@@ -523,7 +521,7 @@ TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
     ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
     static const char *const figures[] = {"throughput", "speedup", "time"};
     for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
-        const char *const svg = kept(dsgd_xprintf("r/figures/%s.svg", figures[k]));
+        const char *const svg = dsgd_xprintf("r/figures/%s.svg", figures[k]);
         ck_assert_msg(strstr(read_file(svg), "50 %d @x") != NULL, "%s", svg);
         read_drawing(svg);
         expect_texts_apart(svg);
@@ -544,7 +542,7 @@ TEST(labels_take_colours_that_a_figure_does_not_have)
     dsgd_ends(0, "plot r throughput --format svg");
     const char *const svg = read_file("r/figures/throughput.svg");
     for (size_t k = 0; k < sizeof colours / sizeof colours[0]; k++)
-        ck_assert_msg(strstr(svg, kept(dsgd_xprintf("stroke='rgb(%s)'", colours[k]))) != NULL,
+        ck_assert_msg(strstr(svg, dsgd_xprintf("stroke='rgb(%s)'", colours[k])) != NULL,
                       "rgb(%s) is missing", colours[k]);
 }
 
@@ -561,7 +559,7 @@ TEST(titles_of_three_swept_values_break_and_stay_apart)
         ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
         static const char *const figures[] = {"throughput", "speedup", "time"};
         for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-            const char *const svg = kept(dsgd_xprintf("r/figures/%s.svg", figures[i]));
+            const char *const svg = dsgd_xprintf("r/figures/%s.svg", figures[i]);
             read_drawing(svg);
             expect_texts_apart(svg);
         }
@@ -580,7 +578,7 @@ TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
     for (size_t i = 0; i < 2; i++) {
         output = dsgd_ends(0, "plot %s --size one-column --format svg -o .", figures[i]);
         ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
-        const char *const svg = kept(dsgd_xprintf("%s.svg", figures[i] + 2));
+        const char *const svg = dsgd_xprintf("%s.svg", figures[i] + 2);
         read_drawing(svg);
         expect_texts_apart(svg);
     }
@@ -597,7 +595,7 @@ TEST(a_figure_of_some_runs_says_so)
 
 TEST(of_runs_that_all_diverged_times_are_drawn_and_no_learning)
 {
-    write_file("e.yaml", kept(dsgd_xprintf("%s%s", one_count, learn)));
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
     char *output = NULL;
     ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set learn.optimizer.lr=1e30", &output) ==
                       0,
@@ -671,7 +669,7 @@ TEST(a_bad_option_is_refused_with_a_sentence)
     write_file("e.yaml", one_count);
     char *output = dsgd_ends(0, "run e.yaml -o r");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        ck_assert_int_ne(dsgd(kept(dsgd_xprintf("plot r %s", refused[i].options)), &output), 0);
+        ck_assert_int_ne(dsgd(dsgd_xprintf("plot r %s", refused[i].options), &output), 0);
         ck_assert_msg(strstr(output, refused[i].sentence) != NULL, "%s: %s", refused[i].options,
                       output);
     }

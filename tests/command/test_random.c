@@ -33,8 +33,6 @@ TEST_RANGE(a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS)
     verdict v = REFUSED;
     part experiment = part_empty(NULL, MAPPING);
     for (; v == REFUSED; seed++) { /* until one is accepted */
-        part_free(&experiment);
-        free(why);
         experiment = random_experiment(seed);
         v = laws_check(folder, &experiment, &why);
     }
@@ -42,7 +40,6 @@ TEST_RANGE(a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS)
         laws_shrink(folder, &experiment, &why);
         part_write(&experiment, stderr);
     }
-    part_free(&experiment);
     ck_assert_msg(v == HOLDS, "seed %llu: %.1000s", (unsigned long long)seed - 1, why);
 }
 
@@ -54,9 +51,8 @@ TEST(a_seed_gives_one_experiment_and_another_seed_another)
         FILE *const stream = open_memstream(&texts[i], &n);
         part experiment = random_experiment(7 + i / 2);
         part_write(&experiment, stream);
-        part_free(&experiment);
         fclose(stream);
-        kept(texts[i]);
+        dsgd_keep_for(free, texts[i]);
     }
     ck_assert_str_eq(texts[0], texts[1]);
     ck_assert_str_ne(texts[1], texts[2]);
@@ -69,8 +65,6 @@ TEST(what_is_refused_is_told_by_its_sentence)
     char *why = NULL;
     ck_assert_int_eq(laws_check(folder, &experiment, &why), REFUSED);
     ck_assert_has(why, "platform is missing");
-    free(why);
-    part_free(&experiment);
 }
 
 /** A program that writes other curves when it has three threads and imbalance. */
@@ -86,12 +80,10 @@ TEST(what_breaks_a_law_is_made_small)
     char *why = NULL;
     write_file("faulty", faulty);
     shell_ends(0, "chmod +x %s/faulty", folder);
-    setenv("DSGD_PROGRAM", kept(dsgd_xprintf("%s/faulty", folder)), 1);
+    setenv("DSGD_PROGRAM", dsgd_xprintf("%s/faulty", folder), 1);
     part experiment = part_empty(NULL, MAPPING);
     uint64_t seed = first();
     do {
-        part_free(&experiment);
-        free(why);
         experiment = random_experiment(seed++);
     } while (laws_check(folder, &experiment, &why) != BROKEN);
     ck_assert_msg(strncmp(why, "threads: ", 9) == 0, "%s", why);
@@ -101,6 +93,4 @@ TEST(what_breaks_a_law_is_made_small)
         ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
     ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
     ck_assert_uint_eq(experiment.n, 6);
-    part_free(&experiment);
-    free(why);
 }

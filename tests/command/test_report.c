@@ -64,7 +64,6 @@ static void expect_unique_names(const char *html)
         char *const name =
             dsgd_xprintf(" id=%c%.*s%c", at[4], (int)strcspn(at + 5, "'\""), at + 5, at[4]);
         ck_assert_msg(strstr(at + 1, name) == NULL, "%s", name);
-        free(name);
     }
 }
 
@@ -77,8 +76,8 @@ static void expect_known_references(const char *html)
         for (const char *at = html; (at = strstr(at, forms[i])) != NULL; at++, n++) {
             const char *const name = at + strlen(forms[i]);
             const int length = (int)strcspn(name, "'\")");
-            char *const single = kept(dsgd_xprintf(" id='%.*s'", length, name));
-            char *const twofold = kept(dsgd_xprintf(" id=\"%.*s\"", length, name));
+            char *const single = dsgd_xprintf(" id='%.*s'", length, name);
+            char *const twofold = dsgd_xprintf(" id=\"%.*s\"", length, name);
             ck_assert_msg(strstr(html, single) != NULL || strstr(html, twofold) != NULL, "%.40s",
                           at);
         }
@@ -221,7 +220,7 @@ static const struct {
 TEST_ROWS(what_may_mislead_is_said, warned)
 {
     shell_ends(0, "mkdir -p %s/r/figures", folder);
-    write_file("r/runs.csv", kept(dsgd_xprintf("%s%s", HEAD, warned[_i].rows)));
+    write_file("r/runs.csv", dsgd_xprintf("%s%s", HEAD, warned[_i].rows));
     write_file("r/manifest.json", warned[_i].manifest);
     write_file("r/figures/drawn.svg",
                "<?xml version=\"1.0\"?>\n<svg width=\"1\" viewBox=\"0 0 1 1\"><title>t</title>"

@@ -27,15 +27,15 @@ static void write_figure(const char *rows)
                                        "until: {steps: 300}\n"
                                        "seed: [1, 2]\n");
     write_file("plots/tiny/tiny.gp", "# Nothing is drawn.\n# needs: nothing.csv\n");
-    write_file("plots/tiny/published.csv",
-               kept(dsgd_xprintf(
-                   "algorithm,workers,quantity,published,relation,over,use,source\n%s", rows)));
+    write_file(
+        "plots/tiny/published.csv",
+        dsgd_xprintf("algorithm,workers,quantity,published,relation,over,use,source\n%s", rows));
 }
 
 static int reproduce(const char *arguments, char **output)
 {
-    return shell(kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s reproduce %s 2>&1", folder, folder,
-                                   DSGD_BINARY, arguments)),
+    return shell(dsgd_xprintf("cd %s && DSGD_DATA=%s %s reproduce %s 2>&1", folder, folder,
+                              DSGD_BINARY, arguments),
                  output);
 }
 
@@ -147,8 +147,6 @@ TEST(compute_utilisation_is_as_published)
                                                 dsgd_csv_field(&table, row, 1), share);
             ck_assert_double_eq_tol(simulated, published, 0.05 * published); /* its digits */
         }
-    dsgd_csv_close(&runs);
-    dsgd_csv_close(&table);
 }
 
 SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);

@@ -86,7 +86,7 @@ TEST(whose_the_samples_are_is_said_where_they_are_split)
     }
     ck_assert_int_eq(n_samples, 512);
     output = dsgd_ends(0, "run e.yaml -o r --force");
-    ck_assert_int_ne(shell(kept(dsgd_xprintf("test -e %s/r/labels.csv", folder)), &output), 0);
+    ck_assert_int_ne(shell(dsgd_xprintf("test -e %s/r/labels.csv", folder), &output), 0);
 }
 
 TEST(results_say_which_network_they_are_of)
@@ -136,8 +136,7 @@ TEST(the_old_word_of_the_network_nics_is_taken)
     ck_assert_msg(note != NULL && strstr(note + 1, of_both) == NULL, "%s", output); /* once */
     ck_assert_ptr_null(strstr(read_file("old/runs.csv"), "loggp"));
     ck_assert_ptr_null(strstr(read_file("old/manifest.json"), "\"loggp\""));
-    char *const age =
-        kept(dsgd_xprintf("sed -i 's/\"nics\"/\"loggp\"/' %s/old/manifest.json", folder));
+    char *const age = dsgd_xprintf("sed -i 's/\"nics\"/\"loggp\"/' %s/old/manifest.json", folder);
     output = shell_ends(0, "%s", age);
     output =
         dsgd_ends(0, "run e.yaml -o old --set 'network={sweep: [flows, nics]}' --set workers=4");
@@ -163,7 +162,7 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert_has(dsgd_ends(5, "%s", endless), "1 of 1 runs failed");
     output = dsgd_ends(5, "run e.yaml -o s --set algorithms=allreduce --set workers=4 --set "
                           "until.steps=1e9 --only 1 --timeout 1s --record r.record");
-    ck_assert_int_ne(shell(kept(dsgd_xprintf("ls %s/r.record.part", folder)), &output), 0);
+    ck_assert_int_ne(shell(dsgd_xprintf("ls %s/r.record.part", folder), &output), 0);
     ck_assert_has(dsgd_ends(2, "run e.yaml --timeout 3days"),
                   "--timeout 3days: a time above 0 is expected");
 }
@@ -189,7 +188,6 @@ TEST(progress_is_an_object_per_line_or_nothing)
             n_runs++;
         }
         last = line;
-        json_decref(object);
     }
     ck_assert_uint_eq(n_runs, 12);
     ck_assert_msg(strstr(last, "{\"event\":\"end\",\"ended\":12,") == last, "%s", last);
@@ -213,8 +211,8 @@ TEST(results_of_another_experiment_are_not_written_over)
 TEST(the_manifest_holds_names_that_are_no_utf_8)
 {
     write_experiment("");
-    char *const path = kept(dsgd_xprintf("%s/\xc3\xa9-\xff.yaml", folder));
-    ck_assert_int_eq(rename(kept(dsgd_xprintf("%s/e.yaml", folder)), path), 0);
+    char *const path = dsgd_xprintf("%s/\xc3\xa9-\xff.yaml", folder);
+    ck_assert_int_eq(rename(dsgd_xprintf("%s/e.yaml", folder), path), 0);
     dsgd_ends(0, "run \xc3\xa9-\xff.yaml -o r");
     const char *const manifest = read_file("r/manifest.json");
     ck_assert_has(manifest, "\"file\": \"\xc3\xa9-\\\\xff.yaml\"");
@@ -286,16 +284,16 @@ TEST(damaged_parts_are_done_again)
     char *output = dsgd_ends(0, "run e.yaml -o r");
     const char *const rows = without_wall(read_file("r/runs.csv"));
     const char *const workers = read_file("r/workers.csv");
-    const char *const damage = kept(dsgd_xprintf(
+    const char *const damage = dsgd_xprintf(
         "cd %s/r/.parts && : > 1.part && truncate -s -5 2.part && echo garbage >> 3.part && "
         "sed -i s/,8,/,9,/ 4.part",
-        folder));
+        folder);
     shell_ends(0, "%s", damage);
     output = dsgd_ends(0, "run e.yaml -o r");
     ck_assert_has(output, "4 of 4 runs");
     for (int i = 1; i <= 4; i++)
-        ck_assert_has(
-            output, kept(dsgd_xprintf("run %d: its results are damaged, so it is run again\n", i)));
+        ck_assert_has(output,
+                      dsgd_xprintf("run %d: its results are damaged, so it is run again\n", i));
     ck_assert_str_eq(without_wall(read_file("r/runs.csv")), rows);
     ck_assert_str_eq(read_file("r/workers.csv"), workers);
 }
@@ -318,7 +316,7 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
                         "manifest.json",
                         folder);
     ck_assert_has(dsgd_ends(2, "%s", again), "with other libraries or on another kind of CPU");
-    ck_assert_int_eq(unlink(kept(dsgd_xprintf("%s/r/manifest.json", folder))), 0);
+    ck_assert_int_eq(unlink(dsgd_xprintf("%s/r/manifest.json", folder)), 0);
     ck_assert_has(dsgd_ends(2, "%s", again), "results without a manifest.json");
     shell_ends(0, "rm %s/r/*.csv", folder);
     output = dsgd_ends(2, "%s", again); /* a part of it is there */
@@ -330,24 +328,23 @@ TEST(one_process_at_a_time_writes_to_a_folder)
 {
     write_experiment("");
     char *output = NULL;
-    const char *const script = kept(dsgd_xprintf(
+    const char *const script = dsgd_xprintf(
         "cd %s && export DSGD_DATA=%s && { %s run e.yaml -o r -j 2 --set until.steps=100000000 > "
         "log 2>&1 & } && until test -s r/.parts/lock; do sleep 0.01; done; %s run e.yaml -o r "
         "--force 2>&1; echo $?; %s merge r -o r 2>&1; echo $?; echo first: process $! on $(uname "
         "-n); kill -KILL $!; wait $! 2> /dev/null; cat r/.parts/lock; %s run e.yaml -o r --force "
         "2>&1",
-        folder, DSGD_SOURCE_DIR, DSGD_BINARY, DSGD_BINARY, DSGD_BINARY, DSGD_BINARY));
+        folder, DSGD_SOURCE_DIR, DSGD_BINARY, DSGD_BINARY, DSGD_BINARY, DSGD_BINARY);
     ck_assert_msg(shell(script, &output) == 0, "%s", output);
     const char *const first = strstr(output, "first: ");
     ck_assert_msg(first != NULL, "%s", output);
-    const char *const holder = kept(dsgd_xprintf("%.*s", (int)strcspn(first + 7, "\n"), first + 7));
-    ck_assert_has(output,
-                  kept(dsgd_xprintf("r: another dsgd (%s) is writing its results here; wait "
-                                    "for its end, or take another folder with -o\n2\n",
-                                    holder)));
-    ck_assert_msg(strstr(first, kept(dsgd_xprintf("\n%s\n", holder))) != NULL, "%s", output);
+    const char *const holder = dsgd_xprintf("%.*s", (int)strcspn(first + 7, "\n"), first + 7);
+    ck_assert_has(output, dsgd_xprintf("r: another dsgd (%s) is writing its results here; wait "
+                                       "for its end, or take another folder with -o\n2\n",
+                                       holder));
+    ck_assert_msg(strstr(first, dsgd_xprintf("\n%s\n", holder)) != NULL, "%s", output);
     ck_assert_has(first, "6 of 6 runs"); /* whoever was killed holds nothing */
-    const int held = open(kept(dsgd_xprintf("%s/r/.parts/lock", folder)), O_RDWR | O_CLOEXEC);
+    const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
     ck_assert_int_eq(ftruncate(held, 0),
                      0); /* by an earlier version, which does not say who it is */
@@ -383,15 +380,15 @@ TEST(ten_thousand_runs_are_planned_with_256_descriptors)
     const int n = SUPPORT_SLOW ? 2000 : 10000;
     write_experiment(seeds(n));
     char *output = NULL;
-    const int status = shell(
-        kept(dsgd_xprintf("cd %s && ulimit -n 256 && DSGD_DATA=%s %s check e.yaml --set workers=4 "
-                          "--set algorithms=allreduce --set platform=piz-daint --set "
-                          "workload=resnet50-p100 --set imbalance=gpu-variability 2>&1 | grep "
-                          "'%d runs\\|^%d '",
-                          folder, DSGD_SOURCE_DIR, DSGD_BINARY, n, n)),
-        &output);
+    const int status =
+        shell(dsgd_xprintf("cd %s && ulimit -n 256 && DSGD_DATA=%s %s check e.yaml --set workers=4 "
+                           "--set algorithms=allreduce --set platform=piz-daint --set "
+                           "workload=resnet50-p100 --set imbalance=gpu-variability 2>&1 | grep "
+                           "'%d runs\\|^%d '",
+                           folder, DSGD_SOURCE_DIR, DSGD_BINARY, n, n),
+              &output);
     ck_assert_msg(status == 0, "%s", output);
-    ck_assert_has(output, kept(dsgd_xprintf(": %d runs\n", n)));
+    ck_assert_has(output, dsgd_xprintf(": %d runs\n", n));
     struct rusage usage;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
     ck_assert_int_lt(usage.ru_maxrss, 1000000); /* KB; 94,000 without sanitizers */
@@ -405,8 +402,8 @@ TEST_RANGE(a_low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
                                     "algorithms=allreduce --set platform=piz-daint";
     char *output = NULL;
     const int status = shell(
-        kept(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1 && ulimit -n %d && exec %s %s",
-                          folder, DSGD_SOURCE_DIR, _i == 12 ? 64 : _i, DSGD_BINARY, arguments)),
+        dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1 && ulimit -n %d && exec %s %s",
+                     folder, DSGD_SOURCE_DIR, _i == 12 ? 64 : _i, DSGD_BINARY, arguments),
         &output);
     if (status != 0)
         ck_assert_msg(strstr(output, "open files") != NULL, "exit %d: %s", status, output);
@@ -415,7 +412,7 @@ TEST_RANGE(a_low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
     output = dsgd_ends(0, "%s", arguments);
     const char *const rows = read_file("r/runs.csv");
     for (int i = 1; i <= 29; i++)
-        ck_assert_has(rows, kept(dsgd_xprintf("\n%d,allreduce,4,%d,", i, i)));
+        ck_assert_has(rows, dsgd_xprintf("\n%d,allreduce,4,%d,", i, i));
 }
 
 /**
@@ -431,15 +428,15 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
               {"TERM", "5\n", "--force", "the same command without --force does"}};
     write_experiment("");
     char *output = NULL;
-    const char *const script = kept(dsgd_xprintf(
+    const char *const script = dsgd_xprintf(
         "exec 2> /dev/null; cd %s && mkdir tmp && export TMPDIR=$PWD/tmp DSGD_DATA=%s && { %s run "
         "e.yaml -o r -j 2 --set until.steps=100000000 %s 2> log & } && "
         "runs=/proc/$!/task/$!/children && until grep -q ' .* ' $runs; do :; done && kill -%s $! "
         "&& wait $!; echo $?",
-        folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name));
+        folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name);
     output = shell_ends(0, "%s", script);
     ck_assert_str_eq(output, by[_i].output);
-    ck_assert_int_eq(rmdir(kept(dsgd_xprintf("%s/tmp", folder))), 0); /* it is empty */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* it is empty */
     if (strcmp(by[_i].name, "KILL") == 0)
         return; /* which leaves no time to say something */
     ck_assert_has(read_file("log"), "interrupted; r keeps what was done");
@@ -458,10 +455,10 @@ TEST(names_with_commas_are_taken_up_too)
 /** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
 static int with_failing_forks(const char *plan, const char *arguments, char **output)
 {
-    char *const command = kept(
+    char *const command =
         dsgd_xprintf("cd %s && timeout 50 env DSGD_DATA=%s FAILING_FORKS=%s LD_PRELOAD=%s "
                      "ASAN_OPTIONS=verify_asan_link_order=0 %s %s 2>&1",
-                     folder, DSGD_SOURCE_DIR, plan, DSGD_FAILING_FORK, DSGD_BINARY, arguments));
+                     folder, DSGD_SOURCE_DIR, plan, DSGD_FAILING_FORK, DSGD_BINARY, arguments);
     return shell(command, output);
 }
 

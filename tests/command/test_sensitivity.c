@@ -129,8 +129,7 @@ static const char *with_throughput(char *row, double throughput)
     char *rest = row;
     for (int k = 0; k < BEFORE; k++)
         rest = strchr(rest, ',') + 1;
-    return kept(
-        dsgd_xprintf("%.*s%.9g%s\n", (int)(rest - row), row, throughput, strchr(rest, ',')));
+    return dsgd_xprintf("%.*s%.9g%s\n", (int)(rest - row), row, throughput, strchr(rest, ','));
 }
 
 TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_calls)
@@ -148,9 +147,9 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
             i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
         const char *const row = with_throughput(strsep(&runs, "\n"), x[i / 2 % 2][i % 2]);
         const size_t n = strlen(row);
-        write_file(kept(dsgd_xprintf("r/.parts/%d.part", i + 1)),
-                   kept(dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0 0\n%s",
-                                     crc32_z(0, (const unsigned char *)row, n), n, row)));
+        write_file(dsgd_xprintf("r/.parts/%d.part", i + 1),
+                   dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0 0\n%s",
+                                crc32_z(0, (const unsigned char *)row, n), n, row));
     }
     const char *const output = sensitivity(experiment, "--sensitivity");
     const size_t n = strlen(close_calls[_i].end);
@@ -200,9 +199,8 @@ TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
     write_experiment("");
     write_file("p.xml", links);
     char *output = dsgd_ends(0, "check e.yaml --sensitivity --set %s", varied[_i].sets);
-    ck_assert_msg(
-        strstr(output, kept(dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters)))),
-        "%.1500s", output);
+    ck_assert_msg(strstr(output, dsgd_xprintf(": %d runs\n", 6 * (1 + 2 * varied[_i].parameters))),
+                  "%.1500s", output);
     ck_assert_msg(strstr(output, varied[_i].there) != NULL, "%.1500s", output);
     ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
 }
@@ -226,7 +224,7 @@ TEST(with_nothing_to_vary_there_is_a_sentence)
     ck_assert_msg(strstr(output, "dsgd: e.yaml: every calibrated parameter is 0, so there is "
                                  "nothing to vary") != NULL,
                   "%.1500s", output);
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/results", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
 }
 
 TEST(places_are_compared_each_by_itself)

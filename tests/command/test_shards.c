@@ -17,7 +17,7 @@
 /** Twelve runs, with curves, splits and a sweep. */
 static void write_sweep(void)
 {
-    write_experiment(kept(dsgd_xprintf("%s  split: dirichlet\nseed: {sweep: [1, 2]}\n", learn)));
+    write_experiment(dsgd_xprintf("%s  split: dirichlet\nseed: {sweep: [1, 2]}\n", learn));
 }
 
 /** Does the shards of e.yaml in s1, ..., sN. */
@@ -32,14 +32,14 @@ static void assert_same_results(const char *a, const char *b)
 {
     static const char *const files[] = {"curves", "workers", "staleness", "steps", "labels"};
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
-        ck_assert_str_eq(read_file(kept(dsgd_xprintf("%s/%s.csv", a, files[k]))),
-                         read_file(kept(dsgd_xprintf("%s/%s.csv", b, files[k]))));
-    ck_assert_str_eq(without_wall(read_file(kept(dsgd_xprintf("%s/runs.csv", a)))),
-                     without_wall(read_file(kept(dsgd_xprintf("%s/runs.csv", b)))));
+        ck_assert_str_eq(read_file(dsgd_xprintf("%s/%s.csv", a, files[k])),
+                         read_file(dsgd_xprintf("%s/%s.csv", b, files[k])));
+    ck_assert_str_eq(without_wall(read_file(dsgd_xprintf("%s/runs.csv", a))),
+                     without_wall(read_file(dsgd_xprintf("%s/runs.csv", b))));
     char *output = NULL;
-    ck_assert_msg(shell(kept(dsgd_xprintf("cd %s && grep -v '\"command\"' %s/manifest.json > m1; "
-                                          "grep -v '\"command\"' %s/manifest.json | cmp - m1",
-                                          folder, a, b)),
+    ck_assert_msg(shell(dsgd_xprintf("cd %s && grep -v '\"command\"' %s/manifest.json > m1; "
+                                     "grep -v '\"command\"' %s/manifest.json | cmp - m1",
+                                     folder, a, b),
                         &output) == 0,
                   "%s", output);
 }
@@ -54,7 +54,7 @@ TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
     char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
     run_shards(shard_counts[_i]);
     output = dsgd_ends(0, "merge s* -o all");
-    const char *const said = kept(dsgd_xprintf("12 runs of %d folders", shard_counts[_i]));
+    const char *const said = dsgd_xprintf("12 runs of %d folders", shard_counts[_i]);
     ck_assert_has(output, said);
     assert_same_results("whole", "all");
     ck_assert_has(dsgd_ends(0, "run e.yaml -o all"), "nothing to do");
@@ -115,7 +115,7 @@ TEST(only_takes_lists_and_ranges)
     char *output = NULL;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const int status =
-            dsgd(kept(dsgd_xprintf("run e.yaml -o o%zu --only '%s'", k, cases[k].only)), &output);
+            dsgd(dsgd_xprintf("run e.yaml -o o%zu --only '%s'", k, cases[k].only), &output);
         ck_assert_int_eq(status, cases[k].rows == NULL ? 2 : 0);
         if (cases[k].rows == NULL) {
             ck_assert_has(output, "--only ");
@@ -138,7 +138,7 @@ TEST(what_is_missing_or_damaged_is_named)
     dsgd_ends(0, "run e.yaml -o one --only 1,3:11");
     char *output = dsgd_ends(2, "merge one -o all");
     ck_assert_has(output, "2 of 12 runs are missing or damaged in the folder: 2,12;");
-    ck_assert_int_ne(access(kept(dsgd_xprintf("%s/all", folder)), F_OK), 0);
+    ck_assert_int_ne(access(dsgd_xprintf("%s/all", folder), F_OK), 0);
     output = shell_ends(0, "for f in s*/.parts/7.part; do truncate -s "
                            "-1 $f; done");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 -o all"),
@@ -255,7 +255,7 @@ TEST(ids_are_stable_and_no_two_runs_share_one)
     char *output = dsgd_ends(0, "check e.yaml %s | sort -u | wc -l", ids);
     ck_assert_str_eq(output, "12\n");
     output = dsgd_ends(0, "check e.yaml %s", ids);
-    const char *const last = kept(dsgd_xprintf("%s", strrchr(output, ':')));
+    const char *const last = dsgd_xprintf("%s", strrchr(output, ':'));
     output = dsgd_ends(0,
                        "check e.yaml --set name=other --set workers=8 --set "
                        "algorithms=ad_psgd --set seed=2 %s",

@@ -55,8 +55,8 @@ TEST_ROWS(any_value_can_be_swept, any_sweep)
     write_experiment("");
     char *output =
         dsgd_ends(0, "check e.yaml --set algorithms=allreduce --set '%s'", any_sweep[_i].sweep);
-    ck_assert_has(output, kept(dsgd_xprintf(": %d runs\n", any_sweep[_i].runs)));
-    ck_assert_has(output, kept(dsgd_xprintf(" %s\n", any_sweep[_i].last)));
+    ck_assert_has(output, dsgd_xprintf(": %d runs\n", any_sweep[_i].runs));
+    ck_assert_has(output, dsgd_xprintf(" %s\n", any_sweep[_i].last));
     ck_assert_has(output, any_sweep[_i].first);
 }
 
@@ -101,17 +101,17 @@ TEST_ROWS(a_range_is_a_list_of_numbers, ranges)
                          "workload: {bytes: 1, step: 1s, samples: 1}\nworkers: 2\n"
                          "algorithms: [{name: local_sgd, period: 2}]\nuntil: {steps: 1}\n");
     char *output = NULL;
-    const int status = dsgd(kept(dsgd_xprintf("run e.yaml -o r --set '%s={sweep: %s}'",
-                                              ranges[_i].key, ranges[_i].range)),
-                            &output);
+    const int status = dsgd(
+        dsgd_xprintf("run e.yaml -o r --set '%s={sweep: %s}'", ranges[_i].key, ranges[_i].range),
+        &output);
     ck_assert_msg(status == ranges[_i].status, "exit %d: %s", status, output);
     if (status != 0) {
         ck_assert_has(output, ranges[_i].values);
-        ck_assert_has(output, kept(dsgd_xprintf("--set %s=", ranges[_i].key)));
+        ck_assert_has(output, dsgd_xprintf("--set %s=", ranges[_i].key));
         return;
     }
     char *cells = shell_ends(0, "sed 's/.*,//' %s/r/runs.csv", folder);
-    ck_assert_str_eq(cells, kept(dsgd_xprintf("%s%s", ranges[_i].key, ranges[_i].values)));
+    ck_assert_str_eq(cells, dsgd_xprintf("%s%s", ranges[_i].key, ranges[_i].values));
 }
 
 TEST(a_refused_number_of_a_range_has_its_place)

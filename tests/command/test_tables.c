@@ -47,8 +47,8 @@ SUITE(tables, "tables", .seconds = 60, .set_up = make_folder, .tear_down = remov
 TEST(a_table_of_runs_has_columns_and_no_long_lines)
 {
     write_experiment("");
-    const char *const labelled = kept(dsgd_xprintf(
-        "run e.yaml -o r --set algorithms='[allreduce, {name: wagma, label: %s}]'", sixty));
+    const char *const labelled = dsgd_xprintf(
+        "run e.yaml -o r --set algorithms='[allreduce, {name: wagma, label: %s}]'", sixty);
     char *output = dsgd_ends(0, "%s", labelled);
     expect_lines_of(strstr(output, "\nrun "), 100);
     ck_assert_uint_eq(count_rows_of(output, "run  algorithm ", 7), 5);

@@ -133,7 +133,6 @@ static void check_event(const json_t *event)
 
 static void close_trace(void)
 {
-    json_decref(t.json);
     free(t.flows);
     t = (trace){.json = NULL};
 }
@@ -142,7 +141,7 @@ static void close_trace(void)
 static void read_trace(const char *name)
 {
     close_trace();
-    char *const path = kept(dsgd_xprintf("%s/%s", folder, name));
+    char *const path = dsgd_xprintf("%s/%s", folder, name);
     json_error_t why;
     t.json = json_load_file(path, 0, &why);
     ck_assert_msg(t.json != NULL, "%s: %s", path, why.text);
@@ -165,16 +164,16 @@ static double of_window(const char *key)
 /** Every algorithm, with workers who are late now and then, and one who always is. */
 static void write_all(const char *exchange)
 {
-    char *names = kept(dsgd_xstrdup(""));
+    char *names = dsgd_xstrdup("");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
-        names = kept(dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name));
-    write_file("e.yaml", kept(dsgd_xprintf("platform: piz-daint\n"
-                                           "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
-                                           "imbalance:\n"
-                                           "  - {kind: delay, workers: 2, seconds: 50ms}\n"
-                                           "  - {kind: slow, worker: 3, factor: 1.5}\n"
-                                           "workers: 16\nalgorithms: [%s]\nuntil: {steps: 6}\n%s",
-                                           names, exchange)));
+        names = dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name);
+    write_file("e.yaml", dsgd_xprintf("platform: piz-daint\n"
+                                      "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
+                                      "imbalance:\n"
+                                      "  - {kind: delay, workers: 2, seconds: 50ms}\n"
+                                      "  - {kind: slow, worker: 3, factor: 1.5}\n"
+                                      "workers: 16\nalgorithms: [%s]\nuntil: {steps: 6}\n%s",
+                                      names, exchange));
 }
 
 static const char *const exchanges[] = {
@@ -224,14 +223,11 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
         char *const command =
             dsgd_xprintf("timeline r --run %zu --steps : --workers all -o t.json", i + 1);
         ck_assert_msg(dsgd(command, &output) == 0, "%s: %s", command, output);
-        free(command);
         read_trace("t.json");
         compare(&runs, &workers, i);
         const bool partial = strncmp(dsgd_csv_field(&runs, i, 1), "eager_", 6) == 0;
         ck_assert(!partial || t.n_late > 0);
     }
-    dsgd_csv_close(&runs);
-    dsgd_csv_close(&workers);
     close_trace();
 }
 
@@ -276,9 +272,8 @@ TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
 {
     static const char *const names[] = {"compute", "communicate", "wait"};
     static const char *const runs[] = {"allreduce", "wagma", "ad_psgd"};
-    write_all(kept(dsgd_xprintf("%sname: part\n", exchanges[1])));
-    const char *const options =
-        kept(dsgd_xprintf("--set 'algorithms=[%s]' --workers 2-5,11", runs[_i]));
+    write_all(dsgd_xprintf("%sname: part\n", exchanges[1]));
+    const char *const options = dsgd_xprintf("--set 'algorithms=[%s]' --workers 2-5,11", runs[_i]);
     dsgd_ends(0, "timeline e.yaml %s --steps 2:4 -o t.json", options);
     read_trace("t.json");
     const double since_s = of_window("since_s");
@@ -344,7 +339,7 @@ TEST(a_description_has_the_chart_of_every_algorithm)
 {
     char *output = NULL;
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
-        char *const command = kept(dsgd_xprintf("describe algorithm %s", dsgd_algorithms[i]->name));
+        char *const command = dsgd_xprintf("describe algorithm %s", dsgd_algorithms[i]->name);
         output = dsgd_ends(0, "%s", command);
         ck_assert_msg(strstr(output, "\n   3* 0") != NULL, "no straggler in %s", output);
     }
@@ -353,7 +348,7 @@ TEST(a_description_has_the_chart_of_every_algorithm)
 /** A worker that stops: the others wait for it for ever, and the chart says for whom. */
 TEST(a_run_that_fails_is_shown_until_then)
 {
-    write_file("e.yaml", kept(dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four)));
+    write_file("e.yaml", dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four));
     char *output = dsgd_ends(0, "timeline e.yaml --format text");
     ck_assert_has(output, "the run fails: ");
     ck_assert_has(output, "<1");
@@ -438,7 +433,7 @@ TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 {
     char *output = NULL;
     write_file("e.yaml", four);
-    const char *const command = kept(dsgd_xprintf("timeline e.yaml %s", refused[_i].arguments));
+    const char *const command = dsgd_xprintf("timeline e.yaml %s", refused[_i].arguments);
     ck_assert_int_ne(dsgd(command, &output), 0);
     ck_assert_has(output, refused[_i].sentence);
 }

@@ -35,7 +35,7 @@ static char *tune(const char *results, const char *options, int expected)
 {
     char *output = NULL;
     const int status =
-        dsgd(kept(dsgd_xprintf("tune e.yaml -o %s --progress off %s", results, options)), &output);
+        dsgd(dsgd_xprintf("tune e.yaml -o %s --progress off %s", results, options), &output);
     ck_assert_msg(status == expected, "exit %d: %s", status, output);
     return output;
 }
@@ -68,11 +68,11 @@ TEST(the_best_rate_of_a_quadratic_is_found)
         /* At first all rates, in the order of their contraction; 1/128 moves more than 2 does. */
         static const char order[] = "1 0.5 0.25 0.125 0.0625 0.03125 0.015625 ";
         const char *const tried =
-            awk(kept(dsgd_xprintf("$1 == \"%s\" && $3 == 1 {printf \"%%s \", $2}", algorithms[a])),
+            awk(dsgd_xprintf("$1 == \"%s\" && $3 == 1 {printf \"%%s \", $2}", algorithms[a]),
                 "r/tune.csv");
         ck_assert_msg(strncmp(tried, order, strlen(order)) == 0, "%s", tried);
         const char *const best =
-            awk(kept(dsgd_xprintf("$1 == \"%s\" && /best/ {print $2, $5, $6, $7}", algorithms[a])),
+            awk(dsgd_xprintf("$1 == \"%s\" && /best/ {print $2, $5, $6, $7}", algorithms[a]),
                 "r/tune.csv");
         ck_assert_str_eq(best, "1 3 3 0\n");
     }
@@ -181,7 +181,7 @@ TEST(what_is_slow_early_and_best_late_is_found)
                          "  data: {name: hyperplane, features: 64, points: 1024, noise: 1}\n"
                          "  batch: 1\n  precision: double\n  optimizer: {lr: 0.02}\n");
     static const char values[] = "[0.005, 0.01, 0.015, 0.02, 0.025, 0.03]";
-    tune("r", kept(dsgd_xprintf("--over learn.optimizer.lr='%s'", values)), 0);
+    tune("r", dsgd_xprintf("--over learn.optimizer.lr='%s'", values), 0);
     /* The best at the end is dropped at first, and comes back beside those that are kept. */
     ck_assert_str_eq(awk("$2 == 0.01 {printf \"%s \", $NF}", "r/tune.csv"), "dropped kept best ");
     const char *const full = "run e.yaml -o full --progress off --set seed='[2, 3, 4]' --set "
@@ -200,14 +200,13 @@ TEST(a_killed_one_goes_on_to_the_same_end)
     const char *const tried = read_file("r/tune.csv");
     char *output = NULL;
     for (int i = 1; i < 4; i++) /* whatever is done by then */
-        shell(kept(dsgd_xprintf("cd %s && timeout -s KILL 0.0%d " DSGD_BINARY
-                                " tune e.yaml -o killed --target loss=1e-8 -j 1 2>&1",
-                                folder, 3 * i)),
+        shell(dsgd_xprintf("cd %s && timeout -s KILL 0.0%d " DSGD_BINARY
+                           " tune e.yaml -o killed --target loss=1e-8 -j 1 2>&1",
+                           folder, 3 * i),
               &output);
     tune("killed", "--target loss=1e-8", 0);
     ck_assert_str_eq(read_file("killed/tune.csv"), tried);
-    shell(kept(dsgd_xprintf("cd %s/r/.parts && ls *.part | sort -n | sed -n '2~3p' | xargs rm",
-                            folder)),
+    shell(dsgd_xprintf("cd %s/r/.parts && ls *.part | sort -n | sed -n '2~3p' | xargs rm", folder),
           &output);
     tune("r", "--target loss=1e-8 -j 1", 0);
     ck_assert_str_eq(read_file("r/tune.csv"), tried);
@@ -262,8 +261,8 @@ static const struct {
 TEST_ROWS(a_tuned_file_says_what_is_best, written)
 {
     const char *const old = strstr(quadratic, "algorithms:");
-    write_file("e.yaml", kept(dsgd_xprintf("%.*s%s\n%s", (int)(old - quadratic), quadratic,
-                                           written[_i].algorithms, strstr(quadratic, "until:"))));
+    write_file("e.yaml", dsgd_xprintf("%.*s%s\n%s", (int)(old - quadratic), quadratic,
+                                      written[_i].algorithms, strstr(quadratic, "until:")));
     const char *const output =
         tune("r", "--target loss=1e-6 --over learn.optimizer.lr='[0.5, 1]' --seeds 1", 0);
     ck_assert_ptr_null(strstr(output, "error"));

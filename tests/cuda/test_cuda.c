@@ -63,7 +63,7 @@ static void set(const dsgd_about *about, void *params, const setting *s)
 /** Options of anything that a user can name: the defaults, but for at most n settings. */
 static void *params_of(const dsgd_about *about, size_t n, const setting *settings)
 {
-    void *const params = kept(dsgd_xcalloc(1, about->params_size));
+    void *const params = dsgd_keep(1, about->params_size);
     if (about->options != NULL)
         dsgd_options_default(about->options, params);
     for (size_t i = 0; i < n && settings[i].n > 0; i++)
@@ -184,7 +184,7 @@ static rig *current;
 /** On the first data that the model takes. */
 static rig *rig_of(model_spec spec)
 {
-    rig *const s = current = kept(dsgd_xcalloc(1, sizeof *s));
+    rig *const s = current = dsgd_keep(1, sizeof *s);
     s->spec = spec;
     const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, spec.model);
     void *const params = params_of(&kind->about, 1, &s->spec.setting);
@@ -257,7 +257,7 @@ static void end_test(void)
     if (current != NULL)
         dsgd_data_free(current->data);
     current = NULL;
-    free_kept();
+    dsgd_drop(NULL);
 }
 
 static dsgd_buffer put(bench *b, const double *x, size_t n)
@@ -318,11 +318,11 @@ static void state_of(const rig *s, uint32_t i, double *state)
 static gradients *gradients_new(const dsgd_device *device, const rig *s, size_t n,
                                 const uint32_t *sizes)
 {
-    gradients *const all = kept(dsgd_xcalloc(1, sizeof *all));
+    gradients *const all = dsgd_keep(1, sizeof *all);
     const size_t n_state = s->network.n_state;
     all->b = bench_open(device, s);
     all->n = n;
-    double *const x = kept(dsgd_xcalloc(s->network.n_params + n_state, sizeof *x));
+    double *const x = dsgd_keep(s->network.n_params + n_state, sizeof *x);
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t j = 0; j < sizes[i]; j++)
             all->samples[i][j] = (uint32_t)(TRAIN * uniform(8, i, j));
@@ -368,7 +368,7 @@ static double *gradients_run(gradients *all, manner how)
 {
     const bench *const b = all->b;
     const size_t *const begin = b->rig->piece_begin;
-    double *const out = kept(dsgd_xcalloc(all->n * reals_of(b->rig), sizeof *out));
+    double *const out = dsgd_keep(all->n * reals_of(b->rig), sizeof *out);
     gradients_compute(all, how);
     for (size_t i = 0; i < all->n; i++) {
         double *const to = out + i * reals_of(b->rig);
@@ -492,7 +492,7 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
     rig *const s = rig_new(_i);
     const size_t n_state = s->network.n_state;
     gradients *const all = gradients_new(cuda, s, MIXED, mixed);
-    double *const x = kept(dsgd_xcalloc(reals_of(s), sizeof *x));
+    double *const x = dsgd_keep(reals_of(s), sizeof *x);
     model_of(s, 2, x);
     x[0] = NAN; /* in the last layer, where no ReLU hides it */
     cuda->put(all->b->context, all->x[2][0], x, s->network.n_params);
@@ -633,7 +633,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
                                   .lr = 0.1 / (double)(1 + i),
                                   .t = steps_so_far[i]};
     device->update(b->context, 0, ops, ELEMENT_OPS, finite);
-    double *const out = kept(dsgd_xcalloc((size_t)4 * ELEMENT_OPS * LENGTH, sizeof *out));
+    double *const out = dsgd_keep((size_t)4 * ELEMENT_OPS * LENGTH, sizeof *out);
     for (size_t i = 0; i < (size_t)2 * ELEMENT_OPS; i++)
         device->get(b->context, out + i * 2 * LENGTH, v[5 + i], (size_t)2 * LENGTH);
     for (size_t i = 0; i < ELEMENT_OPS; i++)
@@ -688,7 +688,7 @@ static double *combinations_by(const dsgd_device *device, const rig *s)
     };
     bool finite[ELEMENT_OPS];
     device->combine(b->context, 0, ops, ELEMENT_OPS, finite);
-    double *const out = kept(dsgd_xcalloc((size_t)ELEMENT_OPS * LENGTH, sizeof *out));
+    double *const out = dsgd_keep((size_t)ELEMENT_OPS * LENGTH, sizeof *out);
     for (size_t i = 0; i < ELEMENT_OPS; i++) {
         ck_assert(finite[i]);
         device->get(b->context, out + i * LENGTH, v[9 + i], LENGTH);
@@ -734,7 +734,7 @@ TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
     rig *const s = rig_new(LARGE);
     dsgd_codec codes[2 * DSGD_CODEC_OUTER];
     const size_t n_codes = codes_of(n, codes);
-    double *const out = kept(dsgd_xcalloc(2 * n_codes * n, sizeof *out));
+    double *const out = dsgd_keep(2 * n_codes * n, sizeof *out);
     for (int by = 0; by < 2; by++) {
         bench *const b = vectors_open(by == 0 ? dsgd_device_cpu(false) : cuda, s);
         dsgd_encode_op ops[2 * DSGD_CODEC_OUTER];
@@ -847,7 +847,7 @@ TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace)
 {
     bench *const b = bench_open(device, s);
-    double *const x = kept(dsgd_xcalloc(reals_of(s), sizeof *x));
+    double *const x = dsgd_keep(reals_of(s), sizeof *x);
     dsgd_buffer pieces[MOST_PIECES];
     model_of(s, 0, x);
     put_pieces(b, x, pieces);
@@ -989,7 +989,7 @@ static double *train(const dsgd_device *device, const rig *s, const training *ho
                      dsgd_evaluation *evaluation)
 {
     const size_t n_params = s->network.n_params;
-    double *const out = kept(dsgd_xcalloc(WORKERS * n_params + s->network.n_state, sizeof *out));
+    double *const out = dsgd_keep(WORKERS * n_params + s->network.n_state, sizeof *out);
     team t = team_open(device, s, out);
     for (uint64_t step = 0; step < how->n_steps; step++) {
         local_step(&t, how, step);

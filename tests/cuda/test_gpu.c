@@ -33,7 +33,7 @@ static const dsgd_device *emulated(void)
 
 static void set_number(const char *name, size_t value)
 {
-    setenv(name, kept(dsgd_xprintf("%zu", value)), 1);
+    setenv(name, dsgd_xprintf("%zu", value), 1);
 }
 
 /** What all contexts of this process hold of GPU @p k. */
@@ -110,7 +110,7 @@ static void store_train(store *s)
 static double *store_read(store *s)
 {
     const size_t n = s->rig->network.n_params;
-    double *const out = kept(dsgd_xcalloc(WORKERS * n, sizeof *out));
+    double *const out = dsgd_keep(WORKERS * n, sizeof *out);
     for (uint32_t w = 0; w < WORKERS; w++)
         dsgd_values_read(s->values, 0, s->x[w], out + w * n);
     ck_assert(!dsgd_values_divergence(s->values).happened);
@@ -196,8 +196,7 @@ TEST(the_workspace_shrinks_where_memory_is_short)
     use_emulation();
     rig *const s = large_rig();
     const size_t n = s->network.n_params;
-    double *const out[] = {kept(dsgd_xcalloc(OPS * n, sizeof(double))),
-                           kept(dsgd_xcalloc(OPS * n, sizeof(double)))};
+    double *const out[] = {dsgd_keep(OPS * n, sizeof(double)), dsgd_keep(OPS * n, sizeof(double))};
     uint64_t launches[2];
     size_t taken = 0;
     for (int i = 0; i < 2; i++) {
@@ -241,7 +240,7 @@ static void *on_a_small_stack(void *argument)
 {
     store *const s = argument;
     const dsgd_value x = dsgd_values_constant(s->values, 0, s->rig->x);
-    double *const back = kept(dsgd_xcalloc(s->rig->network.n_params, sizeof *back));
+    double *const back = dsgd_keep(s->rig->network.n_params, sizeof *back);
     dsgd_values_read(s->values, 0, x, back);
     ck_assert_double_eq(back[3], (double)(float)s->rig->x[3]);
     dsgd_value_release(s->values, x);
@@ -327,7 +326,7 @@ TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
 {
     use_emulation();
     write_file("e.yaml", experiment);
-    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
     setenv("EMULATED_EXCLUSIVE", "1", 1);
     dsgd_ends(0, "run e.yaml -o alone -j 1");
     char *output = dsgd_ends(5, "run e.yaml -o four -j 4 -v");
@@ -341,17 +340,17 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
 {
     use_emulation();
     write_file("e.yaml", experiment);
-    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
     char *output = dsgd_ends(0, "run e.yaml -o alone -j 1");
     const char *const curves = read_file("alone/curves.csv");
     static const char *const machines[][2] = {{"1", "10500000"}, {"3", "5600000"}};
     for (size_t i = 0; i < 2; i++) {
         setenv("EMULATED_DEVICES", machines[i][0], 1);
         setenv("EMULATED_BYTES", machines[i][1], 1);
-        char *const command = kept(dsgd_xprintf("run e.yaml -o %zu -j 4", i));
+        char *const command = dsgd_xprintf("run e.yaml -o %zu -j 4", i);
         output = dsgd_ends(0, "%s", command);
         ck_assert_msg(*lines_with(output, "GPU") == '\0', "%s", output);
-        ck_assert_str_eq(read_file(kept(dsgd_xprintf("%zu/curves.csv", i))), curves);
+        ck_assert_str_eq(read_file(dsgd_xprintf("%zu/curves.csv", i)), curves);
     }
 }
 
@@ -360,7 +359,7 @@ TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
 {
     use_emulation();
     write_file("e.yaml", experiment);
-    setenv("EMULATED_SHARED", kept(dsgd_xprintf("%s/shared", folder)), 1);
+    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
     dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
     setenv("EMULATED_BYTES", "4200000", 1);
     ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),

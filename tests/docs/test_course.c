@@ -58,10 +58,10 @@ static const char *next_line(char **text)
 static char *without_wall_times(const char *output)
 {
     enum { WIDTH = 8 };
-    char *rest = dsgd_xstrdup(""), *lines = kept(dsgd_xstrdup(output));
+    char *rest = dsgd_xstrdup(""), *lines = dsgd_xstrdup(output);
     size_t end = 0; /* of the head; 0: there is none */
     for (const char *line = NULL; (line = next_line(&lines)) != NULL;) {
-        char *const text = kept(dsgd_xstrdup(line));
+        char *const text = dsgd_xstrdup(line);
         const char *const found = begins(line, "run ") ? strstr(line, " wall") : NULL;
         if (found != NULL)
             end = (size_t)(found - line) + (begins(found, " wall (s)") ? 9 : 5);
@@ -105,9 +105,9 @@ static void run_command(page *p, const char *command, const char *expected)
     char *output = NULL;
     ck_assert_msg(begins(command, "dsgd "), "%s:%d: `%s` is no command of dsgd", p->name, p->line,
                   command);
-    shell(kept(dsgd_xprintf("cd %s && export DSGD_DATA=%s COLUMNS=80 && %s %s 2>.stderr; "
-                            "grep '^dsgd: ' .stderr",
-                            folder, DSGD_SOURCE_DIR, DSGD_BINARY, command + 5)),
+    shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s COLUMNS=80 && %s %s 2>.stderr; "
+                       "grep '^dsgd: ' .stderr",
+                       folder, DSGD_SOURCE_DIR, DSGD_BINARY, command + 5),
           &output);
     ck_assert_msg(agrees(without_wall_times(expected), without_wall_times(output)),
                   "%s:%d: `%s` prints\n%s\nand the page has\n%s", p->name, p->line, command, output,
@@ -287,7 +287,7 @@ static void check_span(const page *p, const char *span)
     }
     if (!is_number || end == span || (*end != '\0' && strcmp(end, " %") != 0))
         return;
-    const char *const number = kept(dsgd_xprintf("%.*s", (int)(end - span), span));
+    const char *const number = dsgd_xprintf("%.*s", (int)(end - span), span);
     ck_assert_msg(is_shown(p, number), "%s:%d: `%s` is in no output above", p->name, p->line, span);
 }
 
@@ -295,7 +295,7 @@ static void check_prose(const page *p, const char *line)
 {
     for (const char *begin = strchr(line, '`'); begin != NULL; begin = strchr(begin, '`')) {
         const int n = (int)strcspn(++begin, "`");
-        check_span(p, kept(dsgd_xprintf("%.*s", n, begin)));
+        check_span(p, dsgd_xprintf("%.*s", n, begin));
         begin += n + (begin[n] == '`');
     }
 }
@@ -325,14 +325,13 @@ TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
             check_prose(&p, line);
         }
     }
-    free(p.shown);
     ck_assert_msg(n_blocks > 0, "%s shows no command", lesson);
 }
 
 /** The exit status of `dsgd task` for a file. */
 static int try(const char *file, char **output)
 {
-    return dsgd(kept(dsgd_xprintf("task %s", file)), output);
+    return dsgd(dsgd_xprintf("task %s", file), output);
 }
 
 CASE("tasks", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
@@ -343,13 +342,13 @@ TEST_RANGE(a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n_lesson
     char *output = NULL;
     if (is_left_out(_i))
         return;
-    ck_assert_msg(try(kept(dsgd_xprintf("%s/start.yaml", lesson)), &output) == 5, "%s: %s", lesson,
+    ck_assert_msg(try(dsgd_xprintf("%s/start.yaml", lesson), &output) == 5, "%s: %s", lesson,
                   output);
     ck_assert_has(output, "not yet: ");
-    ck_assert_msg(try(kept(dsgd_xprintf("%s/course/solutions/%s.yaml", DSGD_SOURCE_DIR,
-                                        strrchr(lesson, '/') + 1)),
-                      &output) == 0,
-                  "%s: %s", lesson, output);
+    ck_assert_msg(
+        try(dsgd_xprintf("%s/course/solutions/%s.yaml", DSGD_SOURCE_DIR, strrchr(lesson, '/') + 1),
+            &output) == 0,
+        "%s: %s", lesson, output);
     ck_assert_has(output, "passed: ");
 }
 
@@ -403,8 +402,8 @@ static const char question[] = "question: How?\n"
 static void write_task(const char *most)
 {
     write_file("given.yaml", given);
-    write_file("task.yaml", kept(dsgd_xprintf(question, most)));
-    write_file("e.yaml", kept(dsgd_xprintf("name: mine\ntask: task.yaml\n%s", given)));
+    write_file("task.yaml", dsgd_xprintf(question, most));
+    write_file("e.yaml", dsgd_xprintf("name: mine\ntask: task.yaml\n%s", given));
 }
 
 TEST(each_goal_is_judged_at_its_worst_place)
@@ -444,14 +443,14 @@ TEST(what_is_equal_but_for_rounding_is_reached)
     char *output = NULL;
     write_simple_task();
     write_file("given.yaml", one);
-    write_file("e.yaml", kept(dsgd_xprintf("task: task.yaml\n%s", one)));
+    write_file("e.yaml", dsgd_xprintf("task: task.yaml\n%s", one));
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
 }
 
 TEST(a_file_is_the_same_by_any_path)
 {
     write_simple_task();
-    write_file("given.yaml", kept(dsgd_xprintf("%splacement: hosts.txt\n", one)));
+    write_file("given.yaml", dsgd_xprintf("%splacement: hosts.txt\n", one));
     char *output = shell_ends(0, "mkdir %s/mine", folder);
     write_file("hosts.txt", "n0\n");
     write_file("mine/other.txt", "n0\n");
@@ -459,7 +458,7 @@ TEST(a_file_is_the_same_by_any_path)
     static const int status[] = {0, 2};
     for (int i = 0; i < 2; i++) {
         write_file("mine/e.yaml",
-                   kept(dsgd_xprintf("task: ../task.yaml\n%splacement: %s\n", one, path[i])));
+                   dsgd_xprintf("task: ../task.yaml\n%splacement: %s\n", one, path[i]));
         ck_assert_msg(try("mine/e.yaml", &output) == status[i], "%s", output);
     }
 }
@@ -485,10 +484,10 @@ TEST_ROWS(other_changes_are_refused_by_name, refused)
     char *output = NULL;
     write_task("0.4");
     const char *const set = refused[_i].set;
-    ck_assert_int_ne(try(kept(dsgd_xprintf("e.yaml --set '%s'", set)), &output), 0);
+    ck_assert_int_ne(try(dsgd_xprintf("e.yaml --set '%s'", set), &output), 0);
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s: %s", set, output);
     ck_assert_int_eq(try("e.yaml --set algorithms.1.period=3", &output), 0);
-    write_file("e.yaml", kept(dsgd_xprintf("task: task.yaml\nseed: 2\n%s", given)));
+    write_file("e.yaml", dsgd_xprintf("task: task.yaml\nseed: 2\n%s", given));
     ck_assert_int_eq(try("e.yaml", &output), 2);
     ck_assert_has(output, "e.yaml:2:7: `seed` is not in the given experiment");
     ck_assert_int_eq(try("given.yaml", &output), 2);
@@ -514,9 +513,9 @@ TEST_ROWS(a_task_that_cannot_be_judged_is_refused, bad_goals)
 {
     char *output = NULL;
     write_task("0.4");
-    write_file("task.yaml", kept(dsgd_xprintf("question: q\ngiven: given.yaml\nmay_change: []\n"
-                                              "goals:\n  - %s\n",
-                                              bad_goals[_i].goal)));
+    write_file("task.yaml", dsgd_xprintf("question: q\ngiven: given.yaml\nmay_change: []\n"
+                                         "goals:\n  - %s\n",
+                                         bad_goals[_i].goal));
     ck_assert_int_eq(try("e.yaml", &output), 2);
     ck_assert_has(output, bad_goals[_i].sentence);
 }

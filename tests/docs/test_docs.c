@@ -41,16 +41,15 @@ static bool ends_with(const char *text, size_t length, const char *end)
 /** The Markdown files of the tree, without folders that are hidden, built or results. */
 static void collect(const char *folder)
 {
-    char *const there = kept(dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder));
+    char *const there = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder);
     DIR *const dir = opendir(there);
     ck_assert_msg(dir != NULL, "%s", there);
     for (struct dirent *e = NULL; (e = readdir(dir)) != NULL;) {
         if (e->d_name[0] == '.' || strncmp(e->d_name, "build", 5) == 0 ||
             strcmp(e->d_name, "results") == 0)
             continue;
-        char *const path =
-            kept(dsgd_xprintf("%s%s%s", folder, *folder == '\0' ? "" : "/", e->d_name));
-        char *const whole = kept(dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path));
+        char *const path = dsgd_xprintf("%s%s%s", folder, *folder == '\0' ? "" : "/", e->d_name);
+        char *const whole = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path);
         struct stat about;
         if (stat(whole, &about) == 0 && S_ISDIR(about.st_mode))
             collect(path);
@@ -71,9 +70,6 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    for (int i = 0; i < n_pages; i++)
-        free(pages[i]);
-    free(complaints);
 }
 
 /** The rest of a stream; the caller frees it. */
@@ -88,7 +84,7 @@ static char *drain(FILE *stream)
 
 static char *text_of(const char *path)
 {
-    char *const whole = kept(dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path));
+    char *const whole = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, path);
     FILE *const stream = fopen(whole, "r");
     ck_assert_msg(stream != NULL, "%s", whole);
     char *const text = drain(stream);
@@ -112,9 +108,8 @@ static bool exists(const char *page, const char *path, int length, bool from_top
 {
     const char *const slash = strrchr(page, '/');
     const int folder = slash == NULL ? 0 : (int)(slash + 1 - page);
-    char *const near =
-        kept(dsgd_xprintf("%s/%.*s%.*s", DSGD_SOURCE_DIR, folder, page, length, path));
-    char *const top = kept(dsgd_xprintf("%s/%.*s", DSGD_SOURCE_DIR, length, path));
+    char *const near = dsgd_xprintf("%s/%.*s%.*s", DSGD_SOURCE_DIR, folder, page, length, path);
+    char *const top = dsgd_xprintf("%s/%.*s", DSGD_SOURCE_DIR, length, path);
     const bool found = access(near, F_OK) == 0 || (from_top && access(top, F_OK) == 0);
     return found;
 }
@@ -150,7 +145,6 @@ static bool has_target(const char *page, const char *link, int path, int length)
         path == 0 ? dsgd_xstrdup(page) : dsgd_xprintf("%.*s%.*s", folder, page, path, link);
     char *const text = text_of(target);
     const bool found = has_heading(text, link + path + 1, (size_t)(length - path) - 1);
-    free(target);
     return found;
 }
 
@@ -221,8 +215,8 @@ TEST(every_command_is_one)
             const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');
             p += strlen("dsgd ");
             const int length = (int)strspn(p, "abcdefghijklmnopqrstuvwxyz");
-            char *const line = kept(dsgd_xprintf("\n  %.*s ", length, p));
-            char *const usage = kept(dsgd_xprintf("\n  dsgd %.*s ", length, p));
+            char *const line = dsgd_xprintf("\n  %.*s ", length, p);
+            char *const usage = dsgd_xprintf("\n  dsgd %.*s ", length, p);
             const bool magic = strncmp(p, "record\\n", 8) == 0; /* first bytes of a record */
             if (!within && !magic && length > 0 && strstr(help, line) == NULL &&
                 strstr(help, usage) == NULL)
@@ -253,7 +247,7 @@ TEST(the_readme_is_a_page)
 static char *fenced(const char *page, const char *language)
 {
     char *const text = text_of(page);
-    char *const start = kept(dsgd_xprintf("\n```%s\n", language));
+    char *const start = dsgd_xprintf("\n```%s\n", language);
     const char *const begin = strstr(text, start);
     ck_assert_msg(begin != NULL, "%s: no %s", page, language);
     const char *const inside = begin + strlen(start);
@@ -279,7 +273,6 @@ TEST(the_readme_lists_every_algorithm)
         char *const entry = dsgd_xprintf("| [`%s`](", dsgd_algorithms[i]->name);
         if (strstr(text, entry) == NULL && strstr(more, entry) == NULL)
             complain("README.md", "no row", 64, dsgd_algorithms[i]->name);
-        free(entry);
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
@@ -308,7 +301,7 @@ TEST(records_travel_as_the_manual_says)
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
     char *const lines = fenced("MANUAL.md", "sh");
-    char *const path = kept(dsgd_xprintf("%s/lines", folder));
+    char *const path = dsgd_xprintf("%s/lines", folder);
     FILE *const file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fprintf(file, "set -e\nexec 2>&1\ndsgd() { %s \"$@\"; }\ndsgd-replay() { %s \"$@\"; }\n",
@@ -323,14 +316,13 @@ TEST(records_travel_as_the_manual_says)
     char *const command =
         dsgd_xprintf("cd %s && bash lines; status=$?; rm -r %s; exit $status", folder, folder);
     output_of(command);
-    free(command);
 }
 
 TEST(the_experiment_of_the_manual_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    char *const path = kept(dsgd_xprintf("%s/manual.yaml", folder));
+    char *const path = dsgd_xprintf("%s/manual.yaml", folder);
     char *const experiment = fenced("MANUAL.md", "yaml");
     FILE *const file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
@@ -340,7 +332,6 @@ TEST(the_experiment_of_the_manual_is_accepted)
         dsgd_xprintf("%s check %s --numerics off 2>&1; status=$?; rm -r %s; exit $status",
                      DSGD_BINARY, path, folder);
     output_of(command);
-    free(command);
 }
 
 /** Compares what stands between `<!-- dsgd WORDS -->` and `<!-- end -->` with what dsgd prints. */
@@ -352,7 +343,7 @@ static int check_printed(const char *page, const char *text)
         p += strlen(begin);
         const int words = (int)(strstr(p, " -->") - p);
         const char *const from = p + words + strlen(" -->\n\n");
-        char *const command = kept(dsgd_xprintf("%s %.*s", DSGD_BINARY, words, p));
+        char *const command = dsgd_xprintf("%s %.*s", DSGD_BINARY, words, p);
         char *const want = output_of(command);
         if (strncmp(from, want, strlen(want)) != 0 ||
             strncmp(from + strlen(want), "\n<!-- end -->", 13) != 0)
@@ -388,14 +379,13 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
         int length = (int)strcspn(p + 1, "\n") + 1;
         while (p[length - 1] != ' ') /* wall time */
             length--;
-        char *const row = kept(dsgd_xprintf("%.*s", length, p));
+        char *const row = dsgd_xprintf("%.*s", length, p);
         if (strstr(readme, row) == NULL)
             complain("README.md", "the quick start says", length - 1, p + 1);
         n++;
     }
     ck_assert_int_eq(n, 3);
     ck_assert_msg(*complaints == '\0', "%s", complaints);
-    free(command);
 }
 
 TEST(the_quick_start_gives_the_columns_of_the_manual)
@@ -410,11 +400,10 @@ TEST(the_quick_start_gives_the_columns_of_the_manual)
     char *const manual = text_of("MANUAL.md");
     for (const char *p = columns; *p != '\0'; p += strspn(p, ",\n")) {
         const int length = (int)strcspn(p, ",\n");
-        char *const name = kept(dsgd_xprintf("`%.*s`", length, p));
+        char *const name = dsgd_xprintf("`%.*s`", length, p);
         if (strstr(manual, name) == NULL && strstr(name, "_share") == NULL)
             complain("MANUAL.md", "no column", length, p);
         p += length;
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
-    free(command);
 }

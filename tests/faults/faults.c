@@ -25,7 +25,6 @@ static void try(stage *s, const inject_fault *fault, counts table)
         printf("%s: %s %ld %s, %s: %s: %s\n", s->scene->name, inject_calls[fault->call].name,
                fault->n, inject_way_name(fault->way), result.where, verdict_names[v], why);
     fflush(stdout);
-    free(why);
 }
 
 static void try_call(stage *s, size_t call, long every, counts table)

@@ -118,7 +118,6 @@ static pid_t child_of(pid_t process)
             child = one;
         if (stream != NULL)
             fclose(stream);
-        free(path);
     }
     closedir(all);
     return child;
@@ -188,7 +187,6 @@ static verdict try(stage *s, victim v, double after_s, int *state, char **why)
     if (!is_dead && WEXITSTATUS(*state) == 0) {
         char *const made = stage_contents(s, s->scene->made);
         const bool is_same = strcmp(made, s->made) == 0;
-        free(made);
         if (!is_same)
             return LESS;
     }
@@ -236,7 +234,6 @@ int kills_try(int n, uint64_t seed)
                    (unsigned long long)seed, victims[v], after_s, whole_s, verdict_names[found],
                    state, why);
         fflush(stdout);
-        free(why);
     }
     for (int v = 0; v < N_VICTIMS; v++)
         printf("%-16s %3zu, %3zu before its end, %zu bugs\n", victims[v], done[v][0], done[v][1],

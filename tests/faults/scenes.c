@@ -55,7 +55,6 @@ static char *read_text(const char *folder, const char *name, size_t *n)
     char *text = NULL;
     if (dsgd_file_read(path, &text, n, NULL) != DSGD_OK)
         text = NULL;
-    free(path);
     return text;
 }
 
@@ -115,9 +114,7 @@ char *stage_contents(const stage *s, const char *files)
             blank_wall(text, n, is_printed && strcmp(s->scene->name, "compare") != 0);
         dsgd_append(&contents, "%s: %zu bytes %llx\n", name, n,
                     (unsigned long long)hash_of(text, n));
-        free(text);
     }
-    free(names);
     return contents;
 }
 
@@ -128,14 +125,11 @@ static char *ask(const stage *s, const char *command)
     FILE *const stream = popen(line, "r");
     char *text = NULL;
     size_t room = 0;
-    if (stream == NULL || getdelim(&text, &room, '\0', stream) < 0) {
-        free(text);
-        text = dsgd_xstrdup("");
-    }
+    const bool is_empty = stream == NULL || getdelim(&text, &room, '\0', stream) < 0;
+    dsgd_keep_for(free, text);
     if (stream != NULL)
         pclose(stream);
-    free(line);
-    return text;
+    return is_empty ? dsgd_xstrdup("") : text;
 }
 
 /* --- the stage -------------------------------------------------------------------------------- */
@@ -150,7 +144,6 @@ void stage_reset(const stage *s)
 {
     char *const command = dsgd_xprintf("rm -rf %s && cp -a %s %s", s->work, s->before, s->work);
     DSGD_ASSERT(in_shell(command) == 0, "%s", command);
-    free(command);
 }
 
 static void split_words(stage *s)
@@ -185,13 +178,12 @@ static bool play_undisturbed(stage *s)
         if (result.state != 0 || differs)
             fprintf(stderr, "%s: undisturbed it ends with state %d and\n%s%s", s->scene->name,
                     result.state, made, differs ? s->made : "");
-        free(s->made);
         s->made = made;
         if (result.state != 0 || differs)
             return false;
     }
     memcpy(s->counts, result.counts, sizeof s->counts);
-    s->sites = dsgd_xcalloc(SHIM_MOST_SITES, sizeof *s->sites);
+    s->sites = dsgd_keep(SHIM_MOST_SITES, sizeof *s->sites);
     for (size_t k = 0; k < SHIM_MOST_SITES; k++)
         if (s->shared->sites[k] != 0)
             s->sites[s->n_sites++] = s->shared->sites[k];
@@ -218,7 +210,6 @@ bool stage_open(stage *s, const scene *of)
     const bool made = in_shell(make) == 0;
     if (!made)
         fprintf(stderr, "%s: this fails: %s\n", of->name, make);
-    free(make);
     return made && play_undisturbed(s);
 }
 
@@ -226,18 +217,11 @@ void stage_close(stage *s)
 {
     munmap(s->shared, sizeof *s->shared);
     dsgd_folder_remove(s->root);
-    free(s->work);
-    free(s->before);
-    free(s->shared_path);
-    free(s->made);
-    free(s->kept);
-    free(s->sites);
-    free(s->text);
 }
 
 /* --- the judge -------------------------------------------------------------------------------- */
 
-/** The program's last sentence on stderr; "" where there is none. To be freed. */
+/** The program's last sentence on stderr; "" where there is none. */
 static char *sentence(const stage *s)
 {
     size_t n = 0;
@@ -247,7 +231,6 @@ static char *sentence(const stage *s)
         last = at;
     char *const said =
         last == NULL ? dsgd_xstrdup("") : dsgd_xprintf("%.*s", (int)strcspn(last, "\n"), last);
-    free(err);
     return said;
 }
 
@@ -257,7 +240,6 @@ static bool is_same(const stage *s, const char *files, const char *expected, cha
     const bool is = strcmp(now, expected) == 0;
     if (!is)
         dsgd_append(why, " | expected: %s | there is: %s", expected, now);
-    free(now);
     return is;
 }
 
@@ -270,7 +252,6 @@ verdict stage_judge(stage *s, bool may_litter, char **why)
         dsgd_append(why, " | left: %s", litter);
         v = LITTER;
     }
-    free(litter);
     if (!is_same(s, s->scene->kept, s->kept, why))
         v = DAMAGED;
     if (!s->scene->takes_up || v != MISSED)

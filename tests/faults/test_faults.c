@@ -27,7 +27,6 @@ static void try(stage *s, const inject_fault *fault)
     ck_assert_msg(v < LESS, "%s: %s %ld %s, %s: %s: %s", s->scene->name,
                   inject_calls[fault->call].name, fault->n, inject_way_name(fault->way),
                   result.where, verdict_names[v], why);
-    free(why);
 }
 
 /** The @p k-th fault of a call, the same each time. */
@@ -79,12 +78,12 @@ TEST(an_output_that_is_closed_or_full_is_no_success)
     write_experiment("");
     for (size_t k = 0; k < sizeof outputs / sizeof outputs[0]; k++) {
         char *output = NULL;
-        const int status = shell(
-            kept(dsgd_xprintf("cd %s && DSGD_DATA=%s %s run e.yaml -o r%zu --set workers=4 %s",
-                              folder, DSGD_SOURCE_DIR, DSGD_BINARY, k, outputs[k].to)),
-            &output);
+        const int status =
+            shell(dsgd_xprintf("cd %s && DSGD_DATA=%s %s run e.yaml -o r%zu --set workers=4 %s",
+                               folder, DSGD_SOURCE_DIR, DSGD_BINARY, k, outputs[k].to),
+                  &output);
         ck_assert_msg(status == outputs[k].status, "%s: %d", outputs[k].to, status);
-        ck_assert_str_eq(without_wall(read_file(kept(dsgd_xprintf("r%zu/runs.csv", k)))),
+        ck_assert_str_eq(without_wall(read_file(dsgd_xprintf("r%zu/runs.csv", k))),
                          without_wall(read_file("r0/runs.csv")));
     }
 }
@@ -94,12 +93,12 @@ TEST(a_full_pipe_loses_nothing)
 {
     static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";
     write_experiment("");
-    char *const command = kept(dsgd_xprintf(check, DSGD_SOURCE_DIR, DSGD_BINARY));
+    char *const command = dsgd_xprintf(check, DSGD_SOURCE_DIR, DSGD_BINARY);
     char *output = NULL;
     const int status =
-        shell(kept(dsgd_xprintf("cd %s && %s >whole && %s | { sleep 0.3; cat; } >piped && "
-                                "test $(wc -c <whole) -gt 100000 && cmp whole piped",
-                                folder, command, command)),
+        shell(dsgd_xprintf("cd %s && %s >whole && %s | { sleep 0.3; cat; } >piped && "
+                           "test $(wc -c <whole) -gt 100000 && cmp whole piped",
+                           folder, command, command),
               &output);
     ck_assert_msg(status == 0, "%d: %s", status, output);
 }

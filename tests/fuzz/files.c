@@ -78,16 +78,13 @@ void fuzz_each_file(const fuzz_target *target,
         char *const pattern =
             dsgd_xprintf("%s/tests/fuzz/%s/%s/*", DSGD_SOURCE_DIR, kept[k], target->name);
         each_match(target, pattern, call, argument);
-        free(pattern);
     }
     char *const patterns = dsgd_xstrdup(target->shipped == NULL ? "" : target->shipped);
     char *rest = patterns;
     for (char *one = NULL; (one = strsep(&rest, "|")) != NULL && *one != '\0';) {
         char *const pattern = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, one);
         each_match(target, pattern, call, argument);
-        free(pattern);
     }
-    free(patterns);
 }
 
 /* --- the dictionary --------------------------------------------------------------------------- */

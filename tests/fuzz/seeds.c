@@ -26,7 +26,6 @@ static void copy(const fuzz_target *target, const char *from, void *folder)
     DSGD_ASSERT(dsgd_file_read(from, &text, &n, &error) == DSGD_OK, "%s", error.text);
     char *const to = dsgd_xprintf("%s/%s/%zu", (const char *)folder, target->name, number++);
     write_file(to, text, n);
-    free(to);
     size_t n_unpacked = 0;
     uint8_t *const unpacked =
         target->feed == fuzz_record ? fuzz_unpack_record(from, &n_unpacked) : NULL;
@@ -34,10 +33,8 @@ static void copy(const fuzz_target *target, const char *from, void *folder)
         char *const beside =
             dsgd_xprintf("%s/%s/%zu", (const char *)folder, target->name, number++);
         write_file(beside, unpacked, n_unpacked);
-        free(beside);
     }
     free(unpacked);
-    free(text);
 }
 
 int main(int count, char **arguments)
@@ -57,6 +54,5 @@ int main(int count, char **arguments)
     DSGD_ASSERT(stream != NULL, "%s cannot be written", path);
     fuzz_print_dictionary(stream);
     fclose(stream);
-    free(path);
     return EXIT_SUCCESS;
 }

@@ -73,7 +73,7 @@ static size_t next_part(const uint8_t **bytes, size_t *n, const uint8_t **part)
 /** Bytes as a text, which ends at a null byte. */
 static char *text_of(const uint8_t *bytes, size_t n)
 {
-    char *const text = dsgd_xcalloc(n + 1, 1);
+    char *const text = dsgd_keep(n + 1, 1);
     if (n > 0)
         memcpy(text, bytes, n);
     return text;
@@ -92,8 +92,6 @@ static void expect_json(const dsgd_option *options, const void *params)
     json_t *const object = dsgd_json_options(options, params);
     char *const text = json_dumps(object, JSON_COMPACT);
     DSGD_ASSERT(text != NULL, "what was read is no JSON");
-    free(text);
-    json_decref(object);
 }
 
 static char *made; /* folder() */
@@ -124,7 +122,6 @@ static void write_into_folder(const char *name, const void *bytes, size_t n)
     FILE *const stream = fopen(path, "wb");
     DSGD_ASSERT(stream != NULL && fwrite(bytes, 1, n, stream) == n && fclose(stream) == 0,
                 "%s cannot be written", path);
-    free(path);
 }
 
 /** The next parts of the input as files of the folder. */
@@ -137,7 +134,7 @@ static void write_parts_into_folder(const uint8_t **bytes, size_t *n, const char
     }
 }
 
-/** A file of the folder as a text, which the caller frees. */
+/** A file of the folder as a text. */
 static char *read_from_folder(const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s", folder(), name);
@@ -145,7 +142,6 @@ static char *read_from_folder(const char *name)
     size_t n = 0;
     dsgd_error error;
     DSGD_ASSERT(dsgd_file_read(path, &text, &n, &error) == DSGD_OK, "%s", error.text);
-    free(path);
     return text;
 }
 
@@ -165,13 +161,10 @@ static dsgd_status run_command(const dsgd_command *command, const char *const *w
     const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100); /* others stay free */
     DSGD_ASSERT(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0, "no output: %m");
     close(file);
-    free(path);
     const dsgd_status status = command->run(count, given, error);
     fflush(stdout);
     dup2(before, STDOUT_FILENO);
     close(before);
-    while (count > 0)
-        free(copies[--count]);
     return status;
 }
 
@@ -189,8 +182,7 @@ void fuzz_experiment(const uint8_t *bytes, size_t n)
         return;
     DSGD_ASSERT(experiment.n_runs > 0 && experiment.n_runs <= DSGD_MOST_RUNS, "%zu runs",
                 experiment.n_runs);
-    free(dsgd_results_about(&experiment, 0, "dsgd run"));
-    dsgd_experiment_close(&experiment);
+    dsgd_results_about(&experiment, 0, "dsgd run");
 }
 
 void fuzz_platform(const uint8_t *bytes, size_t n)
@@ -213,7 +205,6 @@ void fuzz_platform(const uint8_t *bytes, size_t n)
             status = dsgd_platform_write(&platform, hosts, &use, fuzz_file(1, NULL, 0), &error);
         DSGD_ASSERT(status == DSGD_OK, "%s", error.text);
     }
-    dsgd_config_close(config);
 }
 
 void fuzz_workload(const uint8_t *bytes, size_t n)
@@ -227,7 +218,6 @@ void fuzz_workload(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     if (status == DSGD_OK)
         expect_json(dsgd_workload_options, &workload);
-    dsgd_config_close(config);
 }
 
 /** Seconds of a few steps are never below 0. */
@@ -255,7 +245,6 @@ void fuzz_imbalance(const uint8_t *bytes, size_t n)
     if (status == DSGD_OK)
         expect_seconds(imbalance, WORKERS);
     dsgd_imbalance_close(imbalance);
-    dsgd_config_close(config);
 }
 
 /** A file, and assignments to it, a line each: what is written anew can be read. */
@@ -282,9 +271,6 @@ void fuzz_edit(const uint8_t *bytes, size_t n)
             dsgd_config_open(fuzz_file(1, edited, strlen(edited)), &config, &error);
         DSGD_ASSERT(again == DSGD_OK, "an edited file cannot be read: %s\n%s", error.text, edited);
     }
-    dsgd_config_close(config);
-    free(edited);
-    free(lines);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -315,7 +301,6 @@ static void expect_same(const dsgd_csv *csv)
                 "another table: %s\n%s", error.text, text);
     for (size_t i = 0; i < (csv->n_rows + 1) * csv->n_columns; i++)
         DSGD_ASSERT(strcmp(again.fields[i], csv->fields[i]) == 0, "another field %zu: %s", i, text);
-    dsgd_csv_close(&again);
     free(text);
 }
 
@@ -330,7 +315,6 @@ void fuzz_csv(const uint8_t *bytes, size_t n)
     for (size_t row = 0; status == DSGD_OK && row < csv.n_rows; row++)
         for (size_t k = 0; k < csv.n_columns; k++)
             DSGD_ASSERT(!isinf(dsgd_csv_value(&csv, row, k)), "an infinite number");
-    dsgd_csv_close(&csv);
 }
 
 /** Measured seconds. */
@@ -371,8 +355,6 @@ static void expect_entries(const char *printed)
             status = dsgd_imbalance_open(&set.entries, 1, WORKERS, &imbalance, &error);
         DSGD_ASSERT(status == DSGD_OK, "printed entries cannot be read: %s\n%s", error.text, text);
         dsgd_imbalance_close(imbalance);
-        dsgd_config_close(config);
-        free(text);
     }
 }
 
@@ -386,7 +368,6 @@ void fuzz_fit(const uint8_t *bytes, size_t n)
     char *const printed = read_from_folder("printed");
     if (status == DSGD_OK)
         expect_entries(printed);
-    free(printed);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -404,12 +385,10 @@ void fuzz_compare(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     for (size_t i = 0; status == DSGD_OK && i < comparison.frame.n_points; i++) {
         const dsgd_frame_point *const point = &comparison.frame.points[i];
-        free(dsgd_frame_label(&comparison.frame, point));
+        dsgd_frame_label(&comparison.frame, point);
         DSGD_ASSERT(dsgd_frame_count(&comparison.frame, point, "diverged") <= point->n_rows,
                     "more rows");
     }
-    dsgd_comparison_close(&comparison);
-    free(target);
 }
 
 /** Writes a part; its checksum is made right wherever there is one: what follows is to be read. */
@@ -427,7 +406,6 @@ static void write_part(const uint8_t *bytes, size_t n)
         memcpy(text + at, digits, DIGITS);
     }
     write_into_folder(".parts/1.part", text, n);
-    free(text);
 }
 
 /** Rows of a run. */
@@ -444,7 +422,6 @@ void fuzz_part(const uint8_t *bytes, size_t n)
                     strchr(dsgd_results_figures(results, 0), '\n') == NULL,
                 "two lines in one");
     DSGD_ASSERT(!isinf(dsgd_results_throughput(results, 0)), "an infinite throughput");
-    dsgd_results_free(results);
 }
 
 /** Two folders have the same part of the first run. */
@@ -460,8 +437,6 @@ static void expect_same_part(const char *folder_a, const char *folder_b)
         DSGD_ASSERT(a.n_bytes[k] == b.n_bytes[k] &&
                         memcmp(a.sections[k], b.sections[k], a.n_bytes[k]) == 0,
                     "another section %d", k);
-    free(a.text);
-    free(b.text);
 }
 
 /** A manifest and the part of its first run, merged into another folder. */
@@ -488,9 +463,6 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
         if (json_array_size(json_object_get(merged, "runs")) > 0)
             expect_same_part(folder(), into);
     }
-    json_decref(merged);
-    json_decref(given);
-    free(into);
 }
 
 /** All lines are comments, data, and variables or arrays of texts and numbers: nothing that gnuplot does. */
@@ -529,8 +501,6 @@ void fuzz_figure(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     char *const script = status == DSGD_OK ? read_from_folder("data.gp") : NULL;
     expect_variables(script);
-    free(script);
-    free(target);
 }
 
 /** Results with a figure, newer than they: gnuplot is not started. */
@@ -546,8 +516,6 @@ void fuzz_report(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
     DSGD_ASSERT(page == NULL || strcasestr(page, "<script") == NULL, "a page with a script");
-    free(page);
-    free(target);
 }
 
 /* --- binary files ----------------------------------------------------------------------------- */
@@ -633,7 +601,7 @@ void fuzz_record(const uint8_t *bytes, size_t n)
     const dsgd_status status = dsgd_replay(&config, &result, &error);
     expect_sentence(status, &error);
     dsgd_replay_result_free(&result);
-    free(dsgd_record_head(config.path));
+    dsgd_record_head(config.path);
 }
 
 /* --- lists in files of their own -------------------------------------------------------------- */
@@ -646,7 +614,6 @@ static dsgd_entry *value_of(const uint8_t *bytes, size_t n, dsgd_config **config
     const char *const path = fuzz_file(1, mapping, strlen(mapping));
     const dsgd_status status = dsgd_config_open(path, config, &error);
     DSGD_ASSERT(status == DSGD_OK, "%s", error.text);
-    free(mapping);
     return dsgd_entry_find(dsgd_config_root(*config), "k");
 }
 
@@ -680,7 +647,7 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
     dsgd_config *config = NULL;
     dsgd_entry *const entry = value_of(bytes, n, &config);
     const dsgd_about *const kind = dsgd_about_find(dsgd_graph_kinds, "edges");
-    void *const params = dsgd_config_alloc(config, kind->params_size);
+    void *const params = dsgd_keep(1, kind->params_size);
     const dsgd_pick pick = {kind, params};
     dsgd_error error = {""};
     dsgd_status status = dsgd_config_read_value(
@@ -690,7 +657,6 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     if (status == DSGD_OK)
         expect_neighbours(&pick, WORKERS);
-    dsgd_config_close(config);
 }
 
 void fuzz_placement(const uint8_t *bytes, size_t n)
@@ -712,7 +678,6 @@ void fuzz_placement(const uint8_t *bytes, size_t n)
         DSGD_ASSERT(places[i] >= 0 && places[i] < HOSTS && !taken[places[i]], "host %d", places[i]);
         taken[places[i]] = true;
     }
-    dsgd_config_close(config);
 }
 
 /** A number and its suffix, in each unit: finite, and its shortest decimal is the same number. */
@@ -728,10 +693,8 @@ void fuzz_number(const uint8_t *bytes, size_t n)
         char *const written = dsgd_csv_number_text(number);
         DSGD_ASSERT(dsgd_parse_number(written, NULL, &again) && again == number,
                     "`%s` is %g, written %s", text, number, written);
-        free(written);
     }
     static const char *const names[] = {"allreduce", "wagma", "d_psgd", NULL};
-    free(dsgd_hint(text, names));
+    dsgd_hint(text, names);
     (void)dsgd_is_file_name(text);
-    free(text);
 }

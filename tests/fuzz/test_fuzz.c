@@ -36,7 +36,6 @@ static void feed_file(const fuzz_target *target, const char *path, void *n_files
         target->feed(copy, damage(copy, n, k));
         free(copy);
     }
-    free(text);
     ++*(size_t *)n_files;
 }
 

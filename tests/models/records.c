@@ -16,7 +16,7 @@ void records_folder_make(void)
 
 void records_folder_remove(void)
 {
-    char *const command = kept(dsgd_xprintf("rm -rf %s", folder));
+    char *const command = dsgd_xprintf("rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
 }
 

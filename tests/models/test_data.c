@@ -30,7 +30,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 {
     const dsgd_data_source *const found = (const void *)dsgd_about_find(dsgd_data_sources, source);
     ck_assert_ptr_nonnull(found);
-    void *const params = kept(dsgd_xcalloc(1, found->about.params_size));
+    void *const params = dsgd_keep(1, found->about.params_size);
     dsgd_options_default(found->about.options, params);
     for (size_t i = 0; i < n; i++)
         support_set(&found->about, params, with[i].name, with[i].value);
@@ -49,12 +49,11 @@ static dsgd_data *opened(const char *source, const char *option, double value, u
                          bool keep)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, source);
-    const dsgd_pick pick = {about, dsgd_xcalloc(1, about->params_size)};
+    const dsgd_pick pick = {about, dsgd_keep(1, about->params_size)};
     dsgd_options_default(about->options, pick.params);
     support_set(about, pick.params, option, value);
     dsgd_data *data = NULL;
     ck_assert_int_eq(dsgd_data_open(&pick, seed, keep, &data, NULL), DSGD_OK);
-    free(pick.params);
     return data;
 }
 
@@ -89,7 +88,7 @@ TEST(data_that_read_no_seed_are_kept_for_all_seeds)
 {
     const char *path = DSGD_SOURCE_DIR "/README.md";
     const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, "text");
-    const dsgd_pick pick = {about, dsgd_xcalloc(1, about->params_size)};
+    const dsgd_pick pick = {about, dsgd_keep(1, about->params_size)};
     dsgd_options_default(about->options, pick.params);
     memcpy((char *)pick.params + dsgd_option_find(about->options, "path")->offset, &path,
            sizeof path);
@@ -97,7 +96,6 @@ TEST(data_that_read_no_seed_are_kept_for_all_seeds)
     for (uint64_t seed = 0; seed < 2; seed++)
         ck_assert_int_eq(dsgd_data_open(&pick, seed, true, &data[seed], NULL), DSGD_OK);
     ck_assert_ptr_eq(data[0], data[1]);
-    free(pick.params);
 }
 
 /* --- hyperplane ------------------------------------------------------------------------------- */
@@ -211,7 +209,7 @@ static void demand_refusal(const char *path, double context, const char *said)
     const setting with = {"context", context};
     ck_assert_int_eq(load("text", path, &with, 1, 1, &data, &error), DSGD_EIO);
     ck_assert_ptr_null(data);
-    char *const wanted = kept(dsgd_xprintf("%s: %s", path, said));
+    char *const wanted = dsgd_xprintf("%s: %s", path, said);
     ck_assert_str_eq(error.text, wanted);
 }
 

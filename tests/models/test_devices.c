@@ -55,7 +55,7 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is 
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    double *const g = kept(dsgd_xcalloc(2 * n, sizeof *g));
+    double *const g = dsgd_keep(2 * n, sizeof *g);
     double *const wanted = g + n;
     /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch
      * left. */
@@ -81,7 +81,7 @@ TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
     if (s->network.loss != DSGD_LOSS_POLICY) {
         for (size_t i = 0; i < s->network.n_state; i++)
             s->state[i] = 0.2 + rig_number(9, i);
-        long double *const x = kept(dsgd_xcalloc(s->network.n_params, sizeof *x));
+        long double *const x = dsgd_keep(s->network.n_params, sizeof *x);
         for (size_t i = 0; i < s->network.n_params; i++)
             x[i] = s->x[i];
         naive_batch batch = naive_batch_of(&s->data, s->all, s->spec->n_samples);
@@ -106,7 +106,7 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
     const size_t n = s->network.n_params;
     const size_t n_state = s->network.n_state;
     const uint32_t n_samples = s->spec->n_samples;
-    double *const g = kept(dsgd_xcalloc(2 * (n + n_state), sizeof *g));
+    double *const g = dsgd_keep(2 * (n + n_state), sizeof *g);
     double *const in_float = g + n;
     double *const state = in_float + n;
     rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
@@ -126,7 +126,7 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the
     const size_t n = s->network.n_params;
     const uint32_t last = s->spec->n_samples - 1;
     const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
-    double *const g = kept(dsgd_xcalloc(3 * n, sizeof *g));
+    double *const g = dsgd_keep(3 * n, sizeof *g);
     double *const one = g + n;
     double *const mean = one + n;
     rig_gradient(s, s->x, s->state, samples, 4, g, NULL);
@@ -184,8 +184,8 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
     const rig_spec *const spec = &rig_specs[_i];
     rig *const s = rig_new(spec, dsgd_device_cpu(true), 1);
     const size_t size = 3 * s->network.n_params + 1 + s->network.n_state;
-    double *const whole = kept(dsgd_xcalloc(size, sizeof *whole));
-    double *const cut = kept(dsgd_xcalloc(size, sizeof *cut));
+    double *const whole = dsgd_keep(size, sizeof *whole);
+    double *const cut = dsgd_keep(size, sizeof *cut);
     for (size_t d = 0; d < 2; d++) {
         step_in_pieces(spec, devices[d], 1, whole);
         for (size_t p = 0; p < 2; p++) {
@@ -202,7 +202,7 @@ TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is th
     const size_t n_state = s->network.n_state;
     const uint32_t all = s->spec->n_samples;
     const uint32_t some = (all + 1) / 2;
-    double *const alone = kept(dsgd_xcalloc(2 * n + 2 * n_state, sizeof *alone));
+    double *const alone = dsgd_keep(2 * n + 2 * n_state, sizeof *alone);
     double *const together = alone + n;
     double *const state = together + n;
     rig_gradient(s, s->x, s->state, s->all, some, alone, state);
@@ -235,7 +235,7 @@ TEST(a_piece_that_is_not_there_is_zeros)
 {
     rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
-    double *const g = kept(dsgd_xcalloc(2 * n, sizeof *g));
+    double *const g = dsgd_keep(2 * n, sizeof *g);
     double *const wanted = g + n;
     memset(s->x + s->piece_begin[1], 0, (s->piece_begin[2] - s->piece_begin[1]) * sizeof *s->x);
     rig_gradient(s, s->x, NULL, s->all, 5, wanted, NULL);
@@ -336,7 +336,7 @@ TEST(every_non_finite_value_is_detected)
             x[i] = 0;
         }
     }
-    double *const g = kept(dsgd_xcalloc(s->network.n_params, sizeof *g));
+    double *const g = dsgd_keep(s->network.n_params, sizeof *g);
     s->x[s->network.n_params - 1] = NAN;
     ck_assert(!rig_gradient(s, s->x, NULL, s->all, 1, g, NULL));
 }

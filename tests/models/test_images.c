@@ -44,13 +44,13 @@ static folder *f; /* of this test */
 
 static void make_folder(void)
 {
-    f = kept(dsgd_xcalloc(1, sizeof *f));
+    f = dsgd_keep(1, sizeof *f);
     strcpy(f->path, "/tmp/dsgd-test-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(f->path));
     static const char *const names[FILES] = {"images", "labels.gz", "test-images.gz",
                                              "test-labels"};
     for (size_t i = 0; i < FILES; i++) {
-        f->files[i] = kept(dsgd_xprintf("%s/%s", f->path, names[i]));
+        f->files[i] = dsgd_xprintf("%s/%s", f->path, names[i]);
         const bool images = i == IMAGES || i == TEST_IMAGES;
         write_file(f->files[i], images ? good_images : good_labels,
                    images ? sizeof good_images : sizeof good_labels,
@@ -137,7 +137,7 @@ TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the 
                d->file == LABELS || d->file == TEST_IMAGES);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(DSGD_EIO, &error));
-    char *const wanted = kept(dsgd_xprintf("%s: %s", f->files[d->file], d->said));
+    char *const wanted = dsgd_xprintf("%s: %s", f->files[d->file], d->said);
     ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
 }
 
@@ -150,8 +150,8 @@ TEST(images_of_one_size_but_another_shape_are_refused)
     write_file(f->files[TEST_IMAGES], turned, sizeof turned, true);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(DSGD_EIO, &error));
-    char *const wanted = kept(dsgd_xprintf(
-        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]));
+    char *const wanted = dsgd_xprintf(
+        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]);
     ck_assert_str_eq(error.text, wanted);
 }
 
@@ -160,8 +160,8 @@ TEST(a_missing_file_is_named)
     unlink(f->files[TEST_LABELS]);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(DSGD_EIO, &error));
-    char *const wanted = kept(dsgd_xprintf("%s: the data cannot be read: No such file or directory",
-                                           f->files[TEST_LABELS]));
+    char *const wanted = dsgd_xprintf("%s: the data cannot be read: No such file or directory",
+                                      f->files[TEST_LABELS]);
     ck_assert_str_eq(error.text, wanted);
 }
 

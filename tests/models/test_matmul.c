@@ -101,19 +101,18 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     ck_assert(n_a <= ROOM && n_b <= ROOM && n_c <= ROOM + 2 * GUARD);
     memcpy(s->result, s->c, n_c * sizeof *s->c);
     if (in_double) {
-        double *const a =
-            dsgd_xcalloc(n_a, sizeof *a); /* so that the sanitizer sees every step aside */
+        double *const a = dsgd_xcalloc(n_a, sizeof *a); /* the sanitizer sees every step aside */
         double *const b = dsgd_xcalloc(n_b, sizeof *b);
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
         const dsgd_operands_double o = OPERANDS(p, a, b, s->result + GUARD);
         l->in_double(&o, NULL);
-        free(b);
+        free(a), free(b);
         return;
     }
-    float *const a = kept(dsgd_xcalloc(n_a, sizeof *a));
+    float *const a = dsgd_xcalloc(n_a, sizeof *a);
     float *const b = dsgd_xcalloc(n_b, sizeof *b);
-    float *const c = kept(dsgd_xcalloc(n_c, sizeof *c));
+    float *const c = dsgd_xcalloc(n_c, sizeof *c);
     for (size_t i = 0; i < n_a; i++)
         a[i] = (float)s->a[i];
     for (size_t i = 0; i < n_b; i++)
@@ -126,7 +125,7 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
     for (size_t i = 0; i < n_c; i++)
         s->result[i] = (double)c[i];
-    free(b);
+    free(a), free(b), free(c);
 }
 
 /**

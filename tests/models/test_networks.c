@@ -21,7 +21,7 @@
 /** Section @p title of a reference file: @p n values in fresh memory; NULL if it is missing. */
 static double *reference(const char *name, const char *title, size_t *n)
 {
-    char *const path = kept(dsgd_xprintf("%s/tests/reference/%s.txt", DSGD_SOURCE_DIR, name));
+    char *const path = dsgd_xprintf("%s/tests/reference/%s.txt", DSGD_SOURCE_DIR, name);
     FILE *const file = fopen(path, "r");
     ck_assert_msg(file != NULL, "%s cannot be read", path);
     char found[64];
@@ -62,7 +62,7 @@ static void compare_with_reference(const rig_spec *spec, bool in_double)
     const double tolerance = in_double ? 1e-13 : 1e-5;
     rig *const s = rig_new(spec, dsgd_device_cpu(in_double), 1);
     const size_t n = s->network.n_params;
-    double *const g = kept(dsgd_xcalloc(n, sizeof *g));
+    double *const g = dsgd_keep(n, sizeof *g);
     ck_assert(rig_gradient(s, s->x, s->state, s->all, spec->n_samples, g, s->state));
     demand(spec->name, "gradient_all", g, n, tolerance);
     ck_assert(rig_gradient(s, s->x, s->state, s->all, spec->n_samples / 2, g, s->state));
@@ -88,7 +88,7 @@ TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
 TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
-    long double *const x = kept(dsgd_xcalloc(s->network.n_params, sizeof *x));
+    long double *const x = dsgd_keep(s->network.n_params, sizeof *x);
     for (size_t i = 0; i < s->network.n_params; i++)
         x[i] = s->x[i];
     for (uint32_t part = 0; part < 2 && s->spec->stored; part++) {
@@ -137,7 +137,7 @@ static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, 
         v[i] = device->alloc(context, 2 * n);
     }
     const dsgd_buffer gradient = device->alloc(context, n);
-    double *const g = kept(dsgd_xcalloc(n, sizeof *g));
+    double *const g = dsgd_keep(n, sizeof *g);
     for (size_t i = 0; i < n; i++)
         g[i] = rig_number(3, i) - 0.5;
     device->put(context, at[0], g, n);
@@ -267,7 +267,7 @@ TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i is the spec
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
-    double *const g = kept(dsgd_xcalloc(n, sizeof *g));
+    double *const g = dsgd_keep(n, sizeof *g);
     const dsgd_layer *const first = &s->network.layers[0];
     for (size_t i = 0; i < first->n_params; i++)
         s->x[first->params + i] = NAN;
@@ -307,7 +307,7 @@ TEST(of_equal_values_the_first_is_the_maximum)
     const dsgd_layer *const first = &s->network.layers[0];
     const size_t n_weights = first->n_params - first->out.n_columns;
     const size_t n = s->network.n_params;
-    double *const g = kept(dsgd_xcalloc(n, sizeof *g));
+    double *const g = dsgd_keep(n, sizeof *g);
     for (size_t i = 0; i < n; i++)
         s->x[i] = i < first->params ? fabs(s->x[i]) + 0.1 : i < first->params + n_weights ? 0 : 0.3;
     ck_assert(rig_gradient(s, s->x, s->state, s->all, 1, g, NULL));
@@ -419,7 +419,7 @@ TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i is 
     for (size_t i = 0; i < n; i++)
         s->x[i] = rig_number(3, i) - 0.5;
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
-    double *const g = kept(dsgd_xcalloc(2 * n, sizeof *g));
+    double *const g = dsgd_keep(2 * n, sizeof *g);
     for (uint32_t count = s->spec->n_samples; count > 0; count /= 4) {
         shared_loss l = {s, naive_batch_of(&s->data, s->all, count)};
         naive_derivative(n, s->x, 1e-6L, shared_loss_at, &l, g + n);
@@ -579,7 +579,7 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i is the
     if (s->network.loss == DSGD_LOSS_POLICY) {
         const size_t n = s->network.n_params;
         const uint32_t n_walkers = s->network.n_environments;
-        double *const g = kept(dsgd_xcalloc(2 * n, sizeof *g));
+        double *const g = dsgd_keep(2 * n, sizeof *g);
         walker walkers[MOST_WALKERS];
         for (uint32_t w = 0; w < n_walkers; w++)
             walkers[w] = walker_at(5, 3, 0, w); /* as rig_new() asks for */
@@ -680,7 +680,7 @@ static void demand_sentence(const dsgd_error *error)
 /** Whether the network builds; if so, asserts that one gradient and one evaluation are finite. */
 static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, dsgd_data *data)
 {
-    dsgd_network *const network = kept(dsgd_xcalloc(1, sizeof *network));
+    dsgd_network *const network = dsgd_keep(1, sizeof *network);
     dsgd_error error = {""};
     const dsgd_status status = dsgd_model_build(kind, params, data, network, &error);
     if (status != DSGD_OK) {
@@ -692,8 +692,8 @@ static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, ds
     s.piece_begin[1] = network->n_params;
     s.problem = (dsgd_problem){&s.network, &s.data, 1, s.piece_begin, .update = {.momentum = 0}};
     s.device->open(&s.problem, NULL, 1, &s.context, NULL);
-    double *const x = kept(dsgd_xcalloc(2 * network->n_params, sizeof *x));
-    double *const state = kept(dsgd_xcalloc(network->n_state + 1, sizeof *state));
+    double *const x = dsgd_keep(2 * network->n_params, sizeof *x);
+    double *const state = dsgd_keep(network->n_state + 1, sizeof *state);
     dsgd_network_initial(network, 1, x);
     dsgd_network_initial_state(network, 1, 0, state);
     const uint32_t few[] = {1, 0, data->train.n - 1};
@@ -737,7 +737,7 @@ TEST_RANGE(every_model_learns_from_every_source_or_says_why_not, 0,
     const char *const name = dsgd_data_sources[_i]->name;
     for (int m = 0; dsgd_model_kinds[m] != NULL; m++) {
         const dsgd_about *const about = dsgd_model_kinds[m];
-        void *const params = kept(dsgd_xcalloc(1, about->params_size + 1));
+        void *const params = dsgd_keep(1, about->params_size + 1);
         dsgd_options_default(about->options, params);
         const bool works = works_or_refuses((const void *)about, params, data);
         ck_assert_msg(works == fits(about->name, name), "%s %s from %s", about->name,
@@ -785,9 +785,9 @@ TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
     dsgd_data *const data = small_data(source);
     const dsgd_model_kind *const kind =
         (const void *)dsgd_about_find(dsgd_model_kinds, refusals[_i].model);
-    void *const params = kept(dsgd_xcalloc(1, kind->about.params_size + 1));
+    void *const params = dsgd_keep(1, kind->about.params_size + 1);
     dsgd_options_default(kind->about.options, params);
-    dsgd_network *const network = kept(dsgd_xcalloc(1, sizeof *network));
+    dsgd_network *const network = dsgd_keep(1, sizeof *network);
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_model_build(kind, params, data, network, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, refusals[_i].said);
@@ -814,7 +814,7 @@ TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i i
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =
         (const void *)dsgd_about_find(dsgd_model_kinds, s->spec->model);
-    dsgd_network *const network = kept(dsgd_xcalloc(1, sizeof *network));
+    dsgd_network *const network = dsgd_keep(1, sizeof *network);
     for (int largest = 0; largest < 2; largest++) {
         void *const all = rig_params(s->spec);
         for (const dsgd_option *o = kind->about.options; o != NULL && o->name != NULL; o++) {

@@ -191,8 +191,7 @@ static const struct {
 
 TEST_ROWS(common_subexpressions_are_those_of_this_version_of_records, golden)
 {
-    char *const path =
-        kept(dsgd_xprintf("%s/tests/golden/%s.record", DSGD_SOURCE_DIR, golden[_i].name));
+    char *const path = dsgd_xprintf("%s/tests/golden/%s.record", DSGD_SOURCE_DIR, golden[_i].name);
     dsgd_replay_result again = records_replay(path, 1);
     const char *const advice = "if this is meant, raise RECORD_VERSION and record anew";
     ck_assert_msg(again.n_points == 4, "%s: %zu points; %s", path, again.n_points, advice);
@@ -216,7 +215,6 @@ TEST(a_divergence_is_replayed_where_it_happened)
         dsgd_xprintf("step %llu of worker %u", (unsigned long long)again.divergence.where.step,
                      again.divergence.where.worker);
     ck_assert_has(run->result.why.text, where);
-    free(where);
 }
 
 /** Ends at an accuracy: the decisions are in the record. */
@@ -368,7 +366,7 @@ static recorded_store *recorded_store_open(const char *name)
                                        c->learning.data,   true,       "{}"};
     ck_assert_int_eq(dsgd_recorder_open(&config, &s->recorder, NULL), DSGD_OK);
     dsgd_values_record(s->values, s->recorder);
-    double *const x = kept(dsgd_xcalloc(s->begin[1], sizeof *x));
+    double *const x = dsgd_keep(s->begin[1], sizeof *x);
     dsgd_network_initial(&s->problem->network, 1, x);
     s->x = dsgd_values_constant(s->values, 0, x);
     return s;
@@ -481,7 +479,7 @@ TEST(a_flush_is_replayed)
 TEST(decisions_are_counted_and_compared)
 {
     recorded_store *const s = recorded_store_open("r");
-    double *const x = kept(dsgd_xcalloc(s->begin[1], sizeof *x));
+    double *const x = dsgd_keep(s->begin[1], sizeof *x);
     const dsgd_value g = recorded_store_gradient(s, 0);
     dsgd_values_read(s->values, 0, g, x);
     dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &g, NULL));

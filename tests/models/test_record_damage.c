@@ -34,7 +34,7 @@ static uint8_t *read_all(const char *path, size_t *n)
 {
     FILE *const stream = fopen(path, "rb");
     ck_assert_ptr_nonnull(stream);
-    uint8_t *const bytes = dsgd_xcalloc(1, 1 << 20);
+    uint8_t *const bytes = dsgd_keep(1, 1 << 20);
     *n = fread(bytes, 1, 1 << 20, stream);
     fclose(stream);
     return kept(bytes);
@@ -162,7 +162,7 @@ static parts take_apart(const char *path)
         ck_assert_int_eq(record_next(&file, NULL), DSGD_OK);
         memcpy(p.kinds[p.n], file.kind, sizeof file.kind);
         p.sizes[p.n] = file.n;
-        p.bytes[p.n] = dsgd_xcalloc(1, file.n + 1);
+        p.bytes[p.n] = dsgd_keep(1, file.n + 1);
         memcpy(p.bytes[p.n++], file.bytes, file.n);
     } while (strcmp(file.kind, RECORD_DONE) != 0);
     record_close(&file);
@@ -182,12 +182,6 @@ static const char *put_together(const parts *p)
     return path;
 }
 
-static void free_parts(parts *p)
-{
-    for (size_t i = 0; i < p->n; i++)
-        free(p->bytes[i]);
-}
-
 /** Replaces a text of the head. */
 static void alter_head(parts *p, const char *old, const char *new)
 {
@@ -195,7 +189,6 @@ static void alter_head(parts *p, const char *old, const char *new)
     const char *const at = strstr(head, old);
     ck_assert_msg(at != NULL, "%s is not in %s", old, head);
     char *const altered = dsgd_xprintf("%.*s%s%s", (int)(at - head), head, new, at + strlen(old));
-    free(p->bytes[0]);
     p->bytes[0] = (uint8_t *)altered;
     p->sizes[0] = strlen(altered);
 }
@@ -223,7 +216,6 @@ TEST_ROWS(a_head_of_something_else_is_refused, heads)
     parts p = take_apart(small_record());
     alter_head(&p, heads[_i].old, heads[_i].new);
     expect_refusal(put_together(&p), heads[_i].sentence);
-    free_parts(&p);
 }
 
 TEST(another_beginning_of_the_model_is_refused)
@@ -233,12 +225,9 @@ TEST(another_beginning_of_the_model_is_refused)
     json_t *const problem = json_object_get(head, "problem");
     const json_int_t sum = json_integer_value(json_object_get(problem, "initial_checksum"));
     json_object_set_new(problem, "initial_checksum", json_integer(sum ^ 1));
-    free(p.bytes[0]);
     p.bytes[0] = (uint8_t *)json_dumps(head, JSON_COMPACT);
     p.sizes[0] = strlen((const char *)p.bytes[0]);
-    json_decref(head);
     expect_refusal(put_together(&p), "does not begin with the numbers of the run");
-    free_parts(&p);
 }
 
 TEST(a_record_without_all_its_work_is_refused)
@@ -251,7 +240,6 @@ TEST(a_record_without_all_its_work_is_refused)
     without.bytes[1] = p.bytes[2];
     without.sizes[1] = p.sizes[2];
     expect_refusal(put_together(&without), "has 0 operations");
-    free_parts(&p);
 }
 
 /**
@@ -306,7 +294,6 @@ TEST_ROWS(a_forged_operation_is_refused, forged)
     p.sizes[1] = forged[_i].n;
     memcpy(p.bytes[1], forged[_i].bytes, forged[_i].n);
     expect_refusal(put_together(&p), forged[_i].sentence);
-    free_parts(&p);
 }
 
 TEST(a_block_that_unpacks_to_less_is_refused)
@@ -332,12 +319,9 @@ TEST_RANGE(pieces_that_do_not_cover_the_model_are_refused, 0, 4)
     for (size_t k = 0; k < 3; k++)
         json_array_append_new(wrong, json_real(pieces[_i][k]));
     json_object_set_new(json_object_get(head, "problem"), "pieces", wrong);
-    free(p.bytes[0]);
     p.bytes[0] = (uint8_t *)json_dumps(head, JSON_COMPACT);
     p.sizes[0] = strlen((const char *)p.bytes[0]);
-    json_decref(head);
     expect_refusal(put_together(&p), "are not those of a model of 7 parameters");
-    free_parts(&p);
 }
 
 /** Either it is computed, or it is refused. */
@@ -368,7 +352,6 @@ TEST_RANGE(nonsense_with_good_checksums_does_no_harm, 0, 6)
     }
     ck_assert_uint_gt(n_tried, 100);
     ck_assert_uint_lt(n_good, n_tried);
-    free_parts(&p);
 }
 
 TEST(a_missing_or_doubled_byte_does_no_harm)
@@ -380,16 +363,14 @@ TEST(a_missing_or_doubled_byte_does_no_harm)
     for (size_t i = 0; i < whole.sizes[1]; i += stride) {
         for (int twice = 0; twice < 2; twice++) {
             const size_t rest = whole.sizes[1] - i;
-            p.bytes[1] = dsgd_xcalloc(1, whole.sizes[1] + 2);
+            p.bytes[1] = dsgd_keep(1, whole.sizes[1] + 2);
             memcpy(p.bytes[1], whole.bytes[1], i + (size_t)twice);
             memcpy(p.bytes[1] + i + twice, whole.bytes[1] + i + !twice, rest - (size_t)!twice);
             p.sizes[1] = twice ? whole.sizes[1] + 1 : whole.sizes[1] - 1;
             if (twice)
                 memcpy(p.bytes[1] + i + 1, whole.bytes[1] + i, rest);
             try_out(&p, &n_good);
-            free(p.bytes[1]);
         }
     }
     p.bytes[1] = whole.bytes[1];
-    free_parts(&p);
 }

@@ -13,6 +13,7 @@
 #include "models/record/record.h"
 #include "models/zoo/network.h"
 #include "tests/models/records.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -94,19 +95,15 @@ TEST(without_learning_there_is_nothing_to_record)
 
 static void expect_round_trip(const dsgd_about *about)
 {
-    dsgd_memory memory = {0, NULL};
-    void *const params = dsgd_memory_alloc(&memory, about->params_size);
-    void *const again = dsgd_memory_alloc(&memory, about->params_size);
+    void *const params = dsgd_keep(1, about->params_size);
+    void *const again = dsgd_keep(1, about->params_size);
     dsgd_options_default(about->options, params);
     json_t *const json = dsgd_json_options(about->options, params);
     dsgd_error error = {""};
-    ck_assert_msg(dsgd_json_read(json, about->options, again, &memory, &error) == DSGD_OK, "%s: %s",
+    ck_assert_msg(dsgd_json_read(json, about->options, again, &error) == DSGD_OK, "%s: %s",
                   about->name, error.text);
     json_t *const back = dsgd_json_options(about->options, again);
     ck_assert(json_equal(json, back));
-    json_decref(json);
-    json_decref(back);
-    dsgd_memory_free(&memory);
 }
 
 TEST(options_of_models_and_data_survive_json)
@@ -121,30 +118,28 @@ TEST(options_of_models_and_data_survive_json)
 
 /* --- the programs ----------------------------------------------------------------------------- */
 
-/** Runs a command in the folder; gives its exit status and its output, which is to be freed. */
-static int command(const char *line, char **output)
+/** Runs a command in the folder; gives its exit status and its output. */
+static int command(const char *line, const char **output)
 {
-    char *const text = kept(dsgd_xprintf("cd %s && export DSGD_DATA=%s && { %s; } 2>&1",
-                                         records_path("."), DSGD_SOURCE_DIR, line));
-    FILE *const stream = popen(text, "r");
+    const char *const words = dsgd_xprintf("cd %s && export DSGD_DATA=%s && { %s; } 2>&1",
+                                           records_path("."), DSGD_SOURCE_DIR, line);
+    FILE *const stream = popen(words, "r");
     ck_assert_ptr_nonnull(stream);
     size_t room = 0;
-    *output = NULL;
-    if (getdelim(output, &room, '\0', stream) < 0) {
-        free(*output);
-        *output = dsgd_xstrdup("");
-    }
+    char *text = NULL;
+    const bool is_empty = getdelim(&text, &room, '\0', stream) < 0;
+    kept(text);
+    *output = is_empty ? "" : text;
     const int state = pclose(stream);
     return WEXITSTATUS(state);
 }
 
 static void expect_command(const char *line, int status, const char *sentence)
 {
-    char *output = NULL;
+    const char *output = NULL;
     const int got = command(line, &output);
     ck_assert_msg(got == status && strstr(output, sentence) != NULL, "%s: %d: %s", line, got,
                   output);
-    free(output);
 }
 
 static void write_experiment(const char *name, const char *learn)
@@ -266,10 +261,9 @@ TEST_ROWS(bad_usage_is_one_sentence, refusals)
 
 TEST(the_replay_program_needs_no_simulator)
 {
-    char *output = NULL;
+    const char *output = NULL;
     ck_assert_int_eq(command("ldd " DSGD_REPLAY_BINARY, &output), 0);
     ck_assert_has(output, "libz");
     ck_assert_ptr_null(strstr(output, "simgrid"));
     ck_assert_ptr_null(strstr(output, "fyaml"));
-    free(output);
 }

@@ -29,7 +29,7 @@ typedef struct store {
 /** Change config and device, then store_open(). */
 static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
-    store *const s = kept(dsgd_xcalloc(1, sizeof *s));
+    store *const s = dsgd_keep(1, sizeof *s);
     s->rig = rig_new(spec, dsgd_device_cpu(true), n_pieces);
     s->device = *dsgd_device_cpu(true);
     s->n_pieces = n_pieces;
@@ -74,7 +74,7 @@ static void release_all(const store *s, size_t n, const dsgd_value *values)
 /** A worker's model state before its first step. */
 static dsgd_value state_of(const store *s, uint32_t worker)
 {
-    double *const state = kept(dsgd_xcalloc(s->n_state + 1, sizeof *state));
+    double *const state = dsgd_keep(s->n_state + 1, sizeof *state);
     dsgd_network_initial_state(&s->rig->network, 4, worker, state);
     const dsgd_value value = dsgd_values_state(s->values, state);
     return value;
@@ -138,7 +138,7 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
         tickets[t] = dsgd_values_evaluate(s->values, WORKERS, all, state);
     }
     outcome out = {STEPS + WORKERS * (s->n_params + s->n_state), NULL};
-    out.x = kept(dsgd_xcalloc(out.n, sizeof *out.x));
+    out.x = dsgd_keep(out.n, sizeof *out.x);
     double *at = out.x;
     for (uint32_t t = 0; t < STEPS; t++)
         *at++ = dsgd_values_result(s->values, tickets[t]).loss;
@@ -182,8 +182,8 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
     const uint32_t batch = spec->n_samples > 6 ? 6 : spec->n_samples;
     store *const s = store_new(spec, 2, batch, 1);
     store_open(s);
-    double *const by_hand = kept(dsgd_xcalloc(s->n_params + s->n_state, sizeof *by_hand));
-    double *const got = kept(dsgd_xcalloc(s->n_params + s->n_state, sizeof *got));
+    double *const by_hand = dsgd_keep(s->n_params + s->n_state, sizeof *by_hand);
+    double *const got = dsgd_keep(s->n_params + s->n_state, sizeof *got);
     double *const state = by_hand + s->n_params;
     dsgd_network_initial_state(&s->rig->network, 4, 1, state);
     dsgd_value handle = state_of(s, 1);
@@ -237,7 +237,7 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
     }
     const dsgd_value mean =
         dsgd_values_combine(s->values, (dsgd_origin){0, 0}, 0, WORKERS, g, ones, WORKERS);
-    double *const sum = kept(dsgd_xcalloc(3 * s->n_params, sizeof *sum));
+    double *const sum = dsgd_keep(3 * s->n_params, sizeof *sum);
     double *const got = sum + s->n_params;
     dsgd_values_read(s->values, 0, mean, got);
     ck_assert_uint_eq(stats(s).gradients, s->rig->network.coupled ? WORKERS : 1);
@@ -259,7 +259,7 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
     dsgd_value state = state_of(s, 0);
     for (uint64_t t = 0; t < 5; t++)
         release(s, gradient(s, 0, t, x, &state));
-    double *const got = kept(dsgd_xcalloc(s->n_state, sizeof *got));
+    double *const got = dsgd_keep(s->n_state, sizeof *got);
     dsgd_values_read(s->values, 1, state, got);
     ck_assert_uint_eq(stats(s).gradients, 5);
     ck_assert(isfinite(got[0]));
@@ -323,7 +323,7 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
 TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
 {
     store *const s = store_opened("resnet-9x7", WORKERS, 4);
-    double *const mean_x = kept(dsgd_xcalloc(2 * (s->n_params + s->n_state), sizeof *mean_x));
+    double *const mean_x = dsgd_keep(2 * (s->n_params + s->n_state), sizeof *mean_x);
     double *const mean_state = mean_x + s->n_params;
     double *const one = mean_state + s->n_state;
     dsgd_value x[3], states[3];
@@ -369,7 +369,7 @@ TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the net
     dsgd_value state = state_of(s, 0);
     for (uint64_t t = 0; t < 3; t++)
         release(s, gradient(s, 0, t, x, &state));
-    double *const got = kept(dsgd_xcalloc(s->n_state, sizeof *got));
+    double *const got = dsgd_keep(s->n_state, sizeof *got);
     dsgd_values_read(s->values, 1, state, got);
     ck_assert(isnan(got[0]) && isnan(got[s->n_state - 1]));
     const dsgd_divergence d = dsgd_values_divergence(s->values);

@@ -71,7 +71,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
 {
     const dsgd_device *const device = dsgd_device_cpu(false);
     const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, t->model);
-    dsgd_network *const network = kept(dsgd_xcalloc(1, sizeof *network));
+    dsgd_network *const network = dsgd_keep(1, sizeof *network);
     void *const params = params_of(&kind->about, t);
     ck_assert_int_eq(dsgd_model_build(kind, params, data, network, NULL), DSGD_OK);
     const size_t n = network->n_params;
@@ -80,7 +80,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     const dsgd_stream stream = {1, data->train.n, 1, t->batch};
     void *context = NULL;
     ck_assert_int_eq(device->open(&problem, NULL, 1, &context, NULL), DSGD_OK);
-    double *const initial = kept(dsgd_xcalloc(n + network->n_state, sizeof *initial));
+    double *const initial = dsgd_keep(n + network->n_state, sizeof *initial);
     dsgd_network_initial(network, 1, initial);
     dsgd_network_initial_state(network, 1, 0, initial + n);
     turn turns[2];
@@ -210,8 +210,8 @@ TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i is the training */
 static double loss_by_counts(const dsgd_data *data, bool by_last)
 {
     const uint32_t n = data->n_classes;
-    double *const count = kept(dsgd_xcalloc((size_t)n * n, sizeof *count));
-    double *const total = kept(dsgd_xcalloc(n, sizeof *total));
+    double *const count = dsgd_keep((size_t)n * n, sizeof *count);
+    double *const total = dsgd_keep(n, sizeof *total);
     const size_t n_train = (size_t)data->train.n * data->n_rows;
     const size_t n_test = (size_t)data->test.n * data->n_rows;
     for (size_t i = 0; i < n * n; i++)

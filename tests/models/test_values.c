@@ -45,12 +45,12 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
  */
 static fixture *fixture_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
-    fixture *const s = kept(dsgd_xcalloc(1, sizeof *s));
+    fixture *const s = dsgd_keep(1, sizeof *s);
     s->next = fixtures;
     fixtures = s;
     dsgd_samples samples = {.n = POINTS,
-                            .x_real = kept(dsgd_xcalloc((size_t)POINTS * FEATURES, sizeof(float))),
-                            .targets = kept(dsgd_xcalloc(POINTS, sizeof(float)))};
+                            .x_real = dsgd_keep((size_t)POINTS * FEATURES, sizeof(float)),
+                            .targets = dsgd_keep(POINTS, sizeof(float))};
     for (uint32_t i = 0; i < POINTS; i++) {
         for (uint32_t f = 0; f < FEATURES; f++)
             samples.x_real[i * FEATURES + f] = (float)uniform(0, i, f);
@@ -410,7 +410,7 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
 TEST_RANGE(buffers_are_used_again, 0, 4)
 {
     const uint32_t n_threads = (uint32_t)_i;
-    dsgd_device *const device = kept(dsgd_xcalloc(1, sizeof *device)); /* until the store closes */
+    dsgd_device *const device = dsgd_keep(1, sizeof *device); /* until the store closes */
     *device = *dsgd_device_cpu(true);
     device->alloc = counted_alloc;
     n_allocs = 0;
@@ -792,7 +792,7 @@ static void watched_put(void *context, dsgd_buffer to, const double *from, size_
 
 TEST(a_caller_over_its_memory_waits)
 {
-    dsgd_device *const device = kept(dsgd_xcalloc(1, sizeof *device)); /* until the store closes */
+    dsgd_device *const device = dsgd_keep(1, sizeof *device); /* until the store closes */
     *device = *dsgd_device_cpu(true);
     device->update = slow_update;
     fixture *const s = fixture_new(1, 4, 1);
@@ -813,7 +813,7 @@ TEST(a_caller_over_its_memory_waits)
 
 TEST(a_device_without_threads_is_called_by_one_at_a_time)
 {
-    dsgd_device *const device = kept(dsgd_xcalloc(1, sizeof *device)); /* until the store closes */
+    dsgd_device *const device = dsgd_keep(1, sizeof *device); /* until the store closes */
     *device = *dsgd_device_cpu(true);
     device->threaded = false;
     device->update = slow_update;

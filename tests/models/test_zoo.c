@@ -119,7 +119,7 @@ TEST(initial_weights_are_he_uniform)
     dsgd_network n;
     dsgd_numbers none = {0, NULL};
     build("mlp", &none, shape(784, 10), &n, NULL);
-    double *const x = kept(dsgd_xcalloc(n.n_params, sizeof *x));
+    double *const x = dsgd_keep(n.n_params, sizeof *x);
     dsgd_network_initial(&n, 1, x);
     for (uint32_t l = 0; l < 2; l++) {
         const dsgd_layer *const layer = &n.layers[l];
@@ -144,7 +144,7 @@ TEST(initial_weights_are_he_uniform)
     }
     const double ratio = sqrt((double)n.layers[0].in.n_columns / n.layers[1].in.n_columns);
     ck_assert_double_gt(fabs(x[n.layers[0].params] * ratio - x[n.layers[1].params]), 1e-6);
-    double *const other = kept(dsgd_xcalloc(n.n_params, sizeof *other));
+    double *const other = dsgd_keep(n.n_params, sizeof *other);
     dsgd_network_initial(&n, 2, other);
     ck_assert_mem_ne(other, x, n.n_params * sizeof *x);
     dsgd_network_initial(&n, 1, other);
@@ -191,7 +191,7 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /*
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    double *const x = kept(dsgd_xcalloc(n, sizeof *x));
+    double *const x = dsgd_keep(n, sizeof *x);
     for (size_t i = 0; i < n; i++)
         x[i] = NAN;
     dsgd_network_initial(&s->network, 1, x);

@@ -42,7 +42,6 @@ static part number(const char *key, double x)
 {
     char *const text = dsgd_xprintf("%.9g", x);
     const part p = part_scalar(key, text);
-    free(text);
     return p;
 }
 
@@ -65,16 +64,12 @@ static part shipped(source *s, const char *key, const char *kind)
         const char *const dot = strstr(e->d_name, ".yaml");
         if (dot == NULL)
             continue;
-        names = dsgd_xrealloc(names, n + 1, sizeof *names);
+        names = dsgd_keep_more(names, n + 1, sizeof *names);
         names[n++] = dsgd_xprintf("%.*s", (int)(dot - e->d_name), e->d_name);
     }
     closedir(folder);
-    free(path);
     qsort(names, n, sizeof *names, by_name);
     const part p = part_scalar(key, names[below(s, n)]);
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
     return p;
 }
 
@@ -134,7 +129,6 @@ static part pick(source *s, const char *key, const dsgd_option *o, int depth)
         part more = mapping_of(s, NULL, o->fields, depth + 1);
         for (size_t i = 0; i < more.n; i++)
             part_add(&p, part_copy(&more.parts[i]));
-        part_free(&more);
     }
     return p;
 }
@@ -157,7 +151,6 @@ static part table_of(source *s, const char *key, const dsgd_option *o)
         x += 1 + (double)below(s, 20);
         char *const at = dsgd_xprintf("%g", x);
         part_add(&table, number(at, number_of(s, o)));
-        free(at);
     }
     return table;
 }
@@ -265,7 +258,6 @@ static part workload(source *s)
     if (there == NULL) {
         part_add(&p, tensors);
     } else {
-        part_free(there);
         *there = tensors;
     }
     return p;

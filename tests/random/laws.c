@@ -35,13 +35,11 @@ static int shell(const trial *t, char **output, const char *words)
     FILE *const stream = popen(command, "r");
     DSGD_ASSERT(stream != NULL, "no shell");
     size_t room = 0;
-    *output = NULL;
-    if (getdelim(output, &room, '\0', stream) < 0) {
-        free(*output);
-        *output = dsgd_xstrdup("");
-    }
+    char *text = NULL;
+    const bool is_empty = getdelim(&text, &room, '\0', stream) < 0;
+    dsgd_keep_for(free, text);
+    *output = is_empty ? dsgd_xstrdup("") : text;
     const int state = pclose(stream);
-    free(command);
     return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
 
@@ -52,7 +50,6 @@ static int run(const trial *t, char **output, const char *arguments)
     char *const command = dsgd_xprintf("DSGD_DATA=%s %s %s", DSGD_SOURCE_DIR,
                                        other == NULL ? DSGD_BINARY : other, arguments);
     const int exit_status = shell(t, output, command);
-    free(command);
     return exit_status;
 }
 
@@ -64,7 +61,6 @@ static void write_experiment(const char *folder, const char *name, const part *e
     DSGD_ASSERT(stream != NULL, "%s: %m", path);
     part_write(experiment, stream);
     fclose(stream);
-    free(path);
 }
 
 /** Runs NAME.yaml into the folder NAME; NULL, or what went wrong. The caller frees it. */
@@ -74,14 +70,11 @@ static char *run_into(const trial *t, const char *name, const char *file, const 
     char *const arguments =
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = run(t, &output, arguments);
-    free(arguments);
     /* A worker that stops may leave others waiting for ever, which is a result. */
     if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "stops") != NULL)) {
-        free(output);
         return NULL;
     }
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
-    free(output);
     return why;
 }
 
@@ -161,7 +154,6 @@ static char *threads_change_nothing(const trial *t)
     char *why = run_into(t, "b", "a", "-j 2 --threads 3");
     if (why == NULL && shell(t, &output, compare) != 0)
         why = dsgd_xprintf("threads: %s", output);
-    free(output);
     return why;
 }
 
@@ -180,7 +172,6 @@ static char *numerics_change_no_time(const trial *t)
             if (strcmp(text(&runs, i, columns[k]), text(&t->runs, i, columns[k])) != 0)
                 why = dsgd_xprintf("numerics: %s is %s, without them %s", columns[k],
                                    text(&t->runs, i, columns[k]), text(&runs, i, columns[k]));
-    dsgd_csv_close(&runs);
     return why;
 }
 
@@ -194,7 +185,6 @@ static double changed_s(const trial *t, const char *name, const part *experiment
     if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
         runs.n_rows > 0)
         virtual_s = value(&runs, 0, "virtual_s");
-    dsgd_csv_close(&runs);
     return virtual_s;
 }
 
@@ -233,7 +223,6 @@ static char *every_message_gives_the_same(const trial *t)
     const double tolerance = is_synchronous(t->experiment) ? 1e-6 : 0.05;
     if (why == NULL && !(fabs(s - each_s) <= tolerance * each_s + rounding_s))
         why = dsgd_xprintf("messages: %.17g s, with each message %.17g s", s, each_s);
-    part_free(&changed);
     return why;
 }
 
@@ -255,7 +244,6 @@ static char *bandwidth_is_never_slower(const trial *t)
     if (why == NULL && s > value(&t->runs, 0, "virtual_s") * (1 + 1e-9))
         why = dsgd_xprintf("bandwidth: %.17g s, with NICs of 1e15 B/s %.17g s",
                            value(&t->runs, 0, "virtual_s"), s);
-    part_free(&changed);
     return why;
 }
 
@@ -270,8 +258,6 @@ static char *replay_gives_the_same(const trial *t)
         why = dsgd_xprintf("replay: %s", replayed);
     if (why == NULL && shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
         why = dsgd_xprintf("replay: %s", compared);
-    free(compared);
-    free(replayed);
     return why;
 }
 
@@ -281,7 +267,6 @@ static char *read_results(trial *t)
 {
     char *const manifest = dsgd_xprintf("%s/a/manifest.json", t->folder);
     t->manifest = json_load_file(manifest, 0, NULL);
-    free(manifest);
     dsgd_error error = {""};
     if (t->manifest == NULL ||
         dsgd_csv_read(&t->runs, &error, "%s/a/runs.csv", t->folder) != DSGD_OK ||
@@ -317,18 +302,13 @@ verdict laws_check(const char *folder, const part *experiment, char **why)
                    ? dsgd_xstrdup(output)
                    : dsgd_xprintf("check: exit status %d: %s", exit_status, output);
         const verdict v = is_refusal(exit_status, output) ? REFUSED : BROKEN;
-        free(output);
         return v;
     }
-    free(output);
     *why = run_into(&t, "a", "a", "-j 1 --threads 1");
     if (*why == NULL)
         *why = read_results(&t);
     for (size_t i = 0; *why == NULL && i < sizeof laws / sizeof laws[0]; i++)
         *why = laws[i](&t);
-    dsgd_csv_close(&t.runs);
-    dsgd_csv_close(&t.workers);
-    json_decref(t.manifest);
     return *why == NULL ? HOLDS : BROKEN;
 }
 
@@ -340,14 +320,10 @@ void laws_shrink(const char *folder, part *experiment, char **why)
         part_remove(&smaller, i);
         if (laws_check(folder, &smaller, &now) == BROKEN &&
             strncmp(now, *why, strcspn(*why, ":")) == 0) {
-            part_free(experiment);
             *experiment = smaller;
-            free(*why);
             *why = now;
             continue; /* another part is at this place now */
         }
-        part_free(&smaller);
-        free(now);
         i++;
     }
 }

@@ -30,18 +30,9 @@ part part_copy(const part *of)
     return p;
 }
 
-void part_free(part *p)
-{
-    for (size_t i = 0; i < p->n; i++)
-        part_free(&p->parts[i]);
-    free(p->parts);
-    free(p->text);
-    free(p->key);
-}
-
 void part_add(part *to, part one)
 {
-    to->parts = dsgd_xrealloc(to->parts, to->n + 1, sizeof *to->parts);
+    to->parts = dsgd_keep_more(to->parts, to->n + 1, sizeof *to->parts);
     to->parts[to->n++] = one;
 }
 
@@ -60,7 +51,6 @@ void part_set(part *mapping, const char *key, const char *text)
         part_add(mapping, part_scalar(key, text));
         return;
     }
-    part_free(there);
     *there = part_scalar(key, text);
 }
 
@@ -77,7 +67,6 @@ void part_remove(part *p, size_t i)
     for (size_t k = 0; k < p->n; k++) {
         const size_t below = part_count(&p->parts[k]);
         if (i == 0) {
-            part_free(&p->parts[k]);
             p->n--;
             memmove(&p->parts[k], &p->parts[k + 1], (p->n - k) * sizeof *p->parts);
             return;

@@ -24,7 +24,6 @@ typedef struct part {
 part part_scalar(const char *key, const char *text);
 part part_empty(const char *key, part_kind kind);
 part part_copy(const part *of);
-void part_free(part *p);
 
 /** Appends @p one, which it takes. */
 void part_add(part *to, part one);

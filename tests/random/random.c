@@ -30,12 +30,9 @@ int main(int count, char **words)
             part_write(&experiment, stdout);
         }
         fflush(stdout);
-        part_free(&experiment);
-        free(why);
     }
     printf("%zu hold, %zu refused, %zu broken\n", n_of[HOLDS], n_of[REFUSED], n_of[BROKEN]);
     char *const command = dsgd_xprintf("rm -rf %s", folder);
     const int removed = system(command);
-    free(command);
     return n_of[BROKEN] == 0 && removed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -112,13 +112,13 @@ static void make_folder(void)
 
 static void remove_folder(void)
 {
-    char *const command = kept(dsgd_xprintf("rm -rf %s", folder));
+    char *const command = dsgd_xprintf("rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
 }
 
 static FILE *create(const char *name)
 {
-    char *const path = kept(dsgd_xprintf("%s/%s", folder, name));
+    char *const path = dsgd_xprintf("%s/%s", folder, name);
     FILE *const stream = fopen(path, "w");
     ck_assert_ptr_nonnull(stream);
     return stream;
@@ -149,17 +149,17 @@ static void write_trace(int workers)
 static double smpi_s(network which, int how, int workers)
 {
     const dsgd_platform platform = platform_of(which, workers);
-    char *const xml = kept(dsgd_xprintf("%s/platform.xml", folder));
+    char *const xml = dsgd_xprintf("%s/platform.xml", folder);
     ck_assert_int_eq(dsgd_platform_write(&platform, workers, NULL, xml, NULL), DSGD_OK);
     write_trace(workers);
-    char *const command = kept(dsgd_xprintf(
+    char *const command = dsgd_xprintf(
         "cd %s && smpirun -np %d -hostfile hosts -platform platform.xml -replay traces "
         "--cfg=smpi/allreduce:%s --cfg=smpi/host-speed:1Gf --cfg=smpi/privatization:no "
         "--cfg=network/model:CM02 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0 "
         "--cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:1 --cfg=smpi/os:0:0:0 "
         "--cfg=smpi/or:0:0:0 --cfg=smpi/ois:0:0:0 --log=root.thres:warning "
         "--log=smpi_replay.thres:info 2>&1",
-        folder, workers, collectives[how].smpi));
+        folder, workers, collectives[how].smpi);
     FILE *const stream = popen(command, "r");
     ck_assert_ptr_nonnull(stream);
     double seconds = NAN;

@@ -144,9 +144,9 @@ static void attention(const place *p)
 static void lstm(const place *p)
 {
     const uint32_t u = p->layer->out.n_columns;
-    long double *const cell = kept(dsgd_xcalloc(u, sizeof *cell));
-    long double *const h = kept(dsgd_xcalloc(u, sizeof *h));
-    long double *const z = kept(dsgd_xcalloc(4 * (size_t)u, sizeof *z));
+    long double *const cell = dsgd_keep(u, sizeof *cell);
+    long double *const h = dsgd_keep(u, sizeof *h);
+    long double *const z = dsgd_keep(4 * (size_t)u, sizeof *z);
     for (uint32_t t = 0; t < p->layer->in.n_rows; t++) {
         for (uint32_t j = 0; j < 4 * u; j++) {
             z[j] = p->in[t * 4 * u + j];
@@ -267,8 +267,8 @@ naive_batch naive_batch_of(const dsgd_data *data, const uint32_t *samples, uint3
 {
     const size_t size = data->n_features;
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
-    long double *const x = kept(dsgd_xcalloc(n * size, sizeof *x));
-    uint16_t *const lengths = kept(dsgd_xcalloc(n, sizeof *lengths));
+    long double *const x = dsgd_keep(n * size, sizeof *x);
+    uint16_t *const lengths = dsgd_keep(n, sizeof *lengths);
     for (uint32_t s = 0; s < n; s++) {
         lengths[s] = (uint16_t)data->n_rows;
         if (data->train.lengths != NULL)
@@ -331,7 +331,7 @@ void naive_derivative(size_t n, const double *x, long double h,
                       long double (*loss)(void *argument, const long double *x), void *argument,
                       double *g)
 {
-    long double *const at = kept(dsgd_xcalloc(n, sizeof *at));
+    long double *const at = dsgd_keep(n, sizeof *at);
     for (size_t i = 0; i < n; i++)
         at[i] = x[i];
     for (size_t i = 0; i < n; i++) {

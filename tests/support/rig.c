@@ -128,7 +128,7 @@ void *rig_params(const rig_spec *spec)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(about != NULL, "no model is called %s", spec->model);
-    void *const params = kept(dsgd_xcalloc(1, about->params_size + 1));
+    void *const params = dsgd_keep(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
     for (size_t i = 0; i < 4 && spec->with[i].name != NULL; i++)
         support_set(about, params, spec->with[i].name, spec->with[i].value);

@@ -24,7 +24,7 @@ static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
 
 void *support_alloc(size_t n, size_t size)
 {
-    return kept(dsgd_xcalloc(n, size));
+    return dsgd_keep(n, size);
 }
 
 static dsgd_pick pick(const dsgd_about *const *registry, const char *name)
@@ -213,7 +213,7 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
     const size_t n_params = engine->network.n_params;
-    double *const x = kept(dsgd_xcalloc(n_params, sizeof *x));
+    double *const x = dsgd_keep(n_params, sizeof *x);
     for (int w = 0; w < engine->n_workers; w++) {
         dsgd_vector_read(engine->workers[w].model, x);
         for (size_t i = 0; i < n_params && i < SUPPORT_PARAMS; i++)
@@ -234,7 +234,7 @@ static void spread(dsgd_engine *engine, void *argument)
 {
     (void)argument;
     const size_t n = engine->network.n_params;
-    double *const x = kept(dsgd_xcalloc(n, sizeof *x));
+    double *const x = dsgd_keep(n, sizeof *x);
     for (int w = 0; w < engine->n_workers + engine->n_servers && engine->values != NULL; w++) {
         for (size_t i = 0; i < n; i++)
             x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
@@ -407,8 +407,8 @@ double *support_plain_sgd(const support_case *c, long steps)
     support_problem *const p = support_problem_new(c);
     const size_t n = p->network.n_params;
     double *const x = support_alloc(n, sizeof *x);
-    double *const v = kept(dsgd_xcalloc(n, sizeof *v));
-    double *const g = kept(dsgd_xcalloc(n, sizeof *g));
+    double *const v = dsgd_keep(n, sizeof *v);
+    double *const g = dsgd_keep(n, sizeof *g);
     dsgd_network_initial(&p->network, c->config.seed, x);
     for (long t = 0; t < steps; t++) {
         support_gradient(p, 0, t, x, g);

@@ -37,7 +37,6 @@ static void close_lists(void)
     while (n_opened > 0) {
         n_opened--;
         dsgd_imbalance_close(opened[n_opened].imbalance);
-        dsgd_config_close(opened[n_opened].config);
     }
 }
 
@@ -58,7 +57,7 @@ static dsgd_status list_try(const char *yaml, int workers, list *l, dsgd_error *
     dsgd_picks *picks = NULL;
     dsgd_status status = dsgd_config_open(path, &l->config, error);
     if (status == DSGD_OK) {
-        picks = dsgd_config_alloc(l->config, sizeof *picks);
+        picks = dsgd_keep(1, sizeof *picks);
         status =
             dsgd_config_read(l->config, dsgd_config_root(l->config), table, NULL, picks, error);
     }
@@ -262,8 +261,8 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
 {
     const double slow = durations[_i][0];
     const double healthy = durations[_i][1];
-    char *const yaml = kept(dsgd_xprintf(
-        "{kind: fail_slow, factor: 3, slow_steps: %g, healthy_steps: %g}", slow, healthy));
+    char *const yaml = dsgd_xprintf(
+        "{kind: fail_slow, factor: 3, slow_steps: %g, healthy_steps: %g}", slow, healthy);
     enum { P = 100, T = 20000 };
     list l = list_open(yaml, P);
     double n_slow = 0;
@@ -318,8 +317,8 @@ TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
     const double n = noises[_i].rate * noises[_i].base_s; /* detours */
     const double m = noises[_i].mean;
     const double spread = 1 + gsl_pow_2(noises[_i].deviation / m);
-    char *const yaml = kept(dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
-                                         noises[_i].rate, m, noises[_i].deviation));
+    char *const yaml = dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
+                                    noises[_i].rate, m, noises[_i].deviation);
     list l = list_open(yaml, WORKERS);
     double *const s = sample(&l, noises[_i].base_s, WORKERS, STEPS);
     for (int i = 0; i < N; i++)
@@ -547,7 +546,7 @@ TEST_ROWS(noise_of_the_operating_system_takes_its_measured_share, os_noises)
 /** Names of the shipped data sets; the texts live as long as the test. */
 static size_t data_sets(char *names[64])
 {
-    char *const folder = kept(dsgd_xprintf("%s/traces/imbalance", dsgd_data_folder()));
+    char *const folder = dsgd_xprintf("%s/traces/imbalance", dsgd_data_folder());
     struct dirent **files = NULL;
     const int n = scandir(folder, &files, NULL, alphasort);
     size_t count = 0;
@@ -576,10 +575,8 @@ TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
         ck_assert_uint_gt(strlen(set.summary), 10);
         ck_assert_uint_ge(set.entries.n, 1);
         ck_assert_ptr_null(dsgd_about_find(dsgd_imbalance_kinds, names[i]));
-        dsgd_config_close(config);
         list l = list_open(names[i], 64);
         ck_assert_double_gt(ask(&l, 1, 64, 5, 7), 0);
-        free(names[i]);
     }
 }
 
@@ -607,7 +604,7 @@ TEST_RANGE(a_data_set_can_be_a_file_of_one_s_own, 0, 5)
         {"{summary: a, origin: b, entries: [bytedance-se]}", "kind `bytedance-se` is unknown"},
         {"{summary: a, origin: b, entries: [{kind: slow, worker: {sweep: [1, 2]}}]}", "sweep"},
     };
-    char *const path = kept(dsgd_xstrdup("/tmp/dsgd-test-XXXXXX.yaml"));
+    char *const path = dsgd_xstrdup("/tmp/dsgd-test-XXXXXX.yaml");
     const int file = mkstemps(path, 5);
     ck_assert_int_gt(dprintf(file, "%s\n", files[_i].content), 0);
     close(file);
@@ -675,7 +672,6 @@ TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throug
     ck_assert_ptr_nonnull(w.origin);
     ck_assert_str_ne(w.sample_unit, "samples");
     free(bytes);
-    dsgd_config_close(config);
 }
 
 static const struct {
@@ -700,8 +696,8 @@ TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
 {
     char folder[] = "/tmp/dsgd-test-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    char *const path = kept(dsgd_xprintf("%s/e.yaml", folder));
-    char *const circle = kept(dsgd_xprintf("%s/circle.yaml", folder));
+    char *const path = dsgd_xprintf("%s/e.yaml", folder);
+    char *const circle = dsgd_xprintf("%s/circle.yaml", folder);
     FILE *stream = fopen(path, "w");
     fprintf(stream,
             "platform: idle-switch\nworkers: 4\nalgorithms: allreduce\nuntil: {steps: 1}\n"
@@ -721,7 +717,6 @@ TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
         ck_assert_double_eq(dsgd_workload_bytes(w), alike[_i].bytes);
         ck_assert_double_eq(w->step_s, alike[_i].step_s);
         ck_assert_uint_eq(w->inherent.n, alike[_i].inherent);
-        dsgd_experiment_close(&experiment);
     } else {
         ck_assert_int_eq(status, DSGD_EUSAGE);
         ck_assert_has(error.text, alike[_i].sentence);

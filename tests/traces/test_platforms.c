@@ -480,14 +480,12 @@ static dsgd_status open_lines(const char *first, const char *second, dsgd_error 
     const dsgd_status status =
         dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &experiment, error);
     remove(path);
-    if (status == DSGD_OK)
-        dsgd_experiment_close(&experiment);
     return status;
 }
 
 TEST_ROWS(platforms_of_a_file_are_read_or_refused, files)
 {
-    char *const line = kept(dsgd_xprintf("platform: %s", files[_i].platform));
+    char *const line = dsgd_xprintf("platform: %s", files[_i].platform);
     dsgd_error error = {""};
     const dsgd_status status = open_lines(line, "", &error);
     ck_assert_int_eq(status, files[_i].sentence == NULL ? DSGD_OK : DSGD_EUSAGE);
@@ -528,7 +526,7 @@ TEST_ROWS(placements_of_a_file_are_read_or_refused, placements)
     fputs(placements[_i].file, stream);
     fclose(stream);
     const char *const value = placements[_i].placement;
-    char *const line = kept(dsgd_xprintf("placement: %s", strcmp(value, "%s") == 0 ? path : value));
+    char *const line = dsgd_xprintf("placement: %s", strcmp(value, "%s") == 0 ? path : value);
     dsgd_error error = {""};
     const dsgd_status status = open_lines("platform: {topology: torus, size: [16]}", line, &error);
     remove(path);
@@ -557,9 +555,9 @@ TEST(hosts_of_an_xml_file_have_names)
     FILE *const stream = fdopen(file, "w");
     fputs(xml, stream);
     fclose(stream);
-    char *const platform = kept(dsgd_xprintf("platform: %s", path));
+    char *const platform = dsgd_xprintf("platform: %s", path);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *const line = kept(dsgd_xprintf("placement: %s", cases[i].placement));
+        char *const line = dsgd_xprintf("placement: %s", cases[i].placement);
         dsgd_error error = {""};
         const dsgd_status status = open_lines(platform, line, &error);
         ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
@@ -601,7 +599,7 @@ TEST(an_xml_file_that_no_message_crosses_is_refused)
                             to, n == cases[i].left_out ? " symmetrical=\"no\"" : "");
         fputs("</zone></platform>\n", stream);
         fclose(stream);
-        char *const platform = kept(dsgd_xprintf("platform: %s", path));
+        char *const platform = dsgd_xprintf("platform: %s", path);
         dsgd_error error = {""};
         const dsgd_status status = open_lines(platform, "", &error);
         ck_assert_msg((status == DSGD_OK) == (cases[i].sentence == NULL), "%s", error.text);
@@ -623,7 +621,7 @@ TEST(a_large_xml_file_is_read_in_little_time)
     FILE *const stream = fdopen(mkstemps(path, 4), "w");
     fputs(xml, stream);
     fclose(stream);
-    char *const platform = kept(dsgd_xprintf("platform: %s", path));
+    char *const platform = dsgd_xprintf("platform: %s", path);
     dsgd_error error = {""};
     ck_assert_msg(open_lines(platform, "", &error) == DSGD_OK, "%s", error.text);
     struct rusage children;
@@ -674,7 +672,6 @@ TEST_ROWS(a_shipped_platform_has_the_figures_that_it_cites, shipped)
                             shipped[_i].near_bytes_per_s / gb, 1e-3);
     ck_assert_double_eq_tol(gb / (shipped_message_s(&p, FAR, gb) - far_s) / gb,
                             shipped[_i].far_bytes_per_s / gb, 1e-3);
-    dsgd_config_close(config);
 }
 
 /** A figure without a remark beside or above it is nobody's. */
@@ -702,7 +699,6 @@ TEST_ROWS(every_shipped_figure_has_its_reason, shipped)
     ck_assert(origin);
     ck_assert_int_eq(powers, 2); /* or unknown */
     fclose(stream);
-    free(path);
 }
 
 /* --- limits that are left out ----------------------------------------------------------------- */
@@ -832,7 +828,6 @@ TEST_ROWS(links_alone_take_no_longer_than_a_run_on_shipped_platforms, shipped)
                   error.text);
     expect_bound(&p, 8);
     expect_bound(&p, 16);
-    dsgd_config_close(config);
 }
 
 TEST_RANGE(links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES)

@@ -214,7 +214,7 @@ static dsgd_status from_yaml(const char *yaml, int workers, dsgd_config **config
     dsgd_picks *picks = NULL;
     dsgd_status status = dsgd_config_open(path, config, error);
     if (status == DSGD_OK) {
-        picks = dsgd_config_alloc(*config, sizeof *picks);
+        picks = dsgd_keep(1, sizeof *picks);
         status = dsgd_config_read(*config, dsgd_config_root(*config), table, NULL, picks, error);
     }
     if (status == DSGD_OK)
@@ -242,7 +242,6 @@ TEST(quantiles_are_straight_between_their_points)
     ck_assert_double_eq_tol(sum / 20000, 0.5 * 1.5 + 0.5 * 4, 0.04);
     ck_assert_double_eq_tol(below / 20000.0, 0.5, 0.02);
     dsgd_imbalance_close(imbalance);
-    dsgd_config_close(config);
 }
 
 /** An option's text, and the value that it is read as. */
@@ -298,9 +297,7 @@ TEST_ROWS(pairs_are_read_from_lists_and_files, pair_entries)
         ck_assert_int_ne(status, DSGD_OK);
         ck_assert_has(error.text, pair_entries[_i].sentence);
     }
-    dsgd_config_close(config);
     unlink(file);
-    free(text);
 }
 
 TEST(an_option_takes_a_word_or_a_number)
@@ -320,13 +317,10 @@ TEST(an_option_takes_a_word_or_a_number)
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         ck_assert_int_eq(read_yaml(entries[i].yaml, table, &limit, &config, &error), DSGD_OK);
         ck_assert_double_eq(limit, entries[i].want);
-        dsgd_config_close(config);
     }
     ck_assert_int_eq(read_yaml("limit: nobody", table, &limit, &config, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "none or auto");
-    dsgd_config_close(config);
     ck_assert_int_eq(read_yaml("limit: -1", table, &limit, &config, &error), DSGD_EUSAGE);
-    dsgd_config_close(config);
 }
 
 static const char *const bad_entries[][2] = {
@@ -353,7 +347,6 @@ TEST_ROWS(bad_entries_are_refused_with_a_sentence, bad_entries)
     dsgd_error error = {""};
     ck_assert_int_ne(from_yaml(bad_entries[_i][0], 4, &config, &imbalance, &error), DSGD_OK);
     ck_assert_has(error.text, bad_entries[_i][1]);
-    dsgd_config_close(config);
 }
 
 static const struct {
@@ -374,7 +367,7 @@ static const struct {
 TEST_ROWS(a_replayed_file_gives_its_seconds_or_says_what_is_wrong, replays)
 {
     char *const path = temporary(replays[_i].content);
-    char *const yaml = kept(dsgd_xprintf("list: {kind: replay, file: %s}", path));
+    char *const yaml = dsgd_xprintf("list: {kind: replay, file: %s}", path);
     dsgd_config *config = NULL;
     dsgd_imbalance *imbalance = NULL;
     dsgd_error error = {""};
@@ -391,7 +384,6 @@ TEST_ROWS(a_replayed_file_gives_its_seconds_or_says_what_is_wrong, replays)
         ck_assert_has(error.text, replays[_i].sentence);
     }
     dsgd_imbalance_close(imbalance);
-    dsgd_config_close(config);
     unlink(path);
 }
 
@@ -427,7 +419,6 @@ TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
      * p)^64). */
     ck_assert_double_eq_tol((double)bursts / STEPS, 0.75 * (1 - pow(1 - 0.0162 / 0.75, 64)), 0.04);
     dsgd_imbalance_close(imbalance);
-    dsgd_config_close(config);
 }
 
 TEST(resnet50_has_161_tensors_in_the_published_order)
@@ -447,7 +438,6 @@ TEST(resnet50_has_161_tensors_in_the_published_order)
             ck_assert_double_eq_tol(sum / dsgd_workload_bytes(&w), share[i++], 0.015);
     }
     free(bytes);
-    dsgd_config_close(config);
 }
 
 /**
@@ -468,7 +458,6 @@ static double exchange_s(double bytes, int workers)
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.until.steps = 1;
     const double s = support_ok(c)->result.virtual_s - 1;
-    dsgd_config_close(config);
     return s;
 }
 

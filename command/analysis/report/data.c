@@ -45,7 +45,6 @@ char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
         char *const text = dsgd_frame_text(f, p, k);
         if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) != DSGD_SERIES)
             dsgd_append(&name, ", %s", text);
-        free(text);
     }
     return name;
 }
@@ -66,21 +65,12 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
     report->manifest = json_load_file(path, 0, &why);
     if (report->manifest == NULL)
         status = dsgd_fail(error, DSGD_EIO, "%s: line %d: %s", path, why.line, why.text);
-    free(path);
     report->n_planned = json_array_size(json_object_get(report->manifest, "runs"));
     if (status == DSGD_OK)
         status = dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error);
     if (status == DSGD_OK)
         report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
     return status;
-}
-
-void dsgd_report_close(dsgd_report *report)
-{
-    dsgd_frame_close(&report->frame);
-    free(report->throughput);
-    json_decref(report->manifest);
-    dsgd_csv_close(&report->runs);
 }
 
 /* --- HTML --------------------------------------------------------------------------------------- */
@@ -115,7 +105,6 @@ void dsgd_html(FILE *html, const char *markup, ...)
 void dsgd_html_own(FILE *html, const char *markup, char *text)
 {
     dsgd_html(html, markup, text);
-    free(text);
 }
 
 void dsgd_html_section(FILE *html, const char *id, const char *title)

@@ -20,7 +20,6 @@ typedef struct dsgd_report {
 
 /** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). The caller closes @p report in any case. */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
-void dsgd_report_close(dsgd_report *report);
 
 /** The manifest's configuration of the run in row @p row; NULL: it has none. */
 const json_t *dsgd_report_run(const dsgd_report *report, size_t row);

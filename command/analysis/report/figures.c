@@ -3,7 +3,6 @@
  * The SVG files of `dsgd plot`, made parts of an HTML page.
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,12 +12,6 @@
 #include "command/analysis/plot.h"
 #include "command/analysis/report/data.h"
 #include "command/console/data_folder.h"
-
-static int is_svg(const struct dirent *e)
-{
-    const size_t n = strlen(e->d_name);
-    return n > 4 && strcmp(e->d_name + n - 4, ".svg") == 0;
-}
 
 /** Where names of parts stand in SVG; each gets a prefix, because a page has several figures. */
 static const char *const references[] = {" id='",    " id=\"", "href='#",
@@ -83,10 +76,6 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
               of, name, box, of, of, of, name, of, caption);
     write_inside(html, inside, end, k);
     dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
-    free(of);
-    free(caption);
-    free(needs);
-    free(script);
     return true;
 }
 
@@ -95,19 +84,12 @@ static bool are_fresh(const char *folder)
 {
     char *const figures = dsgd_xprintf("%s/figures", folder);
     char *const runs = dsgd_xprintf("%s/runs.csv", folder);
-    struct dirent **entries = NULL;
+    char **const names = dsgd_folder_names(figures, ".svg");
     struct stat of_runs, of_figure;
-    const int n = scandir(figures, &entries, is_svg, alphasort);
-    bool fresh = n > 0 && stat(runs, &of_runs) == 0;
-    for (int i = 0; i < n; i++) {
-        char *const path = dsgd_xprintf("%s/%s", figures, entries[i]->d_name);
-        fresh = fresh && stat(path, &of_figure) == 0 && of_figure.st_mtime >= of_runs.st_mtime;
-        free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    free(runs);
-    free(figures);
+    bool fresh = names != NULL && names[0] != NULL && stat(runs, &of_runs) == 0;
+    for (size_t i = 0; fresh && names[i] != NULL; i++)
+        fresh = stat(dsgd_xprintf("%s/%s", figures, names[i]), &of_figure) == 0 &&
+                of_figure.st_mtime >= of_runs.st_mtime;
     return fresh;
 }
 
@@ -118,25 +100,18 @@ void dsgd_report_figures(const dsgd_report *report, FILE *html)
     char *words[] = {command, folder, NULL};
     dsgd_error error;
     const bool good = are_fresh(folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK;
-    free(folder);
     dsgd_html_section(html, "figures", "Figures");
     char *const figures = dsgd_xprintf("%s/figures", report->folder);
-    struct dirent **entries = NULL;
-    const int n_files = scandir(figures, &entries, is_svg, alphasort);
+    char **const names = dsgd_folder_names(figures, ".svg");
     size_t n = 0;
-    for (int i = 0; i < n_files; i++) {
-        char *const path = dsgd_xprintf("%s/%s", figures, entries[i]->d_name);
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        const char *const path = dsgd_xprintf("%s/%s", figures, names[i]);
         char *text = NULL;
         size_t length = 0;
-        entries[i]->d_name[strlen(entries[i]->d_name) - 4] = '\0';
+        names[i][strlen(names[i]) - 4] = '\0';
         if (dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
-            n += write_figure(html, text, entries[i]->d_name, n + 1);
-        free(text);
-        free(path);
-        free(entries[i]);
+            n += write_figure(html, text, names[i], n + 1);
     }
-    free(entries);
-    free(figures);
     if (!good)
         dsgd_html(html, "<p>Figures could not be drawn: %s</p>\n", error.text);
     fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);

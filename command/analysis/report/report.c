@@ -62,8 +62,6 @@ static double *numbers_of(const dsgd_report *r, const quantity *q)
     for (size_t row = 0; row < r->runs.n_rows; row++)
         x[row] =
             is_sent && isnan(x[row]) ? q->factor / workers[row] * bytes[row] : q->factor * x[row];
-    free(bytes);
-    free(workers);
     return x;
 }
 
@@ -130,8 +128,6 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
             shown[n++] = &all[q];
     }
     write_table(html, r, caption, shown);
-    for (size_t q = 0; q < n_all; q++)
-        free(all[q].x);
 }
 
 /** Of what throughput counts: the first run's, for several workloads seldom share a table. */
@@ -206,8 +202,6 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
     write_answers(html, r);
     write_quantities(html, r, "Means over seeds", quantities,
                      sizeof quantities / sizeof quantities[0]);
-    free(throughput);
-    free(times);
     fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "
           "with this interval, paired by seed: all algorithms meet the same slow "
           "workers.</p>\n",
@@ -232,7 +226,6 @@ static void write_time(FILE *html, const dsgd_report *r)
     dsgd_html_section(html, "time", "Where time went");
     write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
                      quantities, sizeof quantities / sizeof quantities[0]);
-    free(cost);
     fputs("<p>What travels while a worker computes counts as computing. Energy is that of the "
           "workers' "
           "GPUs: without processors, servers, network and cooling.</p>\n</section>\n",
@@ -298,8 +291,6 @@ static dsgd_status report(int count, char **words, dsgd_error *error)
     }
     if (status == DSGD_OK)
         printf("report       %s\n", path);
-    free(path);
-    dsgd_report_close(&r);
     return status;
 }
 

@@ -17,7 +17,7 @@ static char *values_of(const dsgd_report *r, size_t column)
 {
     if (column == r->runs.n_columns)
         return dsgd_xstrdup("unknown");
-    const char **const values = dsgd_xcalloc(r->runs.n_rows + 1, sizeof *values);
+    const char **const values = dsgd_keep(r->runs.n_rows + 1, sizeof *values);
     char *text = dsgd_xstrdup("");
     size_t n = 0;
     for (size_t row = 0; row < r->runs.n_rows; row++) {
@@ -28,9 +28,7 @@ static char *values_of(const dsgd_report *r, size_t column)
     for (size_t i = 0; i < n; i++) {
         char *const shown = dsgd_swept_value(r->runs.fields[column], values[i]);
         dsgd_append(&text, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", shown);
-        free(shown);
     }
-    free(values);
     return text;
 }
 
@@ -45,7 +43,6 @@ static void write_question(FILE *html, const dsgd_report *r)
     bool learns = false;
     for (size_t row = 0; row < r->runs.n_rows; row++)
         learns = learns || !isnan(loss[row]);
-    free(loss);
     fputs("<p>How fast do ", html);
     put_values(html, r, "algorithm");
     fprintf(html, " train%s, on ", learns ? ", and how well does the model learn" : "");
@@ -157,7 +154,6 @@ static void write_algorithms(FILE *html, const dsgd_report *r)
             continue;
         char *const name = dsgd_xprintf("Algorithm %s", label);
         write_fact(html, name, json_object_get(dsgd_report_run(r, row), "algorithm"));
-        free(name);
     }
 }
 
@@ -205,7 +201,6 @@ void dsgd_report_again(const dsgd_report *r, FILE *html)
         "and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>%s</dd>\n",
         command == NULL ? "dsgd run" : command, report, r->folder,
         version == NULL ? "unknown" : version);
-    free(report);
     write_fact(html, "Libraries", json_object_get(r->manifest, "libraries"));
     write_fact(html, "Files of data", json_object_get(r->manifest, "files"));
     fputs("</dl>\n</section>\n", html);

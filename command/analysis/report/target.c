@@ -74,7 +74,6 @@ static dsgd_status put_target(const char *folder, const char *target, FILE *html
     const dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
     if (status == DSGD_OK)
         put_table(html, &c);
-    dsgd_comparison_close(&c);
     return status;
 }
 
@@ -89,6 +88,5 @@ dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FI
     dsgd_error why; /* without curves there is no table */
     if (accuracy > 0)
         put_target(report->folder, text, html, &why);
-    free(text);
     return DSGD_OK;
 }

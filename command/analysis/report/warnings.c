@@ -130,7 +130,6 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
                      "chance, such as that of %s at %s.",
                      n_within, n, r->frame.baseline,
                      dsgd_report_field(r, example->rows[0], "algorithm"), place));
-    free(place);
 }
 
 void dsgd_report_warnings(const dsgd_report *report, FILE *html)
@@ -146,6 +145,5 @@ void dsgd_report_warnings(const dsgd_report *report, FILE *html)
         dsgd_mixed_collectives(&report->runs); /* as `dsgd run` and `compare` say it */
     if (mixed != NULL)
         add(&s, dsgd_xprintf("Collectives mixed: %s.", mixed));
-    free(mixed);
     fputs(s.n == 0 ? "<p>None.</p>\n</section>\n" : "</ul>\n</section>\n", html);
 }

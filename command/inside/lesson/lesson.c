@@ -57,12 +57,7 @@ static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_opt
     if (status == DSGD_OK && experiment->n_runs != 1) {
         status = dsgd_refuse(error, "explain: --set makes %zu runs, but a lesson is one",
                              experiment->n_runs);
-        dsgd_experiment_close(experiment);
     }
-    for (size_t i = 0; i < N_OWN; i++)
-        free(own[i]);
-    free(entry);
-    free(path);
     return status;
 }
 
@@ -72,8 +67,8 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algo
     const dsgd_run_config *const config = &planned->config;
     double *bytes = NULL;
     const size_t n_pieces = dsgd_pieces_of(config, &bytes);
-    const int n_servers = dsgd_n_servers(config);
     free(bytes);
+    const int n_servers = dsgd_n_servers(config);
     if (config->workers < LEAST_WORKERS || config->workers > MOST_WORKERS)
         return dsgd_refuse(error, "explain: %d workers, but a lesson has %d to %d", config->workers,
                            LEAST_WORKERS, MOST_WORKERS);
@@ -156,8 +151,6 @@ static dsgd_status write_run(const char *name, const dsgd_explain_options *optio
     if (status == DSGD_OK)
         printf("%s: %s, %d workers, %.6g s\n", path, name, run->n_workers,
                run->view.timeline->end_s);
-    free(text);
-    free(path);
     return status;
 }
 
@@ -187,10 +180,7 @@ dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options 
         dsgd_lesson_apply(&run);
         status = write_run(algorithm->name, options, &run, error);
     }
-    free(run.applications);
-    dsgd_view_close(&run.view);
     dsgd_ledger_free(&run.ledger);
     dsgd_timeline_free(&t);
-    dsgd_experiment_close(&experiment);
     return status;
 }

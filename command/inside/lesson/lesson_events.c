@@ -39,7 +39,6 @@ char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
     char *const ranks = dsgd_lesson_ranks(workers);
     char *const text =
         dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s", ranks);
-    free(ranks);
     return text;
 }
 
@@ -66,7 +65,7 @@ static void tell(teller *t, double at_s, int phase, int host, char *text)
 {
     if (t->n == t->room) {
         t->room = 2 * t->room + 64;
-        t->events = dsgd_xrealloc(t->events, t->room, sizeof *t->events);
+        t->events = dsgd_keep_more(t->events, t->room, sizeof *t->events);
     }
     t->events[t->n] = (dsgd_lesson_event){at_s, phase, t->n, host, text};
     t->n++;
@@ -78,7 +77,6 @@ static void append_hosts(char **text, const dsgd_lesson_run *run, uint32_t hosts
 {
     char *const names = dsgd_lesson_hosts(run, hosts);
     dsgd_append(text, "%s", names);
-    free(names);
 }
 
 /** Workers whose gradient of that step is in t->weights with that weight, which are then taken out. */
@@ -144,15 +142,9 @@ static const char *name_of(const teller *t, int host, size_t value)
 static void note_received(teller *t, int host, size_t value, char *name)
 {
     received *const all = &t->received[host];
-    all->v = dsgd_xrealloc(all->v, all->n + 1, sizeof *all->v);
+    all->v = dsgd_keep_more(all->v, all->n + 1, sizeof *all->v);
     all->v[all->n].value = value;
     all->v[all->n++].name = name;
-}
-
-static void forget_received(received *all)
-{
-    while (all->n > 0)
-        free(all->v[--all->n].name);
 }
 
 /* --- what a host computes, and waits for -------------------------------------------------------- */
@@ -221,7 +213,6 @@ static void tell_wait(teller *t, const dsgd_span *span)
         dsgd_append(&text, "until %.3f s ", end_s);
     dsgd_append(&text, "for %s (%s)", whom == NULL ? "messages" : whom, verb_of(span->verb));
     tell(t, since_s, 2, span->host, text);
-    free(whom);
 }
 
 static void tell_spans(teller *t)
@@ -253,7 +244,6 @@ static void tell_sent(teller *t, const dsgd_ledger_entry *e)
         dsgd_lesson_append_x(&text, t->run, e->value);
     dsgd_append(&text, " (%s)", verb_of(e->verb));
     tell(t, e->at_s, 1, e->host, text);
-    free(gradients);
 }
 
 /** What a partial collective takes of a host is told where it is not what it sends in that step. */
@@ -290,7 +280,6 @@ static void tell_received(teller *t, const dsgd_ledger_entry *e)
             dsgd_append(&text, ", after %ld step%s", e->stamp, e->stamp == 1 ? "" : "s");
         tell(t, e->at_s, 1, e->host, text);
     }
-    free(peer);
     note_received(t, e->host, e->value, name);
 }
 
@@ -338,7 +327,6 @@ static void tell_used(teller *t, const dsgd_ledger_entry *e)
         dsgd_append(&text, ": of %s", gradients);
     else
         append_members(t, &text, e);
-    free(gradients);
     tell(t, e->at_s, 1, e->host, text);
     note_received(t, e->host, e->value, dsgd_xprintf("that %s", what));
 }
@@ -393,7 +381,6 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
         dsgd_append(&text, " to ");
         dsgd_lesson_append_x(&text, t->run, e->value);
     }
-    free(gradients);
     tell(t, e->at_s, 1, e->host, text);
     tell_stale(t, e);
 }
@@ -443,7 +430,7 @@ static void tell_model(teller *t, const dsgd_ledger_entry *e)
         tell_stale(t, e);
     t->model[e->host] = e->value;
     t->is_model[e->value] = true;
-    forget_received(&t->received[e->host]);
+    t->received[e->host].n = 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -465,22 +452,16 @@ dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
     };
     const size_t n_hosts = (size_t)run->n_hosts;
     teller t = {.run = run,
-                .model = dsgd_xcalloc(2 * n_hosts, sizeof *t.model),
-                .is_model = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.is_model),
-                .received = dsgd_xcalloc(n_hosts, sizeof *t.received),
-                .weights = dsgd_xcalloc(run->ledger.n_values + 1, sizeof *t.weights)};
+                .model = dsgd_keep(2 * n_hosts, sizeof *t.model),
+                .is_model = dsgd_keep(run->ledger.n_values + 1, sizeof *t.is_model),
+                .received = dsgd_keep(n_hosts, sizeof *t.received),
+                .weights = dsgd_keep(run->ledger.n_values + 1, sizeof *t.weights)};
     t.updated = t.model + n_hosts;
     tell_spans(&t);
     for (size_t i = 0; i < run->ledger.n_entries; i++)
         tells[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);
     for (size_t i = 0; i < n_hosts; i++) {
-        forget_received(&t.received[i]);
-        free(t.received[i].v);
     }
-    free(t.model);
-    free(t.is_model);
-    free(t.received);
-    free(t.weights);
     if (t.n > 0)
         qsort(t.events, t.n, sizeof *t.events, by_time);
     *n = t.n;

@@ -19,7 +19,7 @@ enum { HEAD_WIDTH = 16 }; /* of time and worker */
 static void print_group(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
                         size_t n)
 {
-    uint32_t *const hosts = dsgd_xcalloc(n, sizeof *hosts);
+    uint32_t *const hosts = dsgd_keep(n, sizeof *hosts);
     size_t last_of[32] = {0}; /* line of each host, from 1: its own stay in their order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i;
@@ -39,10 +39,7 @@ static void print_group(const dsgd_lesson_run *run, FILE *stream, const dsgd_les
                                  : dsgd_xprintf("%7s  %-6s ", "", who);
         dsgd_print_wrapped(stream, head, HEAD_WIDTH, DSGD_TEXT_WIDTH, events[i].text);
         first = false;
-        free(head);
-        free(who);
     }
-    free(hosts);
 }
 
 static void print_events(const dsgd_lesson_run *run, FILE *stream)
@@ -57,9 +54,6 @@ static void print_events(const dsgd_lesson_run *run, FILE *stream)
             n++;
         print_group(run, stream, events + i, n);
     }
-    for (size_t i = 0; i < n_events; i++)
-        free(events[i].text);
-    free(events);
 }
 
 static void print_head(const dsgd_lesson_run *run, FILE *stream)
@@ -68,7 +62,6 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
     const dsgd_quadratic *const quadratic = &run->quadratic;
     char *text = dsgd_xprintf("%s: %s", about->name, about->summary);
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
-    free(text);
     text =
         dsgd_xprintf("%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
                      "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
@@ -87,7 +80,6 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
     if (run->view.straggler >= 0)
         dsgd_append(&text, " Worker %d is slow.", run->view.straggler);
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
-    free(text);
 }
 
 /** How stale the gradients were that were applied at a host: the mean, and the oldest. */
@@ -148,12 +140,9 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         fputc('\n', stream);
         for (int k = 0; k < 2 && !server; k++)
             mean[k] += x[k] / run->n_workers;
-        free(name);
-        free(text);
     }
     char *const text = dsgd_xprintf("(%.3f, %.3f)", mean[0], mean[1]);
     fprintf(stream, "mean x     %-20s %7.3f\n", text, dsgd_quadratic_at(&run->quadratic, mean));
-    free(text);
 }
 
 void dsgd_lesson_print(const dsgd_lesson_run *run, FILE *stream)

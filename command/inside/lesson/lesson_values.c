@@ -102,7 +102,7 @@ static void add(follower *f, dsgd_application application)
 {
     dsgd_lesson_run *const run = f->run;
     run->applications =
-        dsgd_xrealloc(run->applications, run->n_applications + 1, sizeof *run->applications);
+        dsgd_keep_more(run->applications, run->n_applications + 1, sizeof *run->applications);
     run->applications[run->n_applications++] = application;
 }
 
@@ -166,10 +166,10 @@ void dsgd_lesson_apply(dsgd_lesson_run *run)
 {
     const dsgd_ledger *const ledger = &run->ledger;
     follower f = {.run = run,
-                  .model = dsgd_xcalloc((size_t)run->n_hosts, sizeof *f.model),
-                  .of_server = dsgd_xcalloc(ledger->n_values + 1, sizeof *f.of_server),
-                  .brought = dsgd_xcalloc(ledger->n_values + 1, sizeof *f.brought),
-                  .weights = dsgd_xcalloc(ledger->n_values + 1, sizeof *f.weights)};
+                  .model = dsgd_keep((size_t)run->n_hosts, sizeof *f.model),
+                  .of_server = dsgd_keep(ledger->n_values + 1, sizeof *f.of_server),
+                  .brought = dsgd_keep(ledger->n_values + 1, sizeof *f.brought),
+                  .weights = dsgd_keep(ledger->n_values + 1, sizeof *f.weights)};
     for (size_t i = 0; i < ledger->n_entries; i++) {
         const dsgd_ledger_entry *const e = &ledger->entries[i];
         const bool server = dsgd_lesson_is_server(run, e->host);
@@ -185,8 +185,4 @@ void dsgd_lesson_apply(dsgd_lesson_run *run)
             f.of_server[e->value] = true;
         f.model[e->host] = e->value;
     }
-    free(f.model);
-    free(f.of_server);
-    free(f.brought);
-    free(f.weights);
 }

@@ -64,14 +64,12 @@ static void text(writer *w, const char *before, const char *name, const char *va
     json_t *const json = dsgd_json_text(value);
     fprintf(w->stream, "%s\"%s\":", before, name);
     json_dumpf(json, w->stream, JSON_ENCODE_ANY);
-    json_decref(json);
 }
 
 /** The name of an event, an owned text. */
 static void take_name(writer *w, char *name)
 {
     text(w, ",", "name", name);
-    free(name);
 }
 
 static void number(writer *w, const char *before, const char *name, double value)
@@ -93,7 +91,6 @@ static void name_it(writer *w, int host, int track, char *name)
     begin(w, 'M', host, track);
     fprintf(w->stream, ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%d}}", what,
             track > 0 ? track : host);
-    free(name);
 }
 
 static void name_host(writer *w, const dsgd_row *row)
@@ -129,7 +126,6 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
         if (whom != NULL)
             text(w, ",", "for", whom);
         fputs("}", w->stream);
-        free(whom);
     }
     fputs("}", w->stream);
 }
@@ -151,7 +147,6 @@ static void write_mark(writer *w, const dsgd_span *span)
         take_name(w, dsgd_xprintf("uses version %ld in step %ld", span->version, span->step));
     else
         take_name(w, dsgd_xprintf("uses what %s had after step %ld", peer, span->version));
-    free(peer);
     fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%ld}}", span->piece);
 }
 
@@ -176,7 +171,6 @@ static void write_span(writer *w, const dsgd_span *span)
         take_name(w, dsgd_xprintf("version %ld, piece %ld", span->version, span->piece));
     else
         take_name(w, dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
-    free(whom);
     if (!is_step)
         fprintf(w->stream, ",\"args\":{\"step\":%ld", span->step);
     if (is_wait && span->turn_s < end_s)
@@ -236,7 +230,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     const bool arrives = m->end_s <= view->timeline->end_s;
     char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
     if (lane == all->n) {
-        all->free_ns = dsgd_xrealloc(all->free_ns, ++all->n, sizeof *all->free_ns);
+        all->free_ns = dsgd_keep_more(all->free_ns, ++all->n, sizeof *all->free_ns);
         name_it(w, host, track, dsgd_xstrdup(out ? "sends" : "receives"));
     }
     all->free_ns[lane] = ns_of(end_s);
@@ -246,7 +240,6 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
                                  : dsgd_xprintf("%s %s", out ? "to" : "from", other));
     number(w, ",\"args\":{", "bytes", m->bytes);
     fprintf(w->stream, "%s}}", arrives ? "" : ",\"arrives\":false");
-    free(other);
     if (arrives && dsgd_view_row(view, m->host) < view->n_rows &&
         dsgd_view_row(view, m->peer) < view->n_rows) {
         event(w, out ? 's' : 'f', host, track, out ? since_s : 0.5 * (since_s + end_s));
@@ -266,7 +259,6 @@ static void write_messages(writer *w, const dsgd_span **messages, size_t n, bool
         if (dsgd_view_row(w->view, host) < w->view->n_rows)
             write_end(w, &all, messages[i], out);
     }
-    free(all.free_ns);
 }
 
 /* --- load ------------------------------------------------------------------------------------- */
@@ -289,7 +281,7 @@ static int by_host_and_time(const void *a, const void *b)
 /** Bytes per second of each host, a message's spread evenly over its time. */
 static void write_load(writer *w, const dsgd_span **messages, size_t n)
 {
-    change *const changes = dsgd_xcalloc(4 * n + 1, sizeof *changes);
+    change *const changes = dsgd_keep(4 * n + 1, sizeof *changes);
     size_t n_changes = 0;
     for (size_t i = 0; i < n; i++) {
         const dsgd_span *const m = messages[i];
@@ -318,14 +310,13 @@ static void write_load(writer *w, const dsgd_span **messages, size_t n)
                 last ? 0 : fmax(0, sum.out_bytes_per_s) / 1e6,
                 last ? 0 : fmax(0, sum.in_bytes_per_s) / 1e6);
     }
-    free(changes);
 }
 
 void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
 {
     writer w = {view, stream, 0};
     const dsgd_timeline *const t = view->timeline;
-    const dsgd_span **const messages = dsgd_xcalloc(t->n_spans + 1, sizeof *messages);
+    const dsgd_span **const messages = dsgd_keep(t->n_spans + 1, sizeof *messages);
     size_t n = 0;
     for (size_t i = 0; i < t->n_spans; i++)
         if (view->spans[i]->kind == DSGD_SPAN_MESSAGE)
@@ -344,5 +335,4 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
     qsort(messages, n, sizeof *messages, by_receiver_and_begin);
     write_messages(&w, messages, n, false);
     fputs("\n]}\n", stream);
-    free(messages);
 }

@@ -23,7 +23,6 @@ static void write_line(FILE *stream, const char *kind, double since_s, double en
 static void write_number(FILE *stream, const char *kind, double at_s, size_t row, char *text)
 {
     write_line(stream, kind, at_s, at_s, (double)row, (double)row, text);
-    free(text);
 }
 
 static void write_row(const dsgd_view *view, size_t i, FILE *stream)

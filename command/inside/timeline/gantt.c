@@ -48,7 +48,7 @@ static bool put(char *into, int n, int at, const char *text, const char *over)
 
 static void put_states(line *l, const dsgd_row *row)
 {
-    double *const most_s = dsgd_xcalloc((size_t)l->n, sizeof *most_s);
+    double *const most_s = dsgd_keep((size_t)l->n, sizeof *most_s);
     double of_state_s[4] = {0};
     int at = 0;
     for (size_t i = 0; i < row->n_tiles; i++) {
@@ -65,7 +65,6 @@ static void put_states(line *l, const dsgd_row *row)
             }
         }
     }
-    free(most_s);
 }
 
 /** The number of each step where it begins, unless the one before has no column of its own. */
@@ -80,7 +79,6 @@ static void put_steps(line *l, const dsgd_row *row)
         char *const number = dsgd_xprintf("%ld", span->step);
         if (put(l->states, l->n, column, number, state_letters))
             from = column + (int)strlen(number) + 1;
-        free(number);
     }
 }
 
@@ -103,7 +101,6 @@ static void put_whom(line *l, const dsgd_row *row)
             at--; /* else a rank and the number of the next step would read as one */
         if (end - begin >= length && at >= begin)
             put(l->states, l->n, at, whom, ".");
-        free(whom);
     }
 }
 
@@ -122,7 +119,6 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
         if (late != NULL)
             put(l->late, l->n, column_of(l, row->spans[i]->since_s), late, " ");
         n_late += late != NULL;
-        free(late);
     }
     const double percent = 100 / (t->end_s - t->since_s);
     fprintf(stream, "%4d%c %s %4.0f %4.0f %4.0f\n", row->host,
@@ -144,15 +140,14 @@ static void print_key(const dsgd_view *view, int width, bool late, FILE *stream)
     if (late)
         dsgd_append(&key, "; v2:1 gives version 2 what it published in step 1 (-: nothing)");
     dsgd_print_wrapped(stream, "", 0, width, key);
-    free(key);
 }
 
 void dsgd_view_print(const dsgd_view *view, int width, FILE *stream)
 {
     const dsgd_timeline *const t = view->timeline;
     line l = {.view = view, .n = width - NAME_WIDTH - SHARES_WIDTH};
-    l.states = dsgd_xcalloc((size_t)l.n + 1, 1);
-    l.late = dsgd_xcalloc((size_t)l.n + 1, 1);
+    l.states = dsgd_keep((size_t)l.n + 1, 1);
+    l.late = dsgd_keep((size_t)l.n + 1, 1);
     char *const from = dsgd_xprintf("%.6g s", t->since_s);
     char *const to = dsgd_xprintf("%.6g s", t->end_s);
     const int gap = l.n - (int)strlen(from);
@@ -162,8 +157,4 @@ void dsgd_view_print(const dsgd_view *view, int width, FILE *stream)
         if (view->rows[i].host < view->n_workers)
             n_late += print_row(&l, &view->rows[i], stream);
     print_key(view, width, n_late > 0, stream);
-    free(from);
-    free(to);
-    free(l.states);
-    free(l.late);
 }

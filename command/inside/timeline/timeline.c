@@ -196,8 +196,6 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
         printf("%s: %.6g to %.6g s of run %ld (%s)%s\n", path, view->timeline->since_s,
                view->timeline->end_s, a->run, view->run->label,
                a->format == JSON ? "; open it in ui.perfetto.dev or speedscope.app" : "");
-    free(path);
-    free(text);
     return status;
 }
 
@@ -229,15 +227,13 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
     const dsgd_planned_run *const run = &experiment->runs[a->run - 1];
     dsgd_timeline t = {.first_step = 0};
     dsgd_view view = {.n_rows = 0};
-    bool *const chosen = dsgd_xcalloc((size_t)run->config.workers, sizeof *chosen);
+    bool *const chosen = dsgd_keep((size_t)run->config.workers, sizeof *chosen);
     dsgd_status status = read_window(a, run->config.workers, chosen, &t, error);
     if (status == DSGD_OK)
         status = simulate(run, a->numerics, &t, &view, error);
     if (status == DSGD_OK)
         status = write_view(a, &view, experiment->name, error);
-    dsgd_view_close(&view);
     dsgd_timeline_free(&t);
-    free(chosen);
     return status;
 }
 
@@ -252,7 +248,6 @@ static void print_example(const dsgd_planned_run *run)
         puts("\nfour workers, of which the last is slow (plots/timeline/timeline.yaml):");
         dsgd_view_print(&view, DSGD_TEXT_WIDTH, stdout);
     }
-    dsgd_view_close(&view);
     dsgd_timeline_free(&t);
 }
 
@@ -273,10 +268,7 @@ void dsgd_timeline_print_example(const char *algorithm)
                 run = &experiment.runs[i];
         if (run != NULL)
             print_example(run);
-        dsgd_experiment_close(&experiment);
     }
-    free(other);
-    free(path);
 }
 
 static dsgd_status timeline(int count, char **words, dsgd_error *error)
@@ -301,7 +293,6 @@ static dsgd_status timeline(int count, char **words, dsgd_error *error)
     if (status != DSGD_OK)
         return status;
     status = show_run(&a, &experiment, error);
-    dsgd_experiment_close(&experiment);
     return status;
 }
 

@@ -125,7 +125,7 @@ static void add_tile(dsgd_row *row, dsgd_tile_state state, double since_s, doubl
                           : state == DSGD_TILE_COMMUNICATE ? &row->communicate_s
                                                            : &row->compute_s;
     *sum_s += end_s - since_s;
-    row->tiles = dsgd_xrealloc(row->tiles, row->n_tiles + 1, sizeof *row->tiles);
+    row->tiles = dsgd_keep_more(row->tiles, row->n_tiles + 1, sizeof *row->tiles);
     row->tiles[row->n_tiles++] = (dsgd_tile){state, since_s, end_s, NULL};
 }
 
@@ -164,7 +164,7 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
 static void fill_rows(dsgd_view *view)
 {
     const dsgd_timeline *const t = view->timeline;
-    view->spans = dsgd_xcalloc(t->n_spans + 1, sizeof *view->spans);
+    view->spans = dsgd_keep(t->n_spans + 1, sizeof *view->spans);
     for (size_t i = 0; i < t->n_spans; i++)
         view->spans[i] = &t->spans[i];
     qsort(view->spans, t->n_spans, sizeof *view->spans, by_host_and_begin);
@@ -224,21 +224,11 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *c
         return dsgd_refuse(error, "the window is empty: its steps begin and end at %.6g s",
                            t->end_s);
     const int n_hosts = config->workers + dsgd_n_servers(config);
-    view->rows = dsgd_xcalloc((size_t)n_hosts, sizeof *view->rows);
+    view->rows = dsgd_keep((size_t)n_hosts, sizeof *view->rows);
     for (int i = 0; i < n_hosts; i++)
         if (i >= config->workers || t->chosen[i])
             view->rows[view->n_rows++].host = i;
     fill_rows(view);
     view->straggler = straggler(view);
     return DSGD_OK;
-}
-
-void dsgd_view_close(dsgd_view *view)
-{
-    for (size_t i = 0; i < view->n_rows; i++)
-        free(view->rows[i].tiles);
-    free(view->spans);
-    free(view->rows);
-    view->rows = NULL;
-    view->n_rows = 0;
 }

@@ -52,7 +52,6 @@ typedef struct dsgd_view {
  */
 dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *config,
                            dsgd_view *view, dsgd_error *error);
-void dsgd_view_close(dsgd_view *view);
 
 /** Where a span begins and ends in the window. */
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span);

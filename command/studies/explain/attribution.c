@@ -25,7 +25,7 @@
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /** Multiplies what links add to a message's time. */
-static void scale_latency(dsgd_platform *p, dsgd_config *config, double factor)
+static void scale_latency(dsgd_platform *p, double factor)
 {
     p->host_latency_s *= factor;
     p->group_latency_s *= factor;
@@ -34,7 +34,7 @@ static void scale_latency(dsgd_platform *p, dsgd_config *config, double factor)
     if (p->hosts.n == 0)
         return;
     dsgd_platform_entry *const entries =
-        dsgd_config_alloc(config, p->hosts.n * sizeof *entries); /* others share the old ones */
+        dsgd_keep(1, p->hosts.n * sizeof *entries); /* others share the old ones */
     memcpy(entries, p->hosts.v, p->hosts.n * sizeof *entries);
     for (size_t i = 0; i < p->hosts.n; i++)
         entries[i].latency_s *= factor;
@@ -53,14 +53,14 @@ static void scale_bandwidth(dsgd_platform *p, double factor)
 /** A gigabyte takes less than a nanosecond on links of more than 1 GB/s. */
 static const double idle_factor = 1e9;
 
-static void change_platform(dsgd_platform *p, dsgd_config *config, dsgd_counterfactual which)
+static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
 {
     p->file_links.scaled = p->topology == DSGD_TOPOLOGY_XML;
     p->file_links.bandwidth = p->file_links.latency = 1;
     switch (which) {
     case DSGD_IDLE_NETWORK:
         scale_bandwidth(p, idle_factor);
-        scale_latency(p, config, 0);
+        scale_latency(p, 0);
         p->message_overhead_s = 0;
         p->partial_call_s = 0;
         break;
@@ -68,7 +68,7 @@ static void change_platform(dsgd_platform *p, dsgd_config *config, dsgd_counterf
         scale_bandwidth(p, 2);
         break;
     case DSGD_HALF_LATENCY:
-        scale_latency(p, config, 0.5);
+        scale_latency(p, 0.5);
         break;
     case DSGD_FREE_REDUCTION:
         p->reduction_s_per_byte = 0;
@@ -116,7 +116,7 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment, dsgd_numeric
             experiment->path, DSGD_N_COUNTERFACTUALS, n, DSGD_MOST_RUNS);
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
     experiment->runs =
-        dsgd_xrealloc(experiment->runs, experiment->n_runs, sizeof *experiment->runs);
+        dsgd_keep_more(experiment->runs, experiment->n_runs, sizeof *experiment->runs);
     for (size_t i = 0; i < n; i++)
         for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++) {
             dsgd_planned_run *const run =
@@ -124,7 +124,7 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment, dsgd_numeric
             *run = experiment->runs[i];
             run->unchanged = i;
             run->parameter = dsgd_counterfactual_names[which];
-            change_platform(&run->platform, experiment->config, which);
+            change_platform(&run->platform, which);
         }
     static const char *const column = "what_if";
     dsgd_experiment_add_columns(experiment, &column, 1);
@@ -196,7 +196,6 @@ static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
         a->failed = status;
         a->failure = why;
     }
-    dsgd_facts_free(&facts);
 }
 
 static void choose(void *of, bool *chosen)
@@ -275,10 +274,7 @@ static dsgd_status write_map(const attribution *a, dsgd_error *error)
         status = dsgd_figure_write("slowdown", table, a->options->size, format, path, error);
         if (status == DSGD_OK)
             printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
-        free(table);
-        free(path);
     }
-    dsgd_facts_free(&facts);
     return status;
 }
 
@@ -326,7 +322,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     /* A figure is of one run: the first, where none is named. */
     const bool figure = options->format != DSGD_EXPLAIN_TEXT;
     const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
-    a.wanted = dsgd_xcalloc(experiment.n_unchanged, sizeof *a.wanted);
+    a.wanted = dsgd_keep(experiment.n_unchanged, sizeof *a.wanted);
     for (size_t i = 0; i < experiment.n_unchanged; i++)
         a.wanted[i] = run == 0 || run == i + 1;
     if (run > experiment.n_unchanged)
@@ -339,7 +335,5 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
         status = add_counterfactuals(&experiment, a.config.numerics, error);
     if (status == DSGD_OK)
         status = dsgd_study_run(&study, &a.config, &options->plugins, error);
-    free(a.wanted);
-    dsgd_experiment_close(&experiment);
     return status;
 }

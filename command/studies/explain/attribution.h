@@ -51,7 +51,6 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
 
 /** Of run @p i. DSGD_EIO where there are none. Release by dsgd_facts_free() in any case. */
 dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error);
-void dsgd_facts_free(dsgd_facts *facts);
 
 /* --- attribution.c ---------------------------------------------------------------------------- */
 

@@ -76,7 +76,7 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
     w->computation = at;
     if (k >= w->room) {
         w->room = 2 * k + 64;
-        w->steps = dsgd_xrealloc(w->steps, w->room, sizeof *w->steps);
+        w->steps = dsgd_keep_more(w->steps, w->room, sizeof *w->steps);
     }
     while (w->n_steps <= k)
         w->steps[w->n_steps++] = (step){0, 0};
@@ -97,7 +97,7 @@ static void hear(void *of, const dsgd_span *span)
         heard *const w = &l->workers[span->host];
         if (w->n_waits == w->waits_room) {
             w->waits_room = 2 * w->waits_room + 8;
-            w->waits = dsgd_xrealloc(w->waits, w->waits_room, sizeof *w->waits);
+            w->waits = dsgd_keep_more(w->waits, w->waits_room, sizeof *w->waits);
         }
         w->waits[w->n_waits++] =
             (wait){{span->since_s, fmin(span->turn_s, span->end_s)}, span->peer};
@@ -111,8 +111,8 @@ static void sum_up_steps(const listener *l, dsgd_facts *f)
     size_t n = 0;
     for (int i = 0; i < f->n_workers; i++)
         f->n_steps = fmax(f->n_steps, l->workers[i].n_steps);
-    f->compute_s = dsgd_xcalloc((size_t)f->n_workers * (size_t)f->n_steps + 1, sizeof(double));
-    double *const all = dsgd_xcalloc((size_t)f->n_workers * (size_t)f->n_steps + 1, sizeof *all);
+    f->compute_s = dsgd_keep((size_t)f->n_workers * (size_t)f->n_steps + 1, sizeof(double));
+    double *const all = dsgd_keep((size_t)f->n_workers * (size_t)f->n_steps + 1, sizeof *all);
     for (int i = 0; i < f->n_workers; i++) {
         const heard *const w = &l->workers[i];
         double sum_s = 0;
@@ -135,7 +135,6 @@ static void sum_up_steps(const listener *l, dsgd_facts *f)
         f->gradient_s =
             gsl_stats_median_from_sorted_data(all, 1, n) * (double)n / (double)l->n_gradients;
     }
-    free(all);
 }
 
 /**
@@ -147,8 +146,8 @@ static void sum_up_order(const listener *l, dsgd_facts *f)
     static const double instant = 1e-9; /* of the time */
     const size_t n = (size_t)f->n_workers;
     size_t common = (size_t)f->n_steps;
-    double *const means = dsgd_xcalloc(n, sizeof *means);
-    size_t *const order = dsgd_xcalloc(n, sizeof *order);
+    double *const means = dsgd_keep(n, sizeof *means);
+    size_t *const order = dsgd_keep(n, sizeof *order);
     for (size_t i = 0; i < n; i++) {
         common = l->workers[i].n_steps < common ? l->workers[i].n_steps : common;
         means[i] = isnan(f->workers[i].compute_s) ? 0 : f->workers[i].compute_s;
@@ -168,8 +167,6 @@ static void sum_up_order(const listener *l, dsgd_facts *f)
     gsl_sort_index(order, means, 1, n);
     f->slowest = (int)order[n - 1];
     f->median = (int)order[(n - 1) / 2];
-    free(order);
-    free(means);
 }
 
 /* --- the file, which never leaves the machine ------------------------------------------------- */
@@ -179,7 +176,6 @@ static FILE *facts_file(const char *folder, size_t i, const char *mode)
 {
     char *const path = dsgd_xprintf("%s/%zu.facts", folder, i + 1);
     FILE *const stream = fopen(path, mode);
-    free(path);
     return stream;
 }
 
@@ -205,9 +201,9 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
     if (!good)
         *facts = (dsgd_facts){0};
     const size_t n = (size_t)facts->n_workers, n_cells = n * (size_t)facts->n_steps;
-    facts->workers = dsgd_xcalloc(n + 1, sizeof *facts->workers);
-    facts->compute_s = dsgd_xcalloc(n_cells + 1, sizeof *facts->compute_s);
-    facts->links = dsgd_xcalloc(facts->n_links + 1, sizeof *facts->links);
+    facts->workers = dsgd_keep(n + 1, sizeof *facts->workers);
+    facts->compute_s = dsgd_keep(n_cells + 1, sizeof *facts->compute_s);
+    facts->links = dsgd_keep(facts->n_links + 1, sizeof *facts->links);
     good = good && fread(facts->workers, sizeof *facts->workers, n, stream) == n &&
            fread(facts->compute_s, sizeof *facts->compute_s, n_cells, stream) == n_cells &&
            fread(facts->links, sizeof *facts->links, facts->n_links, stream) == facts->n_links;
@@ -218,21 +214,14 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
                             i + 1);
 }
 
-void dsgd_facts_free(dsgd_facts *facts)
-{
-    free(facts->links);
-    free(facts->workers);
-    free(facts->compute_s);
-}
-
 dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,
                               const char *folder, size_t i, dsgd_error *error)
 {
     const size_t n = (size_t)config->workers;
     listener l = {.n_workers = config->workers,
-                  .workers = dsgd_xcalloc(n, sizeof *l.workers),
-                  .held_s = dsgd_xcalloc(n, sizeof *l.held_s)};
-    bool *const all = dsgd_xcalloc(n, sizeof *all);
+                  .workers = dsgd_keep(n, sizeof *l.workers),
+                  .held_s = dsgd_keep(n, sizeof *l.held_s)};
+    bool *const all = dsgd_keep(n, sizeof *all);
     for (size_t k = 0; k < n; k++)
         all[k] = true;
     dsgd_timeline timeline = {.end_step = LONG_MAX, .chosen = all, .ended = hear, .listener = &l};
@@ -242,9 +231,9 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     dsgd_status status = dsgd_simulate(&watched, result, error);
     if (status == DSGD_OK) {
         dsgd_facts f = {.n_workers = l.n_workers,
-                        .workers = dsgd_xcalloc(n, sizeof *f.workers),
+                        .workers = dsgd_keep(n, sizeof *f.workers),
                         .n_links = result->n_loads,
-                        .links = dsgd_xcalloc(result->n_loads + 1, sizeof *f.links),
+                        .links = dsgd_keep(result->n_loads + 1, sizeof *f.links),
                         .virtual_s = result->virtual_s,
                         .steps = result->steps};
         for (size_t k = 0; k < n; k++) {
@@ -260,15 +249,9 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
         sum_up_steps(&l, &f);
         sum_up_order(&l, &f);
         status = write_facts(&f, folder, i, error);
-        dsgd_facts_free(&f);
     }
     dsgd_timeline_free(&timeline);
     for (size_t k = 0; k < n; k++) {
-        free(l.workers[k].steps);
-        free(l.workers[k].waits);
     }
-    free(l.workers);
-    free(l.held_s);
-    free(all);
     return status;
 }

@@ -55,7 +55,7 @@ static double mean_of(const dsgd_explained *e, const point *p, const char *colum
 /** Of the seeds for which both ran. */
 static void compare(const dsgd_explained *e, point *p, dsgd_counterfactual which)
 {
-    double *const logs = dsgd_xcalloc(p->n, sizeof *logs);
+    double *const logs = dsgd_keep(p->n, sizeof *logs);
     double sum_s = 0;
     size_t n = 0;
     for (size_t k = 0; k < p->n; k++) {
@@ -69,13 +69,12 @@ static void compare(const dsgd_explained *e, point *p, dsgd_counterfactual which
     }
     p->gain[which] = n > 0 ? dsgd_ratio_of(logs, n).ratio : NAN;
     p->then_s[which] = sum_s / (double)n;
-    free(logs);
 }
 
 /** The runs from @p first on that differ in the seed alone, of those that have results. */
 static point point_of(const dsgd_explained *e, size_t first)
 {
-    point p = {.runs = dsgd_xcalloc(e->experiment->n_unchanged, sizeof *p.runs)};
+    point p = {.runs = dsgd_keep(e->experiment->n_unchanged, sizeof *p.runs)};
     for (size_t i = first; i < e->experiment->n_unchanged; i++)
         if (e->wanted[i] && differ_in_seed_alone(e->experiment, first, i) &&
             dsgd_results_throughput(e->results, i) > 0)
@@ -130,8 +129,6 @@ static void print_title(const dsgd_explained *e, const point *p)
                     *swept == '\0' ? "" : " ", swept, run->config.workers,
                     run->config.workers == 1 ? "" : "s", run->workload_name, run->platform_name,
                     seeds, run->seed);
-    free(seeds);
-    free(swept);
 }
 
 /* --- who is slow ------------------------------------------------------------------------------ */
@@ -158,7 +155,7 @@ static void print_workers(const dsgd_facts *f, double steps)
 {
     static const double least = 1.001; /* times the median worker's */
     const double median_s = f->workers[f->median].compute_s;
-    double *const compute_s = dsgd_xcalloc((size_t)f->n_workers, sizeof *compute_s);
+    double *const compute_s = dsgd_keep((size_t)f->n_workers, sizeof *compute_s);
     size_t slowest[MOST_NAMED];
     dsgd_columns t = {.wraps = false};
     for (int i = 0; i < f->n_workers; i++)
@@ -179,7 +176,6 @@ static void print_workers(const dsgd_facts *f, double steps)
         puts("no worker computes longer than the median one");
     else
         dsgd_columns_print(&t);
-    free(compute_s);
 }
 
 /** "NIC 3, out", or as it is called in the user's file; the caller frees it. */
@@ -201,7 +197,7 @@ static char *link_name(const char *link)
 static void print_links(const dsgd_facts *f)
 {
     static const double alike = 0.99; /* shares of use */
-    double *const use = dsgd_xcalloc(f->n_links + 1, sizeof *use);
+    double *const use = dsgd_keep(f->n_links + 1, sizeof *use);
     size_t busiest[MOST_NAMED], n_alike = 0; /* used as much as the last named one, or more */
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < f->n_links; i++)
@@ -225,7 +221,6 @@ static void print_links(const dsgd_facts *f)
         printf(n_alike - n == 1 ? "%zu more link is as busy as the last of these\n"
                                 : "%zu more links are as busy as the last of these\n",
                n_alike - n);
-    free(use);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -273,7 +268,6 @@ static void print_sentence(const dsgd_explained *e, const point *p)
         dsgd_append(&text, "; nothing that was tried would make it faster");
     putchar('\n');
     dsgd_print_text("", 0, "%s", text);
-    free(text);
 }
 
 static dsgd_status print_point(const dsgd_explained *e, const point *p, dsgd_error *error)
@@ -291,7 +285,6 @@ static dsgd_status print_point(const dsgd_explained *e, const point *p, dsgd_err
     }
     print_sentence(e, p);
     putchar('\n');
-    dsgd_facts_free(&facts);
     return status;
 }
 
@@ -323,7 +316,6 @@ dsgd_status dsgd_explained_print(const dsgd_explained *e, dsgd_error *error)
             status = print_point(e, &p, error);
         else
             printf("%s: no step to explain\n\n", e->experiment->runs[i].label);
-        free(p.runs);
     }
     print_notes(e);
     dsgd_print_text("", 0,

@@ -21,7 +21,7 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
     const size_t run = dsgd_csv_column(csv, "run"), steps = dsgd_csv_column(csv, "steps");
     const size_t at = t->on == DSGD_TUNE_TIME ? dsgd_csv_column(csv, "virtual_s") : steps;
     const size_t value = dsgd_csv_column(csv, t->target.column);
-    t->evaluations = dsgd_xcalloc(csv->n_rows + 1, sizeof *t->evaluations);
+    t->evaluations = dsgd_keep(csv->n_rows + 1, sizeof *t->evaluations);
     for (size_t row = 0; row < csv->n_rows; row++) {
         const double i = dsgd_csv_value(csv, row, run);
         const dsgd_curve_point now = {dsgd_csv_value(csv, row, at),
@@ -51,9 +51,8 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
 
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
-    free(t->evaluations);
     t->evaluations = NULL;
-    t->results = dsgd_xrealloc(t->results, t->grid.n_runs, sizeof *t->results);
+    t->results = dsgd_keep_more(t->results, t->grid.n_runs, sizeof *t->results);
     for (size_t i = 0; i < t->grid.n_runs; i++) {
         const char *const outcome = dsgd_results_field(t->pool.results, i, "status");
         t->results[i] =
@@ -71,7 +70,6 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
     }
     if (status == DSGD_OK)
         status = read_curves(t, &csv, error);
-    dsgd_csv_close(&csv);
     return status;
 }
 
@@ -287,13 +285,12 @@ bool dsgd_tune_has_best(const dsgd_tuned *a)
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error)
 {
     dsgd_tune *const t = tune;
-    bool *const wanted = dsgd_xcalloc(t->grid.n_runs, sizeof *wanted);
+    bool *const wanted = dsgd_keep(t->grid.n_runs, sizeof *wanted);
     dsgd_status status = read_results(t, error);
     dsgd_tune_choose(t, wanted);
     size_t n_missing = 0;
     for (size_t i = 0; i < t->grid.n_runs && status == DSGD_OK; i++)
         n_missing += wanted[i] && !t->results[i].is_done;
-    free(wanted);
     if (n_missing > 0)
         status = dsgd_fail(error, DSGD_ERUNS,
                            "%zu runs failed, so it is not known which candidates are better; the "

@@ -13,26 +13,23 @@
 
 static const char of_rate[] = "optimizer.lr";
 
-void dsgd_tune_add(const dsgd_tune *t, dsgd_lines *sets, const char *set)
+void dsgd_tune_add(dsgd_lines *sets, const char *set)
 {
-    const char **const longer = dsgd_config_alloc(t->config, (sets->n + 1) * sizeof *longer);
-    for (size_t i = 0; i < sets->n; i++)
-        longer[i] = sets->v[i];
-    longer[sets->n] = set;
-    *sets = (dsgd_lines){sets->n + 1, longer};
+    sets->v = dsgd_keep_more(sets->v, sets->n + 1, sizeof *sets->v);
+    sets->v[sets->n++] = set;
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
 
 /** FROM:TO:N by equal factors, or what may stand behind `sweep:`. */
-static const char *values_of(dsgd_config *config, const char *text)
+static const char *values_of(const char *text)
 {
     const char *const first = strchr(text, ':');
     const char *const second = first == NULL ? NULL : strchr(first + 1, ':');
     if (second == NULL || strpbrk(text, "[{ ") != NULL)
-        return dsgd_config_keep(config, "%s", text);
-    return dsgd_config_keep(config, "{from: %.*s, to: %.*s, n: %s, log: true}", (int)(first - text),
-                            text, (int)(second - first - 1), first + 1, second + 1);
+        return dsgd_xstrdup(text);
+    return dsgd_xprintf("{from: %.*s, to: %.*s, n: %s, log: true}", (int)(first - text), text,
+                        (int)(second - first - 1), first + 1, second + 1);
 }
 
 /** Of --over PATH=VALUES: whose option it is, by index (n_algorithms: of all), and its rest. */
@@ -45,16 +42,16 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
                            "--over %s: expected PATH=FROM:TO:N or PATH=[VALUE, ...], such as "
                            "learn.optimizer.lr=0.01:1:7",
                            text);
-    const char *const path = dsgd_config_keep(t->config, "%.*s", (int)(equals - text), text);
+    const char *const path = dsgd_xprintf("%.*s", (int)(equals - text), text);
     *of = t->n_algorithms;
-    *o = (dsgd_tune_option){.values = values_of(t->config, equals + 1)};
+    *o = (dsgd_tune_option){.values = values_of(equals + 1)};
     if (strncmp(path, "learn.optimizer.", 16) == 0)
         o->rest = path + 6;
     else if (strncmp(path, "exchange.", 9) == 0)
         o->rest = path;
     for (size_t i = 0; i < t->n_algorithms && o->rest == NULL; i++) {
-        const char *const names[] = {dsgd_config_keep(t->config, "algorithms.%zu.", i),
-                                     dsgd_config_keep(t->config, "%s.", t->algorithms[i].label)};
+        const char *const names[] = {dsgd_xprintf("algorithms.%zu.", i),
+                                     dsgd_xprintf("%s.", t->algorithms[i].label)};
         for (size_t k = 0; k < 2; k++)
             if (strncmp(path, names[k], strlen(names[k])) == 0) {
                 *of = i;
@@ -85,7 +82,7 @@ static dsgd_status add_option(dsgd_tune *t, size_t i, dsgd_tune_option option, d
     if (k == DSGD_TUNE_MOST_OPTIONS)
         return dsgd_refuse(error, "--over: %d options of %s are the most that fit",
                            DSGD_TUNE_MOST_OPTIONS, a->label);
-    option.path = dsgd_config_keep(t->config, "algorithms.%zu.%s", i, option.rest);
+    option.path = dsgd_xprintf("algorithms.%zu.%s", i, option.rest);
     a->options[k] = option; /* as with --set the last counts */
     a->n_options += k == a->n_options;
     return DSGD_OK;
@@ -103,10 +100,9 @@ static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_erro
                            run->label);
     const char *list = "[";
     for (int power = -AROUND - BEYOND; power <= AROUND + BEYOND; power++)
-        list = dsgd_config_keep(t->config, "%s%s%.9g", list, list[1] == '\0' ? "" : ", ",
-                                ldexp(rate, power));
+        list = dsgd_xprintf("%s%s%.9g", list, list[1] == '\0' ? "" : ", ", ldexp(rate, power));
     const dsgd_tune_option option = {
-        .rest = of_rate, .values = dsgd_config_keep(t->config, "%s]", list), .n_beyond = BEYOND};
+        .rest = of_rate, .values = dsgd_xprintf("%s]", list), .n_beyond = BEYOND};
     return add_option(t, run->chosen[DSGD_AXIS_ALGORITHM], option, error);
 }
 
@@ -141,18 +137,14 @@ static void set_options(dsgd_tune *t)
     for (size_t i = 0; i < dsgd_entry_count(list); i++) {
         dsgd_entry *const entry = dsgd_entry_at(list, i);
         char *const text = dsgd_entry_yaml(entry);
-        set = dsgd_config_keep(t->config,
-                               dsgd_entry_text(entry) == NULL ? "%s%s%s" : "%s%s{name: %s}", set,
-                               i == 0 ? "" : ", ", text);
-        free(text);
+        set = dsgd_xprintf(dsgd_entry_text(entry) == NULL ? "%s%s%s" : "%s%s{name: %s}", set,
+                           i == 0 ? "" : ", ", text);
     }
-    dsgd_tune_add(t, &t->sets, dsgd_config_keep(t->config, "%s]", set));
+    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]", set));
     for (size_t i = 0; i < t->n_algorithms; i++)
         for (size_t k = 0; k < t->algorithms[i].n_options; k++)
-            dsgd_tune_add(t, &t->sets,
-                          dsgd_config_keep(t->config, "%s={sweep: %s}",
-                                           t->algorithms[i].options[k].path,
-                                           t->algorithms[i].options[k].values));
+            dsgd_tune_add(&t->sets, dsgd_xprintf("%s={sweep: %s}", t->algorithms[i].options[k].path,
+                                                 t->algorithms[i].options[k].values));
 }
 
 /* --- seeds and lengths ------------------------------------------------------------------------ */
@@ -162,34 +154,32 @@ static void set_seeds(dsgd_tune *t)
 {
     const char *set = "seed=[";
     size_t n = 0;
-    t->seeds = dsgd_config_alloc(t->config, t->n_seeds * sizeof *t->seeds);
+    t->seeds = dsgd_keep(1, t->n_seeds * sizeof *t->seeds);
     for (long seed = 1; n < t->n_seeds; seed++) {
         bool is_used = false;
         for (size_t i = 0; i < t->plain->n_runs; i++)
             is_used = is_used || t->plain->runs[i].seed == seed;
         if (is_used)
             continue;
-        set = dsgd_config_keep(t->config, "%s%s%ld", set, n == 0 ? "" : ", ", seed);
+        set = dsgd_xprintf("%s%s%ld", set, n == 0 ? "" : ", ", seed);
         t->seeds[n++] = seed;
     }
-    dsgd_tune_add(t, &t->sets, dsgd_config_keep(t->config, "%s]", set));
+    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]", set));
 }
 
 /** `{steps: 400, accuracy: 0.8}`, or one number where there is one bound beside an accuracy. */
-static const char *bounds_text(dsgd_config *config, const dsgd_until *until, bool is_one)
+static const char *bounds_text(const dsgd_until *until, bool is_one)
 {
     const char *text = "{";
     for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++) {
         const double *const value = (const double *)((const char *)until + o->offset);
         char *const number = dsgd_csv_number_text(*value);
         if (*value > 0 && is_one && value != &until->accuracy)
-            text = dsgd_config_keep(config, "%s", number);
+            text = dsgd_xstrdup(number);
         else if (*value > 0 && !is_one)
-            text = dsgd_config_keep(config, "%s%s%s: %s", text, text[1] == '\0' ? "" : ", ",
-                                    o->name, number);
-        free(number);
+            text = dsgd_xprintf("%s%s%s: %s", text, text[1] == '\0' ? "" : ", ", o->name, number);
     }
-    return is_one ? text : dsgd_config_keep(config, "%s}", text);
+    return is_one ? text : dsgd_xprintf("%s}", text);
 }
 
 /** The lengths as a sweep: of a number, where there is one bound beside an accuracy. */
@@ -201,14 +191,12 @@ static void set_bounds(dsgd_tune *t)
                             : last->steps > 0   ? ".steps"
                             : last->seconds > 0 ? ".seconds"
                                                 : ".samples";
-    const char *set = dsgd_config_keep(t->config, "until%s={sweep: [", key);
+    const char *set = dsgd_xprintf("until%s={sweep: [", key);
     for (size_t k = 0; k < t->n_lengths; k++)
-        set = dsgd_config_keep(t->config, "%s%s%s", set, k == 0 ? "" : ", ",
-                               bounds_text(t->config, &t->lengths[k], is_one));
+        set = dsgd_xprintf("%s%s%s", set, k == 0 ? "" : ", ", bounds_text(&t->lengths[k], is_one));
     if (is_one && last->accuracy > 0)
-        dsgd_tune_add(t, &t->sets,
-                      dsgd_config_keep(t->config, "until.accuracy=%.17g", last->accuracy));
-    dsgd_tune_add(t, &t->sets, dsgd_config_keep(t->config, "%s]}", set));
+        dsgd_tune_add(&t->sets, dsgd_xprintf("until.accuracy=%.17g", last->accuracy));
+    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]}", set));
 }
 
 /** The parts of the steps, seconds and samples that short rungs have. */
@@ -279,7 +267,7 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
     for (size_t i = 0; i < plain->n_runs; i++)
         if (plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] >= t->n_algorithms)
             t->n_algorithms = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] + 1;
-    t->algorithms = dsgd_config_alloc(t->config, t->n_algorithms * sizeof *t->algorithms);
+    t->algorithms = dsgd_keep(1, t->n_algorithms * sizeof *t->algorithms);
     for (size_t i = 0; i < plain->n_runs; i++) {
         dsgd_tuned *const a = &t->algorithms[plain->runs[i].chosen[DSGD_AXIS_ALGORITHM]];
         a->label = plain->runs[i].label;
@@ -316,15 +304,14 @@ static void find_values(dsgd_tune *t)
     const dsgd_experiment *const e = &t->grid;
     size_t n = 0, n_rests = 0;
     dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, dsgd_config_root(e->config), &n);
-    t->rests = dsgd_config_alloc(t->config,
-                                 (t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1) * sizeof *t->rests);
+    t->rests = dsgd_keep(1, (t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1) * sizeof *t->rests);
     for (size_t i = 0; i < t->n_algorithms; i++)
         for (size_t k = 0; k < t->algorithms[i].n_options; k++) {
             dsgd_tune_option *const o = &t->algorithms[i].options[k];
             for (size_t s = 0; s < n; s++)
                 if (strcmp(sweeps[s]->path, o->path) == 0)
                     o->column = s;
-            o->texts = dsgd_config_alloc(e->config, e->n_runs * sizeof *o->texts);
+            o->texts = dsgd_keep(1, e->n_runs * sizeof *o->texts);
             if (dsgd_find_word(t->rests, o->rest) < 0)
                 t->rests[n_rests++] = o->rest;
         }
@@ -356,14 +343,13 @@ static void join_columns(dsgd_tune *t)
 {
     dsgd_experiment *const e = &t->grid;
     const size_t n = e->n_columns, n_prefix = strlen("algorithms.");
-    size_t *const to = dsgd_config_alloc(e->config, (n + 1) * sizeof *to);
-    const char **const columns = dsgd_config_alloc(e->config, (n + 1) * sizeof *columns);
+    size_t *const to = dsgd_keep(1, (n + 1) * sizeof *to);
+    const char **const columns = dsgd_keep(1, (n + 1) * sizeof *columns);
     e->n_columns = 0;
     for (size_t k = 0; k < n; k++) {
         const char *column = e->columns[k];
         if (strncmp(column, "algorithms.", n_prefix) == 0)
-            column =
-                dsgd_config_keep(e->config, "algorithms.%s", strchr(column + n_prefix, '.') + 1);
+            column = dsgd_xprintf("algorithms.%s", strchr(column + n_prefix, '.') + 1);
         while (to[k] < e->n_columns && strcmp(columns[to[k]], column) != 0)
             to[k]++;
         columns[to[k]] = column;
@@ -371,7 +357,7 @@ static void join_columns(dsgd_tune *t)
     }
     e->columns = columns;
     for (size_t i = 0; i < e->n_runs; i++) {
-        const char **const swept = dsgd_config_alloc(e->config, (n + 1) * sizeof *swept);
+        const char **const swept = dsgd_keep(1, (n + 1) * sizeof *swept);
         for (size_t k = 0; k < n; k++)
             if (e->runs[i].swept[k] != NULL)
                 swept[to[k]] = e->runs[i].swept[k];
@@ -393,8 +379,8 @@ static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
         a->rungs[rung].length = t->n_lengths - 1 - (rung < n_short ? n_short - rung : 0);
         a->rungs[rung].n_seeds = rung + 1 == a->n_rungs ? t->n_seeds : 1;
     }
-    a->is_in = dsgd_config_alloc(t->config, a->n_candidates * sizeof *a->is_in);
-    a->trials = dsgd_config_alloc(t->config, a->n_rungs * a->n_candidates * sizeof *a->trials);
+    a->is_in = dsgd_keep(1, a->n_candidates * sizeof *a->is_in);
+    a->trials = dsgd_keep(1, a->n_rungs * a->n_candidates * sizeof *a->trials);
     for (size_t i = 0; i < a->n_candidates; i++) {
         a->is_in[i] = true;
         for (size_t k = 0; k < a->n_options; k++) {
@@ -421,11 +407,10 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
             a->n_candidates *= o->n;
             a->n_begun *= o->high - o->low + 1;
         }
-        a->runs = dsgd_config_alloc(t->config,
-                                    a->n_candidates * t->n_lengths * t->n_seeds * sizeof *a->runs);
+        a->runs = dsgd_keep(1, a->n_candidates * t->n_lengths * t->n_seeds * sizeof *a->runs);
         begin_rungs(t, a);
     }
-    bool *const keep = dsgd_config_alloc(e->config, e->n_runs * sizeof *keep);
+    bool *const keep = dsgd_keep(1, e->n_runs * sizeof *keep);
     for (size_t i = 0; i < e->n_runs; i++) {
         dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
         const size_t place = place_of(t, a, &e->runs[i]);

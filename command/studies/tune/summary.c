@@ -29,8 +29,8 @@ static const char *length_text(const dsgd_tune *t, size_t length)
     const char *text = "";
     for (size_t k = 0; k < 3; k++)
         if (bounds[k] > 0)
-            text = dsgd_config_keep(t->config, "%s%s%.6g %s", text, *text == '\0' ? "" : ", ",
-                                    bounds[k], units[k]);
+            text =
+                dsgd_xprintf("%s%s%.6g %s", text, *text == '\0' ? "" : ", ", bounds[k], units[k]);
     return text;
 }
 
@@ -88,14 +88,12 @@ dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
     json_t *const manifest = json_load_file(path, 0, &why);
     if (status == DSGD_OK && manifest == NULL)
         status = dsgd_fail(error, DSGD_EIO, "%s:%d: %s", path, why.line, why.text);
-    free(path);
     json_t *const tune = json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
                                    dsgd_json_text(t->target.text), "measure", t->target.column,
                                    "eta", DSGD_TUNE_ETA, "tried", tried);
     json_object_set_new(manifest, "tune", tune); /* without a manifest, frees it */
     if (status == DSGD_OK)
         status = dsgd_manifest_write(folder, manifest, error);
-    json_decref(manifest);
     return status;
 }
 
@@ -104,8 +102,7 @@ static const char *shown(const dsgd_tune *t, const dsgd_tuned *a, size_t candida
 {
     char *const value =
         dsgd_swept_value(t->grid.columns[a->options[k].column], dsgd_tune_text_of(a, candidate, k));
-    const char *const text = dsgd_config_keep(t->config, "%s", value);
-    free(value);
+    const char *const text = dsgd_xstrdup(value);
     return text;
 }
 
@@ -114,8 +111,8 @@ static const char *shown_all(const dsgd_tune *t, const dsgd_tuned *a, size_t can
 {
     const char *text = a->n_options == 1 ? shown(t, a, candidate, 0) : "";
     for (size_t k = 0; a->n_options > 1 && k < a->n_options; k++)
-        text = dsgd_config_keep(t->config, "%s%s%s %s", text, k == 0 ? "" : ", ",
-                                dsgd_last_key(a->options[k].path), shown(t, a, candidate, k));
+        text = dsgd_xprintf("%s%s%s %s", text, k == 0 ? "" : ", ",
+                            dsgd_last_key(a->options[k].path), shown(t, a, candidate, k));
     return text;
 }
 
@@ -133,12 +130,12 @@ static void print_rungs(const dsgd_tune *t, const dsgd_tuned *a, const char *who
         n = n < DSGD_TUNE_FINALISTS && a->n_begun > 1 ? DSGD_TUNE_FINALISTS : n;
         /* dsgd_tune_advance() adds those in rungs of full length. */
         const bool looks_around = rung > 0 && length + 1 == t->n_lengths;
-        text = dsgd_config_keep(t->config, "%s%s%zu%s for %s with %zu seed%s", text,
-                                rung == 0 ? "" : "; the best ", n,
-                                rung == 0      ? " candidates"
-                                : looks_around ? " and those beside the best"
-                                               : "",
-                                length_text(t, length), n_seeds, n_seeds == 1 ? "" : "s");
+        text = dsgd_xprintf("%s%s%zu%s for %s with %zu seed%s", text,
+                            rung == 0 ? "" : "; the best ", n,
+                            rung == 0      ? " candidates"
+                            : looks_around ? " and those beside the best"
+                                           : "",
+                            length_text(t, length), n_seeds, n_seeds == 1 ? "" : "s");
     }
     dsgd_print_text("", 2, "%s: %s", who, text);
 }
@@ -156,7 +153,7 @@ dsgd_status dsgd_tune_print_plan(void *tune, dsgd_error *error)
             if (j == i || a->n_begun != b->n_begun || a->n_rungs != b->n_rungs)
                 continue; /* those with the same grid and rungs share their sentence */
             is_first = is_first && j > i;
-            who = dsgd_config_keep(t->config, "%s, %s", who, b->label);
+            who = dsgd_xprintf("%s, %s", who, b->label);
         }
         if (is_first)
             print_rungs(t, a, who);
@@ -180,14 +177,14 @@ static double of_seed(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
 /** "412 ± 30", of all seeds of the best. */
 static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
-    double *const x = dsgd_config_alloc(t->config, t->n_seeds * sizeof *x);
+    double *const x = dsgd_keep(1, t->n_seeds * sizeof *x);
     size_t n = 0;
     for (size_t s = 0; s < t->n_seeds; s++)
         if (!isnan(x[n] = of_seed(t, a, a->last->candidate, s, of_place)))
             n++;
     const dsgd_interval mean = dsgd_mean(x, n);
-    return isnan(mean.ci) ? dsgd_config_keep(t->config, "%.4g", mean.mean)
-                          : dsgd_config_keep(t->config, "%.4g ± %.2g", mean.mean, mean.ci);
+    return isnan(mean.ci) ? dsgd_xprintf("%.4g", mean.mean)
+                          : dsgd_xprintf("%.4g ± %.2g", mean.mean, mean.ci);
 }
 
 /**
@@ -198,7 +195,7 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place, bool *settled)
 {
     const bool of_ratio = of_place || t->target.below;
-    double *const x = dsgd_config_alloc(t->config, t->n_seeds * sizeof *x);
+    double *const x = dsgd_keep(1, t->n_seeds * sizeof *x);
     size_t n = 0, n_best = 0, n_second = 0;
     for (size_t s = 0; s < t->n_seeds; s++) {
         const double best = of_seed(t, a, a->last[0].candidate, s, of_place);
@@ -214,12 +211,10 @@ static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_p
     if (n < t->n_seeds)
         return n_best > n_second ? "more seeds" : "-";
     if (of_ratio && n < 2)
-        return dsgd_config_keep(t->config, "%.3g times", exp(mean));
+        return dsgd_xprintf("%.3g times", exp(mean));
     if (of_ratio)
-        return dsgd_config_keep(t->config, "%.3g times (%.3g to %.3g)", exp(mean), exp(mean - ci),
-                                exp(mean + ci));
-    return n < 2 ? dsgd_config_keep(t->config, "%.2g", mean)
-                 : dsgd_config_keep(t->config, "%.2g ± %.2g", mean, ci);
+        return dsgd_xprintf("%.3g times (%.3g to %.3g)", exp(mean), exp(mean - ci), exp(mean + ci));
+    return n < 2 ? dsgd_xprintf("%.2g", mean) : dsgd_xprintf("%.2g ± %.2g", mean, ci);
 }
 
 static const char *place_head(const dsgd_tune *t)
@@ -272,16 +267,13 @@ static void say(notes *all, const dsgd_tuned *a, const char *text)
     while (i < all->n && strcmp(all->v[i].text, text) != 0)
         i++;
     const bool is_new = i == all->n;
-    all->v[i] = (note){
-        is_new ? a->label : dsgd_config_keep(all->of->config, "%s, %s", all->v[i].who, a->label),
-        text};
+    all->v[i] = (note){is_new ? a->label : dsgd_xprintf("%s, %s", all->v[i].who, a->label), text};
     all->n += is_new;
 }
 
 /** Whether a best value is the smallest or largest of those tried, and what to do. */
 static void say_ends(notes *all, const dsgd_tuned *a)
 {
-    dsgd_config *const config = all->of->config;
     for (size_t k = 0; k < a->n_options; k++) {
         const dsgd_tune_option *const o = &a->options[k];
         const size_t v = dsgd_tune_value(a, a->last->candidate, k);
@@ -289,15 +281,14 @@ static void say_ends(notes *all, const dsgd_tuned *a)
         if (o->high < o->low + 2 || (v != o->low && v != o->high) ||
             !dsgd_parse_number(o->texts[v], NULL, &x))
             continue;
-        const char *text = dsgd_config_keep(
-            config,
+        const char *text = dsgd_xprintf(
             "the best %s, %s, is at the end of what was tried, so one beyond it may be better",
             dsgd_last_key(o->path), shown(all->of, a, a->last->candidate, k));
         if (strcmp(o->rest, "optimizer.lr") == 0) {
             double other = 0; /* on which side it lies is said by the other end */
             dsgd_parse_number(o->texts[v == o->low ? o->high : o->low], NULL, &other);
-            text = dsgd_config_keep(config, "%s: --over %s.optimizer.lr=%.4g:%.4g:6", text,
-                                    a->label, x < other ? x / 16 : x, x < other ? 2 * x : 32 * x);
+            text = dsgd_xprintf("%s: --over %s.optimizer.lr=%.4g:%.4g:6", text, a->label,
+                                x < other ? x / 16 : x, x < other ? 2 * x : 32 * x);
         }
         say(all, a, text);
     }
@@ -311,30 +302,25 @@ static void say_all(notes *all, const dsgd_tuned *a)
         say(all, a, "no value that was tried ends with a result, so the file's own stays");
     else if (t->on != DSGD_TUNE_FINAL && a->last->n_reached == 0)
         say(all, a,
-            dsgd_config_keep(t->config,
-                             "no value reaches %s; they are ranked by how near they come",
-                             t->target.text));
+            dsgd_xprintf("no value reaches %s; they are ranked by how near they come",
+                         t->target.text));
     if (dsgd_tune_has_best(a) && a->n_last > 1)
         difference(t, a, a->last->n_reached > 0, &settled);
     if (!settled) {
         const char *const second = shown_all(t, a, a->last[1].candidate);
         say(all, a,
             t->n_seeds > 1
-                ? dsgd_config_keep(
-                      t->config,
-                      "%s may be as good: the difference is within the noise of %zu seeds", second,
-                      t->n_seeds)
-                : dsgd_config_keep(t->config, "%s may be as good: of one seed no noise is known",
-                                   second));
+                ? dsgd_xprintf("%s may be as good: the difference is within the noise of %zu seeds",
+                               second, t->n_seeds)
+                : dsgd_xprintf("%s may be as good: of one seed no noise is known", second));
     }
     if (dsgd_tune_has_best(a))
         say_ends(all, a);
     const char *diverged = "";
     for (size_t i = 0; i < a->n_trials; i++)
         if (a->trials[i].n_diverged > 0)
-            diverged = dsgd_config_keep(t->config, "%s%s%s", diverged,
-                                        *diverged == '\0' ? "diverged: " : "; ",
-                                        shown_all(t, a, a->trials[i].candidate));
+            diverged = dsgd_xprintf("%s%s%s", diverged, *diverged == '\0' ? "diverged: " : "; ",
+                                    shown_all(t, a, a->trials[i].candidate));
     if (*diverged != '\0')
         say(all, a, diverged);
 }
@@ -365,7 +351,7 @@ static void print_cost(const dsgd_tune *t)
 void dsgd_tune_print(const dsgd_tune *t)
 {
     dsgd_columns table = {.wraps = true};
-    notes all = {t, 0, dsgd_config_alloc(t->config, t->n_algorithms * MOST_NOTES * sizeof(note))};
+    notes all = {t, 0, dsgd_keep(1, t->n_algorithms * MOST_NOTES * sizeof(note))};
     for (size_t i = 0; i < t->n_algorithms; i++) {
         put_row(t, &t->algorithms[i], &table);
         say_all(&all, &t->algorithms[i]);

@@ -94,22 +94,19 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     dsgd_lines sets = {0, NULL};
     for (size_t i = 0; i < t->own->n; i++)
         if (dsgd_is_of_algorithms(t->own->v[i]))
-            dsgd_tune_add(t, &sets, t->own->v[i]);
+            dsgd_tune_add(&sets, t->own->v[i]);
     const size_t expands = sets.n;
-    dsgd_tune_add(t, &sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
+    dsgd_tune_add(&sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
     for (size_t i = 0; i < t->n_algorithms; i++) {
         const dsgd_tuned *const a = &t->algorithms[i];
         for (size_t k = 0; dsgd_tune_has_best(a) && k < a->n_options; k++)
-            dsgd_tune_add(t, &sets,
-                          dsgd_config_keep(t->config, "%s=%s", a->options[k].path,
-                                           dsgd_tune_text_of(a, a->last->candidate, k)));
+            dsgd_tune_add(&sets, dsgd_xprintf("%s=%s", a->options[k].path,
+                                              dsgd_tune_text_of(a, a->last->candidate, k)));
     }
     for (size_t i = 0; i < t->n_algorithms; i++) /* else of what the file has */
         if (!dsgd_tune_has_best(&t->algorithms[i]) && t->algorithms[i].name != NULL)
-            dsgd_tune_add(
-                t, &sets,
-                dsgd_config_keep(t->config, "algorithms.%zu.name=%s", i, t->algorithms[i].name));
-    dsgd_tune_add(t, &sets, dsgd_config_keep(t->config, "name=%s-tuned", t->plain->name));
+            dsgd_tune_add(&sets, dsgd_xprintf("algorithms.%zu.name=%s", i, t->algorithms[i].name));
+    dsgd_tune_add(&sets, dsgd_xprintf("name=%s-tuned", t->plain->name));
     char *text = NULL;
     dsgd_whole_file file;
     dsgd_status status = dsgd_config_edited(t->plain->path, sets.v, sets.n, expands, &text, error);
@@ -119,14 +116,13 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
         fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", t->command, text);
         status = dsgd_whole_close(&file, error);
     }
-    free(text);
     return status;
 }
 
 /** How to go on; a file that names others by relative paths has to stay beside them. */
 static void print_end(const dsgd_tune *t)
 {
-    const char *const tuned = dsgd_config_keep(t->config, "%s/tuned.yaml", t->pool.folder);
+    const char *const tuned = dsgd_xprintf("%s/tuned.yaml", t->pool.folder);
     dsgd_experiment again;
     dsgd_error why;
     const dsgd_status status = dsgd_experiment_open(
@@ -140,10 +136,7 @@ static void print_end(const dsgd_tune *t)
             dsgd_append_word(&command, t->own->v[i]);
         }
     printf("tuned: %s\n", command);
-    free(command);
-    if (status == DSGD_OK)
-        dsgd_experiment_close(&again);
-    else
+    if (status != DSGD_OK)
         printf("Copy it beside %s first, which names other files: there\n%s\n", t->plain->path,
                why.text);
 }
@@ -189,9 +182,7 @@ static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error
         return status;
     t->pool = (dsgd_pool_config){
         .experiment = &t->grid,
-        .folder = a->folder != NULL
-                      ? a->folder
-                      : dsgd_config_keep(t->config, "results/%s-tune", t->plain->name),
+        .folder = a->folder != NULL ? a->folder : dsgd_xprintf("results/%s-tune", t->plain->name),
         .command = t->command,
         .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
         .threads = a->threads,
@@ -209,9 +200,6 @@ static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error
                               conclude};
     if (status == DSGD_OK)
         status = dsgd_study_run(&study, &t->pool, &a->plugins, error);
-    free(t->results);
-    free(t->evaluations);
-    dsgd_experiment_close(&t->grid);
     return status;
 }
 
@@ -242,11 +230,9 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
     if (status == DSGD_OK) {
         t.config = plain.config;
         for (size_t i = 0; i < a.sets.n; i++)
-            dsgd_tune_add(&t, &t.sets, a.sets.v[i]);
+            dsgd_tune_add(&t.sets, a.sets.v[i]);
         status = tune_file(&a, &t, error);
-        dsgd_experiment_close(&plain);
     }
-    free(command);
     return status;
 }
 

@@ -100,7 +100,7 @@ typedef struct dsgd_tune {
 } dsgd_tune;
 
 /** Adds an assignment to a list, which the configuration owns. */
-void dsgd_tune_add(const dsgd_tune *t, dsgd_lines *sets, const char *set);
+void dsgd_tune_add(dsgd_lines *sets, const char *set);
 
 /* --- plan.c: from an experiment to its grid --------------------------------------------------- */
 
