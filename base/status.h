@@ -46,6 +46,14 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
 /** Of input that is not acceptable: `return dsgd_refuse(error, "...", ...)`. */
 #define dsgd_refuse(error, ...) dsgd_fail(error, DSGD_EUSAGE, __VA_ARGS__)
 
+/** Has the calling function return what @p call returns, unless that is DSGD_OK. */
+#define DSGD_TRY(call)                                                                             \
+    do {                                                                                           \
+        const dsgd_status status_of_call = (call);                                                 \
+        if (status_of_call != DSGD_OK)                                                             \
+            return status_of_call;                                                                 \
+    } while (0)
+
 /**
  * Something that the process cannot go on without is not to be had, such as a thread: says the
  * sentence and ends the process, with exit status DSGD_ERUNS (of a run: it failed, the others are
