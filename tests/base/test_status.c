@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -73,6 +74,77 @@ TEST(a_file_that_cannot_be_read_is_not_forgotten)
     ck_assert_int_eq(dsgd_file_read("/proc/self/mem", &text, &n, NULL), DSGD_EIO);
     ck_assert_int_eq(dsgd_file_unread(&error), DSGD_EIO);
     ck_assert_str_eq(error.text, "/proc/self/mem: the file cannot be read: Input/output error");
+}
+
+/* --- what is kept ------------------------------------------------------------------------------ */
+
+static char ended[8]; /* names of what has ended, in order */
+
+static void note_end(void *name)
+{
+    strcat(ended, name);
+}
+
+TEST(what_is_kept_is_given_back_from_the_newest_to_the_mark)
+{
+    static char names[][2] = {"a", "b", "c"};
+    dsgd_keep_for(note_end, names[0]);
+    void *const mark = dsgd_mark();
+    char *const text = dsgd_xprintf("%d and %s", 1, "two");
+    dsgd_keep_for(note_end, names[1]);
+    dsgd_keep_for(note_end, names[2]);
+    ck_assert_str_eq(text, "1 and two");
+    dsgd_drop(mark);
+    ck_assert_str_eq(ended, "cb");
+    ck_assert_ptr_eq(dsgd_mark(), mark);
+    dsgd_drop(NULL);
+    ck_assert_str_eq(ended, "cba");
+    ck_assert_ptr_null(dsgd_mark());
+}
+
+TEST(kept_memory_grows_and_the_old_one_stays)
+{
+    int *numbers = NULL;
+    const int *first = NULL;
+    size_t n_moves = 0;
+    for (size_t n = 0; n < 1000; n++) {
+        const int *const before = numbers;
+        numbers = dsgd_keep_more(numbers, n + 1, sizeof *numbers);
+        n_moves += numbers != before;
+        first = n == 0 ? numbers : first;
+        ck_assert_int_eq(numbers[n], 0);
+        numbers[n] = (int)n;
+    }
+    for (int n = 0; n < 1000; n++)
+        ck_assert_int_eq(numbers[n], n);
+    ck_assert_int_eq(*first, 0);
+    ck_assert_uint_le(n_moves, 11); /* room doubles */
+    char *text = dsgd_xstrdup("");
+    for (int n = 0; n < 1000; n++)
+        dsgd_append(&text, "%d,", n);
+    ck_assert_uint_eq(strlen(text), 10 * 2 + 90 * 3 + 900 * 4);
+    ck_assert_str_eq(text + strlen(text) - 8, "998,999,");
+    ck_assert_ptr_eq((void *)((uintptr_t)text % sizeof(max_align_t)), NULL);
+}
+
+static dsgd_status of_three(dsgd_status first, dsgd_status second, int *n)
+{
+    DSGD_TRY(first);
+    ++*n;
+    DSGD_TRY(second);
+    ++*n;
+    return DSGD_OK;
+}
+
+TEST(a_call_that_fails_is_the_last)
+{
+    int n = 0;
+    ck_assert_int_eq(of_three(DSGD_EIO, DSGD_OK, &n), DSGD_EIO);
+    ck_assert_int_eq(n, 0);
+    ck_assert_int_eq(of_three(DSGD_OK, DSGD_EUSAGE, &n), DSGD_EUSAGE);
+    ck_assert_int_eq(n, 1);
+    ck_assert_int_eq(of_three(DSGD_OK, DSGD_OK, &n), DSGD_OK);
+    ck_assert_int_eq(n, 3);
 }
 
 TEST(words_are_quoted_where_a_shell_would_split_them)
