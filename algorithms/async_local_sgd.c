@@ -115,7 +115,7 @@ static const char *const delay_words[] = {"workers", NULL};
 
 static const dsgd_option async_local_sgd_options[] = {
     DSGD_OPTION_LONG(async_local_sgd_params, period, 50, 1, 1e9, "steps",
-                     "H, local steps of a round; with dylu those of the fastest worker"),
+                     "H, local steps of a round; with dylu a round of the fastest worker"),
     DSGD_OPTION_LONG(async_local_sgd_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
                      "N, arrivals after which the momentum moves; 1: Nesterov's, at each; workers: "
                      "as many as workers, which at equal speeds is about DiLoCo",

@@ -1,7 +1,7 @@
 /**
  * @file backup_workers.c
- * Synchronous SGD through a server that averages the first gradients of a step and drops those of
- * the last `backups` workers.
+ * Synchronous SGD through a server that averages the first gradients of a step and drops the
+ * last `backups`.
  *
  * J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting distributed synchronous SGD",
  * 2016, and TensorFlow's SyncReplicasOptimizer.

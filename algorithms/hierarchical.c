@@ -121,7 +121,7 @@ static dsgd_traffic hierarchical_traffic(const void *params, const dsgd_scale *s
                             dsgd_traffic_times(event, 1 / h));
 }
 
-/** Delayed, the leaders' allreduce goes beside those of the clusters. */
+/** Delayed, the leaders' allreduce goes beside the clusters' allreduces. */
 static dsgd_sends hierarchical_sends(const void *params)
 {
     return ((const hierarchical_params *)params)->between == DELAYED ? DSGD_SENDS_ANYTHING

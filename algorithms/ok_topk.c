@@ -7,7 +7,7 @@
  * sum are gathered; what was selected here but not there stays in the residual. Other than in the
  * paper both selections are exact in every step (the paper reuses thresholds for tau' steps),
  * regions have equal numbers of selected elements at no cost, and sizes need no messages. Sent per
- * worker and step: 4 k (P - 1) / P values, of which an index counts as one.
+ * worker and step: 4 k (P - 1) / P values, where an index counts as a value.
  */
 #include "sim/algorithm.h"
 
@@ -68,8 +68,9 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
     .doc = {.idea = "Add sparse vectors region by region, and send only the largest of the sum.",
             .rule = "e <- e + g;  q = top-k of e;  u = top-k of (1/P) sum q;  e <- e - q where u "
                     "is not 0;  x <- x + U(u, x)",
-            .sends = "4 k (P - 1) / P values, of which an index counts as one: at most 4 density N "
-                     "bytes, at any P",
+            .sends =
+                "4 k (P - 1) / P values, where an index counts as a value: at most 4 density N "
+                "bytes, at any P",
             .waits = "everyone for the slowest, in every step"},
     .work = ok_topk_work,
     .traffic = ok_topk_traffic,

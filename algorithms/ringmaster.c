@@ -49,7 +49,7 @@ static void ringmaster_work(dsgd_node *self)
 
 enum { NOTHING = -1 }; /* of a worker that was told to ask */
 
-/** Tells those whose model is older than R allows; they ask for the newest. */
+/** Tells workers whose model is older than R allows; they ask for the newest. */
 static void cancel_old(dsgd_node *self, long *given, long updates)
 {
     const ringmaster_params *p = self->params;

@@ -105,7 +105,7 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
               .reference = "Ho et al., NeurIPS 2013",
               DSGD_PARAMS(ssp_params, ssp_options)},
     .doc = {.idea = "Asynchronous as long as nobody is too far ahead: what a worker reads has all "
-                    "updates but those of the last steps.",
+                    "updates, except some of the last steps.",
             .rule =
                 "worker: x <- x + U(g, x, t), pushes u = x - fetched, fetches x.  server: x <- x + "
                 "u; answers a worker that has finished c steps once the slowest has finished c - s",

@@ -353,7 +353,7 @@ void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm 
 void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm);
 
 /**
- * x_i <- sum_j x_j, of which each member has got its n-th share of every piece alone: until
+ * x_i <- sum_j x_j, but each member has got its n-th share of every piece alone: until
  * dsgd_allgather_shares() it may change x by verbs that act element by element (combinations, local
  * steps), all members in the same way. Like MPI_Reduce_scatter_block(MPI_SUM).
  */

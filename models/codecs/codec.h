@@ -1,7 +1,7 @@
 /**
  * @file codec.h
  * A codec: what a device computes of an encoding, y <- Q(x) of one piece, Q in numbers. A user names
- * encodings (models/encodings/encoding.h), each of which has its codecs.
+ * encodings (models/encodings/encoding.h); each has its codecs.
  *
  * Every Q is a pure function of its inputs and of its numbers (the numbers of its draws, too): the
  * same at all devices and threads. Q(0) = 0, but for START. NaN passes.

@@ -166,7 +166,7 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
 
 /**
  * Rows of B that can be read in vectors from column @p j on: all where the tile has full width,
- * else those whose vectors end within B.
+ * else the rows whose vectors end within B.
  */
 static size_t readable_rows(size_t n, size_t k, size_t j, size_t b_row, size_t b_column)
 {

@@ -105,7 +105,7 @@ static actor main_actor; /* what runs the simulation */
 static actor *self = &main_actor;
 static queue ready;
 static bool ended;
-static double unused_s; /* when messages began of which nobody asks it */
+static double unused_s; /* when messages began, where nobody asks */
 
 static void append(queue *q, actor *a)
 {
