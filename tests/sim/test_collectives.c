@@ -16,6 +16,23 @@ TEST(recursive_doubling_takes_its_closed_form)
                  BITS * phase_s);
 }
 
+static void summing_work(dsgd_node *self)
+{
+    dsgd_vector *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, dsgd_model(self));
+        dsgd_allreduce_sum(self, g, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm summing = {.about = {.name = "summing"}, .work = summing_work};
+
+TEST(a_sum_takes_as_long_as_a_mean)
+{
+    expect_close(communication_s(&summing, DSGD_COLLECTIVE_RING, WORKERS),
+                 communication_s(&support_averaging, DSGD_COLLECTIVE_RING, WORKERS));
+}
+
 TEST(rabenseifner_takes_its_closed_form)
 {
     const double share = (WORKERS - 1.0) / WORKERS;

@@ -23,6 +23,34 @@ TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
     expect_close(step_s - 1, wire_s + bytes / bandwidth + 2 * overhead_s + pass_s);
 }
 
+enum { DRAWN_BY = 7 };
+
+/** Four draws in each step, and each less the promised one, plus 1. */
+static void drawing_work(dsgd_node *self)
+{
+    while (dsgd_next_step(self))
+        for (uint32_t i = 0; i < 4; i++) {
+            const dsgd_draw at = {DRAWN_BY, DSGD_DRAW_ALGORITHM, (uint32_t)self->rank,
+                                  (uint32_t)self->step, i};
+            support_current->note[self->rank] += 1 + dsgd_random_below(self, 1000);
+            support_current->note[self->rank] -= dsgd_draw_below(at, 1000);
+        }
+}
+
+static const dsgd_algorithm drawing = {.about = {.name = "drawing"}, .work = drawing_work};
+
+TEST(draws_are_functions_of_seed_rank_step_and_their_number)
+{
+    support_case *c = support_new(NULL, 3);
+    support_no_learning(c);
+    support_algorithm(c, &drawing);
+    c->config.seed = DRAWN_BY;
+    c->config.steps_each = 2;
+    const support_outcome *got = support_ok(c);
+    for (int w = 0; w < 3; w++)
+        ck_assert_double_eq(got->note[w], 2 * 4);
+}
+
 /** All send half of what they have to worker 0: push-sum weights are no longer 1. */
 static void collecting_work(dsgd_node *self)
 {

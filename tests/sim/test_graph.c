@@ -118,6 +118,19 @@ TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
     }
 }
 
+TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3) /* _i: schedule */
+{
+    static const int distances[][5] = {{1, 2, 4, 1, 2}, {1, -1, 2, -2, 4}, {1, 2, 4, 1, 2}};
+    const graph eight = {"exponential", "schedule", _i, .workers = 8};
+    double w[MOST][MOST];
+    support_case *c = gossiping("d_psgd", &eight);
+    for (int round = 0; round < 5; round++) {
+        mixing(c, round, false, w);
+        for (int i = 0; i < 8; i++)
+            ck_assert_double_eq(w[(i + 8 + distances[_i][round]) % 8][i], 0.5);
+    }
+}
+
 TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
 {
     static const graph pairs[] = {{"exponential", "schedule", 3, .workers = 12},
