@@ -141,14 +141,13 @@ static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
                                          : a->form == AS_SLURM ? 600
                                                                : 0,
                               .computes = learns && a->numerics != DSGD_NUMERICS_OFF};
-    dsgd_status status = DSGD_OK;
     if (a->form == AS_SLURM)
-        status = dsgd_expand_slurm(&e, error);
+        DSGD_TRY(dsgd_expand_slurm(&e, error));
     else if (a->form == AS_JSON)
         dsgd_expand_json(&e);
     else
         dsgd_expand_commands(&e);
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, dsgd_error *error)
@@ -197,15 +196,11 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         check_options};
     arguments a = {.folder = NULL};
     dsgd_experiment experiment;
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK)
-        status = dsgd_sensitivity_open(
-            &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, NULL},
-            &experiment, &a.sensitivity_percent, error);
-    if (status != DSGD_OK)
-        return status;
-    status = check_open(&a, &experiment, error);
-    return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    DSGD_TRY(dsgd_sensitivity_open(
+        &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, NULL},
+        &experiment, &a.sensitivity_percent, error));
+    return check_open(&a, &experiment, error);
 }
 
 const dsgd_command dsgd_command_check = {

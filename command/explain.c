@@ -99,17 +99,12 @@ static dsgd_status explain(int count, char **words, dsgd_error *error)
         "explain: give the file of one experiment, the folder of its results, or an algorithm",
         options};
     arguments a = {.numerics = -1};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK)
-        status = dsgd_plugins_load(&a.plugins, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
     const dsgd_about *const algorithm = dsgd_about_find(dsgd_algorithms, a.source.v[0]);
-    status = check_options(&a, algorithm != NULL, error);
-    if (status == DSGD_OK && algorithm == NULL)
-        status = check_source(a.source.v[0], error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(check_options(&a, algorithm != NULL, error));
+    if (algorithm == NULL)
+        DSGD_TRY(check_source(a.source.v[0], error));
     return algorithm != NULL ? dsgd_lesson(algorithm, &a, error) : dsgd_attribution(&a, error);
 }
 

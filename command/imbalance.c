@@ -116,11 +116,9 @@ static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *
     char *names = dsgd_xstrdup(csv->fields[0]);
     for (size_t i = 1; i < csv->n_columns; i++)
         dsgd_append(&names, ", %s", csv->fields[i]);
-    const dsgd_status status =
-        dsgd_fail(error, DSGD_EIO,
-                  "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
-                  csv->path, wanted == NULL ? "seconds" : wanted, names);
-    return status;
+    return dsgd_fail(error, DSGD_EIO,
+                     "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
+                     csv->path, wanted == NULL ? "seconds" : wanted, names);
 }
 
 /** A number within limits, whole or not; else a sentence that says what it has to be. */

@@ -141,8 +141,8 @@ typedef struct arguments {
 static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arguments *a,
                          dsgd_error *error)
 {
-    const dsgd_status status = dsgd_parse(count, words, syntax, a, error);
-    return status == DSGD_OK ? dsgd_plugins_load(&a->plugins, error) : status;
+    DSGD_TRY(dsgd_parse(count, words, syntax, a, error));
+    return dsgd_plugins_load(&a->plugins, error);
 }
 
 /** Where gradients can be computed on this machine. */
@@ -163,9 +163,7 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         "KIND", "Lists " FAMILY_NAMES "or devices.",         1,
         1,      "list: give one of " FAMILY_NAMES "devices", options};
     arguments a = {.words = {0, NULL}};
-    const dsgd_status status = parse(count, words, &syntax, &a, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(parse(count, words, &syntax, &a, error));
     if (strcmp(a.words.v[0], "devices") == 0) {
         list_devices();
         return DSGD_OK;
@@ -299,21 +297,19 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
 {
     dsgd_config *config = NULL;
     dsgd_pick_set set;
-    const dsgd_status status = dsgd_imbalance_set_open(name, &config, &set, error);
-    if (status == DSGD_OK) {
-        print_head(name, set.summary, set.origin);
-        print_entries(f, name);
-        puts("\na step of 1 s, and what those of P workers are to its mean:\n"
-             "     P  mean (s)  deviation  shortest  longest   slowest  median  fastest");
-        for (int p = 16; p <= 1024; p *= 4) {
-            dsgd_step_statistics s;
-            if (step_statistics(&set.entries, 1, p, &s))
-                printf("%6d  %8.4g  %9.3g  %8.4g  %7.4g  %8.3g  %6.3g  %7.3g\n", p, s.mean_s,
-                       s.deviation_s, s.min_s, s.max_s, s.slowest_s / s.mean_s,
-                       s.median_s / s.mean_s, s.fastest_s / s.mean_s);
-        }
+    DSGD_TRY(dsgd_imbalance_set_open(name, &config, &set, error));
+    print_head(name, set.summary, set.origin);
+    print_entries(f, name);
+    puts("\na step of 1 s, and what those of P workers are to its mean:\n"
+         "     P  mean (s)  deviation  shortest  longest   slowest  median  fastest");
+    for (int p = 16; p <= 1024; p *= 4) {
+        dsgd_step_statistics s;
+        if (step_statistics(&set.entries, 1, p, &s))
+            printf("%6d  %8.4g  %9.3g  %8.4g  %7.4g  %8.3g  %6.3g  %7.3g\n", p, s.mean_s,
+                   s.deviation_s, s.min_s, s.max_s, s.slowest_s / s.mean_s, s.median_s / s.mean_s,
+                   s.fastest_s / s.mean_s);
     }
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
@@ -352,33 +348,29 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
 {
     dsgd_config *config = NULL;
     dsgd_workload w;
-    const dsgd_status status = dsgd_workload_open(name, &config, &w, error);
-    if (status == DSGD_OK) {
-        double *bytes = NULL, *buckets = NULL;
-        print_head(name, w.summary, w.origin);
-        const size_t n_tensors = dsgd_workload_pieces(&w, 0, 0, &bytes);
-        const size_t n_buckets = dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets);
-        free(bytes), free(buckets);
-        printf(
-            "  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n"
-            "  step                %g s, without what imbalance adds\n"
-            "  samples             %g %s per worker and step\n"
-            "  backward share      %g\n  inherent imbalance ",
-            dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
-            n_buckets == 1 ? "" : "s", w.step_s, w.samples, w.sample_unit, w.backward_share);
-        for (size_t i = 0; i < w.inherent.n; i++)
-            printf(" %s", w.inherent.v[i].about->name);
-        puts(w.inherent.n == 0 ? " none" : "");
-        dsgd_step_statistics s;
-        enum { WORKERS = 64 };
-        if (w.inherent.n > 0 && step_statistics(&w.inherent, w.step_s, WORKERS, &s))
-            dsgd_print_text(
-                "  step with it", FACT_INDENT,
-                "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
-                "slowest of %d workers %.4g s",
-                s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
-    }
-    return status;
+    DSGD_TRY(dsgd_workload_open(name, &config, &w, error));
+    double *bytes = NULL, *buckets = NULL;
+    print_head(name, w.summary, w.origin);
+    const size_t n_tensors = dsgd_workload_pieces(&w, 0, 0, &bytes);
+    const size_t n_buckets = dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets);
+    free(bytes), free(buckets);
+    printf("  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n"
+           "  step                %g s, without what imbalance adds\n"
+           "  samples             %g %s per worker and step\n"
+           "  backward share      %g\n  inherent imbalance ",
+           dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
+           n_buckets == 1 ? "" : "s", w.step_s, w.samples, w.sample_unit, w.backward_share);
+    for (size_t i = 0; i < w.inherent.n; i++)
+        printf(" %s", w.inherent.v[i].about->name);
+    puts(w.inherent.n == 0 ? " none" : "");
+    dsgd_step_statistics s;
+    enum { WORKERS = 64 };
+    if (w.inherent.n > 0 && step_statistics(&w.inherent, w.step_s, WORKERS, &s))
+        dsgd_print_text("  step with it", FACT_INDENT,
+                        "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
+                        "slowest of %d workers %.4g s",
+                        s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
+    return DSGD_OK;
 }
 
 static void print_extents(const char *heading, const dsgd_numbers *numbers)
@@ -488,9 +480,7 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
         "as `dsgd describe experiment`",
         options};
     arguments a = {.words = {0, NULL}};
-    const dsgd_status status = parse(count, words, &syntax, &a, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(parse(count, words, &syntax, &a, error));
     if (a.words.n == 1)
         return describe_keys(&a, error);
     if (a.json || a.markdown)

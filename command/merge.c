@@ -144,15 +144,12 @@ static dsgd_status copy_labels(const arguments *a, dsgd_error *error)
     if (k == a->folders.n)
         return DSGD_OK;
     char *text = NULL, *const path = dsgd_xprintf("%s/labels.csv", a->folders.v[k]);
-    dsgd_status status = dsgd_file_read(path, &text, &n, error);
+    DSGD_TRY(dsgd_file_read(path, &text, &n, error));
     dsgd_whole_file file;
-    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/labels.csv", a->folder) == NULL)
-        status = DSGD_EIO;
-    if (status == DSGD_OK) {
-        fwrite(text, 1, n, file.stream);
-        status = dsgd_whole_close(&file, error);
-    }
-    return status;
+    if (dsgd_whole_open(&file, error, "%s/labels.csv", a->folder) == NULL)
+        return DSGD_EIO;
+    fwrite(text, 1, n, file.stream);
+    return dsgd_whole_close(&file, error);
 }
 
 /** Writes the files of a folder that has all parts. */
@@ -215,16 +212,12 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     arguments a = {.folder = NULL};
     char *const command = dsgd_shell_command((size_t)count, words);
     json_t *manifest = NULL;
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK && a.folder == NULL)
-        status = dsgd_refuse(error, "merge: give the folder of the merged results, -o");
-    if (status == DSGD_OK)
-        status = read_manifests(&a, &manifest, error);
-    if (status == DSGD_OK) {
-        json_object_set_new(manifest, "command", dsgd_json_text(command));
-        status = merge(&a, manifest, error);
-    }
-    return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    if (a.folder == NULL)
+        return dsgd_refuse(error, "merge: give the folder of the merged results, -o");
+    DSGD_TRY(read_manifests(&a, &manifest, error));
+    json_object_set_new(manifest, "command", dsgd_json_text(command));
+    return merge(&a, manifest, error);
 }
 
 const dsgd_command dsgd_command_merge = {

@@ -122,17 +122,14 @@ static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
         to[i] = i == 0 ? to_whom : -1;
     by_network small_s;
     by_network large_s;
-    dsgd_status status = simulate_volley(c, n_hosts, to, 1, small_s, error);
-    if (status == DSGD_OK)
-        status = simulate_volley(c, n_hosts, to, large_bytes, large_s, error);
-    if (status == DSGD_OK) {
-        char what[64];
-        snprintf(what, sizeof what, "1 B from host 0 to %d", to_whom);
-        print_line(c, what, predicted_s(c, n_hosts, to, 1), small_s, microseconds);
-        snprintf(what, sizeof what, "16 MiB from host 0 to %d", to_whom);
-        print_line(c, what, predicted_s(c, n_hosts, to, large_bytes), large_s, rate);
-    }
-    return status;
+    DSGD_TRY(simulate_volley(c, n_hosts, to, 1, small_s, error));
+    DSGD_TRY(simulate_volley(c, n_hosts, to, large_bytes, large_s, error));
+    char what[64];
+    snprintf(what, sizeof what, "1 B from host 0 to %d", to_whom);
+    print_line(c, what, predicted_s(c, n_hosts, to, 1), small_s, microseconds);
+    snprintf(what, sizeof what, "16 MiB from host 0 to %d", to_whom);
+    print_line(c, what, predicted_s(c, n_hosts, to, large_bytes), large_s, rate);
+    return DSGD_OK;
 }
 
 /** Checks the nearest host of each distance that there is, up to the first of another group. */
@@ -248,10 +245,9 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
                                     .exchange = {.pieces = 1, .collective = a->collective},
                                     .numerics = DSGD_NUMERICS_OFF};
     dsgd_run_result result;
-    const dsgd_status status = dsgd_simulate(&config, &result, error);
-    if (status == DSGD_OK)
-        *(double *)seconds = result.virtual_s;
-    return status;
+    DSGD_TRY(dsgd_simulate(&config, &result, error));
+    *(double *)seconds = result.virtual_s;
+    return DSGD_OK;
 }
 
 static dsgd_status check_allreduces(check *c, double bytes, const char *size, measure m,
@@ -263,11 +259,8 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
         by_network seconds = {NAN, NAN};
         announce(c, "an allreduce");
         for (a.network = 0; a.network < c->n_networks; a.network++) {
-            const dsgd_status status =
-                dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
-                              "an allreduce got no process, or its process died", error);
-            if (status != DSGD_OK)
-                return status;
+            DSGD_TRY(dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
+                                   "an allreduce got no process, or its process died", error));
         }
         char what[64];
         snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
@@ -352,20 +345,15 @@ static dsgd_status platform_run(int count, char **words, dsgd_error *error)
         "`dsgd list platforms` has names",
         options};
     arguments a = {.workers = NULL};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK && strcmp(a.words.v[0], "check") != 0)
-        status = dsgd_refuse(error, "%s", syntax.expected);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    if (strcmp(a.words.v[0], "check") != 0)
+        return dsgd_refuse(error, "%s", syntax.expected);
     dsgd_config *config = NULL;
     dsgd_platform platform;
     check c = {.platform = &platform};
-    status = dsgd_platform_open(a.words.v[1], &config, &platform, error);
-    if (status == DSGD_OK)
-        status = count_workers(&a, &platform, &c.workers, error);
-    if (status == DSGD_OK)
-        status = check_platform(a.words.v[1], &c, error);
-    return status;
+    DSGD_TRY(dsgd_platform_open(a.words.v[1], &config, &platform, error));
+    DSGD_TRY(count_workers(&a, &platform, &c.workers, error));
+    return check_platform(a.words.v[1], &c, error);
 }
 
 const dsgd_command dsgd_command_platform = {

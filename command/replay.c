@@ -96,9 +96,7 @@ static dsgd_status write_curves(char **folder, const dsgd_replay_result *result,
                                   "record; give one with -o");
     if (*folder == NULL)
         *folder = dsgd_xprintf("results/%s-replay", name);
-    const dsgd_status status = dsgd_make_folder(error, "%s", *folder);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_make_folder(error, "%s", *folder));
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, "%s/curves.csv", *folder) == NULL)
         return DSGD_EIO;
@@ -157,12 +155,9 @@ dsgd_status dsgd_command_replay_run(int count, char **words, dsgd_error *error)
     static const dsgd_syntax syntax = {"FILE...", about, 1, SIZE_MAX, "the record is missing",
                                        options};
     arguments a = {.precision = -1};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     char *folder = dsgd_xstrdup(a.folder);
-    status = replay_all(&a, &folder, error);
-    if (status == DSGD_OK)
-        printf("\nresults: %s/curves.csv\n", folder);
-    return status;
+    DSGD_TRY(replay_all(&a, &folder, error));
+    printf("\nresults: %s/curves.csv\n", folder);
+    return DSGD_OK;
 }

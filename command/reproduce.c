@@ -353,15 +353,12 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
         return DSGD_EUSAGE;
     }
     score total = {0};
-    dsgd_status status = dsgd_make_folder(error, "%s", a->output);
-    for (size_t i = 0;
-         status == DSGD_OK && (a->figures.n > 0 ? i < a->figures.n : names[i] != NULL); i++)
-        status = reproduce_figure(a, names[i], &total, error);
-    if (status == DSGD_OK) {
-        puts("\nall figures");
-        print_score(&total);
-    }
-    return status;
+    DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
+    for (size_t i = 0; (a->figures.n > 0 ? i < a->figures.n : names[i] != NULL); i++)
+        DSGD_TRY(reproduce_figure(a, names[i], &total, error));
+    puts("\nall figures");
+    print_score(&total);
+    return DSGD_OK;
 }
 
 static const dsgd_argument options[] = {
@@ -385,9 +382,7 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
         NULL,
         options};
     arguments a = {.output = "results/reproduce"};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
     char **known = dsgd_folder_names(plots, NULL);
     if (known == NULL)

@@ -334,27 +334,23 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     arguments a = {.folder = NULL};
     char *const command = dsgd_shell_command((size_t)count, words);
     dsgd_experiment experiment;
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK)
-        status = dsgd_sensitivity_open(&(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics,
-                                                       a.sensitivity, a.baseline},
-                                       &experiment, &a.sensitivity_percent, error);
-    if (status == DSGD_OK) {
-        char *const folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL);
-        dsgd_pool_config config = {.experiment = &experiment,
-                                   .folder = folder,
-                                   .command = command,
-                                   .record = a.record,
-                                   .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
-                                   .threads = a.threads,
-                                   .limits = a.limits,
-                                   .numerics = a.numerics,
-                                   .anew = a.force,
-                                   .progress = (dsgd_progress_form)a.progress};
-        bool *const selected = dsgd_keep(experiment.n_runs + 1, sizeof *selected);
-        status = run_open(&a, &config, selected, error);
-    }
-    return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    DSGD_TRY(dsgd_sensitivity_open(
+        &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, a.baseline},
+        &experiment, &a.sensitivity_percent, error));
+    char *const folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL);
+    dsgd_pool_config config = {.experiment = &experiment,
+                               .folder = folder,
+                               .command = command,
+                               .record = a.record,
+                               .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
+                               .threads = a.threads,
+                               .limits = a.limits,
+                               .numerics = a.numerics,
+                               .anew = a.force,
+                               .progress = (dsgd_progress_form)a.progress};
+    bool *const selected = dsgd_keep(experiment.n_runs + 1, sizeof *selected);
+    return run_open(&a, &config, selected, error);
 }
 
 const dsgd_command dsgd_command_run = {

@@ -73,11 +73,8 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
         "test: give `algorithm` and a name; `dsgd list algorithms` has them",
         test_options};
     arguments a = {.words = {0, NULL}};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK)
-        status = dsgd_plugins_load(&a.plugins, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
     if (strcmp(a.words.v[0], "algorithm") != 0 && strcmp(a.words.v[0], "algorithms") != 0)
         return dsgd_refuse(error, "test: `%s` cannot be tested; `dsgd test algorithm NAME`",
                            a.words.v[0]);

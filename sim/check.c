@@ -279,8 +279,7 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < sizeof checks / sizeof *checks; i++)
-        status = checks[i](config, error);
-    return status;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        DSGD_TRY(checks[i](config, error));
+    return DSGD_OK;
 }

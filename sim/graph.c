@@ -403,9 +403,7 @@ static int unlike_bipartite(const dsgd_pick *pick, int n_workers, int rank, long
 dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, const char *who,
                                        dsgd_error *error)
 {
-    const dsgd_status status = dsgd_graph_check(pick, n_workers, who, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_graph_check(pick, n_workers, who, error));
     const long period = dsgd_graph_period(pick, n_workers);
     int other = period == 0 && n_workers > 2 ? 2 : -1; /* random: at some time 0 and 2 */
     int rank = 0;

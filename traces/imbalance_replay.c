@@ -85,13 +85,10 @@ static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state,
 static dsgd_status replay_load(const void *params, void **state, dsgd_error *error)
 {
     dsgd_csv csv;
-    dsgd_status status = dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file);
+    DSGD_TRY(dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file));
     replay_row *const rows = dsgd_keep(csv.n_rows, sizeof *rows);
-    if (status == DSGD_OK)
-        status = read_rows(&csv, rows, error);
-    if (status == DSGD_OK)
-        status = tabulate(&csv, rows, state, error);
-    return status;
+    DSGD_TRY(read_rows(&csv, rows, error));
+    return tabulate(&csv, rows, state, error);
 }
 
 static double replay_seconds(const void *params, dsgd_step_at at, double so_far_s)

@@ -225,9 +225,7 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
         if (e->first < 0 && e->list.n == 0)
             return dsgd_refuse(error,
                                "platform: hosts: an entry names no host; give first, or a list");
-        const dsgd_status status = check_whole("hosts: list", &e->list, error);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(check_whole("hosts: list", &e->list, error));
         double last = e->first < 0 ? 0 : (double)(e->first + e->count - 1);
         for (size_t j = 0; j < e->list.n; j++)
             last = fmax(last, e->list.v[j]);
@@ -251,12 +249,10 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
         return dsgd_refuse(
             error,
             "platform: cached_reduction and cache mean something together only, both above 0");
-    dsgd_status status = check_extents(platform, error);
-    if (status == DSGD_OK)
-        status = check_islands(platform, error);
-    if (status == DSGD_OK)
-        status = dsgd_platform_check_expenses(platform, error);
-    return status == DSGD_OK ? check_entries(platform, error) : status;
+    DSGD_TRY(check_extents(platform, error));
+    DSGD_TRY(check_islands(platform, error));
+    DSGD_TRY(dsgd_platform_check_expenses(platform, error));
+    return check_entries(platform, error);
 }
 
 int dsgd_platform_most_hosts(const dsgd_platform *platform)

@@ -66,16 +66,15 @@ static bool is_there(const dsgd_comparison *c, size_t m)
 static dsgd_status check_columns(const dsgd_comparison *c, dsgd_error *error)
 {
     static const char *const needed[] = {"workers", "platform", "workload", "run"};
-    dsgd_status status = DSGD_OK;
     size_t column = 0;
-    for (size_t k = 0; status == DSGD_OK && k < (c->target.column == NULL ? 3 : 4); k++)
-        status = dsgd_csv_need(&c->csv, needed[k], &column, error);
-    if (status == DSGD_OK && c->target.column != NULL)
-        status = dsgd_target_check(&c->target, &c->curves.csv, error);
-    for (size_t m = 0; status == DSGD_OK && m < DSGD_N_MEASURES; m++)
+    for (size_t k = 0; k < (c->target.column == NULL ? 3 : 4); k++)
+        DSGD_TRY(dsgd_csv_need(&c->csv, needed[k], &column, error));
+    if (c->target.column != NULL)
+        DSGD_TRY(dsgd_target_check(&c->target, &c->curves.csv, error));
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++)
         if (!dsgd_measures[m].optional)
-            status = dsgd_csv_need(&c->csv, dsgd_measures[m].name, &column, error);
-    return status;
+            DSGD_TRY(dsgd_csv_need(&c->csv, dsgd_measures[m].name, &column, error));
+    return DSGD_OK;
 }
 
 const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense)

@@ -161,8 +161,7 @@ static size_t find_crossings(const line *l, double level, crossing *crossings)
 static char *shown(const line *l, double x)
 {
     char *const number = dsgd_xprintf("%.6g", x);
-    char *const text = dsgd_swept_value(dsgd_frame_key(&l->c->frame, l->key), number);
-    return text;
+    return dsgd_swept_value(dsgd_frame_key(&l->c->frame, l->key), number);
 }
 
 static void print_crossing(const line *l, const crossing *c)

@@ -73,9 +73,7 @@ static char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p, ds
 static char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
 {
     char *const own = setting_of(d, p, DSGD_SERIES, false);
-    char *const series =
-        dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
-    return series;
+    return dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
 }
 
 static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)

@@ -159,8 +159,7 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
         short_name = strcmp(name, by) == 0 ? k : short_name;
     }
     f->by = exact < f->n_keys ? exact : n_short == 1 ? short_name : f->n_keys;
-    const dsgd_status status = f->by < f->n_keys ? DSGD_OK : unknown(f, "--by", by, names, error);
-    return status;
+    return f->by < f->n_keys ? DSGD_OK : unknown(f, "--by", by, names, error);
 }
 
 /* --- points ----------------------------------------------------------------------------------- */
@@ -253,11 +252,8 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
 {
     size_t seed = 0;
     *f = (dsgd_frame){.csv = csv};
-    dsgd_status status = find_keys(f, &seed, error);
-    if (status == DSGD_OK)
-        status = find_by(f, framing->by, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(find_keys(f, &seed, error));
+    DSGD_TRY(find_by(f, framing->by, error));
     f->n_values = dsgd_keep(f->n_keys, sizeof *f->n_values);
     find_points(f, seed, framing->planned);
     for (size_t k = 0; k < f->n_keys; k++) {
@@ -265,9 +261,7 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
         f->n_values[k] = values.n;
     }
     if (f->n_points > 0)
-        status = find_baseline(f, framing->baseline, error);
-    if (status != DSGD_OK)
-        return status;
+        DSGD_TRY(find_baseline(f, framing->baseline, error));
     /* The first that fits: where the baseline's own options are swept, it has their first values. */
     for (dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++)
         for (size_t i = 0; p->baseline == NULL && i < f->n_points; i++)
@@ -300,8 +294,7 @@ char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
 {
     const char *const column = dsgd_frame_key(f, k), *const raw = dsgd_frame_value(f, p, k);
     char *const name = dsgd_swept_name(column), *const value = dsgd_swept_value(column, raw);
-    char *const text = *raw == '\0' ? dsgd_xstrdup("") : dsgd_xprintf("%s %s", name, value);
-    return text;
+    return *raw == '\0' ? dsgd_xstrdup("") : dsgd_xprintf("%s %s", name, value);
 }
 
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_point *p,

@@ -29,9 +29,8 @@ static bool has_table(const char *folder, const char *name)
     dsgd_csv csv;
     const bool read = dsgd_csv_read(&csv, NULL, "%s/%.*s", folder, (int)length, name) == DSGD_OK &&
                       csv.n_rows > 0;
-    const bool has =
-        read && (name[length] == '\0' || dsgd_csv_column(&csv, name + length + 1) < csv.n_columns);
-    return has;
+    return read &&
+           (name[length] == '\0' || dsgd_csv_column(&csv, name + length + 1) < csv.n_columns);
 }
 
 void dsgd_figure_head(const char *script, char **caption, char **needs)
@@ -217,10 +216,8 @@ dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error 
 {
     char *const output = dsgd_xprintf("%s/figures", folder);
     arguments a = {.formats = default_formats, .output = output};
-    dsgd_status status = prepare(&a, folder, error);
-    if (status == DSGD_OK)
-        status = draw_one(&a, figure, folder, error);
-    return status;
+    DSGD_TRY(prepare(&a, folder, error));
+    return draw_one(&a, figure, folder, error);
 }
 
 dsgd_status dsgd_figure_write(const char *figure, const char *table, const char *size,
@@ -337,19 +334,16 @@ static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
     static const char *const formats[] = {"svg", "png", "pdf", "tikz", NULL};
     static const char *const legends[] = {"top", "bottom", "right", "off", NULL};
     static const char *const axes[] = {"x", "y", NULL};
-    dsgd_status status = check_texts(a, error);
-    if (status == DSGD_OK)
-        status = check_words("--format", a->formats, formats, error);
-    if (status == DSGD_OK && a->legend != NULL)
-        status = check_words("--legend", a->legend, legends, error);
-    for (size_t i = 0; status == DSGD_OK && i < a->logs.n; i++)
-        status = check_words("--log", a->logs.v[i], axes, error);
-    if (status == DSGD_OK && a->size != NULL)
-        status = dsgd_figure_check_size(a->size, error);
+    DSGD_TRY(check_texts(a, error));
+    DSGD_TRY(check_words("--format", a->formats, formats, error));
+    if (a->legend != NULL)
+        DSGD_TRY(check_words("--legend", a->legend, legends, error));
+    for (size_t i = 0; i < a->logs.n; i++)
+        DSGD_TRY(check_words("--log", a->logs.v[i], axes, error));
+    if (a->size != NULL)
+        DSGD_TRY(dsgd_figure_check_size(a->size, error));
     dsgd_target target;
-    if (status == DSGD_OK)
-        status = dsgd_target_parse(a->choice.target, &target, error);
-    return status;
+    return dsgd_target_parse(a->choice.target, &target, error);
 }
 
 static const dsgd_argument options[] = {
@@ -374,15 +368,10 @@ static dsgd_status plot_folder(arguments *a, dsgd_error *error)
 {
     const char *const folder = a->words.v[0];
     const char *const figure = a->words.n == 2 ? a->words.v[1] : NULL;
-    dsgd_status status = dsgd_figures_make(folder, error);
-    if (status == DSGD_OK)
-        status = dsgd_make_folder(error, "%s", a->output);
-    if (status == DSGD_OK)
-        status = check_arguments(a, error);
-    if (status == DSGD_OK)
-        status = prepare(a, folder, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_figures_make(folder, error));
+    DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
+    DSGD_TRY(check_arguments(a, error));
+    DSGD_TRY(prepare(a, folder, error));
     if (a->font != NULL)
         warn_of_font(a->font);
     dsgd_error why; /* figures without means over seeds need no compare.csv */
@@ -402,9 +391,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                                        "plot: give the folder of an experiment's results",
                                        options};
     arguments a = {.formats = default_formats};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     const char *const folder = a.words.v[0];
     if (!has_table(folder, "runs.csv") && !has_table(folder, "quantiles.csv"))
         return dsgd_fail(error, DSGD_EIO,
@@ -421,8 +408,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                            a.words.v[1]);
     char *const output = dsgd_xprintf("%s/figures", folder);
     a.output = a.output == NULL ? output : a.output;
-    status = plot_folder(&a, error);
-    return status;
+    return plot_folder(&a, error);
 }
 
 const dsgd_command dsgd_command_plot = {

@@ -103,9 +103,7 @@ static double simulated_of(const dsgd_published *f, size_t row)
         of_seeds[n] = *over == '\0' ? x[run] : log(x[run] / x[other]);
         n += isfinite(of_seeds[n]);
     }
-    const double simulated =
-        *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
-    return simulated;
+    return *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
 }
 
 static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
@@ -155,13 +153,10 @@ bool dsgd_published_is_kept(const dsgd_published *f, size_t row)
 
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error)
 {
-    dsgd_status status = dsgd_csv_read(&f->published, error, "%s/plots/%s/published.csv",
-                                       dsgd_data_folder(), f->name);
-    if (status == DSGD_OK)
-        status = dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder);
-    if (status == DSGD_OK)
-        status = dsgd_frame_open(&f->runs, &(dsgd_framing){.by = NULL}, &f->frame, error);
-    if (status == DSGD_OK)
-        status = find_columns(f, error);
-    return status == DSGD_OK ? simulate_rows(f, error) : status;
+    DSGD_TRY(dsgd_csv_read(&f->published, error, "%s/plots/%s/published.csv", dsgd_data_folder(),
+                           f->name));
+    DSGD_TRY(dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder));
+    DSGD_TRY(dsgd_frame_open(&f->runs, &(dsgd_framing){.by = NULL}, &f->frame, error));
+    DSGD_TRY(find_columns(f, error));
+    return simulate_rows(f, error);
 }

@@ -39,19 +39,18 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error)
 {
     const char *const needed[] = {"run", "virtual_s", target->column};
-    dsgd_status status = DSGD_OK;
     size_t column = 0;
-    for (size_t i = 0; status == DSGD_OK && i < sizeof needed / sizeof needed[0]; i++)
-        status = dsgd_csv_need(curves, needed[i], &column, error);
-    if (status == DSGD_OK && curves->n_rows == 0)
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        DSGD_TRY(dsgd_csv_need(curves, needed[i], &column, error));
+    if (curves->n_rows == 0)
         return dsgd_refuse(error,
                            "%s: no run was evaluated; for a target an experiment needs `learn`",
                            curves->path);
-    if (status == DSGD_OK && dsgd_csv_first(curves, column) == NULL)
+    if (dsgd_csv_first(curves, column) == NULL)
         return dsgd_refuse(error,
                            "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
                            curves->path, target->column);
-    return status;
+    return DSGD_OK;
 }
 
 double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now)

@@ -189,11 +189,8 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
 {
     dsgd_frame *const f = &a->frame;
     const dsgd_framing framing = {.baseline = baseline, .planned = true};
-    dsgd_status status = dsgd_csv_read(&a->runs, error, "%s/runs.csv", folder);
-    if (status == DSGD_OK)
-        status = dsgd_frame_open(&a->runs, &framing, f, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_csv_read(&a->runs, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_frame_open(&a->runs, &framing, f, error));
     a->factor = dsgd_csv_column(&a->runs, "factor");
     a->throughput = dsgd_frame_numbers(f, "throughput_samples_per_s");
     for (size_t row = 0; row < a->runs.n_rows; row++)
@@ -459,13 +456,10 @@ dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsg
                                     double percent, const char *baseline, dsgd_error *error)
 {
     analysis a = {.percent = percent};
-    dsgd_status status = analysis_open(
-        &a, results->folder, baseline == NULL ? experiment->runs[0].label : baseline, error);
-    if (status == DSGD_OK)
-        status = write_csv(&a, results->folder, error);
-    if (status == DSGD_OK) {
-        print_parameters(&a, results->folder);
-        print_rankings(&a);
-    }
-    return status;
+    DSGD_TRY(analysis_open(&a, results->folder,
+                           baseline == NULL ? experiment->runs[0].label : baseline, error));
+    DSGD_TRY(write_csv(&a, results->folder, error));
+    print_parameters(&a, results->folder);
+    print_rankings(&a);
+    return DSGD_OK;
 }

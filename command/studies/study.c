@@ -12,10 +12,9 @@
 dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explains,
                                dsgd_error *error)
 {
-    const dsgd_status status = learn ? dsgd_prepare_data(config->experiment, error) : DSGD_OK;
-    return status != DSGD_OK ? status
-                             : dsgd_prepare_device(config->experiment, explains, &config->numerics,
-                                                   &config->gpus, error);
+    DSGD_TRY(learn ? dsgd_prepare_data(config->experiment, error) : DSGD_OK);
+    return dsgd_prepare_device(config->experiment, explains, &config->numerics, &config->gpus,
+                               error);
 }
 
 dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,

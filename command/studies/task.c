@@ -121,15 +121,14 @@ static dsgd_status read_task(const dsgd_experiment *experiment, task *t, dsgd_er
                            "%s: this experiment answers no question; `task: FILE` names its file",
                            experiment->path);
     const char *const path = dsgd_config_path(experiment->config, name);
-    dsgd_status status = dsgd_config_open_named(experiment->config, path, &t->config, error);
-    if (status == DSGD_OK)
-        status = dsgd_config_read(t->config, dsgd_config_root(t->config), dsgd_task_options, NULL,
-                                  t, error);
-    if (status == DSGD_OK && t->goals.n == 0)
-        status = dsgd_entry_fail(t->config, NULL, error, "there is no goal");
-    for (size_t i = 0; status == DSGD_OK && i < t->goals.n; i++)
-        status = check_goal(t, i, error);
-    return status;
+    DSGD_TRY(dsgd_config_open_named(experiment->config, path, &t->config, error));
+    DSGD_TRY(dsgd_config_read(t->config, dsgd_config_root(t->config), dsgd_task_options, NULL, t,
+                              error));
+    if (t->goals.n == 0)
+        return dsgd_entry_fail(t->config, NULL, error, "there is no goal");
+    for (size_t i = 0; i < t->goals.n; i++)
+        DSGD_TRY(check_goal(t, i, error));
+    return DSGD_OK;
 }
 
 /* --- the learner's experiment ----------------------------------------------------------------- */
@@ -142,26 +141,24 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
 {
     dsgd_experiment given;
     const char *const path = dsgd_config_path(t->config, t->given);
-    dsgd_status status = dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &given, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &given, error));
     const char **const paths = dsgd_keep(1, (t->may_change.n + 1) * sizeof *paths);
     for (size_t i = 0; i < t->may_change.n; i++)
         paths[i] = t->may_change.v[i];
-    status = dsgd_config_check_changes(experiment->config, given.config, paths, error);
-    for (size_t i = 0; status == DSGD_OK && i < 2 * t->goals.n; i++) {
+    DSGD_TRY(dsgd_config_check_changes(experiment->config, given.config, paths, error));
+    for (size_t i = 0; i < 2 * t->goals.n; i++) {
         const goal *const g = goal_at(t, i / 2);
         const char *const label = i % 2 == 0 ? g->of : g->against;
         bool found = label == NULL;
         for (size_t k = 0; !found && k < experiment->n_runs; k++)
             found = strcmp(experiment->runs[k].label, label) == 0;
         if (!found)
-            status = dsgd_refuse(error,
-                                 "%s: no algorithm is called `%s`, as a goal of the task has it; "
-                                 "give one this label",
-                                 experiment->path, label);
+            return dsgd_refuse(error,
+                               "%s: no algorithm is called `%s`, as a goal of the task has it; "
+                               "give one this label",
+                               experiment->path, label);
     }
-    return status;
+    return DSGD_OK;
 }
 
 /* --- a goal ----------------------------------------------------------------------------------- */

@@ -91,9 +91,7 @@ static bool is(const record_file *file, const char *kind)
 static dsgd_status check_blocks(record_file *file, dsgd_error *error)
 {
     do {
-        const dsgd_status status = read_block(file, error);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(read_block(file, error));
         if (file->block == 1 ? !is(file, RECORD_HEAD)
                              : !is(file, RECORD_WORK) && !is(file, RECORD_DONE))
             return damaged(file, error);
@@ -136,11 +134,8 @@ dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
     }
     file->size = (uint64_t)ftello(file->stream);
     rewind(file->stream);
-    dsgd_status status = read_front(file, error);
-    if (status == DSGD_OK)
-        status = check_blocks(file, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(read_front(file, error));
+    DSGD_TRY(check_blocks(file, error));
     file->at = RECORD_MAGIC_BYTES + 4;
     file->block = 0;
     fseeko(file->stream, (off_t)file->at, SEEK_SET);
@@ -149,9 +144,7 @@ dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
 
 dsgd_status record_next(record_file *file, dsgd_error *error)
 {
-    const dsgd_status status = read_block(file, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(read_block(file, error));
     file->bytes = dsgd_xrealloc(file->bytes, file->n + 1, 1);
     uLongf n = file->n;
     if (uncompress(file->bytes, &n, file->packed, file->n_packed) != Z_OK || n != file->n)

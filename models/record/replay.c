@@ -229,10 +229,7 @@ static dsgd_status open_values(replay *r, dsgd_error *error)
     const int precision = r->config->precision < 0 ? p->precision : r->config->precision;
     const dsgd_numerics where =
         dsgd_numerics_resolved(r->config->numerics, r->config->has_cuda, precision == 1);
-    const dsgd_status status =
-        dsgd_values_open_where(&config, where, precision == 1, &r->values, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_values_open_where(&config, where, precision == 1, &r->values, error));
     r->result->device = config.device->name;
     record_calls_open(&r->calls, &config.problem, &config.stream, (size_t)p->servers, r->values);
     return DSGD_OK;
@@ -242,9 +239,7 @@ static dsgd_status replay_blocks(replay *r, dsgd_error *error)
 {
     record_calls *const c = &r->calls;
     for (;;) {
-        const dsgd_status status = record_next(&r->file, error);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(record_next(&r->file, error));
         if (strcmp(r->file.kind, RECORD_DONE) == 0)
             break;
         c->bytes = r->file.bytes;

@@ -195,9 +195,7 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     limit(job);
     config.inspect = inspect;
     config.inspect_argument = outcome;
-    const dsgd_status status = dsgd_simulate(&config, &result, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_simulate(&config, &result, error));
     outcome->virtual_s = result.virtual_s;
     outcome->steps = result.steps;
     outcome->messages = result.messages;

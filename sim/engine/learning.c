@@ -57,10 +57,7 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
         .computed = config->progress == NULL ? NULL : &config->progress->computed,
     };
     const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
-    const dsgd_status status =
-        dsgd_values_open_where(&values, config->numerics, in_double, &engine->values, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_values_open_where(&values, config->numerics, in_double, &engine->values, error));
     engine->result->device = values.device->name;
     if (config->record == NULL)
         return DSGD_OK;
@@ -81,10 +78,8 @@ static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, b
                                  dsgd_data **data, dsgd_network *network, dsgd_error *error)
 {
     const dsgd_model_kind *const model = (const dsgd_model_kind *)learning->model.about;
-    const dsgd_status status = dsgd_data_open(&learning->data, seed, keep, data, error);
-    return status != DSGD_OK
-               ? status
-               : dsgd_model_build(model, learning->model.params, *data, network, error);
+    DSGD_TRY(dsgd_data_open(&learning->data, seed, keep, data, error));
+    return dsgd_model_build(model, learning->model.params, *data, network, error);
 }
 
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,

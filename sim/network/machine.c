@@ -116,8 +116,8 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     machine.one_at_a_time = false;
     if (dup2(fileno(t->words), STDERR_FILENO) < 0)
         _exit(1);
-    const dsgd_status status = dsgd_cluster_open(&machine, 0, machine.platform->file, error);
-    return status == DSGD_OK ? try_messages(&machine, error) : status;
+    DSGD_TRY(dsgd_cluster_open(&machine, 0, machine.platform->file, error));
+    return try_messages(&machine, error);
 }
 
 /** Why SimGrid ended a process that wrote such words; NULL: it did not say. */
@@ -168,9 +168,7 @@ static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
-    const dsgd_status status = dsgd_platform_check(platform, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_platform_check(platform, error));
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return probe(machine, error);
     int *places = NULL;
@@ -260,10 +258,9 @@ static dsgd_status measure(const void *argument, void *seconds, dsgd_error *erro
     dsgd_machine machine = *all.machine;
     machine.one_at_a_time = false;
     machine.actors_per_host = 2; /* sender, receiver */
-    const dsgd_status status = dsgd_machine_open(&machine, error);
-    if (status == DSGD_OK)
-        *(double *)seconds = time_here(&all);
-    return status;
+    DSGD_TRY(dsgd_machine_open(&machine, error));
+    *(double *)seconds = time_here(&all);
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,

@@ -536,11 +536,10 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_hosts, const
                                  int *places, dsgd_error *error)
 {
     (void)path;
-    const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, n_hosts,
-                                                     NULL, machine->n_hosts, places, error);
-    if (status == DSGD_OK)
-        dsgd_links_open(machine->platform, machine->n_hosts, places, machine->one_at_a_time);
-    return status;
+    DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, n_hosts, NULL,
+                                   machine->n_hosts, places, error));
+    dsgd_links_open(machine->platform, machine->n_hosts, places, machine->one_at_a_time);
+    return DSGD_OK;
 }
 
 static void run(void)

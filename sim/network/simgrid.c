@@ -150,9 +150,7 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
     initialise((double)machine->actors_per_host * n_hosts);
     simgrid_load_platform(path);
     const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
-    const dsgd_status values = is_users ? check_values(path, error) : DSGD_OK;
-    if (values != DSGD_OK)
-        return values;
+    DSGD_TRY(is_users ? check_values(path, error) : DSGD_OK);
     const size_t count = sg_host_count();
     sg_host_t *const all = sg_host_list(); /* in lexicographic order: n0 n1 n10 n100 */
     qsort(all, count, sizeof *all, by_natural_name);

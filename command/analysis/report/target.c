@@ -71,10 +71,9 @@ static dsgd_status put_target(const char *folder, const char *target, FILE *html
 {
     const dsgd_comparison_config config = {.target = target};
     dsgd_comparison c;
-    const dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
-    if (status == DSGD_OK)
-        put_table(html, &c);
-    return status;
+    DSGD_TRY(dsgd_comparison_open(folder, &config, &c, error));
+    put_table(html, &c);
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,

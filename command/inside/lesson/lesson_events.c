@@ -37,9 +37,7 @@ char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
     if (workers != hosts)
         return dsgd_xprintf("server %d", __builtin_ctz(hosts & ~workers) - run->n_workers);
     char *const ranks = dsgd_lesson_ranks(workers);
-    char *const text =
-        dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s", ranks);
-    return text;
+    return dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s", ranks);
 }
 
 /** What has reached a host since it last changed its model, and how each is called. */

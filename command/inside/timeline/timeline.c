@@ -282,18 +282,13 @@ static dsgd_status timeline(int count, char **words, dsgd_error *error)
         options};
     arguments a = {.run = 1, .numerics = DSGD_NUMERICS_OFF};
     dsgd_experiment experiment;
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK && a.size != NULL)
-        status = dsgd_figure_check_size(a.size, error);
-    if (status == DSGD_OK)
-        status = dsgd_plugins_load(&a.plugins, error);
-    if (status == DSGD_OK)
-        status = dsgd_source_open(&(dsgd_source){a.source.v[0], &a.sets, a.numerics, a.run},
-                                  &experiment, error);
-    if (status != DSGD_OK)
-        return status;
-    status = show_run(&a, &experiment, error);
-    return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    if (a.size != NULL)
+        DSGD_TRY(dsgd_figure_check_size(a.size, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
+    DSGD_TRY(dsgd_source_open(&(dsgd_source){a.source.v[0], &a.sets, a.numerics, a.run},
+                              &experiment, error));
+    return show_run(&a, &experiment, error);
 }
 
 const dsgd_command dsgd_command_timeline = {

@@ -203,9 +203,7 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *c
     dsgd_timeline *const t = config->timeline;
     dsgd_run_result result;
     *view = (dsgd_view){.run = run, .timeline = t, .n_workers = config->workers};
-    const dsgd_status status = dsgd_simulate(config, &result, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_simulate(config, &result, error));
     if (result.outcome == DSGD_RUN_FAILED)
         fprintf(stderr, "dsgd: the run fails: %s\n", result.why.text);
     const double steps = result.steps;

@@ -262,20 +262,16 @@ static dsgd_status write_map(const attribution *a, dsgd_error *error)
     const char *const format = dsgd_explain_formats[a->options->format];
     const size_t i = a->options->run > 0 ? (size_t)a->options->run - 1 : 0;
     dsgd_facts facts;
-    dsgd_status status = dsgd_facts_read(a->config.folder, i, &facts, error);
-    if (status == DSGD_OK && !(facts.gradient_s > 0))
-        status = dsgd_fail(error, DSGD_ERUNS, "run %zu ended before any step was computed", i + 1);
-    if (status == DSGD_OK) {
-        char *const path =
-            a->options->output != NULL
-                ? dsgd_xstrdup(a->options->output)
-                : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
-        char *const table = table_of(&facts);
-        status = dsgd_figure_write("slowdown", table, a->options->size, format, path, error);
-        if (status == DSGD_OK)
-            printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
-    }
-    return status;
+    DSGD_TRY(dsgd_facts_read(a->config.folder, i, &facts, error));
+    if (!(facts.gradient_s > 0))
+        return dsgd_fail(error, DSGD_ERUNS, "run %zu ended before any step was computed", i + 1);
+    char *const path = a->options->output != NULL
+                           ? dsgd_xstrdup(a->options->output)
+                           : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
+    char *const table = table_of(&facts);
+    DSGD_TRY(dsgd_figure_write("slowdown", table, a->options->size, format, path, error));
+    printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
+    return DSGD_OK;
 }
 
 static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *error)

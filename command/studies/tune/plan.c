@@ -108,25 +108,24 @@ static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_erro
 
 static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    for (size_t k = 0; k < texts->n && status == DSGD_OK; k++) {
+    for (size_t k = 0; k < texts->n; k++) {
         size_t of = 0;
         dsgd_tune_option option;
-        status = read_over(t, texts->v[k], &of, &option, error);
-        for (size_t i = 0; i < t->n_algorithms && status == DSGD_OK; i++)
+        DSGD_TRY(read_over(t, texts->v[k], &of, &option, error));
+        for (size_t i = 0; i < t->n_algorithms; i++)
             if (of == i || of == t->n_algorithms)
-                status = add_option(t, i, option, error);
+                DSGD_TRY(add_option(t, i, option, error));
     }
-    for (size_t i = 0; i < t->plain->n_runs && status == DSGD_OK; i++) {
+    for (size_t i = 0; i < t->plain->n_runs; i++) {
         const dsgd_planned_run *const run = &t->plain->runs[i];
         const dsgd_tuned *const a = &t->algorithms[run->chosen[DSGD_AXIS_ALGORITHM]];
         bool has_rate = false;
         for (size_t k = 0; k < a->n_options; k++)
             has_rate = has_rate || strstr(a->options[k].rest, of_rate) != NULL;
         if (!has_rate)
-            status = add_rate(t, run, error);
+            DSGD_TRY(add_rate(t, run, error));
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** Every entry a mapping, so that its options can be set; then the options. */
@@ -261,9 +260,7 @@ static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
 dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
     const dsgd_experiment *const plain = t->plain;
-    dsgd_status status = check(t, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(check(t, error));
     for (size_t i = 0; i < plain->n_runs; i++)
         if (plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] >= t->n_algorithms)
             t->n_algorithms = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] + 1;
@@ -273,9 +270,7 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
         a->label = plain->runs[i].label;
         a->name = plain->runs[i].algorithm.about->name;
     }
-    status = find_options(t, over, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(find_options(t, over, error));
     set_options(t);
     set_seeds(t);
     return set_lengths(t, error);

@@ -102,8 +102,7 @@ static const char *shown(const dsgd_tune *t, const dsgd_tuned *a, size_t candida
 {
     char *const value =
         dsgd_swept_value(t->grid.columns[a->options[k].column], dsgd_tune_text_of(a, candidate, k));
-    const char *const text = dsgd_xstrdup(value);
-    return text;
+    return dsgd_xstrdup(value);
 }
 
 /** "0.1" or "lr 0.1, group 4". */

@@ -66,9 +66,7 @@ static const dsgd_argument options[] = {
 /** What is asked, from the command line. */
 static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
-    const dsgd_status status = dsgd_target_parse(a->target, &t->target, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_target_parse(a->target, &t->target, error));
     t->on = a->on > 0           ? (dsgd_tune_on)(a->on - 1)
             : a->target != NULL ? DSGD_TUNE_TIME
                                 : DSGD_TUNE_FINAL;
@@ -109,14 +107,11 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     dsgd_tune_add(&sets, dsgd_xprintf("name=%s-tuned", t->plain->name));
     char *text = NULL;
     dsgd_whole_file file;
-    dsgd_status status = dsgd_config_edited(t->plain->path, sets.v, sets.n, expands, &text, error);
-    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/tuned.yaml", t->pool.folder) == NULL)
-        status = DSGD_EIO;
-    if (status == DSGD_OK) {
-        fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", t->command, text);
-        status = dsgd_whole_close(&file, error);
-    }
-    return status;
+    DSGD_TRY(dsgd_config_edited(t->plain->path, sets.v, sets.n, expands, &text, error));
+    if (dsgd_whole_open(&file, error, "%s/tuned.yaml", t->pool.folder) == NULL)
+        return DSGD_EIO;
+    fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", t->command, text);
+    return dsgd_whole_close(&file, error);
 }
 
 /** How to go on; a file that names others by relative paths has to stay beside them. */
@@ -147,14 +142,11 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 {
     (void)done; /* failed runs have ended it */
     const dsgd_tune *const t = state;
-    dsgd_status status = dsgd_tune_write(t, error);
-    if (status == DSGD_OK)
-        status = write_tuned(t, error);
-    if (status == DSGD_OK) {
-        dsgd_tune_print(t);
-        print_end(t);
-    }
-    return status;
+    DSGD_TRY(dsgd_tune_write(t, error));
+    DSGD_TRY(write_tuned(t, error));
+    dsgd_tune_print(t);
+    print_end(t);
+    return DSGD_OK;
 }
 
 /** Opens the grid; a sentence about an assignment that the user did not make is about an --over. */
@@ -175,11 +167,8 @@ static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
 /** Runs what the rungs need of the grid. */
 static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
-    dsgd_status status = dsgd_tune_plan(t, &a->over, error);
-    if (status == DSGD_OK)
-        status = open_grid(t, a->numerics, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_tune_plan(t, &a->over, error));
+    DSGD_TRY(open_grid(t, a->numerics, error));
     t->pool = (dsgd_pool_config){
         .experiment = &t->grid,
         .folder = a->folder != NULL ? a->folder : dsgd_xprintf("results/%s-tune", t->plain->name),
@@ -191,16 +180,12 @@ static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error
         .numerics = a->numerics,
         .progress = (dsgd_progress_form)a->progress};
     dsgd_prepare_left_out(&t->grid);
-    status = dsgd_tune_find(t, error);
-    if (status == DSGD_OK)
-        status = dsgd_experiment_settle(&t->grid, a->numerics, error);
-    if (status == DSGD_OK)
-        status = dsgd_study_prepare(&t->pool, true, false, error);
+    DSGD_TRY(dsgd_tune_find(t, error));
+    DSGD_TRY(dsgd_experiment_settle(&t->grid, a->numerics, error));
+    DSGD_TRY(dsgd_study_prepare(&t->pool, true, false, error));
     const dsgd_study study = {t, dsgd_tune_print_plan, dsgd_tune_choose, dsgd_tune_advance,
                               conclude};
-    if (status == DSGD_OK)
-        status = dsgd_study_run(&study, &t->pool, &a->plugins, error);
-    return status;
+    return dsgd_study_run(&study, &t->pool, &a->plugins, error);
 }
 
 static dsgd_status tune(int count, char **words, dsgd_error *error)
@@ -218,22 +203,16 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
     char *command = dsgd_xstrdup(words[0]);
     for (int i = 1; i < count; i++)
         dsgd_append(&command, " %s", words[i]);
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     dsgd_experiment plain;
     dsgd_tune t = {.plain = &plain, .command = command, .own = &a.sets};
-    if (status == DSGD_OK)
-        status = read_arguments(&a, &t, error);
-    if (status == DSGD_OK)
-        status = dsgd_plugins_load(&a.plugins, error);
-    if (status == DSGD_OK)
-        status = dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &plain, error);
-    if (status == DSGD_OK) {
-        t.config = plain.config;
-        for (size_t i = 0; i < a.sets.n; i++)
-            dsgd_tune_add(&t.sets, a.sets.v[i]);
-        status = tune_file(&a, &t, error);
-    }
-    return status;
+    DSGD_TRY(read_arguments(&a, &t, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
+    DSGD_TRY(dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &plain, error));
+    t.config = plain.config;
+    for (size_t i = 0; i < a.sets.n; i++)
+        dsgd_tune_add(&t.sets, a.sets.v[i]);
+    return tune_file(&a, &t, error);
 }
 
 const dsgd_command dsgd_command_tune = {
