@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -48,29 +47,24 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     if (pipe(ends) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s", died);
     const size_t length = sizeof(head) + bytes;
-    char *const message = dsgd_xcalloc(1, length);
+    char *const message = dsgd_keep(length, 1);
     head *const first = (head *)message;
     const pid_t process = dsgd_fork();
     if (process == 0) {
         first->status = work(argument, report, &first->error);
         memcpy(message + sizeof(head), report, bytes);
-        const bool written = write(ends[1], message, length) == (ssize_t)length;
-        free(message); /* a child loses no memory either (suite `memcheck`) */
-        _exit(written ? 0 : 1);
+        _exit(write(ends[1], message, length) == (ssize_t)length ? 0 : 1);
     }
     close(ends[1]);
     const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;
     close(ends[0]);
     const int state = process > 0 ? dsgd_child_end(process) : 0;
-    const dsgd_status status = received ? first->status : DSGD_EIO;
-    if (received)
-        memcpy(report, message + sizeof(head), bytes);
-    if (received && status != DSGD_OK)
-        dsgd_fail(error, status, "%s", first->error.text);
-    else if (status != DSGD_OK && WIFSIGNALED(state))
-        dsgd_fail(error, status, "%s (%s)", died, strsignal(WTERMSIG(state)));
-    else if (status != DSGD_OK)
-        dsgd_fail(error, status, "%s", died);
-    free(message);
-    return status;
+    if (!received && WIFSIGNALED(state))
+        return dsgd_fail(error, DSGD_EIO, "%s (%s)", died, strsignal(WTERMSIG(state)));
+    if (!received)
+        return dsgd_fail(error, DSGD_EIO, "%s", died);
+    memcpy(report, message + sizeof(head), bytes);
+    if (first->status != DSGD_OK)
+        dsgd_fail(error, first->status, "%s", first->error.text);
+    return first->status;
 }

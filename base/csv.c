@@ -73,8 +73,7 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
         if (field == NULL)
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: the quotes of a field do not match",
                              csv->path, csv->lines[row]);
-        if ((*n & (*n - 1)) == 0) /* grows by doubling */
-            csv->fields = dsgd_keep_more(csv->fields, *n == 0 ? 1 : 2 * *n, sizeof *csv->fields);
+        csv->fields = dsgd_keep_more(csv->fields, *n + 1, sizeof *csv->fields);
         csv->fields[(*n)++] = field;
     }
     if (row == 0)
@@ -99,13 +98,12 @@ static bool skip_line(cursor *c)
 
 static dsgd_status parse(dsgd_csv *csv, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
     cursor c = {csv->text, 1};
     size_t n = 0;
-    for (size_t row = 0; status == DSGD_OK && *c.at != '\0';)
+    for (size_t row = 0; *c.at != '\0';)
         if (row == 0 || !skip_line(&c))
-            status = read_row(csv, &c, row++, &n, error);
-    return status;
+            DSGD_TRY(read_row(csv, &c, row++, &n, error));
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
@@ -115,9 +113,7 @@ dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ..
     *csv = (dsgd_csv){.path = dsgd_xvprintf(path, arguments)};
     va_end(arguments);
     size_t n = 0;
-    const dsgd_status status = dsgd_file_read(csv->path, &csv->text, &n, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_file_read(csv->path, &csv->text, &n, error));
     if (strlen(csv->text) != n)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
     strip(csv->text);

@@ -250,8 +250,8 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
 static bool flush_name(const char *path)
 {
     const char *const slash = strrchr(path, '/');
-    char *const folder =
-        slash == NULL ? dsgd_xstrdup(".") : dsgd_xprintf("%.*s", (int)(slash - path) + 1, path);
+    const char *const folder =
+        slash == NULL ? "." : dsgd_xprintf("%.*s", (int)(slash - path) + 1, path);
     const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool is = descriptor < 0 ? errno == EACCES : fsync(descriptor) == 0 || errno == EINVAL;
     const int why = errno;
@@ -296,8 +296,12 @@ bool dsgd_can_read(const char *path, ...)
     return access(name, R_OK) == 0;
 }
 
-static dsgd_status make_folder(char *path, dsgd_error *error)
+dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)
 {
+    va_list arguments;
+    va_start(arguments, format);
+    char *const path = dsgd_xvprintf(format, arguments);
+    va_end(arguments);
     if (*path == '\0')
         return dsgd_refuse(error, "the name of a folder is empty");
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -314,13 +318,4 @@ static dsgd_status make_folder(char *path, dsgd_error *error)
     if (access(path, W_OK | X_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
     return DSGD_OK;
-}
-
-dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
-{
-    va_list arguments;
-    va_start(arguments, path);
-    char *const name = dsgd_xvprintf(path, arguments);
-    va_end(arguments);
-    return make_folder(name, error);
 }

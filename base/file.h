@@ -53,8 +53,8 @@ void dsgd_whole_drop(dsgd_whole_file *file);
 /** Whether a file exists and can be read. */
 bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));
 
-/** Like mkdir -p. DSGD_EIO where the folder cannot be made or written to. */
-dsgd_status dsgd_make_folder(dsgd_error *error, const char *path, ...)
+/** Like mkdir -p of a path that is formatted. DSGD_EIO where it cannot be made or written to. */
+dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**

@@ -5,7 +5,6 @@
 #include "base/json.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -144,10 +143,9 @@ static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_pic
     json_t *const options = json_copy((json_t *)value); /* shallow: texts stay where they are */
     json_object_del(options, "name");
     dsgd_error why = {""};
-    dsgd_status status = dsgd_json_read(options, pick->about->options, pick->params, &why);
-    if (status != DSGD_OK)
-        status = dsgd_fail(error, status, "%s: %s: %s", o->name, name, why.text);
-    return status;
+    const dsgd_status status = dsgd_json_read(options, pick->about->options, pick->params, &why);
+    return status == DSGD_OK ? DSGD_OK
+                             : dsgd_fail(error, status, "%s: %s: %s", o->name, name, why.text);
 }
 
 static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *field,
@@ -155,15 +153,14 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
 {
     double number = 0;
     dsgd_numbers *const numbers = field;
-    dsgd_status status = DSGD_OK;
     switch (o->kind) {
     case DSGD_BOOL:
         *(bool *)field = json_is_true(value);
         return json_is_boolean(value) ? DSGD_OK : wrong(o->name, value, "true or false", error);
     case DSGD_LONG:
-        status = read_number(value, o, &number, error);
-        *(long *)field = status == DSGD_OK ? (long)number : 0;
-        return status;
+        DSGD_TRY(read_number(value, o, &number, error));
+        *(long *)field = (long)number;
+        return DSGD_OK;
     case DSGD_DOUBLE:
         return read_number(value, o, field, error);
     case DSGD_CHOICE:
@@ -178,9 +175,9 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
             return wrong(o->name, value, "a list of numbers", error);
         numbers->n = json_array_size(value);
         numbers->v = dsgd_keep(numbers->n, sizeof *numbers->v);
-        for (size_t i = 0; status == DSGD_OK && i < numbers->n; i++)
-            status = read_number(json_array_get(value, i), o, &numbers->v[i], error);
-        return status;
+        for (size_t i = 0; i < numbers->n; i++)
+            DSGD_TRY(read_number(json_array_get(value, i), o, &numbers->v[i], error));
+        return DSGD_OK;
     case DSGD_RECORD:
         return dsgd_json_read(value, o->fields, field, error);
     case DSGD_PICK:
@@ -188,7 +185,7 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
     default:
         DSGD_ASSERT(false, "option %s is not read from JSON", o->name);
     }
-    return status;
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
@@ -205,9 +202,7 @@ dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, voi
         if (value == NULL)
             continue;
         n_read++;
-        const dsgd_status status = read_option(value, o, (char *)params + o->offset, error);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(read_option(value, o, (char *)params + o->offset, error));
     }
     const char *name = NULL;
     json_t *value = NULL;

@@ -10,16 +10,13 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** A text; null for NULL; bytes that are no UTF-8 as \xHH. The caller owns the returned value. */
+/** A text; null for NULL; bytes that are no UTF-8 as \xHH. */
 json_t *dsgd_json_text(const char *text);
 
-/** All options of a table with their values. The caller owns the returned value. */
+/** All options of a table with their values. */
 json_t *dsgd_json_options(const dsgd_option *options, const void *params);
 
-/**
- * The options of a pick, and its name under "name"; null for none. The caller owns the returned
- * value.
- */
+/** The options of a pick, and its name under "name"; null for none. */
 json_t *dsgd_json_pick(const dsgd_pick *pick);
 
 /**

@@ -117,32 +117,15 @@ char *dsgd_listed(const char *const *names, const char *last)
     return text;
 }
 
-/** The defaults of an entry's options: made once for the whole program, never changed or freed. */
-static void *shared_defaults(const dsgd_about *about)
-{
-    static struct {
-        const dsgd_about *about;
-        void *params;
-    } * known;
-    static size_t n;
-    for (size_t i = 0; i < n; i++)
-        if (known[i].about == about)
-            return known[i].params;
-    void *const params = dsgd_xcalloc(1, about->params_size);
-    dsgd_options_default(about->options, params);
-    known = dsgd_xrealloc(known, n + 1, sizeof *known);
-    known[n].about = about;
-    known[n++].params = params;
-    return params;
-}
-
 static dsgd_pick default_pick(const dsgd_option *option)
 {
     if (option->init_text == NULL)
         return (dsgd_pick){NULL, NULL};
     const dsgd_about *const about = dsgd_about_find(option->registry, option->init_text);
     DSGD_ASSERT(about != NULL, "the default of %s is unknown", option->name);
-    return (dsgd_pick){about, shared_defaults(about)};
+    void *const params = dsgd_keep(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
 }
 
 void dsgd_options_default(const dsgd_option *options, void *params)

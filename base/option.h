@@ -56,9 +56,7 @@ typedef struct dsgd_records {
 
 struct dsgd_about;
 
-/**
- * An entry of a registry, with its options. Its reader owns params, but not params of a default.
- */
+/** An entry of a registry, with its options. */
 typedef struct dsgd_pick {
     const struct dsgd_about *about; /* NULL where absent */
     void *params; /* about->params_size bytes */
@@ -188,13 +186,10 @@ const char *dsgd_present_word(const char *text);
  */
 const char *dsgd_nearest(const char *name, const char *const *names);
 
-/**
- * For the end of a sentence, in fresh memory: " (did you mean `x`?)", or nothing where no name is
- * near.
- */
+/** For the end of a sentence: " (did you mean `x`?)", or nothing where no name is near. */
 const char *dsgd_hint(const char *name, const char *const *names);
 
-/** "a, b, c", in fresh memory; @p last stands before the last, such as " or ". */
+/** "a, b, c"; @p last stands before the last, such as " or ". */
 char *dsgd_listed(const char *const *names, const char *last);
 
 /** Fills @p params with the defaults of @p options (NULL allowed). Required options keep zero. */

@@ -60,7 +60,7 @@ static void store(const dsgd_argument *o, void *field, const char *text, struct 
         break;
     case DSGD_ARGUMENT_WORD:
         *(int *)field = dsgd_find_word(o->words, dsgd_present_word(text));
-        if (*(int *)field < 0) /* exits, so the list need not be freed */
+        if (*(int *)field < 0)
             argp_error(state, "--%s %s: %s is expected", o->name, text,
                        dsgd_listed(o->words, " or "));
     }

@@ -11,13 +11,9 @@
 
 const char *dsgd_data_folder(void)
 {
-    static char *installed; /* lives as long as the program */
     const char *const named = getenv("DSGD_DATA");
     if (named != NULL && named[0] != '\0')
         return named;
-    if (installed == NULL) {
-        char *const program = dsgd_program_folder();
-        installed = dsgd_xprintf("%s/" DSGD_INSTALLED_DATA, program);
-    }
+    const char *const installed = dsgd_xprintf("%s/" DSGD_INSTALLED_DATA, dsgd_program_folder());
     return access(installed, R_OK) == 0 ? installed : DSGD_DATA_DIR;
 }

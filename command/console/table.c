@@ -55,11 +55,11 @@ void dsgd_columns_row(dsgd_columns *t)
     t->n_rows++;
 }
 
-void dsgd_columns_take(dsgd_columns *t, const char *head, char *text)
+void dsgd_columns_take(dsgd_columns *t, const char *head, const char *text)
 {
     if (t->n_rows == 1) {
         t->heads = dsgd_keep_more(t->heads, t->n_columns + 1, sizeof *t->heads);
-        t->heads[t->n_columns++] = dsgd_xstrdup(head);
+        t->heads[t->n_columns++] = head;
     }
     t->cells = dsgd_keep_more(t->cells, t->n_cells + 1, sizeof *t->cells);
     t->cells[t->n_cells++] = text;
@@ -103,7 +103,7 @@ void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
         drop_column(t, k);
 }
 
-bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char **text)
+bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, const char **text)
 {
     const size_t k = find_column(t, head);
     const char *common = none;
@@ -113,7 +113,7 @@ bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char
         if (strcmp(t->cells[i], none) != 0 && strcmp(t->cells[i], common) != 0)
             return false;
     }
-    *text = dsgd_xstrdup(common);
+    *text = common;
     if (k < t->n_columns)
         drop_column(t, k);
     return true;
@@ -146,8 +146,8 @@ static size_t longest_word(const char *text)
 }
 
 /**
- * The widest column: of the wide ones, else of those whose head can be wrapped between words, else of
- * those whose head is wider than cells, else of all.
+ * The widest column: of the wide ones, else of columns whose head can be wrapped between words, else of
+ * columns whose head is wider than cells, else of all.
  */
 static layout *to_narrow(layout *columns, size_t n)
 {
@@ -246,7 +246,7 @@ static bool print_line(const dsgd_columns *t, layout *columns)
     return more;
 }
 
-static void print_row(const dsgd_columns *t, layout *layouts, char *const *cells)
+static void print_row(const dsgd_columns *t, layout *layouts, const char *const *cells)
 {
     for (size_t k = 0; k < t->n_columns; k++) {
         layouts[k].rest = cells[k];

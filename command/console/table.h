@@ -23,7 +23,7 @@ size_t dsgd_bytes_of(const char *text, size_t n);
 
 /** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
 typedef struct dsgd_columns {
-    char **heads, **cells; /* [n_columns], [n_rows][n_columns] */
+    const char **heads, **cells; /* [n_columns], [n_rows][n_columns] */
     size_t n_columns, n_rows, n_cells;
     bool
         wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in "..." */
@@ -35,22 +35,19 @@ void dsgd_columns_row(dsgd_columns *t);
 void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Like dsgd_columns_put(); the table owns @p text. */
-void dsgd_columns_take(dsgd_columns *t, const char *head, char *text);
+/** Like dsgd_columns_put(). Both texts stay as they are until the table is printed. */
+void dsgd_columns_take(dsgd_columns *t, const char *head, const char *text);
 
 /** Removes the column if all of its cells are @p text. */
 void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text);
 
 /**
- * Removes the column if its cells, but for those that are @p none, are one text, and sets *text to
- * it (where there is no other: to @p none); the caller frees it. False: they are several.
+ * Removes the column if its cells that are not @p none are one text, and sets *text to it (where
+ * there is no other: to @p none). False: they are several.
  */
-bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, char **text);
+bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, const char **text);
 
-/**
- * Prints the table on stdout and frees it. Columns of numbers are right-aligned, the others
- * left-aligned.
- */
+/** Prints the table on stdout. Columns of numbers are right-aligned, the others left-aligned. */
 void dsgd_columns_print(dsgd_columns *t);
 
 /**

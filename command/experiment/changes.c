@@ -5,7 +5,6 @@
 #include "command/experiment/config.h"
 
 #include <libfyaml.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -32,12 +31,11 @@ static dsgd_status refuse(const walk *w, dsgd_entry *place, const char *path, co
                           dsgd_entry *given)
 {
     enum { MOST_BYTES = 120 }; /* of a value */
-    char *const value = given == NULL ? dsgd_xstrdup("") : dsgd_entry_yaml(given);
-    char *const may = dsgd_listed(w->free_paths, " and ");
-    const dsgd_status status = dsgd_entry_fail(
-        w->config, place, w->error, "`%s` %s%.*s, and this is not to be changed; what may be: %s",
-        path, what, MOST_BYTES, value, *may == '\0' ? "nothing" : may);
-    return status;
+    const char *const may = dsgd_listed(w->free_paths, " and ");
+    return dsgd_entry_fail(w->config, place, w->error,
+                           "`%s` %s%.*s, and this is not to be changed; what may be: %s", path,
+                           what, MOST_BYTES, given == NULL ? "" : dsgd_entry_yaml(given),
+                           *may == '\0' ? "nothing" : may);
 }
 
 static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, dsgd_entry *mine,
@@ -52,35 +50,27 @@ static char *below(const char *path, const char *key)
 static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *mine,
                                 dsgd_entry *given, bool of_given)
 {
-    dsgd_status status = DSGD_OK;
     void *iterator = NULL;
     for (struct fy_node_pair *p = NULL;
-         status == DSGD_OK &&
          (p = fy_node_mapping_iterate(of_given ? given : mine, &iterator)) != NULL;) {
         const char *const key = dsgd_entry_text(fy_node_pair_key(p));
         dsgd_entry *const of_mine = key == NULL ? NULL : dsgd_entry_find(mine, key);
         dsgd_entry *const other = key == NULL ? NULL : dsgd_entry_find(given, key);
-        if (!of_given && other != NULL)
-            continue;
-        char *const path_of_key = below(path, key == NULL ? "?" : key);
-        status = compare(w, mine, path_of_key, of_mine, other);
+        if (of_given || other == NULL)
+            DSGD_TRY(compare(w, mine, below(path, key == NULL ? "?" : key), of_mine, other));
     }
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status compare_elements(const walk *w, const char *path, dsgd_entry *mine,
                                     dsgd_entry *given)
 {
     const size_t n_mine = dsgd_entry_count(mine), n_given = dsgd_entry_count(given);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && (i < n_mine || i < n_given); i++) {
-        char index[32];
-        snprintf(index, sizeof index, "%zu", i);
-        char *const path_of_element = below(path, index);
-        status = compare(w, mine, path_of_element, i < n_mine ? dsgd_entry_at(mine, i) : NULL,
-                         i < n_given ? dsgd_entry_at(given, i) : NULL);
-    }
-    return status;
+    for (size_t i = 0; i < n_mine || i < n_given; i++)
+        DSGD_TRY(compare(w, mine, below(path, dsgd_xprintf("%zu", i)),
+                         i < n_mine ? dsgd_entry_at(mine, i) : NULL,
+                         i < n_given ? dsgd_entry_at(given, i) : NULL));
+    return DSGD_OK;
 }
 
 /** Whether texts name one file, which each may call by its way from its own folder. */
@@ -104,8 +94,8 @@ static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, 
     if (mine == NULL)
         return refuse(w, parent, path, "is missing: the given experiment has ", given);
     if (fy_node_is_mapping(mine) && fy_node_is_mapping(given)) {
-        const dsgd_status status = compare_keys(w, path, mine, given, true);
-        return status == DSGD_OK ? compare_keys(w, path, mine, given, false) : status;
+        DSGD_TRY(compare_keys(w, path, mine, given, true));
+        return compare_keys(w, path, mine, given, false);
     }
     if (fy_node_is_sequence(mine) && fy_node_is_sequence(given))
         return compare_elements(w, path, mine, given);

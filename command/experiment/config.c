@@ -23,8 +23,8 @@ typedef struct override {
 } override;
 
 struct dsgd_config {
-    char *path, *text;
-    struct fy_document *document; /* its scalars are in the text */
+    const char *path;
+    struct fy_document *document;
     override *overrides;
     dsgd_sweep **sweeps;
     size_t n_sweeps;
@@ -118,6 +118,11 @@ static struct fy_parser *open_parser(const char *text, size_t n, struct fy_diag 
     return parser;
 }
 
+static void close_document(void *document)
+{
+    fy_document_destroy(document);
+}
+
 struct fy_document *dsgd_config_document(const char *text)
 {
     struct fy_diag *diag = NULL;
@@ -132,6 +137,7 @@ struct fy_document *dsgd_config_document(const char *text)
     }
     fy_parser_destroy(parser);
     fy_diag_destroy(diag);
+    dsgd_keep_for(close_document, document);
     return document;
 }
 
@@ -167,29 +173,21 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     }
     fy_parser_destroy(parser);
     fy_diag_destroy(diag);
+    dsgd_keep_for(close_document, document);
     return document;
-}
-
-static void close_document(void *document)
-{
-    fy_document_destroy(document);
 }
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
 {
     char *text = NULL;
     size_t n = 0;
-    dsgd_status status = dsgd_file_read(path, &text, &n, error);
-    if (status == DSGD_OK)
-        status = check_text(path, text, n, error);
-    struct fy_document *const document = status == DSGD_OK ? parse(path, text, n, error) : NULL;
+    DSGD_TRY(dsgd_file_read(path, &text, &n, error));
+    DSGD_TRY(check_text(path, text, n, error));
+    struct fy_document *const document = parse(path, text, n, error);
     if (document == NULL)
         return DSGD_EIO;
-    dsgd_keep_for(close_document, document);
     *config = dsgd_keep(1, sizeof **config);
-    (*config)->path = dsgd_xstrdup(path);
-    (*config)->text = text;
-    (*config)->document = document;
+    **config = (dsgd_config){.path = dsgd_xstrdup(path), .document = document};
     find_sweeps(*config, fy_document_root(document), "");
     if (fy_node_is_mapping(fy_document_root(document)))
         return DSGD_OK;
@@ -206,9 +204,7 @@ dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_con
     for (*config = top->named; *config != NULL; *config = (*config)->next)
         if (strcmp((*config)->path, path) == 0)
             return DSGD_OK;
-    const dsgd_status status = dsgd_config_open(path, config, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_config_open(path, config, error));
     (*config)->top = top;
     (*config)->next = top->named;
     top->named = *config;
@@ -447,7 +443,7 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
     if (fy_node_is_mapping(node) && fy_node_mapping_item_count(node) == 1 &&
         dsgd_entry_find(node, "sweep") != NULL) {
         dsgd_sweep *const sweep = dsgd_keep(1, sizeof *sweep);
-        *sweep = (dsgd_sweep){.entry = node, .path = dsgd_xstrdup(path)};
+        *sweep = (dsgd_sweep){.entry = node, .path = path};
         sweep->values = dsgd_entry_elements(dsgd_entry_find(node, "sweep"), &sweep->n);
         config->sweeps =
             dsgd_keep_more(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
@@ -458,10 +454,10 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
     size_t i = 0;
     for (struct fy_node *key = NULL, *e = NULL; dsgd_entry_next(node, &iterator, &key, &e); i++) {
         const char *const name = dsgd_entry_text(key);
-        char *const place = dsgd_xprintf("%zu", i);
-        const char *const last = fy_node_is_sequence(node) ? place : name == NULL ? "?" : name;
-        char *const below = dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", last);
-        find_sweeps(config, e, below);
+        const char *const last = fy_node_is_sequence(node) ? dsgd_xprintf("%zu", i)
+                                 : name == NULL            ? "?"
+                                                           : name;
+        find_sweeps(config, e, dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", last));
     }
 }
 
@@ -486,7 +482,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     double number = 0;
     if (scalar != NULL && !(sweep->is_number && dsgd_parse_number(scalar, sweep->unit, &number)))
         return dsgd_present_word(scalar);
-    char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_entry_yaml(value);
+    const char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_entry_yaml(value);
     return text == NULL ? "?" : text;
 }
 

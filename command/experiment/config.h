@@ -9,7 +9,7 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** A file that was read, and the memory of all that was read out of it. */
+/** A file that was read. */
 typedef struct dsgd_config dsgd_config;
 
 /** A place in a file: a mapping, a list or a scalar. */
@@ -18,23 +18,21 @@ typedef struct fy_node dsgd_entry;
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error);
 
 /**
- * Opens a file that @p from names, once for the file that led to @p from, which closes it. However
- * many runs name it, it is read and held in memory once.
+ * Opens a file that @p from names, once for the file that led to @p from. However many runs name
+ * it, it is read and held in memory once.
  */
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
                                    dsgd_error *error);
 
 dsgd_entry *dsgd_config_root(dsgd_config *config);
 
-/** For edit.c: a text as YAML, NULL where it is none. The text has to live as long. */
+/** For edit.c: a text as YAML, NULL where it is none. The text has to be kept. */
 struct fy_document *dsgd_config_document(const char *text);
 
 /** For edit.c: sentences on this part name the assignment. Finds the sweeps again. */
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment);
 
-/**
- * A path in the file: beside the file if that exists, else unchanged. Lives as long as the config.
- */
+/** A path in the file: beside the file if that exists, else unchanged. */
 const char *dsgd_config_path(dsgd_config *config, const char *path);
 
 /** Notes a file of data that the runs will read. */
@@ -64,10 +62,10 @@ dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n);
 /** Whether there is nothing in it: an empty mapping, list or text, or no entry. */
 bool dsgd_entry_is_empty(dsgd_entry *entry);
 
-/** Text of a scalar; NULL for anything else. Lives as long as the config. */
+/** Text of a scalar; NULL for anything else. */
 const char *dsgd_entry_text(dsgd_entry *entry);
 
-/** YAML of one line for it, in fresh memory. */
+/** YAML of one line for it. */
 char *dsgd_entry_yaml(dsgd_entry *entry);
 
 /** Fails with `file:line:column: sentence`. */
@@ -76,7 +74,7 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
 
 /**
  * Fills @p params from a mapping. Skips keys in @p elsewhere (NULL-terminated, may be NULL), and
- * those that multiply runs. A NULL mapping gives the defaults.
+ * keys that multiply runs. A NULL mapping gives the defaults.
  */
 dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
                              const char *const *elsewhere, void *params, dsgd_error *error);
@@ -104,8 +102,8 @@ dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
 
 /**
- * The text of a file after assignments as of `--set`, for the caller to free. Values are put into
- * its text, so that comments stay; there an element that is a name alone becomes {name: NAME, ...}.
+ * The text of a file after assignments as of `--set`. Values are put into its text, so that
+ * comments stay; there an element that is a name alone becomes {name: NAME, ...}.
  * Where that cannot be, such as behind an alias, the file is written anew, without comments.
  *
  * assignments[expands] makes every such element a mapping and is no change otherwise; it counts for
@@ -145,7 +143,7 @@ void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
  */
 dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error);
 
-/** The *n sweeps at and below @p entry, in the order of the file. The config owns the array. */
+/** The *n sweeps at and below @p entry, in the order of the file. */
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n);
 
 /** The entry, or the chosen value where it is a sweep. NULL gives NULL. */

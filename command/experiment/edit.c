@@ -14,12 +14,11 @@
 /** What stands under the first key, or index, of a.b.c; NULL: nothing. */
 static struct fy_node *step(struct fy_node *node, const char *path)
 {
-    char *const key = dsgd_xprintf("%.*s", (int)strcspn(path, "."), path);
+    const char *const key = dsgd_xprintf("%.*s", (int)strcspn(path, "."), path);
     const bool is_index = *key != '\0' && key[strspn(key, "0123456789")] == '\0';
-    struct fy_node *const next = !fy_node_is_sequence(node) ? dsgd_entry_find(node, key)
-                                 : is_index ? fy_node_sequence_get_by_index(node, atoi(key))
-                                            : NULL;
-    return next;
+    if (!fy_node_is_sequence(node))
+        return dsgd_entry_find(node, key);
+    return is_index ? fy_node_sequence_get_by_index(node, atoi(key)) : NULL;
 }
 
 /** "c.d" and v as `c: {d: v}`. */
@@ -28,9 +27,7 @@ static char *nested(const char *keys, const char *value)
     const char *const dot = strchr(keys, '.');
     if (dot == NULL)
         return dsgd_xprintf("%s: %s", keys, value);
-    char *const inner = nested(dot + 1, value);
-    char *const outer = dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, inner);
-    return outer;
+    return dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, nested(dot + 1, value));
 }
 
 /* --- --set: a value put into the tree --------------------------------------------------------- */
@@ -48,9 +45,7 @@ static bool has_alias(struct fy_node *node)
 static bool is_yaml(const char *text)
 {
     struct fy_document *const document = dsgd_config_document(text);
-    const bool is = document != NULL && !has_alias(fy_document_root(document));
-    fy_document_destroy(document);
-    return is;
+    return document != NULL && !has_alias(fy_document_root(document));
 }
 
 static bool is_utf8(const char *text)
@@ -93,9 +88,8 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     if (!is_utf8(assignment))
         return dsgd_refuse(error, "--set %s: this is no text in UTF-8", assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
-    if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL) {
+    if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL)
         return dsgd_refuse(error, "--set %s: a key beside a dot is missing", assignment);
-    }
     char *rest = keys, *dot = NULL;
     struct fy_node *place = dsgd_config_root(config);
     for (struct fy_node *next = NULL;
@@ -103,17 +97,16 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
         place = next; /* the deepest that exists */
     if (dot != NULL)
         *dot = '\0';
-    char *const below = dot == NULL ? NULL : nested(dot + 1, equals + 1);
-    char *const value = below == NULL ? dsgd_xstrdup(equals + 1) : dsgd_xprintf("{%s}", below);
-    dsgd_status status = DSGD_OK;
+    const char *const value =
+        dot == NULL ? equals + 1 : dsgd_xprintf("{%s}", nested(dot + 1, equals + 1));
     if (!fy_node_is_mapping(place))
-        status = dsgd_refuse(error,
-                             "--set %s: there is no such key; of an element of a list each key is "
-                             "set by itself, as in algorithms.0.period=4, or the list as a whole",
-                             assignment);
-    else if (!is_yaml(value) || !set(config, place, rest, value, assignment))
-        status = dsgd_refuse(error, "--set %s: the value is no YAML without aliases", assignment);
-    return status;
+        return dsgd_refuse(error,
+                           "--set %s: there is no such key; of an element of a list each key is "
+                           "set by itself, as in algorithms.0.period=4, or the list as a whole",
+                           assignment);
+    if (!is_yaml(value) || !set(config, place, rest, value, assignment))
+        return dsgd_refuse(error, "--set %s: the value is no YAML without aliases", assignment);
+    return DSGD_OK;
 }
 
 /* --- a value put into the text ----------------------------------------------------------------- */
@@ -121,7 +114,7 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
 /** A part of a text that is replaced. */
 typedef struct change {
     size_t from, to;
-    char *with;
+    const char *with;
 } change;
 
 /** Bytes of a scalar in the text, with its quotes. */
@@ -152,7 +145,7 @@ static bool insert(struct fy_node *mapping, const char *text, const char *keys, 
     if (first == NULL || !find_scalar(fy_node_pair_key(first), text, &key, &key_end) ||
         !find_scalar(fy_node_pair_value(first), text, &begin, &c->from))
         return false;
-    char *const pair = nested(keys, value);
+    const char *const pair = nested(keys, value);
     if (fy_node_get_style(mapping) == FYNS_FLOW) {
         c->with = dsgd_xprintf(", %s", pair);
     } else {
@@ -181,7 +174,7 @@ static bool plan(struct fy_node *node, const char *text, const char *path, const
             return *again = true;
         }
         if (next != NULL && rest[n] == '\0') {
-            c->with = dsgd_xstrdup(value);
+            c->with = value;
             return find_scalar(next, text, &c->from, &c->to);
         }
         node = next;
@@ -195,30 +188,23 @@ static bool put(char **text, const char *assignment)
 {
     const char *const equals = strchr(assignment, '=');
     char *const path = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
-    bool again = true;
-    bool fits = true;
-    while (again && fits) {
+    for (bool again = true; again;) {
         struct fy_document *const document = dsgd_config_document(*text);
         change c = {.with = NULL};
-        fits = document != NULL &&
-               plan(fy_document_root(document), *text, path, equals + 1, &c, &again);
-        if (fits) {
-            char *const after = dsgd_xprintf("%.*s%s%s", (int)c.from, *text, c.with, *text + c.to);
-            *text = after;
-        }
-        fy_document_destroy(document);
+        if (document == NULL ||
+            !plan(fy_document_root(document), *text, path, equals + 1, &c, &again))
+            return false;
+        *text = dsgd_xprintf("%.*s%s%s", (int)c.from, *text, c.with, *text + c.to);
     }
-    return fits;
+    return true;
 }
 
 /** Whether a text says what a tree does. */
 static bool says(const char *text, struct fy_node *tree)
 {
     struct fy_document *const document = dsgd_config_document(text);
-    const bool same = document != NULL && fy_document_resolve(document) == 0 &&
-                      fy_node_compare(fy_document_root(document), tree);
-    fy_document_destroy(document);
-    return same;
+    return document != NULL && fy_document_resolve(document) == 0 &&
+           fy_node_compare(fy_document_root(document), tree);
 }
 
 dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
@@ -227,26 +213,21 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
     dsgd_config *config = NULL;
     size_t length = 0;
     *text = NULL;
-    dsgd_status status = dsgd_config_open(path, &config, error);
-    for (size_t i = 0; i < n && status == DSGD_OK; i++)
-        status = dsgd_config_override(config, assignments[i], error);
-    if (status == DSGD_OK)
-        status = dsgd_file_read(path, text, &length, error);
-    bool fits = status == DSGD_OK;
+    DSGD_TRY(dsgd_config_open(path, &config, error));
+    for (size_t i = 0; i < n; i++)
+        DSGD_TRY(dsgd_config_override(config, assignments[i], error));
+    DSGD_TRY(dsgd_file_read(path, text, &length, error));
+    bool fits = true;
     for (size_t i = 0; i < n && fits; i++)
         fits = i == expands || put(text, assignments[i]);
-    if (status == DSGD_OK && !(fits && says(*text, dsgd_config_root(config)))) {
-        char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
-        dsgd_keep_for(free, anew);
-        *text = dsgd_xprintf("%s\n", anew);
-        /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */
-        struct fy_document *const again = dsgd_config_document(*text);
-        if (again == NULL) {
-            status =
-                dsgd_refuse(error, "%s: with these values the file could not be read again", path);
-            *text = NULL;
-        }
-        fy_document_destroy(again);
-    }
-    return status;
+    if (fits && says(*text, dsgd_config_root(config)))
+        return DSGD_OK;
+    char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
+    dsgd_keep_for(free, anew);
+    *text = dsgd_xprintf("%s\n", anew);
+    /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */
+    if (dsgd_config_document(*text) != NULL)
+        return DSGD_OK;
+    *text = NULL;
+    return dsgd_refuse(error, "%s: with these values the file could not be read again", path);
 }

@@ -4,7 +4,6 @@
  */
 #include "command/experiment/experiment.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -107,22 +106,20 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
         return dsgd_entry_fail(config, entry, error,
                                "platform is empty: give a name, or values such as topology and "
                                "host_bandwidth; `dsgd list platforms` has names");
-    dsgd_status status = DSGD_OK;
     if (name != NULL && ends_with(name, ".xml")) {
         run->platform.topology = DSGD_TOPOLOGY_XML;
         run->platform.file = dsgd_config_path(config, name);
         dsgd_config_note_data(config, run->platform.file);
     } else if (name != NULL) {
         dsgd_config *file = NULL;
-        status = dsgd_named_open(config, named, "platforms", name, NULL, &file, error);
-        if (status == DSGD_OK)
-            status = dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
-                                      &run->platform, error);
+        DSGD_TRY(dsgd_named_open(config, named, "platforms", name, NULL, &file, error));
+        DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
+                                  &run->platform, error));
     }
-    if (status == DSGD_OK && dsgd_entry_text(entry) == NULL)
-        status = dsgd_config_refine(config, entry, dsgd_platform_options, name_key, &run->platform,
-                                    error);
-    return status;
+    if (dsgd_entry_text(entry) != NULL)
+        return DSGD_OK;
+    return dsgd_config_refine(config, entry, dsgd_platform_options, name_key, &run->platform,
+                              error);
 }
 
 static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
@@ -135,10 +132,7 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, dsgd_pl
         return dsgd_workload_read(config, entry, &run->workload, error);
     }
     dsgd_config *file = NULL;
-    const dsgd_status status =
-        dsgd_named_open(config, entry, "workloads", run->workload_name, NULL, &file, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_named_open(config, entry, "workloads", run->workload_name, NULL, &file, error));
     return dsgd_workload_read(file, dsgd_config_root(file), &run->workload, error);
 }
 
@@ -146,22 +140,19 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, dsgd_pl
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
-    dsgd_status status = dsgd_config_read_value(config, entry, algorithm_option, run, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_config_read_value(config, entry, algorithm_option, run, error));
     run->label = run->algorithm.about->name;
     entry = dsgd_entry_chosen(config, entry);
-    for (const dsgd_option *o = algorithm_option->fields; o->name != NULL && status == DSGD_OK;
-         o++) {
+    for (const dsgd_option *o = algorithm_option->fields; o->name != NULL; o++) {
         dsgd_entry *const own = dsgd_entry_find(entry, o->name);
         if (own != NULL)
-            status = dsgd_config_read_value(config, own, o, run, error);
+            DSGD_TRY(dsgd_config_read_value(config, own, o, run, error));
     }
-    if (status == DSGD_OK && (run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL))
+    if (run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
         return dsgd_entry_fail(config, dsgd_entry_find(entry, "label"), error,
                                "label has to be a text without commas and quotes");
     run->has_own_exchange = dsgd_entry_find(entry, "exchange") != NULL;
-    return status;
+    return DSGD_OK;
 }
 
 /** A folder of results gets this name. */
@@ -184,29 +175,24 @@ static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entri
 {
     dsgd_config *const config = experiment->config;
     const dsgd_planned_run *const before = run - 1;
-    dsgd_status status = dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options,
-                                          NULL, run, error);
-    if (status == DSGD_OK && same[DSGD_AXIS_PLATFORM]) {
+    DSGD_TRY(dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options, NULL, run,
+                              error));
+    if (same[DSGD_AXIS_PLATFORM]) {
         run->platform = before->platform;
         run->platform_name = before->platform_name;
-    } else if (status == DSGD_OK) {
-        status = read_platform(config, entries[DSGD_AXIS_PLATFORM], run, error);
+    } else {
+        DSGD_TRY(read_platform(config, entries[DSGD_AXIS_PLATFORM], run, error));
     }
-    if (status == DSGD_OK && same[DSGD_AXIS_WORKLOAD]) {
+    if (same[DSGD_AXIS_WORKLOAD]) {
         run->workload = before->workload;
         run->workload_name = before->workload_name;
-    } else if (status == DSGD_OK) {
-        status = read_workload(config, entries[DSGD_AXIS_WORKLOAD], run, error);
+    } else {
+        DSGD_TRY(read_workload(config, entries[DSGD_AXIS_WORKLOAD], run, error));
     }
-    if (status == DSGD_OK)
-        status = dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
-                                        &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error);
-    if (status == DSGD_OK)
-        status = read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error);
-    if (status == DSGD_OK)
-        status = check_name(config, run->name, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
+                                    &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error));
+    DSGD_TRY(read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error));
+    DSGD_TRY(check_name(config, run->name, error));
     if (run->name != NULL)
         experiment->name = run->name;
     run->config.workers = (int)run->workers;
@@ -239,7 +225,7 @@ static bool applies(const odometer *o, const swept *s)
 static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
 {
     dsgd_config *const config = experiment->config;
-    o->sweeps = dsgd_keep(1, (experiment->n_columns + 1) * sizeof *o->sweeps);
+    o->sweeps = dsgd_keep(experiment->n_columns, sizeof *o->sweeps);
     for (size_t k = 0; k < experiment->n_columns; k++)
         o->sweeps[k] = (swept){sweeps[k], DSGD_N_AXES, 0};
     for (size_t a = 0; a < DSGD_N_AXES; a++)
@@ -299,16 +285,17 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
     *run = by_seed_alone ? run[-1] : (dsgd_planned_run){.name = NULL};
     run->unchanged = i;
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
-    dsgd_status status = by_seed_alone ? DSGD_OK : read_run(experiment, entries, same, run, error);
-    if (status == DSGD_OK && entries[DSGD_AXIS_SEED] != NULL)
-        status = dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
-                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error);
+    if (!by_seed_alone)
+        DSGD_TRY(read_run(experiment, entries, same, run, error));
+    if (entries[DSGD_AXIS_SEED] != NULL)
+        DSGD_TRY(dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
+                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error));
     run->config.seed = (uint64_t)run->seed;
-    run->swept = dsgd_keep(1, (experiment->n_columns + 1) * sizeof(char *));
+    run->swept = dsgd_keep(experiment->n_columns, sizeof *run->swept);
     for (size_t k = 0; k < experiment->n_columns; k++)
         run->swept[k] =
             applies(o, &o->sweeps[k]) ? dsgd_sweep_text(config, o->sweeps[k].sweep) : NULL;
-    return status;
+    return DSGD_OK;
 }
 
 /** Runs through the values of the sweeps from the i-th on that apply. */
@@ -319,23 +306,19 @@ static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, siz
         return add_run(experiment, o, error);
     dsgd_sweep *const sweep = o->sweeps[i].sweep;
     const size_t n = applies(o, &o->sweeps[i]) ? sweep->n : 1;
-    dsgd_status status = DSGD_OK;
-    for (size_t v = 0; status == DSGD_OK && v < n; v++) {
-        sweep->chosen = v;
-        status = add_swept(experiment, o, i + 1, error);
-    }
+    for (sweep->chosen = 0; sweep->chosen < n; sweep->chosen++)
+        DSGD_TRY(add_swept(experiment, o, i + 1, error));
     sweep->chosen = 0;
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis, dsgd_error *error)
 {
     if (axis == DSGD_N_AXES)
         return add_swept(experiment, o, 0, error);
-    dsgd_status status = DSGD_OK;
-    for (o->chosen[axis] = 0; status == DSGD_OK && o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
-        status = add_all(experiment, o, axis + 1, error);
-    return status;
+    for (o->chosen[axis] = 0; o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
+        DSGD_TRY(add_all(experiment, o, axis + 1, error));
+    return DSGD_OK;
 }
 
 /** Finds the lists; required ones have to be there. */
@@ -366,13 +349,13 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
                            "sweep, or cut the experiment in several",
                            experiment->path, n_runs, DSGD_MOST_RUNS);
     experiment->runs = dsgd_keep((size_t)n_runs + 1, sizeof *experiment->runs);
-    const dsgd_status status = add_all(experiment, o, 0, error);
-    if (status == DSGD_OK && !dsgd_is_file_name(experiment->name))
+    DSGD_TRY(add_all(experiment, o, 0, error));
+    if (!dsgd_is_file_name(experiment->name))
         return dsgd_refuse(
             error,
             "%s: no folder of results can be called after this file; give the experiment a `name`",
             experiment->path);
-    return status;
+    return DSGD_OK;
 }
 
 /** The name of its column, once a value has been read. */
@@ -394,35 +377,25 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
 {
     *experiment = (dsgd_experiment){.config = NULL};
     dsgd_config *config = NULL;
-    dsgd_status status = dsgd_config_open(path, &config, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_config_open(path, &config, error));
     experiment->config = config;
     experiment->path = dsgd_xstrdup(path);
     const char *const slash = strrchr(path, '/'), *const base = slash == NULL ? path : slash + 1;
     experiment->name = dsgd_xprintf("%.*s", (int)strcspn(base, "."), base);
-    for (size_t i = 0; status == DSGD_OK && i < n_sets; i++)
-        status = dsgd_config_override(config, sets[i], error);
-    if (status == DSGD_OK)
-        status = dsgd_config_spread(config, error);
+    for (size_t i = 0; i < n_sets; i++)
+        DSGD_TRY(dsgd_config_override(config, sets[i], error));
+    DSGD_TRY(dsgd_config_spread(config, error));
     dsgd_sweep **const sweeps =
         dsgd_config_sweeps(config, dsgd_config_root(config), &experiment->n_columns);
     odometer o = {.n = {0}};
-    if (status == DSGD_OK)
-        status = find_axes(experiment, &o, error);
-    if (status == DSGD_OK)
-        status = add_runs(experiment, &o, sweeps, error);
-    if (status == DSGD_OK && experiment->n_runs == 0)
-        status = dsgd_refuse(error, "%s: there is no run: a sweep is empty", path);
-    experiment->columns = dsgd_keep(1, (experiment->n_columns + 1) * sizeof(char *));
-    for (size_t i = 0; status == DSGD_OK && i < experiment->n_columns; i++)
+    DSGD_TRY(find_axes(experiment, &o, error));
+    DSGD_TRY(add_runs(experiment, &o, sweeps, error));
+    if (experiment->n_runs == 0)
+        return dsgd_refuse(error, "%s: there is no run: a sweep is empty", path);
+    experiment->columns = dsgd_keep(experiment->n_columns, sizeof *experiment->columns);
+    for (size_t i = 0; i < experiment->n_columns; i++)
         experiment->columns[i] = column_of(sweeps[i]);
-    if (status == DSGD_OK) {
-        dsgd_experiment_leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
-        status = dsgd_experiment_settle(experiment, numerics, error);
-    }
-    if (status == DSGD_OK)
-        status = dsgd_experiment_refuse_alike(experiment, error);
-    experiment->n_unchanged = experiment->n_runs;
-    return status;
+    dsgd_experiment_leave_out(experiment, o.n[DSGD_AXIS_ALGORITHM]);
+    DSGD_TRY(dsgd_experiment_settle(experiment, numerics, error));
+    return dsgd_experiment_refuse_alike(experiment, error);
 }

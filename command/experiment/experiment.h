@@ -54,8 +54,7 @@ typedef struct dsgd_experiment {
     const char **columns; /* [n_columns] see dsgd_experiment_open() */
     size_t n_left_out; /* runs that their algorithms refuse, ... */
     char *left_out; /* ... and lines that say why; NULL: none */
-    struct dsgd_config
-        *config; /* the file and all files that it names; owns what the runs point to */
+    struct dsgd_config *config; /* the file and all files that it names */
 } dsgd_experiment;
 
 /**
@@ -71,10 +70,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error);
 
-/**
- * Adds columns behind the swept ones; all runs have NULL there. Their names outlive the
- * experiment.
- */
+/** Adds columns behind the swept ones; all runs have NULL there. */
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n);
 
 /** Leaves out the runs that are not in keep[n_runs]; to be settled then. */

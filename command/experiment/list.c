@@ -8,16 +8,15 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "command/experiment/config.h"
 #include "sim/network/cluster.h"
 #include "sim/run.h"
 #include "traces/platform.h"
 
 static bool same_options(const dsgd_option *options, const void *a, const void *b)
 {
-    json_t *const of_a = dsgd_json_options(options, a);
-    json_t *const of_b = dsgd_json_options(options, b);
-    const bool same = json_equal(of_a, of_b) == 1;
+    void *const mark = dsgd_mark();
+    const bool same = json_equal(dsgd_json_options(options, a), dsgd_json_options(options, b)) == 1;
+    dsgd_drop(mark);
     return same;
 }
 
@@ -65,7 +64,8 @@ static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
 /** A line for each reason to leave runs out, with the first such run. */
 static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *run, const char *why)
 {
-    char *const line = dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);
+    const char *const line =
+        dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);
     if (experiment->left_out == NULL)
         experiment->left_out = dsgd_xstrdup("");
     if (strstr(experiment->left_out, line) == NULL)
@@ -135,16 +135,15 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
                         run->swept[k] == NULL ? "" : run->swept[k]);
     }
     qsort(names, n, sizeof *names, compare_names);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 1; i < n && status == DSGD_OK; i++)
+    for (size_t i = 1; i < n; i++)
         if (strcmp(names[i - 1].text, names[i].text) == 0)
-            status = dsgd_refuse(error,
-                                 "%s: results could not tell run %zu from run %zu: %s; give a "
-                                 "value once, two entries of an algorithm a `label` each, and what "
-                                 "differs in platforms or workloads as {sweep: [...]}",
-                                 experiment->path, names[i].run + 1, names[i - 1].run + 1,
-                                 names[i].text);
-    return status;
+            return dsgd_refuse(error,
+                               "%s: results could not tell run %zu from run %zu: %s; give a "
+                               "value once, two entries of an algorithm a `label` each, and what "
+                               "differs in platforms or workloads as {sweep: [...]}",
+                               experiment->path, names[i].run + 1, names[i - 1].run + 1,
+                               names[i].text);
+    return DSGD_OK;
 }
 
 /** Costs of all runs can be compared. */
@@ -167,8 +166,8 @@ static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_err
 
 dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error)
 {
-    const dsgd_status status = refuse_twins(experiment, error);
-    return status == DSGD_OK ? refuse_currencies(experiment, error) : status;
+    DSGD_TRY(refuse_twins(experiment, error));
+    return refuse_currencies(experiment, error);
 }
 
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,12 +51,10 @@ static dsgd_status load(const char *path, dsgd_error *error)
 
 dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < paths->n; i++) {
+    for (size_t i = 0; i < paths->n; i++) {
         /* A bare name would be looked for in the folders of libraries. */
-        char *const path =
-            dsgd_xprintf("%s%s", strchr(paths->v[i], '/') == NULL ? "./" : "", paths->v[i]);
-        status = load(path, error);
+        const char *const before = strchr(paths->v[i], '/') == NULL ? "./" : "";
+        DSGD_TRY(load(dsgd_xprintf("%s%s", before, paths->v[i]), error));
     }
-    return status;
+    return DSGD_OK;
 }

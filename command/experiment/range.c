@@ -3,12 +3,11 @@
  * Sweeps over a range: their numbers.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/experiment/config.h"
 
-/** n numbers, the ends as they are written, those between with their suffix, or in their unit. */
+/** n numbers, the ends as they are written, the others with their suffix, or in their unit. */
 typedef struct range {
     const char *from, *to;
     long n;
@@ -29,11 +28,8 @@ static bool read_ends(const range *r, double *from, double *to, double *factor, 
     static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s"};
     *suffix = r->to + strspn(r->to, "0123456789.+-eE");
     for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
-        char *const one = dsgd_xprintf("1%s", *suffix);
-        const bool fits = dsgd_parse_number(r->from, units[k], from) &&
-                          dsgd_parse_number(r->to, units[k], to) &&
-                          dsgd_parse_number(one, units[k], factor);
-        if (fits)
+        if (dsgd_parse_number(r->from, units[k], from) && dsgd_parse_number(r->to, units[k], to) &&
+            dsgd_parse_number(dsgd_xprintf("1%s", *suffix), units[k], factor))
             return true;
     }
     return false;
@@ -45,9 +41,7 @@ static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *er
     range r;
     double from = 0, to = 0, factor = 1;
     const char *suffix = "";
-    const dsgd_status status = dsgd_config_read(config, value, range_options, NULL, &r, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_config_read(config, value, range_options, NULL, &r, error));
     if (!read_ends(&r, &from, &to, &factor, &suffix))
         return dsgd_entry_fail(config, value, error,
                                "from is %s and to %s, but have to be numbers of one unit, such as "
@@ -74,9 +68,8 @@ dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error)
 {
     size_t n = 0;
     dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (dsgd_entry_is_mapping(dsgd_entry_find(sweeps[i]->entry, "sweep")))
-            status = spread(config, sweeps[i], error);
-    return status;
+            DSGD_TRY(spread(config, sweeps[i], error));
+    return DSGD_OK;
 }

@@ -5,7 +5,6 @@
 #include <libfyaml.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -52,11 +51,9 @@ static dsgd_status unknown(const reader *r, dsgd_entry *entry, const char *what,
             return dsgd_entry_fail(r->config, entry, r->error, "%s `%s` %s", what, name,
                                    renamings[i].sentence);
     const char *const hint = dsgd_hint(name, names);
-    char *const all = dsgd_listed(names, " or ");
-    const dsgd_status status =
-        dsgd_entry_fail(r->config, entry, r->error, "%s `%s` is unknown%s%s%s%s", what, name, hint,
-                        *hint == '\0' ? "; there is " : " There is ", all, more);
-    return status;
+    return dsgd_entry_fail(r->config, entry, r->error, "%s `%s` is unknown%s%s%s%s", what, name,
+                           hint, *hint == '\0' ? "; there is " : " There is ",
+                           dsgd_listed(names, " or "), more);
 }
 
 /** Refuses a value for what it has to be. */
@@ -71,12 +68,11 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
     const dsgd_option *const o = r->o;
     const char *const text = dsgd_entry_text(entry);
     if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
-        char *const words = dsgd_listed(o->words, " or ");
-        char *const needed =
-            dsgd_xprintf("a number%s%s%s%s", o->unit == NULL ? "" : " in ",
-                         o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ", words);
-        const dsgd_status status = refuse(r, entry, needed);
-        return status;
+        const char *const words = dsgd_listed(o->words, " or ");
+        return refuse(r, entry,
+                      dsgd_xprintf("a number%s%s%s%s", o->unit == NULL ? "" : " in ",
+                                   o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ",
+                                   words));
     }
     if (*number < o->min || *number > o->max)
         return dsgd_entry_fail(r->config, entry, r->error,
@@ -100,9 +96,7 @@ static dsgd_status read_double(const reader *r, dsgd_entry *entry, void *field)
 static dsgd_status read_long(const reader *r, dsgd_entry *entry, void *field)
 {
     double number = 0;
-    const dsgd_status status = read_double(r, entry, &number);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(read_double(r, entry, &number));
     *(long *)field = (long)number;
     return number == (double)(long)number ? DSGD_OK : refuse(r, entry, "a whole number");
 }
@@ -125,21 +119,20 @@ static dsgd_status read_bool(const reader *r, dsgd_entry *entry, void *field)
     static const char *const words[] = {"false", "true", "off", "on", "no", "yes", NULL};
     const dsgd_option as_word = {.name = r->o->name, .words = words};
     int word = 0;
-    const dsgd_status status = read_word(&(reader){r->config, &as_word, r->error}, entry, &word);
+    DSGD_TRY(read_word(&(reader){r->config, &as_word, r->error}, entry, &word));
     *(bool *)field = word % 2 == 1;
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status read_numbers(const reader *r, dsgd_entry *entry, void *field)
 {
     dsgd_numbers *const list = field;
     list->n = dsgd_entry_count(entry);
-    list->v = dsgd_keep(1, list->n * sizeof *list->v);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < list->n; i++)
-        status = read_number(r, dsgd_entry_chosen_for(r->config, dsgd_entry_at(entry, i), r->o),
-                             &list->v[i]);
-    return status;
+    list->v = dsgd_keep(list->n, sizeof *list->v);
+    for (size_t i = 0; i < list->n; i++)
+        DSGD_TRY(read_number(r, dsgd_entry_chosen_for(r->config, dsgd_entry_at(entry, i), r->o),
+                             &list->v[i]));
+    return DSGD_OK;
 }
 
 static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
@@ -149,17 +142,13 @@ static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
     const dsgd_option key = {.name = r->o->name, .min = -1e300, .max = 1e300};
     const size_t n = (size_t)fy_node_mapping_item_count(entry);
     dsgd_table *const table = field;
-    *table = (dsgd_table){0, dsgd_keep(1, n * sizeof(double)), dsgd_keep(1, n * sizeof(double))};
+    *table = (dsgd_table){0, dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double))};
     void *iterator = NULL;
     for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(entry, &iterator)) != NULL;) {
         double *const x = &table->x[table->n];
-        dsgd_status status =
-            read_number(&(reader){r->config, &key, r->error}, fy_node_pair_key(p), x);
-        if (status == DSGD_OK)
-            status = read_number(r, dsgd_entry_chosen_for(r->config, fy_node_pair_value(p), r->o),
-                                 &table->y[table->n]);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(read_number(&(reader){r->config, &key, r->error}, fy_node_pair_key(p), x));
+        DSGD_TRY(read_number(r, dsgd_entry_chosen_for(r->config, fy_node_pair_value(p), r->o),
+                             &table->y[table->n]));
         if (table->n > 0 && x[0] <= x[-1])
             return dsgd_entry_fail(r->config, fy_node_pair_key(p), r->error,
                                    "%s: %g follows %g, but keys have to rise", r->o->name, x[0],
@@ -175,24 +164,21 @@ static dsgd_status read_file(const reader *r, const char *name, void *field,
                                                  void *field))
 {
     const char *const path = dsgd_config_path(r->config, name);
-    char *const words = dsgd_listed(r->o->words, " or ");
+    const char *const words = dsgd_listed(r->o->words, " or ");
     char *text = NULL, *line = NULL;
     size_t n = 0;
-    dsgd_status status = DSGD_OK;
     if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
-        status = dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
-                           r->o->name, *words == '\0' ? "" : "; without a file, there is ", words);
-    else if (strlen(text) != n)
-        status = dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s is no text: it has a null byte",
-                           path, r->o->name);
-    char *rest = text;
-    for (size_t i = 1; status == DSGD_OK && (line = strsep(&rest, "\n")) != NULL; i++) {
+        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
+                         r->o->name, *words == '\0' ? "" : "; without a file, there is ", words);
+    if (strlen(text) != n)
+        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s is no text: it has a null byte",
+                         path, r->o->name);
+    for (size_t i = 1; (line = strsep(&text, "\n")) != NULL; i++) {
         line[strcspn(line, "#")] = '\0';
-        char *const where = dsgd_xprintf("%s:%zu", path, i);
         if (line[strspn(line, " \t\r")] != '\0')
-            status = take(r, where, line, field);
+            DSGD_TRY(take(r, dsgd_xprintf("%s:%zu", path, i), line, field));
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** One more pair, within the option's limits. @p where the refusal points to. */
@@ -204,7 +190,7 @@ static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pa
             return dsgd_refuse(r->error,
                                "%s: %s: %g, but a whole number from %.10g to %.10g is needed",
                                where, r->o->name, pair[i], r->o->min, r->o->max);
-    field->v = dsgd_keep_more(field->n == 0 ? NULL : field->v, field->n + 1, sizeof *field->v);
+    field->v = dsgd_keep_more(field->v, field->n + 1, sizeof *field->v);
     field->v[field->n][0] = (long)pair[0];
     field->v[field->n][1] = (long)pair[1];
     field->n++;
@@ -227,26 +213,24 @@ static dsgd_status read_pairs(const reader *r, dsgd_entry *entry, void *field)
     *(dsgd_pairs *)field = (dsgd_pairs){0, NULL};
     if (dsgd_entry_text(entry) != NULL)
         return read_file(r, dsgd_entry_text(entry), field, take_pair);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < dsgd_entry_count(entry); i++) {
+    for (size_t i = 0; i < dsgd_entry_count(entry); i++) {
         dsgd_entry *const element = dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i));
         double pair[2] = {0, 0};
         if (dsgd_entry_count(element) != 2 || !fy_node_is_sequence(element))
             return dsgd_entry_fail(r->config, element, r->error,
                                    "%s: %s, but a pair of numbers is expected, such as [0, 1]",
                                    r->o->name, shown(element));
-        for (size_t j = 0; status == DSGD_OK && j < 2; j++)
-            status =
-                read_number(r, dsgd_entry_chosen(r->config, dsgd_entry_at(element, j)), &pair[j]);
-        if (status == DSGD_OK)
-            status = add_pair(r, field, pair, r->o->name);
+        for (size_t j = 0; j < 2; j++)
+            DSGD_TRY(
+                read_number(r, dsgd_entry_chosen(r->config, dsgd_entry_at(element, j)), &pair[j]));
+        DSGD_TRY(add_pair(r, field, pair, r->o->name));
     }
-    return status;
+    return DSGD_OK;
 }
 
 static void add_line(dsgd_lines *field, const char *text)
 {
-    field->v = dsgd_keep_more(field->n == 0 ? NULL : field->v, field->n + 1, sizeof *field->v);
+    field->v = dsgd_keep_more(field->v, field->n + 1, sizeof *field->v);
     field->v[field->n++] = dsgd_xstrdup(text);
 }
 
@@ -289,13 +273,12 @@ static dsgd_status read_records(const reader *r, dsgd_entry *entry, void *field)
 {
     dsgd_records *const list = field;
     list->n = dsgd_entry_count(entry);
-    list->v = dsgd_keep(1, list->n * r->o->record_size);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < list->n; i++)
-        status =
-            dsgd_config_read(r->config, dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i)),
-                             r->o->fields, NULL, (char *)list->v + i * r->o->record_size, r->error);
-    return status;
+    list->v = dsgd_keep(list->n, r->o->record_size);
+    for (size_t i = 0; i < list->n; i++)
+        DSGD_TRY(dsgd_config_read(r->config, dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i)),
+                                  r->o->fields, NULL, (char *)list->v + i * r->o->record_size,
+                                  r->error));
+    return DSGD_OK;
 }
 
 static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
@@ -333,9 +316,8 @@ static dsgd_status read_named_set(const reader *r, dsgd_entry *entry, const char
     const char *kinds[DSGD_MOST_NAMES];
     dsgd_about_names(r->o->registry, kinds);
     dsgd_config *file = NULL;
-    const dsgd_status status =
-        dsgd_named_open(r->config, entry, r->o->shipped, name, kinds, &file, r->error);
-    return status == DSGD_OK ? dsgd_config_read_set(file, r->o, set, r->error) : status;
+    DSGD_TRY(dsgd_named_open(r->config, entry, r->o->shipped, name, kinds, &file, r->error));
+    return dsgd_config_read_set(file, r->o, set, r->error);
 }
 
 static dsgd_status read_picks(const reader *r, dsgd_entry *entry, void *field)
@@ -349,13 +331,9 @@ static dsgd_status read_picks(const reader *r, dsgd_entry *entry, void *field)
         dsgd_pick_set set = {.entries = {1, &pick}};
         const bool is_set =
             name != NULL && r->o->shipped != NULL && dsgd_about_find(r->o->registry, name) == NULL;
-        const dsgd_status status =
-            is_set ? read_named_set(r, element, name, &set) : read_pick(r, element, &pick);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(is_set ? read_named_set(r, element, name, &set) : read_pick(r, element, &pick));
         for (size_t k = 0; k < set.entries.n; k++) {
-            picks->v =
-                dsgd_keep_more(picks->n == 0 ? NULL : picks->v, picks->n + 1, sizeof *picks->v);
+            picks->v = dsgd_keep_more(picks->v, picks->n + 1, sizeof *picks->v);
             picks->v[picks->n++] = set.entries.v[k];
         }
     }
@@ -439,10 +417,7 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
         if (o == NULL)
             return unknown_key(&(reader){config, NULL, error}, fy_node_pair_key(p), options,
                                elsewhere);
-        const dsgd_status status =
-            dsgd_config_read_value(config, fy_node_pair_value(p), o, params, error);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(dsgd_config_read_value(config, fy_node_pair_value(p), o, params, error));
     }
     return DSGD_OK;
 }
@@ -451,10 +426,7 @@ dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsg
                              const char *const *elsewhere, void *params, dsgd_error *error)
 {
     dsgd_options_default(options, params);
-    const dsgd_status status =
-        dsgd_config_refine(config, mapping, options, elsewhere, params, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_config_refine(config, mapping, options, elsewhere, params, error));
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
         if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
             return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);

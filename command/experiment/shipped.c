@@ -4,7 +4,6 @@
  */
 #include "command/experiment/shipped.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -19,10 +18,9 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
         names = dsgd_keep_more(names, n + 2, sizeof *names);
         names[n] = also[n];
     }
-    for (size_t i = 0; files != NULL && files[i] != NULL; i++) {
-        files[i][strlen(files[i]) - strlen(".yaml")] = '\0';
+    for (char **f = files; f != NULL && *f != NULL; f++) {
         names = dsgd_keep_more(names, n + 2, sizeof *names);
-        names[n++] = files[i];
+        names[n++] = dsgd_xprintf("%.*s", (int)(strlen(*f) - strlen(".yaml")), *f);
     }
     names[n] = NULL;
     return dsgd_hint(name, names);
@@ -34,25 +32,21 @@ static bool is_path(const char *name)
     return strpbrk(name, "/.") != NULL;
 }
 
-/** Path of a shipped file, or NULL. The caller frees it. */
-static char *shipped_path(const char *kind, const char *name)
+/** Path of a shipped file, or NULL. */
+static const char *shipped_path(const char *kind, const char *name)
 {
-    if (!dsgd_can_read("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name))
-        return NULL;
-    return dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
+    const char *const path = dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
+    return dsgd_can_read("%s", path) ? path : NULL;
 }
 
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
                               dsgd_error *error)
 {
-    char *const path = is_path(name) ? dsgd_xstrdup(name) : shipped_path(kind, name);
-    if (path == NULL) {
-        const char *const hint = dsgd_shipped_hint(kind, name, NULL);
-        dsgd_refuse(error, "`%s` is none of the %s%s", name, kind, hint);
-        return DSGD_EUSAGE;
-    }
-    const dsgd_status status = dsgd_config_open(path, config, error);
-    return status;
+    const char *const path = is_path(name) ? name : shipped_path(kind, name);
+    if (path == NULL)
+        return dsgd_refuse(error, "`%s` is none of the %s%s", name, kind,
+                           dsgd_shipped_hint(kind, name, NULL));
+    return dsgd_config_open(path, config, error);
 }
 
 /** Only sweeps of the experiment's own file multiply the runs. */
@@ -72,17 +66,15 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
                             const char *name, const char *const *also, dsgd_config **config,
                             dsgd_error *error)
 {
-    char *const path =
-        is_path(name) ? dsgd_xstrdup(dsgd_config_path(from, name)) : shipped_path(kind, name);
-    if (path == NULL) {
-        const char *const hint = dsgd_shipped_hint(kind, name, also);
-        const size_t length = strlen(kind);
-        const dsgd_status unknown = dsgd_entry_fail(
+    const char *const path =
+        is_path(name) ? dsgd_config_path(from, name) : shipped_path(kind, name);
+    const size_t length = strlen(kind);
+    if (path == NULL)
+        return dsgd_entry_fail(
             from, entry, error,
             "%.*s `%s` is unknown%s; `dsgd list %s` has them, or give the path of a file",
-            (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name, hint, kind);
-        return unknown;
-    }
-    const dsgd_status status = dsgd_config_open_named(from, path, config, error);
-    return status == DSGD_OK ? refuse_sweeps(*config, error) : status;
+            (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name,
+            dsgd_shipped_hint(kind, name, also), kind);
+    DSGD_TRY(dsgd_config_open_named(from, path, config, error));
+    return refuse_sweeps(*config, error);
 }

@@ -27,19 +27,14 @@ static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mappin
             "like: `%s` is the %dth workload that is like another; is it a circle?",
             dsgd_entry_text(like), depth + 1);
     dsgd_config *file = NULL;
-    dsgd_status status =
-        dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error);
-    if (status == DSGD_OK)
-        status = read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error);
+    DSGD_TRY(dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error));
+    DSGD_TRY(read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error));
     /* Of bytes and tensors it has what it says itself, in place of the other. */
     if (dsgd_entry_find(mapping, "bytes") != NULL)
         workload->tensors = (dsgd_records){0, NULL};
     if (dsgd_entry_find(mapping, "tensors") != NULL)
         workload->bytes = 0;
-    if (status == DSGD_OK)
-        status =
-            dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
-    return status;
+    return dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
 }
 
 dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_workload *workload,
@@ -51,10 +46,8 @@ dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_wo
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
                                dsgd_error *error)
 {
-    const dsgd_status status = dsgd_shipped_open("workloads", name, config, error);
-    return status != DSGD_OK
-               ? status
-               : dsgd_workload_read(*config, dsgd_config_root(*config), workload, error);
+    DSGD_TRY(dsgd_shipped_open("workloads", name, config, error));
+    return dsgd_workload_read(*config, dsgd_config_root(*config), workload, error);
 }
 
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
@@ -68,16 +61,15 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         platform->file = name;
         return DSGD_OK;
     }
-    const dsgd_status status = dsgd_shipped_open("platforms", name, config, error);
-    return status != DSGD_OK ? status
-                             : dsgd_config_read(*config, dsgd_config_root(*config),
-                                                dsgd_platform_options, NULL, platform, error);
+    DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));
+    return dsgd_config_read(*config, dsgd_config_root(*config), dsgd_platform_options, NULL,
+                            platform, error);
 }
 
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
                                     dsgd_error *error)
 {
     static const dsgd_option entries = {.registry = dsgd_imbalance_kinds, .key = "kind"};
-    const dsgd_status status = dsgd_shipped_open("imbalance", name, config, error);
-    return status != DSGD_OK ? status : dsgd_config_read_set(*config, &entries, set, error);
+    DSGD_TRY(dsgd_shipped_open("imbalance", name, config, error));
+    return dsgd_config_read_set(*config, &entries, set, error);
 }

@@ -12,8 +12,8 @@
 
 /**
  * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path
- * (of a platform also SimGrid XML), for `dsgd describe` and `dsgd platform`. The caller closes
- * *config, which it has set to NULL before.
+ * (of a platform also SimGrid XML, which leaves *config as it is), for `dsgd describe` and `dsgd
+ * platform`.
  */
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
                                dsgd_error *error);

@@ -17,7 +17,7 @@ const dsgd_column dsgd_key_columns[] = {
     {.name = NULL},
 };
 
-char *dsgd_swept_cells(const char *const *texts, size_t n)
+const char *dsgd_swept_cells(const char *const *texts, size_t n)
 {
     char *cells = NULL;
     size_t n_bytes = 0;

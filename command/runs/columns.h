@@ -76,9 +76,9 @@ typedef struct dsgd_run_key {
 
 /**
  * The last cells of a row, each behind a comma: the swept values or columns texts[n], NULL for an
- * empty one. The caller frees them.
+ * empty one.
  */
-char *dsgd_swept_cells(const char *const *texts, size_t n);
+const char *dsgd_swept_cells(const char *const *texts, size_t n);
 
 /** The first line of a file. @p swept: names of the swept columns, each behind a comma. */
 void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char *swept);

@@ -16,11 +16,9 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/csv.h"
 #include "base/program.h"
 #include "command/runs/manifest.h"
 #include "command/runs/pool.h"
-#include "command/runs/prepare.h"
 
 enum {
     FEWEST_STEPS = 4, /* of the first short run */
@@ -193,11 +191,11 @@ static dsgd_status probe_evaluation(const dsgd_experiment *experiment, size_t i,
     /* As often as in the run, where that is often enough to be told from noise. */
     const double every =
         fmin(learning->evaluate.every, fmax(1, floor(last->steps / N_EVALUATIONS)));
-    const dsgd_status status = take_probe(experiment, i, numerics, last->steps, every, &p, error);
+    DSGD_TRY(take_probe(experiment, i, numerics, last->steps, every, &p, error));
     const double n = ceil(last->steps / every) - 1; /* beside the first and the last */
-    if (status == DSGD_OK && n >= 1)
+    if (n >= 1)
         of->evaluation_s = fmax(0, (p.cpu_s - last->cpu_s) / n);
-    return status;
+    return DSGD_OK;
 }
 
 /** Runs for more and more steps until the times are so far apart that a line can be drawn. */
@@ -208,18 +206,15 @@ static dsgd_status probe_kind(const dsgd_experiment *experiment, size_t i, int n
     double steps = fmin(period * ceil(FEWEST_STEPS / period), most_steps);
     probe before = {.steps = 0};
     probe last = {.steps = 0};
-    dsgd_status status = DSGD_OK;
-    for (int k = 0; k < MOST_PROBES && status == DSGD_OK; k++) {
+    for (int k = 0; k < MOST_PROBES; k++) {
         before = last;
-        status = take_probe(experiment, i, numerics, steps, 0, &last, error);
+        DSGD_TRY(take_probe(experiment, i, numerics, steps, 0, &last, error));
         const bool is_long = last.cpu_s > long_s || steps > most_steps / 8;
         if (steps >= most_steps || last.is_cut ||
             (k > 0 && is_long && last.cpu_s - before.cpu_s > apart_s))
             break;
         steps = fmin(steps * (last.cpu_s > 4 * apart_s ? 2 : 4), most_steps);
     }
-    if (status != DSGD_OK)
-        return status;
     const double between = last.steps - before.steps;
     if (between > 0) {
         of->step_s = fmax(0, (last.cpu_s - before.cpu_s) / between);
@@ -294,11 +289,9 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
     enum { UNKNOWN_STEPS = 1000 }; /* where seconds or an accuracy bound a run */
     size_t n_kinds = 0;
     member *members = sort_runs(experiment, false, &n_kinds);
-    if (n_kinds > MOST_KINDS) {
+    if (n_kinds > MOST_KINDS)
         members = sort_runs(experiment, true, &n_kinds);
-    }
-    dsgd_status status = DSGD_OK;
-    for (size_t k = 0, end = 0; k < experiment->n_runs && status == DSGD_OK; k = end) {
+    for (size_t k = 0, end = 0; k < experiment->n_runs; k = end) {
         double most_steps = 0;
         for (end = k; end < experiment->n_runs && strcmp(members[end].id, members[k].id) == 0;
              end++) {
@@ -306,19 +299,19 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
             most_steps = fmax(most_steps, isnan(steps) ? UNKNOWN_STEPS : steps);
         }
         kind of = {0};
-        status = probe_kind(experiment, members[k].i, numerics, fmax(most_steps, 1), &of, error);
-        for (size_t m = k; m < end && status == DSGD_OK; m++)
+        DSGD_TRY(probe_kind(experiment, members[k].i, numerics, fmax(most_steps, 1), &of, error));
+        for (size_t m = k; m < end; m++)
             estimates[members[m].i] = estimate_of(&experiment->runs[members[m].i], &of);
     }
     const double available = available_bytes();
-    for (size_t i = 0; i < experiment->n_runs && status == DSGD_OK; i++)
+    for (size_t i = 0; i < experiment->n_runs; i++)
         if (estimates[i].memory_bytes > available)
-            status = dsgd_refuse(
+            return dsgd_refuse(
                 error,
                 "run %zu (%s, %d workers) needs about %.3g GB of memory, but %.3g GB are available",
                 i + 1, experiment->runs[i].label, experiment->runs[i].config.workers,
                 1e-9 * estimates[i].memory_bytes, 1e-9 * available);
-    return status;
+    return DSGD_OK;
 }
 
 dsgd_estimate_sum dsgd_estimate_sum_of(const dsgd_experiment *experiment,

@@ -5,7 +5,6 @@
 #include "command/runs/exchanges.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -26,7 +25,7 @@ static const struct {
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
-static char *size_text(double bytes)
+static const char *size_text(double bytes)
 {
     if (bytes >= 1e6)
         return dsgd_xprintf("%.4gMB", bytes / 1e6);
@@ -36,11 +35,11 @@ static char *size_text(double bytes)
 void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i)
 {
     const double bytes = dsgd_results_value(results, i, "piece_bytes");
-    char *const size = size_text(bytes);
     if (isnan(bytes))
         dsgd_columns_put(t, "exchange", "%s", none);
     else
-        dsgd_columns_put(t, "exchange", "%sx%s", dsgd_results_field(results, i, "pieces"), size);
+        dsgd_columns_put(t, "exchange", "%sx%s", dsgd_results_field(results, i, "pieces"),
+                         size_text(bytes));
     const char *const mode = dsgd_results_field(results, i, "exchange_mode");
     const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
     for (size_t k = 0; k < N_WAYS; k++) {
@@ -57,7 +56,7 @@ char *dsgd_exchanges_fold(dsgd_columns *t)
     for (size_t k = 0; k <= N_WAYS; k++) {
         const char *const head = k == 0 ? "exchange" : ways[k - 1].head;
         const char *const ordinary = k == 0 ? "" : ways[k - 1].ordinary;
-        char *text = NULL;
+        const char *text = NULL;
         if (!dsgd_columns_fold(t, head, none, &text))
             continue;
         if (strcmp(text, none) != 0 && strcmp(text, ordinary) != 0)
@@ -102,12 +101,12 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
     if (!is_left_out || !varies_network(experiment) ||
         dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL)
         return;
-    char *const sentence = dsgd_xprintf(
-        "exchange is left out: vectors travel in buckets of %d MiB beside the backward "
-        "pass. What a network costs depends on that; exchange: {pieces: 1} hides "
-        "nothing, {pieces: tensors} most",
-        DSGD_DEFAULT_BUCKET_BYTES >> 20);
-    warn(stream, sentence);
+    warn(stream,
+         dsgd_xprintf(
+             "exchange is left out: vectors travel in buckets of %d MiB beside the backward "
+             "pass. What a network costs depends on that; exchange: {pieces: 1} hides "
+             "nothing, {pieces: tensors} most",
+             DSGD_DEFAULT_BUCKET_BYTES >> 20));
 }
 
 /* --- options without effect ------------------------------------------------------------------- */
@@ -145,10 +144,8 @@ void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experime
     for (size_t k = 0; runs != NULL && k < N_WAYS; k++) {
         const bool is_used = !is_empty(runs, ways[k].column) ||
                              (k == 0 && !is_empty(runs, ways[1].column)); /* as-collective */
-        if (!is_given[k] || is_used)
-            continue;
-        char *const sentence =
-            dsgd_xprintf("exchange: %s had no effect: no run summed so", ways[k].column);
-        warn(stream, sentence);
+        if (is_given[k] && !is_used)
+            warn(stream,
+                 dsgd_xprintf("exchange: %s had no effect: no run summed so", ways[k].column));
     }
 }

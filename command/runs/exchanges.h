@@ -17,7 +17,7 @@ void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i);
 
 /**
  * Removes these columns where all runs have the same; a line on them to print under the table,
- * which the caller frees, empty where there is nothing to say.
+ * empty where there is nothing to say.
  */
 char *dsgd_exchanges_fold(dsgd_columns *t);
 

@@ -7,9 +7,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/csv.h"
 #include "base/json.h"
 #include "command/runs/manifest.h"
 
@@ -19,7 +17,7 @@ typedef struct task {
     double seconds;
 } task;
 
-/** Cuts the list where a task would take more than @p most_s; *n tasks, in fresh memory. */
+/** Cuts the list where a task would take more than @p most_s; *n tasks. */
 static task *cut(const dsgd_expansion *e, double most_s, size_t *n)
 {
     const size_t n_runs = e->experiment->n_runs;
@@ -39,21 +37,17 @@ static task *cut(const dsgd_expansion *e, double most_s, size_t *n)
 }
 
 /** As --only takes it. */
-static char *runs_of(const task *t)
+static const char *runs_of(const task *t)
 {
     return t->first == t->last ? dsgd_xprintf("%zu", t->first + 1)
                                : dsgd_xprintf("%zu:%zu", t->first + 1, t->last + 1);
 }
 
 /** The command of task K, from 1. */
-static char *command_of(const dsgd_expansion *e, const task *t, size_t k)
+static const char *command_of(const dsgd_expansion *e, const task *t, size_t k)
 {
-    char *command = dsgd_xstrdup(e->command);
-    char *const runs = runs_of(t);
-    char *const folder = dsgd_xprintf("%s.tasks/%zu", e->folder, k);
-    dsgd_append(&command, " --only %s -o", runs);
-    dsgd_append_word(&command, folder);
-    return command;
+    return dsgd_xprintf("%s --only %s -o %s", e->command, runs_of(t),
+                        dsgd_shell_word(dsgd_xprintf("%s.tasks/%zu", e->folder, k)));
 }
 
 static json_t *known(double x)
@@ -70,7 +64,7 @@ void dsgd_expand_json(const dsgd_expansion *e)
             e->estimates == NULL ? (dsgd_estimate){NAN, NAN} : e->estimates[i];
         char id[DSGD_RUN_ID];
         dsgd_run_id(run, id);
-        char *const command = command_of(e, &(task){i, i, 0}, i + 1);
+        const char *const command = command_of(e, &(task){i, i, 0}, i + 1);
         json_t *const swept = json_object();
         for (size_t k = 0; k < experiment->n_columns; k++)
             json_object_set_new(swept, experiment->columns[k], dsgd_json_text(run->swept[k]));
@@ -89,10 +83,8 @@ void dsgd_expand_commands(const dsgd_expansion *e)
 {
     size_t n = 0;
     task *const tasks = cut(e, e->chunk_s, &n);
-    for (size_t k = 0; k < n; k++) {
-        char *const command = command_of(e, &tasks[k], k + 1);
-        puts(command);
-    }
+    for (size_t k = 0; k < n; k++)
+        puts(command_of(e, &tasks[k], k + 1));
 }
 
 /** Estimates are of this machine, and within a factor of two: a task that is well is not ended. */
@@ -120,16 +112,12 @@ static void print_directives(const dsgd_expansion *e, const task *tasks, size_t 
 /** What the script does: submits itself, or is a task of the array, or merges. */
 static void print_script(const dsgd_expansion *e, const task *tasks, size_t n)
 {
-    char *const folder = dsgd_shell_word(e->folder);
-    char *const name = dsgd_shell_word(e->experiment->name);
     printf("set -eu\n"
            "results=%s\n"
            "runs=(none",
-           folder);
-    for (size_t k = 0; k < n; k++) {
-        char *const runs = runs_of(&tasks[k]);
-        printf(" %s", runs);
-    }
+           dsgd_shell_word(e->folder));
+    for (size_t k = 0; k < n; k++)
+        printf(" %s", runs_of(&tasks[k]));
     printf(")\n"
            "if [ -z \"${SLURM_ARRAY_TASK_ID:-}\" ]; then\n"
            "    mkdir -p \"$results.tasks\"\n"
@@ -144,7 +132,7 @@ static void print_script(const dsgd_expansion *e, const task *tasks, size_t n)
            "else\n"
            "    exec %s merge \"$results.tasks\"/*/ -o \"$results\"\n"
            "fi\n",
-           name, e->command, e->program);
+           dsgd_shell_word(e->experiment->name), e->command, e->program);
 }
 
 dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)

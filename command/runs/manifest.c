@@ -18,7 +18,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "command/experiment/config.h"
@@ -58,7 +57,7 @@ static json_t *run_json(const dsgd_planned_run *run)
     return json;
 }
 
-/** What simulates the networks of the runs first, first + 1, ..., end - 1; the caller frees it. */
+/** What simulates the networks of the runs first, first + 1, ..., end - 1. */
 static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t end)
 {
     char *text = dsgd_xstrdup("");
@@ -80,27 +79,25 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
     json_t *const runs = json_array();
     for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
-    char *const networks = networks_of(experiment, first, end);
-    json_t *const json = json_pack(
-        "{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd", DSGD_VERSION,
-        "experiment", dsgd_json_text(experiment->name), "file", dsgd_json_text(experiment->path),
-        "command", dsgd_json_text(command), "libraries", "network", networks, "openblas",
-        openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl", gsl_version, "jansson",
-        JANSSON_VERSION, "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
-    return json;
+    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
+                     DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
+                     dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
+                     "libraries", "network", networks_of(experiment, first, end), "openblas",
+                     openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl",
+                     gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
+                     gnu_get_libc_version(), "runs", runs);
 }
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
 {
     const size_t n = experiment->n_columns;
-    char *const columns = dsgd_swept_cells(experiment->columns, n);
-    char *const cells = dsgd_swept_cells(experiment->runs[i].swept, n);
+    const char *const columns = dsgd_swept_cells(experiment->columns, n);
+    const char *const cells = dsgd_swept_cells(experiment->runs[i].swept, n);
     json_t *const about = json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
                                     dsgd_json_text(experiment->runs[i].label), "columns",
                                     dsgd_json_text(columns), "cells", dsgd_json_text(cells),
                                     "manifest", manifest(experiment, i, i + 1, command));
-    char *const text = json_dumps(about, JSON_COMPACT);
-    return text;
+    return json_dumps(about, JSON_COMPACT);
 }
 
 /**
@@ -122,27 +119,29 @@ static const char *computed_on(const dsgd_experiment *experiment, int numerics)
 }
 
 /**
- * An id of what is in @p json, which it takes: FNV-1a, of 64 bits. Among 100,000 runs two have the
- * same with a probability of 3e-10.
+ * An id of what is in @p json: FNV-1a, of 64 bits. Among 100,000 runs two have the same with a
+ * probability of 3e-10.
  */
-static void take_id(json_t *json, char id[DSGD_RUN_ID])
+static void take_id(const json_t *json, char id[DSGD_RUN_ID])
 {
-    char *const text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = 0xcbf29ce484222325;
-    for (const char *c = text; *c != '\0'; c++)
+    for (const char *c = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS); *c != '\0'; c++)
         h = (h ^ (unsigned char)*c) * 0x100000001b3;
     snprintf(id, DSGD_RUN_ID, "%016" PRIx64, h);
 }
 
 void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
 {
+    void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
     take_id(run_json(run), id);
+    dsgd_drop(mark);
 }
 
 void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID])
 {
     static const char *const always[] = {"seed", "until", "label", "stops", NULL};
     static const char *const too[] = {"workload", "imbalance", "inherent", "placement", NULL};
+    void *const mark = dsgd_mark();
     json_t *const json = run_json(run);
     for (size_t k = 0; always[k] != NULL; k++)
         json_object_del(json, always[k]);
@@ -154,6 +153,7 @@ void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN
         json_object_set_new(json, "platform", dsgd_json_text(run->platform_name));
     }
     take_id(json, id);
+    dsgd_drop(mark);
 }
 
 static bool same_member(const json_t *a, const json_t *b, const char *key)
@@ -173,33 +173,32 @@ static void replace_old_words(json_t *manifest)
     }
 }
 
-/** As it stands in a file: so numbers are compared. Takes the JSON. */
-static json_t *as_read(json_t *json)
+/** As it stands in a file: so numbers are compared. */
+static json_t *as_read(const json_t *json)
 {
-    char *const text = json_dumps(json, JSON_INDENT(1));
-    json_t *const read = json_loads(text, 0, NULL);
-    return read;
+    return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
 bool dsgd_manifest_has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run)
 {
-    json_t *const now = as_read(run_json(run));
+    void *const mark = dsgd_mark();
     const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
-    const bool has = json_equal(then, now) == 1;
+    const bool has = json_equal(then, as_read(run_json(run))) == 1;
+    dsgd_drop(mark);
     return has;
 }
 
 bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
 {
-    char *const head = dsgd_record_head(path);
-    if (head == NULL)
-        return false;
-    json_t *const about = json_loads(head, 0, NULL);
+    void *const mark = dsgd_mark();
+    const char *const head = dsgd_record_head(path);
+    const json_t *const about = head == NULL ? NULL : json_loads(head, 0, NULL);
     json_t *const manifest = json_object_get(about, "manifest");
     replace_old_words(manifest);
     const bool has = json_integer_value(json_object_get(about, "run")) == (json_int_t)i + 1 &&
                      json_array_size(json_object_get(manifest, "runs")) == 1 &&
                      dsgd_manifest_has_run(manifest, 0, &experiment->runs[i]);
+    dsgd_drop(mark);
     return has;
 }
 
@@ -215,12 +214,13 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
                    : dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     if (!S_ISREG(facts.st_mode))
         return DSGD_OK;
-    const dsgd_status status = dsgd_file_read(path, &text, &n, error);
-    if (status != DSGD_OK)
-        return status;
-    char *const print = dsgd_xprintf("%08lx %zu", dsgd_checksum(text, n), n);
+    void *const mark = dsgd_mark();
+    DSGD_TRY(dsgd_file_read(path, &text, &n, error));
+    const unsigned long checksum = dsgd_checksum(text, n);
+    dsgd_drop(mark); /* data may be large */
     json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
-    json_object_set_new(json, json_string_value(key), json_string(print));
+    json_object_set_new(json, json_string_value(key),
+                        json_string(dsgd_xprintf("%08lx %zu", checksum, n)));
     return DSGD_OK;
 }
 
@@ -231,31 +231,28 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     DSGD_ASSERT(json != NULL, "the manifest is no JSON");
     json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
     json_t *const program = json_object();
-    dsgd_status status = add_file(program, "/proc/self/exe", "dsgd", error);
-    const size_t n_plugins = config->plugins == NULL ? 0 : config->plugins->n;
-    for (size_t i = 0; i < n_plugins && status == DSGD_OK; i++) {
+    DSGD_TRY(add_file(program, "/proc/self/exe", "dsgd", error));
+    for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++) {
         const char *const path = config->plugins->v[i];
         const char *const slash = strrchr(path, '/');
-        status = add_file(program, path, slash == NULL ? path : slash + 1, error);
+        DSGD_TRY(add_file(program, path, slash == NULL ? path : slash + 1, error));
     }
     json_object_set_new(json, "program", program);
     json_t *const files = json_object();
-    const char *const *f = dsgd_config_data_files(experiment->config);
-    for (; *f != NULL && status == DSGD_OK; f++)
-        status = add_file(files, *f, *f, error);
+    for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
+        DSGD_TRY(add_file(files, *f, *f, error));
     json_object_set_new(json, "files", files);
     json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
     json_object_set_new(json, "swept", swept);
     *whole = as_read(json);
-    return status;
+    return DSGD_OK;
 }
 
 json_t *dsgd_manifest_read(const char *folder)
 {
-    char *const path = dsgd_xprintf("%s/manifest.json", folder);
-    json_t *const json = dsgd_json_file(path);
+    json_t *const json = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
     replace_old_words(json);
     return json;
 }
@@ -294,13 +291,13 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
 /* --- the folder ------------------------------------------------------------------------------- */
 
 /** Who has the lock: what he wrote into its file, as " (...)"; "" where nobody said so. */
-static char *holder_of(int descriptor)
+static const char *holder_of(int descriptor)
 {
     char text[256];
     const ssize_t n = pread(descriptor, text, sizeof text - 1, 0);
     text[n < 0 ? 0 : n] = '\0';
     text[strcspn(text, "\n")] = '\0';
-    return text[0] == '\0' ? dsgd_xstrdup("") : dsgd_xprintf(" (%s)", text);
+    return text[0] == '\0' ? "" : dsgd_xprintf(" (%s)", text);
 }
 
 /** Says whose lock it is now; where that fails, the lock holds all the same. */
@@ -308,7 +305,7 @@ static void sign(int descriptor)
 {
     char host[128] = "";
     gethostname(host, sizeof host - 1);
-    char *const text = dsgd_xprintf("process %ld on %s\n", (long)getpid(), host);
+    const char *const text = dsgd_xprintf("process %ld on %s\n", (long)getpid(), host);
     if (ftruncate(descriptor, 0) == 0 &&
         pwrite(descriptor, text, strlen(text), 0) != (ssize_t)strlen(text))
         errno = 0;
@@ -320,28 +317,24 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     if (dsgd_make_folder(error, "%s", folder) != DSGD_OK ||
         dsgd_make_folder(error, "%s/.parts", folder) != DSGD_OK)
         return DSGD_EIO;
-    char *const path = dsgd_xprintf("%s/.parts/lock", folder);
+    const char *const path = dsgd_xprintf("%s/.parts/lock", folder);
     const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    dsgd_status status = DSGD_OK;
     if (descriptor < 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
-    if (status != DSGD_OK || flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-        if (status == DSGD_OK)
-            sign(descriptor);
-        return status;
+        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+        sign(descriptor);
+        return DSGD_OK;
     }
-    if (errno == EWOULDBLOCK) {
-        char *const holder = holder_of(descriptor);
-        status = dsgd_refuse(error,
-                             "%s: another dsgd%s is writing its results here; wait for its end, or "
-                             "take another folder with -o",
-                             folder, holder);
-    } else {
-        status = dsgd_fail(error, DSGD_EIO,
-                           "%s: the folder cannot be locked: %m; take a folder with -o on a file "
-                           "system with locks, such as a local one",
-                           folder);
-    }
+    const dsgd_status status =
+        errno == EWOULDBLOCK
+            ? dsgd_refuse(error,
+                          "%s: another dsgd%s is writing its results here; wait for its end, or "
+                          "take another folder with -o",
+                          folder, holder_of(descriptor))
+            : dsgd_fail(error, DSGD_EIO,
+                        "%s: the folder cannot be locked: %m; take a folder with -o on a file "
+                        "system with locks, such as a local one",
+                        folder);
     close(descriptor);
     return status;
 }
@@ -349,9 +342,7 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
 dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
                               dsgd_error *error)
 {
-    const dsgd_status status = lock(folder, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(lock(folder, error));
     json_t *const old = dsgd_manifest_read(folder);
     const char *const are = dsgd_manifest_other(folder, old, manifest);
     if (are != NULL && !force)
@@ -376,24 +367,21 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
 {
     struct stat facts;
     const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
-    char *const path = dsgd_xprintf("%s/manifest.json", source->path);
-    json_t *const manifest = is_folder ? dsgd_json_file(path) : NULL;
+    const json_t *const manifest =
+        is_folder ? dsgd_json_file(dsgd_xprintf("%s/manifest.json", source->path)) : NULL;
     const char *const file = json_string_value(json_object_get(manifest, "file"));
-    if (is_folder && file == NULL) {
+    if (is_folder && file == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no manifest of an experiment in this folder", source->path);
-    }
-    dsgd_status status =
-        dsgd_experiment_open(is_folder ? file : source->path, source->sets->v, source->sets->n,
-                             (dsgd_numerics)source->numerics, experiment, error);
-    for (size_t i = 0; is_folder && status == DSGD_OK && i < experiment->n_runs; i++) {
+    DSGD_TRY(dsgd_experiment_open(is_folder ? file : source->path, source->sets->v, source->sets->n,
+                                  (dsgd_numerics)source->numerics, experiment, error));
+    for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
-        if (!wanted || dsgd_manifest_has_run(manifest, i, &experiment->runs[i]))
-            continue;
-        status = dsgd_refuse(error,
-                             "%s: run %zu of %s is another than the folder has; give the same "
-                             "--set as then, or an experiment instead of the folder",
-                             source->path, i + 1, experiment->path);
+        if (wanted && !dsgd_manifest_has_run(manifest, i, &experiment->runs[i]))
+            return dsgd_refuse(error,
+                               "%s: run %zu of %s is another than the folder has; give the same "
+                               "--set as then, or an experiment instead of the folder",
+                               source->path, i + 1, experiment->path);
     }
-    return status;
+    return DSGD_OK;
 }

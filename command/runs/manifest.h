@@ -22,23 +22,23 @@ typedef struct dsgd_results_config {
 
 /**
  * Of all runs. Beside the experiment it has what else decides results: the program with its
- * plug-ins, and files of data; EIO where one of them cannot be read. The caller owns it.
+ * plug-ins, and files of data; EIO where one of them cannot be read.
  */
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
                               dsgd_error *error);
 
-/** Of a folder; NULL: it has none that is JSON. The caller owns it. */
+/** Of a folder; NULL: it has none that is JSON. */
 json_t *dsgd_manifest_read(const char *folder);
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);
 
 /**
- * In which way a folder's results, whose manifest is @p old (NULL: none that is JSON), are not those
- * that would be written; NULL: they are, or there are none.
+ * In which way a folder's results, whose manifest is @p old (NULL: none that is JSON), are not what
+ * would be written; NULL: they are, or there are none.
  */
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);
 
-/** Where results go: @p folder, or where there is none as the experiment is called. The caller frees it. */
+/** Where results go: @p folder, or where there is none as the experiment is called. */
 char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
                           bool is_sensitivity);
 
@@ -51,10 +51,7 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
                               dsgd_error *error);
 
-/**
- * JSON on run @p i with its manifest, for the head of a record (models/record/record.h). The caller
- * frees it.
- */
+/** JSON on run @p i with its manifest, for the head of a record (models/record/record.h). */
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
 
 /** Whether a manifest says of the run in this place of its list what this one is. */

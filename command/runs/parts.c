@@ -11,7 +11,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/csv.h"
 #include "base/file.h"
 
 /* Path of a part: the folder of results, the number of the run. */
@@ -65,21 +64,21 @@ static bool find_sections(dsgd_part *p, size_t n)
         sum += p->n_bytes[k];
         at = end;
     }
+    p->checksum = expected;
     return sum == n_body && dsgd_checksum(body, n_body) == expected;
 }
 
 dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error)
 {
-    char *const path = dsgd_xprintf(PART, folder, i + 1);
     size_t n = 0;
     *p = (dsgd_part){.text = NULL};
-    dsgd_status status = dsgd_file_read(path, &p->text, &n, error);
-    if (status != DSGD_OK && errno == ENOENT)
-        status = DSGD_OK;
-    if (p->text != NULL && !find_sections(p, n)) {
+    const dsgd_status status =
+        dsgd_file_read(dsgd_xprintf(PART, folder, i + 1), &p->text, &n, error);
+    if (status != DSGD_OK)
+        return errno == ENOENT ? DSGD_OK : status;
+    if (!find_sections(p, n))
         p->text = NULL;
-    }
-    return status;
+    return DSGD_OK;
 }
 
 bool dsgd_part_exists(const char *folder, size_t i)
@@ -100,5 +99,5 @@ void dsgd_part_remove(const char *folder, size_t i)
 
 void dsgd_part_remove_unfinished(const char *folder, size_t i)
 {
-    unlink(dsgd_xprintf(PART ".new", folder, i + 1)); /* as base/csv.c has it */
+    unlink(dsgd_xprintf(PART ".new", folder, i + 1)); /* as base/file.c has it */
 }

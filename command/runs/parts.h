@@ -24,7 +24,8 @@ enum {
 };
 
 typedef struct dsgd_part {
-    char *text; /* to be freed by the caller; NULL: there is no whole part */
+    char *text; /* NULL: there is no whole part */
+    unsigned long checksum; /* of all sections */
     const char *sections[DSGD_PART_SECTIONS]; /* into the text */
     size_t n_bytes[DSGD_PART_SECTIONS];
 } dsgd_part;

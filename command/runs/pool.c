@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/csv.h"
 #include "base/file.h"
 #include "command/runs/gpus.h"
 #include "command/runs/parts.h"
@@ -126,14 +125,14 @@ bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
            (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
 
-/** Path of the record of run @p i, which the caller frees; NULL without records. */
-static char *record_path(const dsgd_pool_config *config, size_t i)
+/** Path of the record of run @p i; NULL without records. */
+static const char *record_path(const dsgd_pool_config *config, size_t i)
 {
     if (config->record == NULL)
         return NULL;
     return dsgd_pool_records_in_folder(config)
                ? dsgd_xprintf("%s/%zu.record", config->record, i + 1)
-               : dsgd_xstrdup(config->record);
+               : config->record;
 }
 
 /** Where run @p i computes. */
@@ -152,13 +151,12 @@ static bool find_place(pool *p, task *t)
     if (t->gpu_bytes == 0)
         t->gpu_bytes = dsgd_learning_gpu_bytes(config);
     const dsgd_gpu_fit fit = dsgd_gpus_take(&p->gpus, t->gpu_bytes, &t->place);
-    if (fit == DSGD_GPU_TIGHT) {
-        char *const sentence = dsgd_xprintf(
-            "it may need %.3g GB of the GPU's memory, of which %.3g GB are free: it computes in "
-            "smaller batches, and ends if not even those fit",
-            1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes);
-        dsgd_progress_say(&p->view, t->i, sentence);
-    }
+    if (fit == DSGD_GPU_TIGHT)
+        dsgd_progress_say(&p->view, t->i,
+                          dsgd_xprintf("it may need %.3g GB of the GPU's memory, of which %.3g GB "
+                                       "are free: it computes in "
+                                       "smaller batches, and ends if not even those fit",
+                                       1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes));
     t->on_gpu = fit != DSGD_GPU_WAITS;
     return t->on_gpu;
 }
@@ -305,10 +303,9 @@ static dsgd_status join(pool *p, dsgd_error *error)
 static void remove_unfinished(const pool *p, size_t i)
 {
     dsgd_part_remove_unfinished(p->config->results->folder, i);
-    char *const record = record_path(p->config, i);
-    char *const beside = record == NULL ? NULL : dsgd_xprintf("%s.part", record);
-    if (beside != NULL)
-        unlink(beside);
+    const char *const record = record_path(p->config, i);
+    if (record != NULL)
+        unlink(dsgd_xprintf("%s.part", record));
 }
 
 /** Counts a run that ended. Joining takes at most a twentieth of the time. */
@@ -369,12 +366,11 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
 {
     const dsgd_run_limits limits = p->config->limits;
     const double most_stalled_s = limits.stall_s > 0 ? limits.stall_s : DSGD_STALL_S;
-    dsgd_status status = DSGD_OK;
-    for (size_t k = 0; k < p->n_tasks && status == DSGD_OK; k++) {
+    for (size_t k = 0; k < p->n_tasks; k++) {
         task *const t = &p->tasks[k];
         if (t->process == 0)
             continue;
-        char *what = NULL;
+        const char *what = NULL;
         dsgd_outcome outcome = DSGD_RUN_FAILED;
         if (stalled_s(p, t) >= most_stalled_s) {
             what = dsgd_xprintf("nothing moved in %g s of CPU time (--stall), neither a step nor a "
@@ -394,9 +390,9 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
                   what, dsgd_progress_number(&progress->virtual_s),
                   dsgd_progress_number(&progress->steps),
                   100 * dsgd_progress_number(&progress->share));
-        status = end_process(p, t, outcome, &why, error); /* its row may be there by then */
+        DSGD_TRY(end_process(p, t, outcome, &why, error)); /* its row may be there by then */
     }
-    return status;
+    return DSGD_OK;
 }
 
 /* --- progress --------------------------------------------------------------------------------- */
@@ -405,7 +401,8 @@ static void show_progress(pool *p, bool last)
 {
     if (!last && !dsgd_progress_is_due(&p->view))
         return;
-    dsgd_running *const running = dsgd_keep(p->n_tasks + 1, sizeof *running);
+    void *const mark = dsgd_mark(); /* runs may take days */
+    dsgd_running *const running = dsgd_keep(p->n_tasks, sizeof *running);
     dsgd_progress_now now = {p->n_ended, p->n_failed, p->n_tasks, 0, 0, running};
     double cost = 0;
     double done = 0;
@@ -422,6 +419,7 @@ static void show_progress(pool *p, bool last)
     now.share = cost > 0 ? done / cost : 1;
     const bool ends = last && !(p->goes_on && p->view.form == DSGD_PROGRESS_JSON);
     dsgd_progress_show(&p->view, &now, ends);
+    dsgd_drop(mark);
 }
 
 /** If fork() fails, waits for a running process to end; without one the run has failed. */
@@ -443,9 +441,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
         if (under_way > 0)
             return DSGD_OK;
         write_unfinished(p, t, DSGD_RUN_FAILED, &why);
-        const dsgd_status status = end(p, t, error);
-        if (status != DSGD_OK)
-            return status;
+        DSGD_TRY(end(p, t, error));
     }
     return DSGD_OK;
 }
@@ -530,14 +526,13 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     const size_t n_runs = config->experiment->n_runs;
     p->tasks = dsgd_keep(n_runs, sizeof *p->tasks);
     for (size_t i = 0; i < n_runs; i++) {
-        char *const record = record_path(config, i);
+        const char *const record = record_path(config, i);
         const bool has_record =
             record == NULL || dsgd_results_has_record(config->experiment, i, record);
         const bool is_done = has_record && dsgd_results_state(config->results, i) == DSGD_RUN_DONE;
         /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
-        const dsgd_status status = has_record ? DSGD_OK : dsgd_file_unread(error);
-        if (status != DSGD_OK)
-            return status;
+        if (!has_record)
+            DSGD_TRY(dsgd_file_unread(error));
         if ((config->selected != NULL && !config->selected[i]) ||
             (config->chosen != NULL && !config->chosen[i]) || (is_done && !config->anew))
             continue;

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,7 +80,7 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
 enum { MOST_LINES = 10 };
 
 /** A pick in a few words: dirichlet alpha=0.1. */
-static char *words_of(const dsgd_pick *pick)
+static const char *words_of(const dsgd_pick *pick)
 {
     json_t *const options = dsgd_json_options(pick->about->options, pick->params);
     char *words = dsgd_xstrdup(pick->about->name);
@@ -89,9 +88,9 @@ static char *words_of(const dsgd_pick *pick)
     json_t *value = NULL;
     json_object_foreach(options, name, value)
     {
-        char *const number = dsgd_csv_number_text(json_number_value(value));
         dsgd_append(&words, " %s=%s", name,
-                    json_is_string(value) ? json_string_value(value) : number);
+                    json_is_string(value) ? json_string_value(value)
+                                          : dsgd_csv_number_text(json_number_value(value)));
     }
     return words;
 }
@@ -99,7 +98,7 @@ static char *words_of(const dsgd_pick *pick)
 /** A split, as labels.csv tells it from others. */
 typedef struct named_split {
     const dsgd_planned_run *run; /* the first that has it */
-    char *words, *data;
+    const char *words, *data;
 } named_split;
 
 static bool is_same(const named_split *a, const named_split *b)
@@ -109,7 +108,7 @@ static bool is_same(const named_split *a, const named_split *b)
            a->run->config.seed == b->run->config.seed;
 }
 
-/** All splits, each once: *n of them, in fresh memory. */
+/** All splits, each once: *n of them. */
 static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
 {
     named_split *const splits = dsgd_keep(experiment->n_unchanged + 1, sizeof *splits);
@@ -117,16 +116,17 @@ static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         if (!is_split(experiment, i))
             continue;
+        void *const mark = dsgd_mark();
         const dsgd_planned_run *const run = &experiment->runs[i];
         splits[*n] =
             (named_split){run, words_of(&run->learning.split), words_of(&run->learning.data)};
         size_t k = *n; /* runs that follow one another mostly have one split */
         while (k > 0 && !is_same(&splits[k - 1], &splits[*n]))
             k--;
-        if (k == 0) {
+        if (k == 0)
             ++*n;
-            continue;
-        }
+        else
+            dsgd_drop(mark);
     }
     return splits;
 }
@@ -139,15 +139,14 @@ static dsgd_status split_of(const dsgd_planned_run *run, dsgd_split **split, dsg
 static void print_one(const named_split *named, const dsgd_split *split)
 {
     const dsgd_split_summary s = dsgd_split_summarise(split);
-    char *const samples =
+    const char *const samples =
         s.least == s.most ? dsgd_xprintf("%u", s.least) : dsgd_xprintf("%u to %u", s.least, s.most);
-    char *const heading = dsgd_xprintf("split %s:", named->words);
-    char *const text = dsgd_xprintf("%d workers, seed %" PRIu64
-                                    ": each has %s samples, of %.3g of %u classes on average; "
-                                    "total-variation distance from all %.3g",
-                                    named->run->config.workers, named->run->config.seed, samples,
-                                    s.classes, split->n_classes, s.distance);
-    dsgd_print_wrapped(stdout, heading, 2, DSGD_TEXT_WIDTH, text);
+    dsgd_print_text(dsgd_xprintf("split %s:", named->words), 2,
+                    "%d workers, seed %" PRIu64
+                    ": each has %s samples, of %.3g of %u classes on average; "
+                    "total-variation distance from all %.3g",
+                    named->run->config.workers, named->run->config.seed, samples, s.classes,
+                    split->n_classes, s.distance);
 }
 
 void dsgd_splits_print(const dsgd_experiment *experiment)
@@ -186,26 +185,26 @@ dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *fol
 {
     size_t n = 0;
     named_split *const splits = distinct(experiment, &n);
-    char *const path = dsgd_xprintf("%s/labels.csv", folder);
+    const char *const path = dsgd_xprintf("%s/labels.csv", folder);
     dsgd_whole_file file;
     dsgd_status status = DSGD_OK;
-    FILE *const stream = n == 0 ? NULL : dsgd_whole_open(&file, error, "%s", path);
-    if (stream != NULL)
-        fputs("split,data,workers,seed,worker,label,samples\n", stream);
-    for (size_t k = 0; stream != NULL && status == DSGD_OK && k < n; k++) {
+    if (n == 0) {
+        unlink(path);
+        return DSGD_OK;
+    }
+    FILE *const stream = dsgd_whole_open(&file, error, "%s", path);
+    if (stream == NULL)
+        return DSGD_EIO;
+    fputs("split,data,workers,seed,worker,label,samples\n", stream);
+    for (size_t k = 0; status == DSGD_OK && k < n; k++) {
         dsgd_split *split = NULL;
         status = split_of(splits[k].run, &split, error);
         if (status == DSGD_OK)
             write_one(stream, &splits[k], split);
         dsgd_split_free(split);
     }
-    if (n == 0)
-        unlink(path);
-    else if (stream == NULL)
-        status = DSGD_EIO;
-    else if (status != DSGD_OK)
-        dsgd_whole_drop(&file);
-    else
-        status = dsgd_whole_close(&file, error);
+    if (status == DSGD_OK)
+        return dsgd_whole_close(&file, error);
+    dsgd_whole_drop(&file);
     return status;
 }

@@ -52,10 +52,10 @@ static double left_s(double seconds, double share)
     return share > 0 ? seconds * (1 - share) / share : INFINITY;
 }
 
-static char *duration_text(double seconds)
+static const char *duration_text(double seconds)
 {
     if (!isfinite(seconds))
-        return dsgd_xstrdup("?");
+        return "?";
     return seconds < 90 ? dsgd_xprintf("%.0f s", seconds) : dsgd_xprintf("%.1f min", seconds / 60);
 }
 
@@ -94,15 +94,14 @@ static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *n
             bar[i] = i < now->share * WIDTH ? '#' : '.';
         dsgd_append(&line, "[%s] ", bar);
     }
-    char *left = duration_text(left_s(dsgd_wall_s() - view->start_wall_s, now->share));
     dsgd_append(&line, "%zu of %zu runs, %.0f %%, %s left", now->n_ended, now->n_runs,
-                100 * now->share, left);
+                100 * now->share,
+                duration_text(left_s(dsgd_wall_s() - view->start_wall_s, now->share)));
     for (size_t k = 0; k < now->n_running; k++) {
         const dsgd_running *const r = &now->running[k];
         const dsgd_planned_run *const run = &view->experiment->runs[r->i];
-        left = duration_text(left_s(r->wall_s, r->share));
         dsgd_append(&line, "; %s %d: %.0f %%, %.4g virtual s, %s", run->label, run->config.workers,
-                    100 * r->share, r->virtual_s, left);
+                    100 * r->share, r->virtual_s, duration_text(left_s(r->wall_s, r->share)));
     }
     if (terminal) /* a line that wraps could not be overwritten */
         fprintf(stderr, "\r\033[K%.*s%s",
@@ -119,14 +118,12 @@ void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, 
     view->last_wall_s = dsgd_wall_s();
     if (view->form == DSGD_PROGRESS_OFF)
         return;
-    void *const mark = dsgd_mark(); /* a run may take days */
     if (view->form == DSGD_PROGRESS_JSON)
         show_json(view, now, last);
     else if (now->n_runs == 0)
         fprintf(stderr, "nothing to do: %s has the results\n", view->results->folder);
     else
         show_line(view, now, last);
-    dsgd_drop(mark);
 }
 
 static const struct {
@@ -160,9 +157,8 @@ static json_t *row_json(const dsgd_progress_view *view, size_t i, const char *st
                                   "workers", run->config.workers, "seed",
                                   (json_int_t)run->config.seed, "swept", swept, "status", status);
     for (size_t k = 0; k < N_FIGURES; k++) {
-        char *const text = dsgd_row_result(view->results, i, figures[k].column);
         double x = NAN;
-        dsgd_parse_number(text, NULL, &x);
+        dsgd_parse_number(dsgd_row_result(view->results, i, figures[k].column), NULL, &x);
         json_object_set_new(row, figures[k].column, number_json(x));
     }
     return row;
@@ -178,7 +174,7 @@ static void print_row(const dsgd_progress_view *view, size_t i, const char *stat
     if (strcmp(status, "ok") != 0)
         dsgd_append(&row, " %s,", status);
     for (size_t k = 0; k < N_FIGURES; k++) {
-        char *const text = dsgd_row_result(view->results, i, figures[k].column);
+        const char *const text = dsgd_row_result(view->results, i, figures[k].column);
         if (strcmp(text, "-") != 0)
             dsgd_append(&row, " %s%s%s%s", figures[k].before, text, figures[k].after,
                         k + 1 < N_FIGURES ? "," : "");

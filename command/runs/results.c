@@ -49,8 +49,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
                                const dsgd_run_result *result, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &experiment->runs[i];
-    char *const swept = dsgd_swept_cells(run->swept, experiment->n_columns);
-    const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed, swept};
+    const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed,
+                              dsgd_swept_cells(run->swept, experiment->n_columns)};
     char *text = NULL;
     size_t n = 0;
     size_t ends[DSGD_PART_SECTIONS];
@@ -64,8 +64,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         ends[k] = n;
     }
     dsgd_text_close(stream, &text);
-    const dsgd_status status = dsgd_part_write(folder, i, text, ends, error);
-    return status;
+    return dsgd_part_write(folder, i, text, ends, error);
 }
 
 /* --- rows in memory --------------------------------------------------------------------------- */
@@ -73,6 +72,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
 /** What is known of a run. */
 struct dsgd_result_row {
     dsgd_run_state state;
+    unsigned long checksum; /* of its part */
     dsgd_csv cells; /* its row, as the header of a table without rows */
     char *why, *figures; /* lines of its note; NULL without a row */
 };
@@ -89,32 +89,25 @@ dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *co
     return results;
 }
 
-static void clear(dsgd_results *results, size_t i)
-{
-    struct dsgd_result_row *const row = &results->rows[i];
-    *row = (struct dsgd_result_row){.state = DSGD_RUN_ABSENT};
-}
-
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
                               dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     json_t *manifest = NULL;
     *results = NULL;
-    dsgd_status status = dsgd_manifest_new(config, &manifest, error);
-    if (status == DSGD_OK)
-        status =
-            dsgd_results_take(config->folder, manifest, experiment->n_runs, config->force, error);
-    if (status == DSGD_OK)
-        *results = dsgd_results_new(config->folder, experiment->n_runs, experiment->columns,
-                                    experiment->n_columns);
-    return status;
+    void *const mark = dsgd_mark();
+    DSGD_TRY(dsgd_manifest_new(config, &manifest, error));
+    DSGD_TRY(dsgd_results_take(config->folder, manifest, experiment->n_runs, config->force, error));
+    dsgd_drop(mark); /* the manifest of many runs is large */
+    *results = dsgd_results_new(config->folder, experiment->n_runs, experiment->columns,
+                                experiment->n_columns);
+    return DSGD_OK;
 }
 
-/** A section in fresh memory. */
+/** A section as a text, which the caller frees. */
 static char *section(const dsgd_part *part, int k)
 {
-    return dsgd_xprintf("%.*s", (int)part->n_bytes[k], part->sections[k]);
+    return memcpy(dsgd_xcalloc(part->n_bytes[k] + 1, 1), part->sections[k], part->n_bytes[k]);
 }
 
 static const char *field_of(const dsgd_csv *cells, const char *column)
@@ -129,52 +122,67 @@ static dsgd_run_state state_of(const dsgd_csv *cells)
     return status != NULL && dsgd_status_has_results(status) ? DSGD_RUN_DONE : DSGD_RUN_HAS_ROW;
 }
 
-static void parse_row(const dsgd_part *part, dsgd_csv *cells)
+/** Takes the text of a row. */
+static dsgd_csv parsed(char *text)
 {
-    char *const text = section(part, DSGD_PART_RUNS);
-    dsgd_csv_parse(cells, text, NULL);
+    dsgd_csv cells;
+    dsgd_csv_parse(&cells, text, NULL);
+    free(text);
+    return cells;
 }
 
 dsgd_run_state dsgd_part_state(const dsgd_part *part)
 {
-    dsgd_csv cells;
     if (part->text == NULL)
         return DSGD_RUN_ABSENT;
-    parse_row(part, &cells);
-    const dsgd_run_state state = state_of(&cells);
-    return state;
+    const dsgd_csv cells = parsed(section(part, DSGD_PART_RUNS));
+    return state_of(&cells);
 }
 
-/** Keeps what a part says, or that there is none. */
-static void keep(dsgd_results *results, size_t i, const dsgd_part *part)
+/**
+ * Reads a part, and keeps its row and its note, or that there is none. All else goes, and what is
+ * known already: parts are large, and are read again and again. @p files: where its rows go, or NULL.
+ */
+static dsgd_status read_part(dsgd_results *results, size_t i, const dsgd_whole_file *files,
+                             dsgd_error *error)
 {
     struct dsgd_result_row *const row = &results->rows[i];
-    clear(results, i);
-    if (part->text == NULL)
-        return;
-    parse_row(part, &row->cells);
+    void *const mark = dsgd_mark();
+    dsgd_part part;
+    const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
+    for (int k = 0; k < DSGD_PART_TABLES && files != NULL && part.text != NULL; k++)
+        fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
+    const bool is_known =
+        part.text != NULL && row->state != DSGD_RUN_ABSENT && row->checksum == part.checksum;
+    if (!is_known)
+        *row = (struct dsgd_result_row){.checksum = part.checksum};
+    const bool is_new = !is_known && part.text != NULL;
+    char *const cells = is_new ? section(&part, DSGD_PART_RUNS) : NULL;
+    row->why = is_new ? section(&part, DSGD_PART_NOTE) : row->why;
+    dsgd_drop(mark);
+    if (!is_new)
+        return status;
+    row->cells = parsed(cells);
     row->state = state_of(&row->cells);
-    row->why = section(part, DSGD_PART_NOTE);
+    dsgd_keep_for(free, row->why);
     row->figures = row->why;
     strsep(&row->figures, "\n");
     if (row->figures != NULL)
         row->figures[strcspn(row->figures, "\n")] = '\0';
+    return status;
 }
 
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
 {
-    dsgd_part part;
-    const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
-    keep(results, i, &part);
     results->is_joined = false; /* there is something to read */
-    return status;
+    return read_part(results, i, NULL, error);
 }
 
 void dsgd_results_forget(dsgd_results *results, size_t i)
 {
     results->is_joined = results->is_joined && results->rows[i].state == DSGD_RUN_ABSENT;
     dsgd_part_remove(results->folder, i);
-    clear(results, i);
+    results->rows[i] = (struct dsgd_result_row){.state = DSGD_RUN_ABSENT};
 }
 
 dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
@@ -214,26 +222,10 @@ const char *dsgd_results_figures(const dsgd_results *results, size_t i)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/** Reads all parts, and appends their rows to the files. */
-static dsgd_status append_parts(dsgd_results *results, const dsgd_whole_file *files,
-                                dsgd_error *error)
-{
-    for (size_t i = 0; i < results->n_runs; i++) {
-        dsgd_part part;
-        const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
-        keep(results, i, &part);
-        for (int k = 0; k < DSGD_PART_TABLES && part.text != NULL; k++)
-            fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
-        if (status != DSGD_OK)
-            return status;
-    }
-    return DSGD_OK;
-}
-
 dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
 {
     dsgd_whole_file files[DSGD_PART_TABLES];
-    char *const swept = dsgd_swept_cells(results->columns, results->n_columns);
+    const char *const swept = dsgd_swept_cells(results->columns, results->n_columns);
     size_t n_open = 0;
     for (; n_open < DSGD_PART_TABLES; n_open++) {
         const dsgd_results_file *const file = dsgd_results_files[n_open];
@@ -243,8 +235,8 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
         dsgd_results_header(files[n_open].stream, file, swept);
     }
     dsgd_status status = n_open == DSGD_PART_TABLES ? DSGD_OK : DSGD_EIO;
-    if (status == DSGD_OK)
-        status = append_parts(results, files, error);
+    for (size_t i = 0; i < results->n_runs && status == DSGD_OK; i++)
+        status = read_part(results, i, files, error);
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)
             dsgd_whole_drop(&files[k]);

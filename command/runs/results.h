@@ -38,7 +38,7 @@ dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *co
 
 /**
  * Makes, locks and takes the folder of an experiment (dsgd_results_take()), and forgets nothing that
- * can be taken up. The caller frees *results, which is NULL after an error.
+ * can be taken up. *results is NULL after an error.
  */
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
                               dsgd_error *error);

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/runs/swept.h"
@@ -27,10 +26,10 @@ bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k)
     return strcmp(column, "seed") != 0 && strcmp(column, "workers") != 0;
 }
 
-char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k)
+const char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k)
 {
     const char *const value = experiment->runs[i].swept[k];
-    return value == NULL ? dsgd_xstrdup("") : dsgd_swept_value(experiment->columns[k], value);
+    return value == NULL ? "" : dsgd_swept_value(experiment->columns[k], value);
 }
 
 char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
@@ -39,23 +38,21 @@ char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i)
     for (size_t k = 0; k < experiment->n_columns; k++) {
         if (experiment->runs[i].swept[k] == NULL || !dsgd_row_shows(experiment, k))
             continue;
-        char *const name = dsgd_swept_name(experiment->columns[k]);
-        char *const shown = dsgd_row_value(experiment, i, k);
         dsgd_append(&text, *text == '\0' ? "" : " ");
         if (experiment->n_columns > 1)
-            dsgd_append(&text, "%s=", name);
-        dsgd_append(&text, "%s", shown);
+            dsgd_append(&text, "%s=", dsgd_swept_name(experiment->columns[k]));
+        dsgd_append(&text, "%s", dsgd_row_value(experiment, i, k));
     }
     return text;
 }
 
-char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name)
+const char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name)
 {
     const char *const field = dsgd_results_field(results, i, name);
     double x = 0;
     if (field == NULL || *field == '\0')
-        return dsgd_xstrdup("-");
+        return "-";
     if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
         return dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
-    return dsgd_xstrdup(field);
+    return field;
 }

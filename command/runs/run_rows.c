@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/console/table.h"
@@ -301,8 +300,8 @@ static const dsgd_column *end_of(const dsgd_column *c)
     return c;
 }
 
-/** Names between @p quote, and " (unit)" behind each that has one other than that of a share. */
-static char *names_of(const dsgd_column *c, const char *quote)
+/** Names between @p quote, and " (unit)" behind each that has a unit, but for shares. */
+static const char *names_of(const dsgd_column *c, const char *quote)
 {
     char *text = dsgd_xstrdup("");
     for (const dsgd_column *end = end_of(c), *at = c; at < end; at++) {
@@ -317,8 +316,7 @@ static void print_columns(const dsgd_column *columns)
 {
     enum { INDENT = 8 };
     for (const dsgd_column *c = columns; c->name != NULL; c = end_of(c)) {
-        char *const names = names_of(c, "");
-        dsgd_print_wrapped(stdout, "    ", 4, DSGD_TEXT_WIDTH, names);
+        dsgd_print_wrapped(stdout, "    ", 4, DSGD_TEXT_WIDTH, names_of(c, ""));
         dsgd_print_wrapped(stdout, "", INDENT, DSGD_TEXT_WIDTH, c->meaning);
     }
 }
@@ -341,11 +339,8 @@ static void print_markdown(void)
     for (size_t k = 0; dsgd_results_files[k] != NULL; k++) {
         printf("%s| `%s.csv`, a row %s | meaning |\n|---|---|\n", k == 0 ? "" : "\n",
                dsgd_results_files[k]->name, dsgd_results_files[k]->rows);
-        for (const dsgd_column *c = dsgd_results_files[k]->columns; c->name != NULL;
-             c = end_of(c)) {
-            char *const names = names_of(c, "`");
-            printf("| %s | %s |\n", names, c->meaning);
-        }
+        for (const dsgd_column *c = dsgd_results_files[k]->columns; c->name != NULL; c = end_of(c))
+            printf("| %s | %s |\n", names_of(c, "`"), c->meaning);
     }
 }
 

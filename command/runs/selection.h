@@ -26,7 +26,7 @@ enum { DSGD_MOST_SHARDS = 10000 };
 dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *text, bool *has,
                                  dsgd_error *error);
 
-/** The runs of has[n] as --only takes them; the caller frees it. */
+/** The runs of has[n] as --only takes them. */
 char *dsgd_selection_text(const bool *has, size_t n);
 
 #endif

@@ -10,13 +10,13 @@
 /** What follows the last dot of a swept column's path: `group` of algorithms.0.group. */
 const char *dsgd_last_key(const char *column);
 
-/** The same without its unit: `host_bandwidth` of platform.host_bandwidth_bytes_per_s. To be freed. */
+/** The same without its unit: `host_bandwidth` of platform.host_bandwidth_bytes_per_s. */
 char *dsgd_swept_name(const char *column);
 
-/** The same with spaces for `_`. To be freed. */
+/** The same with spaces for `_`. */
 char *dsgd_swept_title(const char *column);
 
-/** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s. To be freed. */
+/** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s. */
 char *dsgd_swept_value(const char *column, const char *value);
 
 /**
