@@ -122,17 +122,36 @@ void dsgd_count_computation(dsgd_worker *w)
     append(&w->earlier, &w->n_earlier, (dsgd_interval){c->previous_since_s, c->previous_end_s});
 }
 
+enum { MANTISSA_BITS = 52 }; /* below exponent and sign */
+
+/* Of a positive number, one more is the next: as nextafter() and ilogb(), without calls. */
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double number_of(uint64_t bits)
+{
+    double x = 0;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /**
  * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
  * rounding included: two in succession tell, because ties alone are rounded up here and down there.
- * Then such additions can be made in any order, or as one. *end grows by @p n.
+ * Then such additions can be made in any order, or as one. *end grows by @p n. No number is negative.
  */
 static bool add_evenly(double sum, double x, long n, double *end)
 {
-    const double next = nextafter(sum, INFINITY);
+    const double next = number_of(bits_of(sum) + 1);
     const double effect = (sum + x) - sum;
     *end += (double)n * effect;
-    return (next + x) - next == effect && ilogb(*end) == ilogb(sum);
+    return (next + x) - next == effect &&
+           bits_of(*end) >> MANTISSA_BITS == bits_of(sum) >> MANTISSA_BITS;
 }
 
 /** sum + x + x + ..., with @p n times x. */
@@ -201,7 +220,7 @@ bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, s
         double *const bin = bin_of(&result->ages, age);
         *bin = add_times(*bin, weight, alike[i].n);
         staleness->weight = add_times(staleness->weight, weight, alike[i].n);
-        result->staleness_max = fmax(result->staleness_max, age);
+        result->staleness_max = dsgd_greater(result->staleness_max, age);
     }
     return true;
 }
@@ -294,20 +313,20 @@ void dsgd_count_step_time(dsgd_engine *engine, double step_s)
 
 /* --- told to all who listen ------------------------------------------------------------------- */
 
-static size_t add_message(dsgd_engine *engine, bool computed, dsgd_span message)
+static void count_message(dsgd_engine *engine, bool computed, int from, double bytes)
 {
     const bool by_nics = dsgd_simulator_used == &dsgd_simulator_nics;
     engine->result->timed_by |= computed  ? DSGD_TIMED_BY_ARITHMETIC
                                 : by_nics ? DSGD_TIMED_BY_NICS
                                           : DSGD_TIMED_BY_SIMGRID;
-    engine->workers[message.host].sent_bytes += message.bytes;
-    message.kind = DSGD_SPAN_MESSAGE;
-    return dsgd_watched(engine) ? dsgd_timeline_record(engine, message) : 0;
+    engine->workers[from].sent_bytes += bytes;
 }
 
+/** Asked before is dsgd_watched(), so that none is filled in vain. */
 static dsgd_span message_of(int from, int to, double bytes, double since_s, double end_s)
 {
-    return (dsgd_span){.host = from,
+    return (dsgd_span){.kind = DSGD_SPAN_MESSAGE,
+                       .host = from,
                        .peer = to,
                        .piece = -1,
                        .version = -1,
@@ -319,17 +338,23 @@ static dsgd_span message_of(int from, int to, double bytes, double since_s, doub
 size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes)
 {
     dsgd_count_messages(engine, 1, bytes);
-    return add_message(engine, false, message_of(from, to, bytes, dsgd_now_s(), INFINITY));
+    count_message(engine, false, from, bytes);
+    if (!dsgd_watched(engine))
+        return 0;
+    return dsgd_timeline_record(engine, message_of(from, to, bytes, dsgd_now_s(), INFINITY));
 }
 
 void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s)
 {
+    dsgd_count_messages(engine, 1, DSGD_ACTIVATION_BYTES);
+    count_message(engine, end_s < INFINITY, from, DSGD_ACTIVATION_BYTES);
+    if (!dsgd_watched(engine))
+        return;
     dsgd_span sent = message_of(from, to, DSGD_ACTIVATION_BYTES, dsgd_now_s(), end_s);
     sent.verb = "activation";
     sent.version = position / (long)engine->n_pieces;
     sent.piece = position % (long)engine->n_pieces;
-    dsgd_count_messages(engine, 1, DSGD_ACTIVATION_BYTES);
-    add_message(engine, end_s < INFINITY, sent);
+    dsgd_timeline_record(engine, sent);
 }
 
 /** Counts what arrives now, unless the run has ended: what is left only drains. */
@@ -351,14 +376,18 @@ void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t m
 void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s)
 {
     dsgd_count_messages(engine, 1, bytes);
-    add_message(engine, false, message_of(from, to, bytes, since_s, dsgd_now_s()));
+    count_message(engine, false, from, bytes);
+    if (dsgd_watched(engine))
+        dsgd_timeline_record(engine, message_of(from, to, bytes, since_s, dsgd_now_s()));
     count_arrival(engine, from, to, bytes);
 }
 
 void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                            double end_s)
 {
-    add_message(engine, true, message_of(from, to, bytes, since_s, end_s));
+    count_message(engine, true, from, bytes);
+    if (dsgd_watched(engine))
+        dsgd_timeline_record(engine, message_of(from, to, bytes, since_s, end_s));
 }
 
 void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, long stamp)

@@ -169,20 +169,16 @@ typedef struct turn {
     dsgd_engine *engine;
     bool counts;
     double until_s;
-    double last_s; /* end of the last part so far */
+    double last_s; /* end of the last part so far that counts */
     uint64_t n_sent; /* messages that count */
 } turn;
 
-/** Ends a member's part. */
-static void end_part(turn *t, const dsgd_phase *phase, int member, part p)
+static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
     const int *const rank = t->engine->closed->rank;
     const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
-    t->engine->closed->next_s[member] = p.done_s;
     if (p.done_s < INFINITY)
         t->last_s = dsgd_greater(t->last_s, p.done_s);
-    if (!t->counts)
-        return;
     if (phase->to >= 0 && p.sent_s <= t->until_s) {
         t->n_sent++;
         dsgd_observe_computed(t->engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
@@ -192,6 +188,14 @@ static void end_part(turn *t, const dsgd_phase *phase, int member, part p)
     }
     if (p.done_s <= t->until_s)
         dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
+}
+
+/** Ends a member's part. */
+static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p)
+{
+    t->engine->closed->next_s[member] = p.done_s;
+    if (t->counts)
+        count_part(t, phase, member, p);
 }
 
 /** All exchange in pairs. Reductions cost all workers alike. */
@@ -353,8 +357,8 @@ static struct member *member_of(const dsgd_channel *channel)
     return &s->member[dsgd_members_index(&s->plan.members, channel->worker->node.rank)];
 }
 
-/** Returns whether the caller was the last. */
-static bool arrive(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule **meeting)
+dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *plan,
+                                      dsgd_schedule **meeting)
 {
     dsgd_worker *const w = channel->worker;
     dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
@@ -363,16 +367,14 @@ static bool arrive(dsgd_channel *channel, const dsgd_plan *plan, dsgd_schedule *
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
     w->n_uncounted++; /* until count_ended(), or the end of the run */
-    if (last)
-        complete(w->engine, s, w->node.rank);
-    return last;
+    if (!last)
+        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
+    complete(w->engine, s, w->node.rank);
+    return dsgd_closed_schedule_next(channel);
 }
 
-dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
-                                dsgd_schedule **meeting)
+dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel)
 {
-    if (channel->schedule == NULL && !arrive(channel, plan, meeting))
-        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     struct member *const me = member_of(channel);
     const double left_s = me->end_s - dsgd_now_s();
     me->end_s = -INFINITY; /* not again: rounding may leave some of it */

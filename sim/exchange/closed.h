@@ -16,16 +16,16 @@ static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *p
 }
 
 /**
- * Whether the run's messages are so, or meet at NICs that are shared in the way of paths.h. Once
+ * Whether the run's messages share no link, or meet at NICs that are shared in the way of paths.h. Once
  * true, always.
  */
 bool dsgd_is_contention_free(dsgd_engine *engine);
 
-/** Seconds of such a message. */
+/** Seconds of a message that shares no link. */
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes);
 
 /**
- * Whether a collective is computed: where messages are so and every member's part depends on all
+ * Whether a collective is computed: where messages share no link and every member's part depends on all
  * others', unless the run asks for every message.
  */
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
@@ -34,12 +34,14 @@ bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 struct dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine);
 
 /**
- * The next step of this member's part, until it is over: when it would be had all messages been sent.
+ * Begins this member's part: the channel has a schedule then, until the part is over.
  *
  * @param meeting where the members meet, NULL at first; free for others when all have come
  */
-dsgd_await dsgd_closed_schedule(dsgd_channel *channel, const dsgd_plan *plan,
-                                struct dsgd_schedule **meeting);
+dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *plan,
+                                      struct dsgd_schedule **meeting);
+/** Its next step; it is over when it would be had all messages been sent. */
+dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel);
 
 /**
  * At the end of the run: counts what has been sent of schedules under way. Returns when the last

@@ -140,9 +140,9 @@ int dsgd_members_index(const dsgd_members *members, int rank)
     if ((rank & (int)~members->group) != members->leader)
         return -1;
     int index = 0;
-    for (int bit = 0, to = 0; (members->group >> bit) != 0; bit++)
-        if ((members->group >> bit) & 1)
-            index |= ((rank >> bit) & 1) << to++;
+    int to = 0;
+    for (dsgd_group left = members->group; left != 0; left &= left - 1)
+        index |= ((rank >> __builtin_ctz(left)) & 1) << to++;
     return index;
 }
 
@@ -153,9 +153,8 @@ int dsgd_members_rank(const dsgd_members *members, int index)
     if (members->leader < 0)
         return index;
     int rank = members->leader;
-    for (int bit = 0, from = 0; (members->group >> bit) != 0; bit++)
-        if ((members->group >> bit) & 1)
-            rank |= ((index >> from++) & 1) << bit;
+    for (dsgd_group left = members->group; left != 0; left &= left - 1, index >>= 1)
+        rank |= (index & 1) << __builtin_ctz(left);
     return rank;
 }
 
@@ -264,12 +263,12 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stam
 }
 
 /** Groups a contribution, unless it is null, by the local steps that its owner has made by now. */
-static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
+static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, int owner,
+                  size_t piece)
 {
     dsgd_contribution *const theirs = &reduction->contribution[index];
     if (theirs->stamp < 0)
         return;
-    const int owner = dsgd_members_rank(&reduction->members, index);
     theirs->alike = alike_of(engine, reduction, theirs->stamp,
                              dsgd_local_steps(&engine->workers[owner], piece));
     reduction->alike[theirs->alike].n++;
@@ -283,17 +282,17 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
     if (reduction->n_alike == 0 || reduction->steps_seen - step > (uint64_t)reduction->n_members) {
         reduction->n_alike = 0;
         for (int i = 0; i < reduction->n_members; i++)
-            group(engine, reduction, i, piece);
+            group(engine, reduction, i, dsgd_members_rank(&reduction->members, i), piece);
         return;
     }
     for (; step < reduction->steps_seen; step++) {
         const size_t p = (size_t)engine->n_workers;
-        const int index =
-            dsgd_members_index(&reduction->members, engine->stepped[piece * p + step % p]);
+        const int owner = engine->stepped[piece * p + step % p];
+        const int index = dsgd_members_index(&reduction->members, owner);
         if (index < 0 || reduction->contribution[index].stamp < 0)
             continue;
         reduction->alike[reduction->contribution[index].alike].n--;
-        group(engine, reduction, index, piece);
+        group(engine, reduction, index, owner, piece);
     }
 }
 

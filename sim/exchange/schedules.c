@@ -92,7 +92,7 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
     return begin_round(channel, plan);
 }
 
-/** @p meeting is dsgd_closed_schedule()'s. */
+/** Begins a computed part, or takes the next step of a sent one; @p meeting is as in closed.h. */
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {
@@ -100,13 +100,16 @@ static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool p
     if (plan->n == 1)
         return (dsgd_await){DSGD_AWAIT_NOTHING};
     dsgd_count_collective(engine, partial, plan->how, plan->bytes);
-    return dsgd_schedule_is_closed(engine, plan) ? dsgd_closed_schedule(channel, plan, meeting)
-                                                 : send_messages(channel, plan);
+    return dsgd_schedule_is_closed(engine, plan)
+               ? dsgd_closed_schedule_begin(channel, plan, meeting)
+               : send_messages(channel, plan);
 }
 
 dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 {
     dsgd_engine *const engine = channel->worker->engine;
+    if (channel->schedule != NULL)
+        return dsgd_closed_schedule_next(channel);
     dsgd_plan plan =
         dsgd_plan_of(engine->config->exchange.collective, DSGD_ALLREDUCE, engine->n_workers, bytes);
     plan.members = DSGD_ALL_WORKERS;
@@ -116,6 +119,8 @@ dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduction)
 {
     dsgd_engine *const engine = channel->worker->engine;
+    if (channel->schedule != NULL)
+        return dsgd_closed_schedule_next(channel);
     const dsgd_exchange_config *const exchange = &engine->config->exchange;
     const bool partial = dsgd_scope_is_of_versions(reduction->scope);
     const dsgd_call *const call = &reduction->call;

@@ -12,9 +12,17 @@
 
 enum { CHILDREN = 4 };
 
+/** Key, then number, as one integer: two comparisons would branch, as no processor predicts. */
+static inline unsigned __int128 order_of(const struct dsgd_heap_entry *entry)
+{
+    uint64_t bits = 0; /* in the order of keys, of which none is negative */
+    memcpy(&bits, &entry->key, sizeof bits);
+    return (unsigned __int128)bits << 64 | entry->number;
+}
+
 static inline bool precedes(const struct dsgd_heap_entry *a, const struct dsgd_heap_entry *b)
 {
-    return a->key < b->key || (a->key == b->key && a->number < b->number);
+    return order_of(a) < order_of(b);
 }
 
 void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
@@ -30,15 +38,14 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
     heap->entry[i] = new;
 }
 
-/** The least child of node @p i, which has one or more. */
+/** The least child of node @p i, which has one or more; without branches, likewise. */
 static size_t least_child(const dsgd_heap *heap, size_t i)
 {
     const size_t first = i * CHILDREN + 1;
     const size_t end = first + CHILDREN < heap->n ? first + CHILDREN : heap->n;
     size_t least = first;
     for (size_t child = first + 1; child < end; child++)
-        if (precedes(&heap->entry[child], &heap->entry[least]))
-            least = child;
+        least += (child - least) & -(size_t)precedes(&heap->entry[child], &heap->entry[least]);
     return least;
 }
 
