@@ -96,9 +96,9 @@ static bool skip_line(cursor *c)
     return true;
 }
 
-static dsgd_status parse(dsgd_csv *csv, dsgd_error *error)
+static dsgd_status parse(dsgd_csv *csv, char *text, dsgd_error *error)
 {
-    cursor c = {csv->text, 1};
+    cursor c = {text, 1};
     size_t n = 0;
     for (size_t row = 0; *c.at != '\0';)
         if (row == 0 || !skip_line(&c))
@@ -112,20 +112,21 @@ dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ..
     va_start(arguments, path);
     *csv = (dsgd_csv){.path = dsgd_xvprintf(path, arguments)};
     va_end(arguments);
+    char *text = NULL;
     size_t n = 0;
-    DSGD_TRY(dsgd_file_read(csv->path, &csv->text, &n, error));
-    if (strlen(csv->text) != n)
+    DSGD_TRY(dsgd_file_read(csv->path, &text, &n, error));
+    if (strlen(text) != n)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
-    strip(csv->text);
-    if (csv->text[0] == '\0')
+    strip(text);
+    if (text[0] == '\0')
         return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
-    return parse(csv, error);
+    return parse(csv, text, error);
 }
 
 dsgd_status dsgd_csv_parse(dsgd_csv *csv, const char *text, dsgd_error *error)
 {
-    *csv = (dsgd_csv){.path = dsgd_xstrdup("a text"), .text = dsgd_xstrdup(text)};
-    return parse(csv, error);
+    *csv = (dsgd_csv){.path = "a text"};
+    return parse(csv, dsgd_xstrdup(text), error);
 }
 
 size_t dsgd_csv_column(const dsgd_csv *csv, const char *name)

@@ -14,8 +14,8 @@
  * lines and lines that begin with # are no rows.
  */
 typedef struct dsgd_csv {
-    char *path, *text;
-    char **fields; /* [1 + n_rows][n_columns], the header first; pointers into text */
+    const char *path;
+    char **fields; /* [1 + n_rows][n_columns], the header first */
     size_t *lines; /* [1 + n_rows]: line of the file where a row begins, from 1 */
     size_t n_columns, n_rows;
 } dsgd_csv;

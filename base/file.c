@@ -100,10 +100,10 @@ bool dsgd_read_line(FILE *stream, char **line, size_t *room)
 
 bool dsgd_is_file_name(const char *text)
 {
-    bool is = *text != '\0' && *text != '.';
     for (const char *c = text; *c != '\0'; c++)
-        is = is && *c != '/' && (unsigned char)*c >= ' ' && *c != '\x7f';
-    return is;
+        if (*c == '/' || (unsigned char)*c < ' ' || *c == '\x7f')
+            return false;
+    return *text != '\0' && *text != '.';
 }
 
 size_t dsgd_utf8_length(const char *text, size_t n)
@@ -156,7 +156,8 @@ static void remove_unfinished(void)
             nftw(unfinished[k].path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }
 
-void dsgd_file_unfinished(const char *path)
+/** A file or folder that goes where memory runs out before it is finished; @p path stays as it is. */
+static void note_unfinished(const char *path)
 {
     int k = 0;
     while (k < MOST_UNFINISHED && unfinished[k].path != NULL && unfinished[k].process == getpid())
@@ -168,7 +169,7 @@ void dsgd_file_unfinished(const char *path)
     dsgd_at_no_memory(remove_unfinished);
 }
 
-void dsgd_file_finished(const char *path)
+static void note_finished(const char *path)
 {
     for (int k = 0; k < MOST_UNFINISHED; k++)
         if (unfinished[k].path == path)
@@ -183,7 +184,7 @@ char *dsgd_folder_new(const char *prefix, dsgd_error *error)
                        : dsgd_xprintf("%s/dsgd-XXXXXX", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
     if (mkdtemp(path) != NULL) {
         n_folders++;
-        dsgd_file_unfinished(path);
+        note_unfinished(path);
         let_pipe_break(SIG_BLOCK);
         return path;
     }
@@ -195,7 +196,7 @@ void dsgd_folder_remove(const char *path)
 {
     if (path == NULL)
         return;
-    dsgd_file_finished(path);
+    note_finished(path);
     nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     if (--n_folders == 0)
         let_pipe_break(SIG_UNBLOCK);
@@ -209,9 +210,7 @@ char **dsgd_folder_names(const char *path, const char *ending)
     size_t n = 0;
     for (int i = 0; i < n_entries; i++) {
         const char *const name = entries[i]->d_name;
-        const size_t length = strlen(name), tail = ending == NULL ? 0 : strlen(ending);
-        if (name[0] != '.' && length > tail &&
-            (tail == 0 || strcmp(name + length - tail, ending) == 0))
+        if (name[0] != '.' && (ending == NULL || dsgd_ends_with(name, ending)))
             names[n++] = dsgd_xstrdup(name);
         free(entries[i]);
     }
@@ -235,7 +234,7 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
         descriptor = open(file->beside, flags, 0666);
     file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (file->stream != NULL) {
-        dsgd_file_unfinished(file->beside);
+        note_unfinished(file->beside);
         return file->stream;
     }
     dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
@@ -276,7 +275,7 @@ dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
         status = dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->path);
     if (!named)
         unlink(file->beside);
-    dsgd_file_finished(file->beside);
+    note_finished(file->beside);
     return status;
 }
 
@@ -284,7 +283,7 @@ void dsgd_whole_drop(dsgd_whole_file *file)
 {
     fclose(file->stream);
     unlink(file->beside);
-    dsgd_file_finished(file->beside);
+    note_finished(file->beside);
 }
 
 bool dsgd_can_read(const char *path, ...)

@@ -33,10 +33,6 @@ bool dsgd_read_line(FILE *stream, char **line, size_t *room);
  */
 dsgd_status dsgd_file_unread(dsgd_error *error);
 
-/** A file or folder that goes where memory runs out before it is finished; @p path stays as it is. */
-void dsgd_file_unfinished(const char *path);
-void dsgd_file_finished(const char *path);
-
 /** A file that is written as PATH.new and renamed when it is complete and on the disk. */
 typedef struct dsgd_whole_file {
     char *path, *beside;

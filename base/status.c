@@ -134,6 +134,12 @@ char *dsgd_xstrdup(const char *text)
     return text == NULL ? NULL : strcpy(dsgd_keep(strlen(text) + 1, 1), text);
 }
 
+bool dsgd_ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), tail = strlen(end);
+    return n >= tail && strcmp(text + n - tail, end) == 0;
+}
+
 char *dsgd_xvprintf(const char *format, va_list arguments)
 {
     va_list again;

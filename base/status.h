@@ -86,6 +86,8 @@ void dsgd_drop(void *mark);
 
 /** A copy of @p text. NULL gives NULL. */
 char *dsgd_xstrdup(const char *text);
+/** Whether the last bytes of @p text are @p end. */
+bool dsgd_ends_with(const char *text, const char *end);
 /** printf() into a text. */
 char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
 /** Like dsgd_xprintf(), from arguments that a caller with `...` has opened. */

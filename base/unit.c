@@ -4,8 +4,9 @@
  */
 #include "base/unit.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "base/status.h"
 
 static const dsgd_suffix seconds[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
                                       {"min", 60}, {"h", 3600},  {NULL, 0}};
@@ -40,21 +41,15 @@ const dsgd_unit *dsgd_unit_named(const char *name)
     return NULL;
 }
 
-static bool ends_with(const char *text, size_t length, const char *end)
-{
-    const size_t n = strlen(end);
-    return length >= n && strcmp(text + length - n, end) == 0;
-}
-
 const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem)
 {
     const size_t length = strlen(column);
     for (size_t k = 0; k < N_UNITS && units[k].column != NULL; k++) {
         const size_t n = strlen(units[k].column) + 1; /* with the `_` */
-        const bool behind = length >= n && column[length - n] == '_' &&
-                            strcmp(column + length - n + 1, units[k].column) == 0;
+        const bool behind =
+            length >= n && column[length - n] == '_' && dsgd_ends_with(column, units[k].column);
         *stem = behind ? length - n : length;
-        if (behind || ends_with(column, length, units[k].word))
+        if (behind || dsgd_ends_with(column, units[k].word))
             return &units[k];
     }
     *stem = length;

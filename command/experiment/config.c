@@ -31,7 +31,7 @@ struct dsgd_config {
     dsgd_config *top; /* the file that led here; NULL: none */
     dsgd_config *named; /* of a top: all files that led from it, through their `next` */
     dsgd_config *next;
-    const char **data_files; /* of a top: [n_data_files + 1] */
+    const char **data_files; /* of a top: [n_data_files + 1], the last NULL */
     size_t n_data_files;
 };
 
@@ -187,14 +187,14 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
     if (document == NULL)
         return DSGD_EIO;
     *config = dsgd_keep(1, sizeof **config);
-    **config = (dsgd_config){.path = dsgd_xstrdup(path), .document = document};
+    **config = (dsgd_config){.path = dsgd_xstrdup(path),
+                             .document = document,
+                             .data_files = dsgd_keep(1, sizeof *(*config)->data_files)};
     find_sweeps(*config, fy_document_root(document), "");
     if (fy_node_is_mapping(fy_document_root(document)))
         return DSGD_OK;
-    dsgd_entry_fail(*config, fy_document_root(document), error,
-                    "a mapping of keys to values is expected here");
-    *config = NULL;
-    return DSGD_EUSAGE;
+    return dsgd_entry_fail(*config, fy_document_root(document), error,
+                           "a mapping of keys to values is expected here");
 }
 
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
@@ -240,8 +240,7 @@ void dsgd_config_note_data(dsgd_config *config, const char *path)
 
 const char *const *dsgd_config_data_files(const dsgd_config *config)
 {
-    static const char *const none[] = {NULL};
-    return config->data_files == NULL ? none : config->data_files;
+    return config->data_files;
 }
 
 /** The first scalar at or below a node: what has a position in the file. */

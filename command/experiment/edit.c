@@ -35,11 +35,11 @@ static char *nested(const char *keys, const char *value)
 /** Whether a value repeats another. The file's aliases are resolved by then. */
 static bool has_alias(struct fy_node *node)
 {
-    bool has = fy_node_is_alias(node);
     void *iterator = NULL;
     for (struct fy_node *key = NULL, *e = NULL; dsgd_entry_next(node, &iterator, &key, &e);)
-        has = has || (key != NULL && has_alias(key)) || has_alias(e);
-    return has;
+        if ((key != NULL && has_alias(key)) || has_alias(e))
+            return true;
+    return fy_node_is_alias(node);
 }
 
 static bool is_yaml(const char *text)

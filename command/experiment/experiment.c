@@ -81,12 +81,6 @@ static const dsgd_option *const platform_option = &dsgd_experiment_options[DSGD_
 static const dsgd_option *const workload_option = &dsgd_experiment_options[DSGD_AXIS_WORKLOAD];
 static const dsgd_option *const algorithm_option = &dsgd_experiment_options[DSGD_AXIS_ALGORITHM];
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    return n >= strlen(end) && strcmp(text + n - strlen(end), end) == 0;
-}
-
 /* --- one run ---------------------------------------------------------------------------------- */
 
 static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
@@ -106,7 +100,7 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
         return dsgd_entry_fail(config, entry, error,
                                "platform is empty: give a name, or values such as topology and "
                                "host_bandwidth; `dsgd list platforms` has names");
-    if (name != NULL && ends_with(name, ".xml")) {
+    if (name != NULL && dsgd_ends_with(name, ".xml")) {
         run->platform.topology = DSGD_TOPOLOGY_XML;
         run->platform.file = dsgd_config_path(config, name);
         dsgd_config_note_data(config, run->platform.file);
@@ -366,7 +360,7 @@ static const char *column_of(const dsgd_sweep *sweep)
         strcmp(path, workload_option->name) == 0) /* are columns of every run already */
         return dsgd_xprintf("swept.%s", path);
     const dsgd_unit *const unit = sweep->is_number ? dsgd_unit_named(sweep->unit) : NULL;
-    if (unit != NULL && unit->column != NULL && !ends_with(path, unit->word))
+    if (unit != NULL && unit->column != NULL && !dsgd_ends_with(path, unit->word))
         return dsgd_xprintf("%s_%s", path, unit->column);
     return path;
 }

@@ -173,15 +173,12 @@ dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)
 {
     const size_t before = experiment->n_columns, all = before + n;
-    const char **const columns = dsgd_keep(1, all * sizeof *columns);
-    memcpy(columns, experiment->columns, before * sizeof *columns);
-    memcpy(columns + before, names, n * sizeof *columns);
-    experiment->columns = columns;
+    experiment->columns = dsgd_keep_more(experiment->columns, all, sizeof *experiment->columns);
+    memcpy(experiment->columns + before, names, n * sizeof *names);
     experiment->n_columns = all;
     for (size_t i = 0; i < experiment->n_runs; i++) {
-        dsgd_planned_run *const run = &experiment->runs[i];
-        const char **const values = dsgd_keep(1, all * sizeof *values);
-        memcpy(values, run->swept, before * sizeof *values);
-        run->swept = values;
+        const char **const values = dsgd_keep(all, sizeof *values);
+        experiment->runs[i].swept =
+            memcpy(values, experiment->runs[i].swept, before * sizeof *values);
     }
 }

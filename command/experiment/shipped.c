@@ -12,18 +12,17 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
 {
     char **const files =
         dsgd_folder_names(dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind), ".yaml");
-    const char **names = dsgd_keep(1, sizeof *names);
+    const char **names = NULL;
     size_t n = 0;
     for (; also != NULL && also[n] != NULL; n++) {
-        names = dsgd_keep_more(names, n + 2, sizeof *names);
+        names = dsgd_keep_more(names, n + 1, sizeof *names);
         names[n] = also[n];
     }
     for (char **f = files; f != NULL && *f != NULL; f++) {
-        names = dsgd_keep_more(names, n + 2, sizeof *names);
+        names = dsgd_keep_more(names, n + 1, sizeof *names);
         names[n++] = dsgd_xprintf("%.*s", (int)(strlen(*f) - strlen(".yaml")), *f);
     }
-    names[n] = NULL;
-    return dsgd_hint(name, names);
+    return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names)); /* a NULL ends them */
 }
 
 /** Names of what is shipped have neither slashes nor dots. */

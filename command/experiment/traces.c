@@ -55,8 +55,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
 {
     *platform = (dsgd_platform){0};
     dsgd_options_default(dsgd_platform_options, platform);
-    const char *const dot = strrchr(name, '.');
-    if (dot != NULL && strcmp(dot, ".xml") == 0) {
+    if (dsgd_ends_with(name, ".xml")) {
         platform->topology = DSGD_TOPOLOGY_XML;
         platform->file = name;
         return DSGD_OK;

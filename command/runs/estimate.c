@@ -159,7 +159,6 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
     out->virtual_s = dsgd_progress_number(&progress->virtual_s);
     if (out->is_cut)
         out->steps = dsgd_progress_number(&progress->steps);
-    dsgd_progress_unmap(progress, 1);
     if (process < 0)
         return dsgd_fail(error, DSGD_EIO, "no process for a short run: %m");
     if (out->is_cut && out->memory_bytes > available)

@@ -79,18 +79,18 @@ static bool varies_network(const dsgd_experiment *experiment)
     static const char *const keys[] = {
         "host_bandwidth_bytes_per_s", "bandwidth", "bytes", "reduction", "staging", "name", NULL};
     static const char *const whole[] = {"swept.platform", "swept.workload", NULL};
-    bool varies = false;
     for (size_t k = 0; k < experiment->n_columns; k++) {
         const char *const column = experiment->columns[k];
         const bool of_machine =
             strncmp(column, "platform", 8) == 0 || strncmp(column, "workload", 8) == 0;
-        varies = varies || dsgd_find_word(whole, column) >= 0 ||
-                 (of_machine && dsgd_find_word(keys, dsgd_last_key(column)) >= 0);
+        if (dsgd_find_word(whole, column) >= 0 ||
+            (of_machine && dsgd_find_word(keys, dsgd_last_key(column)) >= 0))
+            return true;
     }
     for (size_t i = 1; i < experiment->n_unchanged; i++)
-        varies = varies ||
-                 strcmp(experiment->runs[i].platform_name, experiment->runs[0].platform_name) != 0;
-    return varies;
+        if (strcmp(experiment->runs[i].platform_name, experiment->runs[0].platform_name) != 0)
+            return true;
+    return false;
 }
 
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment)

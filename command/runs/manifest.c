@@ -91,12 +91,12 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
 {
     const size_t n = experiment->n_columns;
-    const char *const columns = dsgd_swept_cells(experiment->columns, n);
-    const char *const cells = dsgd_swept_cells(experiment->runs[i].swept, n);
-    json_t *const about = json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
-                                    dsgd_json_text(experiment->runs[i].label), "columns",
-                                    dsgd_json_text(columns), "cells", dsgd_json_text(cells),
-                                    "manifest", manifest(experiment, i, i + 1, command));
+    json_t *const about =
+        json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
+                  dsgd_json_text(experiment->runs[i].label), "columns",
+                  dsgd_json_text(dsgd_swept_cells(experiment->columns, n)), "cells",
+                  dsgd_json_text(dsgd_swept_cells(experiment->runs[i].swept, n)), "manifest",
+                  manifest(experiment, i, i + 1, command));
     return json_dumps(about, JSON_COMPACT);
 }
 
@@ -179,7 +179,8 @@ static json_t *as_read(const json_t *json)
     return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
-bool dsgd_manifest_has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run)
+/** Whether a manifest says of the run in this place of its list what this one is. */
+static bool has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run)
 {
     void *const mark = dsgd_mark();
     const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
@@ -197,7 +198,7 @@ bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const 
     replace_old_words(manifest);
     const bool has = json_integer_value(json_object_get(about, "run")) == (json_int_t)i + 1 &&
                      json_array_size(json_object_get(manifest, "runs")) == 1 &&
-                     dsgd_manifest_has_run(manifest, 0, &experiment->runs[i]);
+                     has_run(manifest, 0, &experiment->runs[i]);
     dsgd_drop(mark);
     return has;
 }
@@ -377,7 +378,7 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
                                   (dsgd_numerics)source->numerics, experiment, error));
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
-        if (wanted && !dsgd_manifest_has_run(manifest, i, &experiment->runs[i]))
+        if (wanted && !has_run(manifest, i, &experiment->runs[i]))
             return dsgd_refuse(error,
                                "%s: run %zu of %s is another than the folder has; give the same "
                                "--set as then, or an experiment instead of the folder",

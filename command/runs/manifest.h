@@ -54,9 +54,6 @@ dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t
 /** JSON on run @p i with its manifest, for the head of a record (models/record/record.h). */
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
 
-/** Whether a manifest says of the run in this place of its list what this one is. */
-bool dsgd_manifest_has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run);
-
 /** Whether the file is the whole record of run @p i. */
 bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);
 

@@ -82,11 +82,6 @@ dsgd_progress *dsgd_progress_map(size_t n)
     return shared;
 }
 
-void dsgd_progress_unmap(dsgd_progress *progress, size_t n)
-{
-    munmap(progress, n * sizeof *progress);
-}
-
 double dsgd_progress_number(_Atomic double *from)
 {
     return atomic_load_explicit(from, memory_order_relaxed);
@@ -564,13 +559,11 @@ static dsgd_status run_round(const dsgd_pool_config *config, bool goes_on, dsgd_
         if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
             signal(SIGHUP, SIG_IGN); /* as nohup has it */
     p.progress = dsgd_progress_map(experiment->n_runs);
-    dsgd_status status = config->results->is_joined ? DSGD_OK : join(&p, error);
-    if (status == DSGD_OK)
-        status = list_tasks(&p, error);
-    if (status == DSGD_OK)
-        status = run_all(&p, error);
+    if (!config->results->is_joined)
+        DSGD_TRY(join(&p, error));
+    DSGD_TRY(list_tasks(&p, error));
+    const dsgd_status status = run_all(&p, error);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
-    dsgd_progress_unmap(p.progress, experiment->n_runs);
     return status;
 }
 

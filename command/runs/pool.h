@@ -75,9 +75,8 @@ long dsgd_cores(void);
 /** Where a run computes, if @p numerics (dsgd_numerics) is asked for. */
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu);
 
-/** [n] in memory that processes share with this one; to be unmapped by dsgd_progress_unmap(). */
+/** [n] in memory that processes share with this one; it stays. */
 dsgd_progress *dsgd_progress_map(size_t n);
-void dsgd_progress_unmap(dsgd_progress *progress, size_t n);
 
 /** What a run wrote into its progress, seen from another process. */
 double dsgd_progress_number(_Atomic double *from);

@@ -328,9 +328,9 @@ static void print_text(void)
                        "measured. Columns of swept values follow in every file.");
     puts("\nevery file begins with");
     print_columns(dsgd_key_columns);
-    for (size_t k = 0; dsgd_results_files[k] != NULL; k++) {
-        printf("\n%s.csv, a row %s\n", dsgd_results_files[k]->name, dsgd_results_files[k]->rows);
-        print_columns(dsgd_results_files[k]->columns);
+    for (const dsgd_results_file *const *f = dsgd_results_files; *f != NULL; f++) {
+        printf("\n%s.csv, a row %s\n", (*f)->name, (*f)->rows);
+        print_columns((*f)->columns);
     }
 }
 
@@ -364,12 +364,11 @@ static json_t *columns_json(const dsgd_column *columns)
 static void print_json(void)
 {
     json_t *const files = json_object();
-    for (size_t k = 0; dsgd_results_files[k] != NULL; k++) {
+    for (const dsgd_results_file *const *f = dsgd_results_files; *f != NULL; f++) {
         json_t *const columns = columns_json(dsgd_key_columns);
-        json_object_update_new(columns, columns_json(dsgd_results_files[k]->columns));
-        json_object_set_new(
-            files, dsgd_results_files[k]->name,
-            json_pack("{s:s, s:o}", "row", dsgd_results_files[k]->rows, "columns", columns));
+        json_object_update_new(columns, columns_json((*f)->columns));
+        json_object_set_new(files, (*f)->name,
+                            json_pack("{s:s, s:o}", "row", (*f)->rows, "columns", columns));
     }
     json_dumpf(files, stdout, JSON_INDENT(1));
     putchar('\n');
