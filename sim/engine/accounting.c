@@ -143,7 +143,7 @@ static double number_of(uint64_t bits)
 /**
  * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
  * rounding included: two in succession tell, because ties alone are rounded up here and down there.
- * Then such additions can be made in any order, or as one. *end grows by @p n. No number is negative.
+ * Then such additions can be made in any order, or as one. *end grows by @p n. None is negative.
  */
 static bool add_evenly(double sum, double x, long n, double *end)
 {
@@ -271,8 +271,9 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
     bytes = (double)(long)bytes; /* as SimGrid sends them */
     if (engine->config->loads)
         dsgd_cluster_carry(from, to, bytes);
-    const bool inside =
-        dsgd_platform_same_island(engine->config->platform, sender->place, receiver->place);
+    const dsgd_platform *const platform = engine->config->platform;
+    const bool inside = platform->island_hosts > 0 &&
+                        dsgd_platform_same_island(platform, sender->place, receiver->place);
     (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
     (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
 }

@@ -51,6 +51,7 @@ struct dsgd_channel {
     double staging_since_s; /* since when the actor waits for the piece in host memory; -1: no */
     struct dsgd_sending *sending; /* schedules.c's: of an allreduce as messages, or NULL */
     struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
+    int member; /* its index in that */
     size_t span; /* timeline.c's, of the job that it carries out */
 };
 
@@ -242,7 +243,7 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
 
 /* --- partial.c -------------------------------------------------------------------------------- */
 
-/** After the run, of which alarms are activations that need no message. */
+/** After a run whose activations are alarms, as they need no message. */
 void dsgd_alarms_free(dsgd_engine *engine);
 
 /* --- gossip.c: for tests ---------------------------------------------------------------------- */

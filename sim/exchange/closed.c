@@ -42,6 +42,7 @@ typedef struct dsgd_schedule {
     int n_arrived, n_ended;
     bool counted;
     struct member {
+        int rank;
         double arrived_s; /* INFINITY: has not */
         double end_s; /* once all have arrived, until it waits for that */
     } member[]; /* [plan.n] */
@@ -245,7 +246,7 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
     struct dsgd_closed *const state = engine->closed;
     turn t = {engine, counts, until_s, 0, 0};
     for (int i = 0; i < s->plan.n; i++) {
-        state->rank[i] = dsgd_members_rank(&s->plan.members, i);
+        state->rank[i] = s->member[i].rank;
         state->at_s[i] = s->member[i].arrived_s;
     }
     for (int round = 0; round < s->plan.n_rounds; round++) {
@@ -327,7 +328,8 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
         dsgd_run_alloc(engine, sizeof *s + (size_t)plan->n * sizeof s->member[0]);
     s->plan = *plan;
     for (int i = 0; i < plan->n; i++)
-        s->member[i].arrived_s = INFINITY;
+        s->member[i] =
+            (struct member){.rank = dsgd_members_rank(&plan->members, i), .arrived_s = INFINITY};
     if (plan->members.comm != NULL)
         dsgd_comm_retain(plan->members.comm);
     put(s, &engine->closed->gathering);
@@ -344,17 +346,9 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
     follow(engine, s, false, 0);
     for (int i = 0; i < s->plan.n; i++)
         s->member[i].end_s = state->at_s[i];
-    for (int i = 0; i < s->plan.n; i++) { /* others may change the state meanwhile */
-        const int rank = dsgd_members_rank(&s->plan.members, i);
-        if (rank != last_rank)
-            dsgd_semaphore_post(engine->workers[rank].channels[0].semaphore);
-    }
-}
-
-static struct member *member_of(const dsgd_channel *channel)
-{
-    dsgd_schedule *const s = channel->schedule;
-    return &s->member[dsgd_members_index(&s->plan.members, channel->worker->node.rank)];
+    for (int i = 0; i < s->plan.n; i++) /* others may change the state meanwhile */
+        if (s->member[i].rank != last_rank)
+            dsgd_semaphore_post(engine->workers[s->member[i].rank].channels[0].semaphore);
 }
 
 dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *plan,
@@ -363,7 +357,8 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
     dsgd_worker *const w = channel->worker;
     dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
     channel->schedule = s;
-    member_of(channel)->arrived_s = dsgd_now_s();
+    channel->member = dsgd_members_index(&plan->members, w->node.rank);
+    s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
     w->n_uncounted++; /* until count_ended(), or the end of the run */
@@ -375,7 +370,7 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
 
 dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel)
 {
-    struct member *const me = member_of(channel);
+    struct member *const me = &channel->schedule->member[channel->member];
     const double left_s = me->end_s - dsgd_now_s();
     me->end_s = -INFINITY; /* not again: rounding may leave some of it */
     if (left_s > 0)

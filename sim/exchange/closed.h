@@ -1,7 +1,8 @@
 /**
  * @file closed.h
  * Allreduces and their halves, of all workers or of groups, whose messages share no link with
- * others: then what each takes is known once its members have arrived, and nothing of it has to be simulated.
+ * others: then what each takes is known once its members have arrived, and nothing of it has to be
+ * simulated.
  */
 #ifndef DSGD_SIM_EXCHANGE_CLOSED_H
 #define DSGD_SIM_EXCHANGE_CLOSED_H
@@ -16,8 +17,8 @@ static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *p
 }
 
 /**
- * Whether the run's messages share no link, or meet at NICs that are shared in the way of paths.h. Once
- * true, always.
+ * Whether the run's messages share no link, or meet at NICs that are shared in the way of paths.h.
+ * Once true, always.
  */
 bool dsgd_is_contention_free(dsgd_engine *engine);
 
@@ -25,8 +26,8 @@ bool dsgd_is_contention_free(dsgd_engine *engine);
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes);
 
 /**
- * Whether a collective is computed: where messages share no link and every member's part depends on all
- * others', unless the run asks for every message.
+ * Whether a collective is computed: where messages share no link and every member's part depends on
+ * all others', unless the run asks for every message.
  */
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 

@@ -8,7 +8,7 @@
 
 #include "sim/exchange/reductions.h"
 
-/** A collective as rounds of messages, in each of which a member takes part once or not at all. */
+/** A collective as rounds of messages: a member takes part once in a round, or not at all. */
 typedef struct dsgd_plan {
     dsgd_collective how;
     int n; /* members; their indices are in the order of ranks */

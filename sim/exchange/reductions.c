@@ -161,8 +161,8 @@ int dsgd_members_rank(const dsgd_members *members, int index)
 void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd_piece contribution)
 {
     const int index = dsgd_members_index(&reduction->members, w->node.rank);
-    reduction->contribution[index] =
-        (dsgd_contribution){.value = contribution.value, .stamp = contribution.stamp};
+    reduction->contribution[index] = (dsgd_contribution){
+        .value = contribution.value, .stamp = contribution.stamp, .owner = w->node.rank};
     reduction->n_sampled++;
     dsgd_observe_sampled(w, reduction->scope, reduction->number, contribution.value,
                          contribution.stamp);
@@ -263,14 +263,13 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stam
 }
 
 /** Groups a contribution, unless it is null, by the local steps that its owner has made by now. */
-static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, int owner,
-                  size_t piece)
+static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
 {
     dsgd_contribution *const theirs = &reduction->contribution[index];
     if (theirs->stamp < 0)
         return;
     theirs->alike = alike_of(engine, reduction, theirs->stamp,
-                             dsgd_local_steps(&engine->workers[owner], piece));
+                             dsgd_local_steps(&engine->workers[theirs->owner], piece));
     reduction->alike[theirs->alike].n++;
 }
 
@@ -282,17 +281,17 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
     if (reduction->n_alike == 0 || reduction->steps_seen - step > (uint64_t)reduction->n_members) {
         reduction->n_alike = 0;
         for (int i = 0; i < reduction->n_members; i++)
-            group(engine, reduction, i, dsgd_members_rank(&reduction->members, i), piece);
+            group(engine, reduction, i, piece);
         return;
     }
     for (; step < reduction->steps_seen; step++) {
         const size_t p = (size_t)engine->n_workers;
-        const int owner = engine->stepped[piece * p + step % p];
-        const int index = dsgd_members_index(&reduction->members, owner);
+        const int index =
+            dsgd_members_index(&reduction->members, engine->stepped[piece * p + step % p]);
         if (index < 0 || reduction->contribution[index].stamp < 0)
             continue;
         reduction->alike[reduction->contribution[index].alike].n--;
-        group(engine, reduction, index, owner, piece);
+        group(engine, reduction, index, piece);
     }
 }
 
@@ -306,7 +305,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
         follow_owners(engine, reduction, piece);
     if (!dsgd_count_ages(user, piece, reduction->alike, reduction->n_alike, weight))
         for (int i = 0; i < reduction->n_members; i++)
-            dsgd_count_age(user, dsgd_members_rank(&reduction->members, i), piece,
+            dsgd_count_age(user, reduction->contribution[i].owner, piece,
                            reduction->contribution[i].stamp, weight);
     const long iteration = dsgd_local_steps(user, piece) + ahead;
     dsgd_lag lag = {0, 0};

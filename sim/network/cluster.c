@@ -65,13 +65,14 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
     /* 21 bits for a rank, 16 for a channel, the rest for the port, whose letters differ in 5. */
     const uint64_t key = (uint64_t)((unsigned char)port & 31) << 58 | (uint64_t)channel << 42 |
                          (uint64_t)to << 21 | (uint64_t)(from + 1);
-    if (mailboxes.n > 0 && place_of(key)->key == key)
-        return place_of(key)->mailbox;
+    struct known_mailbox *place = mailboxes.n > 0 ? place_of(key) : NULL;
+    if (place != NULL && place->key == key)
+        return place->mailbox;
     dsgd_mailbox *const mailbox = dsgd_simulator_used->mailbox(from, to, port, channel);
     /* Only now, because the call above lets other actors insert. */
     if (2 * mailboxes.n >= mailboxes.room)
         grow_mailboxes();
-    struct known_mailbox *const place = place_of(key);
+    place = place_of(key);
     mailboxes.n += place->key == 0;
     *place = (struct known_mailbox){key, mailbox};
     return mailbox;

@@ -15,7 +15,7 @@ enum { CHILDREN = 4 };
 /** Key, then number, as one integer: two comparisons would branch, as no processor predicts. */
 static inline unsigned __int128 order_of(const struct dsgd_heap_entry *entry)
 {
-    uint64_t bits = 0; /* in the order of keys, of which none is negative */
+    uint64_t bits = 0; /* in the order of keys: none is negative */
     memcpy(&bits, &entry->key, sizeof bits);
     return (unsigned __int128)bits << 64 | entry->number;
 }

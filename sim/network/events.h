@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** A heap with four children per node; no key is negative, and equal keys leave it by their numbers. */
+/** A heap with four children per node. Equal keys leave it by their numbers; none is negative. */
 typedef struct dsgd_heap {
     size_t n, room;
     struct dsgd_heap_entry {
