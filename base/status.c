@@ -131,7 +131,7 @@ void dsgd_drop(void *mark)
 
 char *dsgd_xstrdup(const char *text)
 {
-    return text == NULL ? NULL : strcpy(dsgd_keep(strlen(text) + 1, 1), text);
+    return text == NULL ? NULL : memcpy(dsgd_keep(strlen(text) + 1, 1), text, strlen(text) + 1);
 }
 
 bool dsgd_ends_with(const char *text, const char *end)

@@ -63,7 +63,7 @@ static bool is_alike(const dsgd_part *a, const dsgd_part *b)
 {
     for (int k = DSGD_PART_CURVES; k < DSGD_PART_TABLES; k++)
         if (a->n_bytes[k] != b->n_bytes[k] ||
-            memcmp(a->sections[k], b->sections[k], a->n_bytes[k]) != 0)
+            (a->n_bytes[k] > 0 && memcmp(a->sections[k], b->sections[k], a->n_bytes[k]) != 0))
             return false;
     return true;
 }
