@@ -78,24 +78,22 @@ typedef struct source {
 static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_error *error)
 {
     dsgd_part best = {.text = NULL};
-    dsgd_status status = DSGD_OK;
-    for (size_t k = 0; k < a->folders.n && status == DSGD_OK; k++) {
+    for (size_t k = 0; k < a->folders.n; k++) {
         const char *const folder = a->folders.v[k];
         dsgd_part part;
-        status = dsgd_part_read(folder, i, &part, error);
+        DSGD_TRY(dsgd_part_read(folder, i, &part, error));
         const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
         if (is_done && found->is_done && !is_alike(&part, &best))
-            status = dsgd_refuse(error,
-                                 "run %zu has other results in %s than in %s; one of the folders "
-                                 "was changed, or a machine computes otherwise",
-                                 i + 1, folder, found->folder);
+            return dsgd_refuse(error,
+                               "run %zu has other results in %s than in %s; one of the folders "
+                               "was changed, or a machine computes otherwise",
+                               i + 1, folder, found->folder);
         if (part.text != NULL && !found->is_done && (is_done || found->folder == NULL)) {
             best = part;
             *found = (source){folder, is_done};
-        } else {
         }
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** Finds all parts, of which none stays in memory: there may be more than fit. Refuses some alone. */
@@ -103,36 +101,37 @@ static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs
 {
     bool *const is_missing = dsgd_keep(n_runs + 1, sizeof *is_missing);
     size_t n = 0;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
-        status = find_part(a, i, &sources[i], error);
+    for (size_t i = 0; i < n_runs; i++) {
+        void *const mark = dsgd_mark();
+        DSGD_TRY(find_part(a, i, &sources[i], error));
+        dsgd_drop(mark);
         is_missing[i] = sources[i].folder == NULL;
         n += is_missing[i];
     }
-    char *const text = dsgd_selection_text(is_missing, n_runs);
-    if (status == DSGD_OK && n > 0)
-        status =
-            dsgd_refuse(error,
-                        "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only "
-                        "and these does them",
-                        n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders", text);
-    return status;
+    if (n == 0)
+        return DSGD_OK;
+    return dsgd_refuse(error,
+                       "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only "
+                       "and these does them",
+                       n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders",
+                       dsgd_selection_text(is_missing, n_runs));
 }
 
 static dsgd_status copy_parts(const arguments *a, const source *sources, size_t n_runs,
                               dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; i < n_runs && status == DSGD_OK; i++) {
+    for (size_t i = 0; i < n_runs; i++) {
+        void *const mark = dsgd_mark();
         dsgd_part part;
         size_t ends[DSGD_PART_SECTIONS];
-        status = dsgd_part_read(sources[i].folder, i, &part, error);
+        DSGD_TRY(dsgd_part_read(sources[i].folder, i, &part, error));
         for (int k = 0; k < DSGD_PART_SECTIONS; k++)
             ends[k] = (k == 0 ? 0 : ends[k - 1]) + part.n_bytes[k];
-        if (status == DSGD_OK && part.text != NULL) /* else its row will be missed */
-            status = dsgd_part_write(a->folder, i, part.sections[0], ends, error);
+        if (part.text != NULL) /* else its row will be missed */
+            DSGD_TRY(dsgd_part_write(a->folder, i, part.sections[0], ends, error));
+        dsgd_drop(mark);
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** labels.csv is of the whole experiment, and the same in every folder that has it. */
@@ -162,34 +161,28 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
     for (size_t k = 0; k < n; k++)
         columns[k] = json_string_value(json_array_get(names, k));
     dsgd_results *const results = dsgd_results_new(a->folder, n_runs, columns, n);
-    const dsgd_status status = dsgd_results_join(results, error);
+    DSGD_TRY(dsgd_results_join(results, error));
     size_t n_rows = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_rows += dsgd_results_state(results, i) != DSGD_RUN_ABSENT;
-    if (status == DSGD_OK && n_rows != n_runs)
+    if (n_rows != n_runs)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu of %zu rows are there; is the disk full?",
                          a->folder, n_rows, n_runs);
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error *error)
 {
     const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
     source *const sources = dsgd_keep(n_runs + 1, sizeof *sources);
-    dsgd_status status = find_parts(a, sources, n_runs, error);
-    if (status == DSGD_OK)
-        status = dsgd_results_take(a->folder, manifest, n_runs, a->force, error);
-    if (status == DSGD_OK)
-        status = copy_parts(a, sources, n_runs, error);
-    if (status == DSGD_OK)
-        status = join(a, manifest, n_runs, error);
-    if (status == DSGD_OK)
-        status = copy_labels(a, error);
+    DSGD_TRY(find_parts(a, sources, n_runs, error));
+    DSGD_TRY(dsgd_results_take(a->folder, manifest, n_runs, a->force, error));
+    DSGD_TRY(copy_parts(a, sources, n_runs, error));
+    DSGD_TRY(join(a, manifest, n_runs, error));
+    DSGD_TRY(copy_labels(a, error));
     size_t n_failed = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_failed += !sources[i].is_done;
-    if (status != DSGD_OK)
-        return status;
     printf("%zu runs of %zu folders\nresults: %s/runs.csv, curves.csv, workers.csv, "
            "manifest.json\n",
            n_runs, a->folders.n, a->folder);
