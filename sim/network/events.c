@@ -12,17 +12,10 @@
 
 enum { CHILDREN = 4 };
 
-/** Key, then number, as one integer: two comparisons would branch, as no processor predicts. */
-static inline unsigned __int128 order_of(const struct dsgd_heap_entry *entry)
-{
-    uint64_t bits = 0; /* in the order of keys: none is negative */
-    memcpy(&bits, &entry->key, sizeof bits);
-    return (unsigned __int128)bits << 64 | entry->number;
-}
-
+/** By key, then by number; without branches, which no processor could predict. */
 static inline bool precedes(const struct dsgd_heap_entry *a, const struct dsgd_heap_entry *b)
 {
-    return order_of(a) < order_of(b);
+    return (a->key < b->key) | ((a->key == b->key) & (a->number < b->number));
 }
 
 void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
@@ -38,14 +31,21 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
     heap->entry[i] = new;
 }
 
-/** The least child of node @p i, which has one or more; without branches, likewise. */
+/** The lesser of two entries, likewise. */
+static inline size_t lesser(const dsgd_heap *heap, size_t i, size_t j)
+{
+    return i + ((j - i) & -(size_t)precedes(&heap->entry[j], &heap->entry[i]));
+}
+
+/** The least child of node @p i, which has one or more. */
 static size_t least_child(const dsgd_heap *heap, size_t i)
 {
     const size_t first = i * CHILDREN + 1;
-    const size_t end = first + CHILDREN < heap->n ? first + CHILDREN : heap->n;
+    if (first + CHILDREN <= heap->n) /* two by two, at once */
+        return lesser(heap, lesser(heap, first, first + 1), lesser(heap, first + 2, first + 3));
     size_t least = first;
-    for (size_t child = first + 1; child < end; child++)
-        least += (child - least) & -(size_t)precedes(&heap->entry[child], &heap->entry[least]);
+    for (size_t child = first + 1; child < heap->n; child++)
+        least = lesser(heap, least, child);
     return least;
 }
 
