@@ -124,7 +124,7 @@ TEST(kept_memory_grows_and_the_old_one_stays)
         dsgd_append(&text, "%d,", n);
     ck_assert_uint_eq(strlen(text), 10 * 2 + 90 * 3 + 900 * 4);
     ck_assert_str_eq(text + strlen(text) - 8, "998,999,");
-    ck_assert_ptr_eq((void *)((uintptr_t)text % sizeof(max_align_t)), NULL);
+    ck_assert_ptr_eq((void *)((uintptr_t)text % _Alignof(max_align_t)), NULL);
 }
 
 static dsgd_status of_three(dsgd_status first, dsgd_status second, int *n)
