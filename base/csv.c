@@ -179,20 +179,28 @@ const char *dsgd_csv_first(const dsgd_csv *csv, size_t column)
     return NULL;
 }
 
-char *dsgd_csv_number_text(double x)
+enum { MOST_DIGITS = 40 };
+
+/** The shortest decimal that reads back as @p x, in @p text, and that. */
+static const char *shortest(char text[MOST_DIGITS], double x)
 {
-    char text[40] = "";
+    text[0] = '\0';
     for (int digits = 15; digits <= 17 && !isnan(x); digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
+        snprintf(text, MOST_DIGITS, "%.*g", digits, x);
         if (strtod(text, NULL) == x)
             break;
     }
-    return dsgd_xstrdup(text);
+    return text;
+}
+
+char *dsgd_csv_number_text(double x)
+{
+    return dsgd_xstrdup(shortest((char[MOST_DIGITS]){""}, x));
 }
 
 void dsgd_csv_number(FILE *stream, double x)
 {
-    fputs(dsgd_csv_number_text(x), stream);
+    fputs(shortest((char[MOST_DIGITS]){""}, x), stream); /* kept, a table would be held twice */
 }
 
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)

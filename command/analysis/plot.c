@@ -26,11 +26,14 @@
 static bool has_table(const char *folder, const char *name)
 {
     const size_t length = strcspn(name, ":");
+    void *const mark = dsgd_mark(); /* each figure asks, of tables that may be large */
     dsgd_csv csv;
-    const bool read = dsgd_csv_read(&csv, NULL, "%s/%.*s", folder, (int)length, name) == DSGD_OK &&
-                      csv.n_rows > 0;
-    return read &&
-           (name[length] == '\0' || dsgd_csv_column(&csv, name + length + 1) < csv.n_columns);
+    bool has = dsgd_csv_read(&csv, NULL, "%s/%.*s", folder, (int)length, name) == DSGD_OK &&
+               csv.n_rows > 0;
+    if (has && name[length] != '\0')
+        has = dsgd_csv_column(&csv, name + length + 1) < csv.n_columns;
+    dsgd_drop(mark);
+    return has;
 }
 
 void dsgd_figure_head(const char *script, char **caption, char **needs)
