@@ -4,7 +4,6 @@
  * where these pass a level.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -31,49 +30,41 @@ typedef struct arguments {
 /** By which collective a run sums; "": it does not, or the table is of an earlier version. */
 static const char *collective_of(const dsgd_csv *runs, size_t row)
 {
-    static const char *const columns[] = {"partial_collective", "collective"};
-    const char *collective = "";
-    for (size_t k = 0; k < 2 && *collective == '\0'; k++) {
-        const size_t column = dsgd_csv_column(runs, columns[k]);
-        if (column == runs->n_columns)
-            return "";
-        collective = dsgd_csv_field(runs, row, column);
-    }
-    return collective;
+    if (dsgd_csv_column(runs, "partial_collective") == runs->n_columns)
+        return "";
+    const char *const partial = dsgd_field_of(runs, row, "partial_collective");
+    return *partial == '\0' ? dsgd_field_of(runs, row, "collective") : partial;
 }
 
-char *dsgd_mixed_collectives(const dsgd_csv *runs)
+const char *dsgd_mixed_collectives(const dsgd_csv *runs)
 {
-    const dsgd_framing framing = {.planned = true};
     dsgd_frame f;
-    char *sentence = NULL;
-    if (dsgd_frame_open(runs, &framing, &f, NULL) == DSGD_OK) {
-        size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
-        for (size_t row = 0; row < runs->n_rows && sentence == NULL; row++) {
-            const dsgd_frame_point *const p = &f.points[f.point_of[row]];
-            size_t *const at = &first[p->at[DSGD_PLACE]];
-            const char *const collective = collective_of(runs, row);
-            if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
-                continue;
-            if (*at == 0)
-                *at = row + 1;
-            const char *const other = collective_of(runs, *at - 1);
-            const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
-                                         dsgd_csv_field(runs, row, f.keys[0])};
-            if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
-                sentence =
-                    dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
-                                 "be one of collectives; exchange: {collective, "
-                                 "partial_collective} sets them",
-                                 names[0], other, names[1], collective);
-        }
+    if (dsgd_frame_open(runs, &(dsgd_framing){.planned = true}, &f, NULL) != DSGD_OK)
+        return NULL;
+    size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
+    for (size_t row = 0; row < runs->n_rows; row++) {
+        const dsgd_frame_point *const p = &f.points[f.point_of[row]];
+        size_t *const at = &first[p->at[DSGD_PLACE]];
+        const char *const collective = collective_of(runs, row);
+        if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
+            continue;
+        if (*at == 0)
+            *at = row + 1;
+        const char *const other = collective_of(runs, *at - 1);
+        const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
+                                     dsgd_csv_field(runs, row, f.keys[0])};
+        if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
+            return dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
+                                "be one of collectives; exchange: {collective, "
+                                "partial_collective} sets them",
+                                names[0], other, names[1], collective);
     }
-    return sentence;
+    return NULL;
 }
 
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
 {
-    char *const sentence = dsgd_mixed_collectives(runs);
+    const char *const sentence = dsgd_mixed_collectives(runs);
     if (sentence != NULL)
         dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
 }
@@ -106,8 +97,7 @@ static void write_point(FILE *stream, const dsgd_comparison *c, const dsgd_frame
                         bool ratio)
 {
     dsgd_frame_put_keys(stream, &c->frame, p, c->frame.n_keys);
-    char *const label = dsgd_frame_label(&c->frame, p);
-    dsgd_csv_text(stream, label);
+    dsgd_csv_text(stream, dsgd_frame_label(&c->frame, p));
     fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
@@ -141,7 +131,7 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
 
 /**
  * A number for readers, from 1,000 on without a fraction, from 1e9 on (a loss on its way to infinity)
- * with an exponent; the caller frees it.
+ * with an exponent.
  */
 static char *readable(double x, bool per_cent, bool sign)
 {
@@ -161,20 +151,18 @@ static double rounding_of(double x)
 /** "12.34 ± 0.56" of a multiple, or less where there is less. */
 static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool sign)
 {
-    if (isnan(x.mean))
-        return dsgd_xstrdup("");
-    char *text = readable(multiple * x.mean, per_cent, sign);
-    char *const half = readable(x.ci > rounding_of(x.mean) ? multiple * x.ci : 0, per_cent, false);
-    if (!isnan(x.ci))
-        dsgd_append(&text, " ± %s", half);
+    char *text = isnan(x.mean) ? dsgd_xstrdup("") : readable(multiple * x.mean, per_cent, sign);
+    if (!isnan(x.mean) && !isnan(x.ci))
+        dsgd_append(&text, " ± %s",
+                    readable(x.ci > rounding_of(x.mean) ? multiple * x.ci : 0, per_cent, false));
     return text;
 }
 
-static char *difference_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
+static const char *difference_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
     const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
     if (p->baseline == p)
-        return dsgd_xstrdup("baseline");
+        return "baseline";
     char *cell = with_interval(s->difference, 1, m == DSGD_ACCURACY, true);
     if (fabs(s->difference.mean) > s->difference.ci + rounding_of(s->of.mean))
         dsgd_append(&cell, " *");
@@ -183,7 +171,7 @@ static char *difference_of(const dsgd_comparison *c, const dsgd_frame_point *p, 
     return cell;
 }
 
-static char *mean_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
+static const char *mean_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
     return with_interval(dsgd_comparison_of(c, p, m)->of, 1, m == DSGD_ACCURACY, false);
 }
@@ -192,27 +180,26 @@ static char *mean_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t
  * Of what is taken until the target: the mean where all seeds reached it; else how many did, and the
  * median if it is known.
  */
-static char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
-                       double multiple)
+static const char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
+                             double multiple)
 {
     const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
     if (s->of.n < dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n)
-        return dsgd_xstrdup(""); /* reached, but for what is not known */
+        return ""; /* reached, but for what is not known */
     if (s->of.n == p->n_rows)
         return with_interval(s->of, multiple, false, false);
     if (s->of.n == 0)
-        return dsgd_xstrdup("never");
-    char *const number = readable(multiple * s->median, false, false);
+        return "never";
     char *cell = dsgd_xprintf("%zu of %zu seeds", s->of.n, p->n_rows);
     if (!isnan(s->median))
-        dsgd_append(&cell, ", median %s", number);
+        dsgd_append(&cell, ", median %s", readable(multiple * s->median, false, false));
     return cell;
 }
 
 static void put_to_target(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
-    char *const head = dsgd_xprintf("time to %s (s)", c->target.text);
-    dsgd_columns_take(t, head, to_target(c, p, DSGD_TO_TARGET, 1));
+    dsgd_columns_take(t, dsgd_xprintf("time to %s (s)", c->target.text),
+                      to_target(c, p, DSGD_TO_TARGET, 1));
 }
 
 static void put_keys(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
@@ -231,7 +218,7 @@ static void put_measures(const dsgd_comparison *c, const dsgd_frame_point *p,
                          const dsgd_texts *measures, dsgd_columns *t)
 {
     for (size_t k = 0; k < measures->n; k++) {
-        double *const x = dsgd_frame_numbers(&c->frame, measures->v[k]);
+        const double *const x = dsgd_frame_numbers(&c->frame, measures->v[k]);
         char *const head = dsgd_xstrdup(measures->v[k]);
         for (char *s = head; (s = strchr(s, '_')) != NULL;)
             *s = ' '; /* where a table may break it */
@@ -299,10 +286,10 @@ static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measure
 /* --- ratios --- */
 
 /** "1.41 (1.38 to 1.45) *", or less where there is less. */
-static char *speedup_of(const dsgd_ratio *r)
+static const char *speedup_of(const dsgd_ratio *r)
 {
     if (r->n == 0)
-        return dsgd_xstrdup("");
+        return "";
     if (r->n == 1)
         return dsgd_xprintf("%.3g", r->ratio);
     return dsgd_xprintf("%.3g (%.3g to %.3g)%s", r->ratio, r->low, r->high,
@@ -310,12 +297,12 @@ static char *speedup_of(const dsgd_ratio *r)
 }
 
 /** How many seeds would settle whether there is a difference. */
-static char *settling_of(const dsgd_ratio *r)
+static const char *settling_of(const dsgd_ratio *r)
 {
-    if (r->n < 2)
-        return dsgd_xstrdup(r->n == 0 ? "" : "2 or more");
+    if (r->n == 1)
+        return "2 or more";
     if (r->n_settling == 0)
-        return dsgd_xstrdup("");
+        return "";
     return r->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)
                                            : dsgd_xprintf("%zu", r->n_settling);
 }
@@ -371,9 +358,8 @@ static void print_expenses(const dsgd_comparison *c)
             const size_t m = until ? e->to_target : e->measure;
             if (!dsgd_comparison_has(c, m))
                 continue;
-            char *const head = dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e));
             dsgd_columns_take(
-                &t, head,
+                &t, dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e)),
                 until ? to_target(c, p, m, e->multiple)
                       : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
         }
@@ -391,9 +377,8 @@ static void print_expenses(const dsgd_comparison *c)
 static bool is_fresh(const char *folder)
 {
     struct stat made = {0}, from = {0};
-    char *const compared = dsgd_xprintf("%s/compare.csv", folder);
-    char *const runs = dsgd_xprintf("%s/runs.csv", folder);
-    const bool both = stat(compared, &made) == 0 && stat(runs, &from) == 0;
+    const bool both = stat(dsgd_xprintf("%s/compare.csv", folder), &made) == 0 &&
+                      stat(dsgd_xprintf("%s/runs.csv", folder), &from) == 0;
     return both && (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
                     (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
                      made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
@@ -404,14 +389,11 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
     if (is_fresh(folder))
         return DSGD_OK; /* and keeps its baseline, which may have been chosen */
     dsgd_comparison c;
-    const dsgd_comparison_config config = {.by = NULL};
-    dsgd_status status = dsgd_comparison_open(folder, &config, &c, error);
-    bool seeds = false;
+    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_comparison_config){.by = NULL}, &c, error));
     for (size_t i = 0; i < c.frame.n_points; i++)
-        seeds = seeds || c.frame.points[i].n_rows > 1;
-    if (status == DSGD_OK && seeds)
-        status = write_csv(&c, folder, false, error);
-    return status;
+        if (c.frame.points[i].n_rows > 1)
+            return write_csv(&c, folder, false, error);
+    return DSGD_OK;
 }
 
 static const dsgd_argument options[] = {
@@ -447,30 +429,21 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         "compare: give the folder of one experiment's results",
         options};
     arguments a = {.ratio = false};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     a.ratio = a.ratio || a.crossing != NULL;
-    if (status == DSGD_OK && a.crossing != NULL &&
-        (!dsgd_parse_number(a.crossing, NULL, &a.level) || a.level <= 0))
-        status = dsgd_refuse(error, "--crossing %s: a ratio above 0 is expected, such as 1.5",
-                             a.crossing);
-    if (status != DSGD_OK)
-        return status;
+    if (a.crossing != NULL && (!dsgd_parse_number(a.crossing, NULL, &a.level) || a.level <= 0))
+        return dsgd_refuse(error, "--crossing %s: a ratio above 0 is expected, such as 1.5",
+                           a.crossing);
     dsgd_comparison c;
-    status = dsgd_comparison_open(a.folder.v[0], &a.config, &c, error);
-    if (status == DSGD_OK)
-        status = check_measures(&c, &a.measures, error);
-    if (status == DSGD_OK)
-        status = write_csv(&c, a.folder.v[0], a.ratio, error);
-    if (status == DSGD_OK) {
-        (a.ratio ? print_ratios : print_comparison)(&c, &a.measures);
-        if (c.frame.n_left_out > 0)
-            printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
-        dsgd_warn_of_mixed_collectives(stdout, &c.csv);
-        print_expenses(&c);
-    }
-    if (status == DSGD_OK && a.crossing != NULL)
-        status = dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
-    return status;
+    DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.config, &c, error));
+    DSGD_TRY(check_measures(&c, &a.measures, error));
+    DSGD_TRY(write_csv(&c, a.folder.v[0], a.ratio, error));
+    (a.ratio ? print_ratios : print_comparison)(&c, &a.measures);
+    if (c.frame.n_left_out > 0)
+        printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
+    dsgd_warn_of_mixed_collectives(stdout, &c.csv);
+    print_expenses(&c);
+    return a.crossing == NULL ? DSGD_OK : dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
 }
 
 const dsgd_command dsgd_command_compare = {

@@ -19,10 +19,10 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
 
 /**
  * A sentence where algorithms that runs.csv compares sum by different collectives: in runs that
- * have workers, platform, workload and swept values (but those of algorithms) in common. NULL: they
- * do not. The caller frees it.
+ * have workers, platform, workload and swept values (but what is swept of algorithms) in common. NULL:
+ * they do not.
  */
-char *dsgd_mixed_collectives(const dsgd_csv *runs);
+const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
 /** Prints it. */
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);

@@ -7,7 +7,6 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 const dsgd_measure dsgd_measures[] = {
@@ -97,9 +96,8 @@ dsgd_reached *dsgd_frame_reached(const dsgd_frame *f, const dsgd_target *target,
         reached[row] = (dsgd_reached){NAN, NAN};
         if (dsgd_frame_counts(f, row, "final_loss") &&
             dsgd_target_reach(target, curves, row, &reached[row], error) != DSGD_OK &&
-            error != NULL) {
+            error != NULL)
             return NULL;
-        }
     }
     return reached;
 }
@@ -153,7 +151,6 @@ static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
 
 static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
 {
-    dsgd_reached *reached = NULL;
     const size_t *const twice = c->frame.twice;
     if (twice[1] > 0)
         return dsgd_refuse(
@@ -163,17 +160,18 @@ static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
             dsgd_csv_field(&c->csv, twice[1], c->frame.keys[0]),
             dsgd_csv_field(&c->csv, twice[1], dsgd_csv_column(&c->csv, "seed")),
             c->csv.lines[twice[0] + 1]);
-    dsgd_status status = check_rows(c, error);
-    if (status == DSGD_OK && c->frame.n_points == 0)
-        status = dsgd_refuse(error, "%s: there is no run with status ok or diverged", c->csv.path);
-    if (status == DSGD_OK && c->target.column != NULL) {
-        reached = dsgd_frame_reached(&c->frame, &c->target, &c->curves, error);
-        status = reached == NULL ? DSGD_EUSAGE : DSGD_OK;
-    }
-    for (size_t m = 0; status == DSGD_OK && m < DSGD_N_MEASURES; m++)
+    DSGD_TRY(check_rows(c, error));
+    if (c->frame.n_points == 0)
+        return dsgd_refuse(error, "%s: there is no run with status ok or diverged", c->csv.path);
+    const bool until = c->target.column != NULL;
+    const dsgd_reached *const reached =
+        until ? dsgd_frame_reached(&c->frame, &c->target, &c->curves, error) : NULL;
+    if (until && reached == NULL)
+        return DSGD_EUSAGE;
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++)
         if (is_there(c, m))
             c->numbers[m] = dsgd_measure_numbers(&c->frame, m, reached);
-    return status;
+    return DSGD_OK;
 }
 
 /* --- statistics ------------------------------------------------------------------------------- */
@@ -193,11 +191,10 @@ static double median_of(const dsgd_frame_point *p, const double *numbers)
         if (!isnan(numbers[p->rows[i]]))
             x[n++] = numbers[p->rows[i]];
     gsl_sort(x, 1, n);
-    double median = NAN;
-    if (p->n_rows / 2 < n)
-        median =
-            p->n_rows % 2 == 1 ? x[p->n_rows / 2] : (x[p->n_rows / 2 - 1] + x[p->n_rows / 2]) / 2;
-    return median;
+    const size_t middle = p->n_rows / 2;
+    if (middle >= n)
+        return NAN;
+    return p->n_rows % 2 == 1 ? x[middle] : (x[middle - 1] + x[middle]) / 2;
 }
 
 /**
@@ -240,20 +237,16 @@ dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_confi
                                  dsgd_comparison *c, dsgd_error *error)
 {
     *c = (dsgd_comparison){.summaries = NULL};
-    dsgd_status status = dsgd_target_parse(a->target, &c->target, error);
-    if (status == DSGD_OK)
-        status = dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder);
-    if (status == DSGD_OK && c->target.column != NULL)
-        status = dsgd_run_table_open(&c->curves, &c->csv, folder, "curves.csv", error);
-    const dsgd_framing framing = {.by = a->by, .baseline = a->baseline};
-    if (status == DSGD_OK)
-        status = dsgd_frame_open(&c->csv, &framing, &c->frame, error);
-    if (status == DSGD_OK)
-        status = check_columns(c, error);
-    if (status == DSGD_OK)
-        status = read_rows(c, error);
+    DSGD_TRY(dsgd_target_parse(a->target, &c->target, error));
+    DSGD_TRY(dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder));
+    if (c->target.column != NULL)
+        DSGD_TRY(dsgd_run_table_open(&c->curves, &c->csv, folder, "curves.csv", error));
+    DSGD_TRY(dsgd_frame_open(&c->csv, &(dsgd_framing){.by = a->by, .baseline = a->baseline},
+                             &c->frame, error));
+    DSGD_TRY(check_columns(c, error));
+    DSGD_TRY(read_rows(c, error));
     c->summaries = dsgd_keep(c->frame.n_points * DSGD_N_MEASURES + 1, sizeof *c->summaries);
-    for (size_t i = 0; status == DSGD_OK && i < c->frame.n_points * DSGD_N_MEASURES; i++)
+    for (size_t i = 0; i < c->frame.n_points * DSGD_N_MEASURES; i++)
         c->summaries[i] = sum_up(c, &c->frame.points[i / DSGD_N_MEASURES], i % DSGD_N_MEASURES);
-    return status;
+    return DSGD_OK;
 }

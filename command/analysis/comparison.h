@@ -46,7 +46,7 @@ bool dsgd_measure_is_to_target(size_t m);
 
 /**
  * How far each run is when it reaches the target, [n_rows]: NAN where it never does, or what it
- * learned does not count. @p error NULL: where the table has no numbers, too. To be freed.
+ * learned does not count. @p error NULL: where the table has no numbers, too.
  */
 dsgd_reached *dsgd_frame_reached(const dsgd_frame *frame, const dsgd_target *target,
                                  const dsgd_run_table *curves, dsgd_error *error);
@@ -90,7 +90,7 @@ typedef struct dsgd_comparison_config {
     const char *baseline, *by, *target;
 } dsgd_comparison_config;
 
-/** Reads and sums up DIR/runs.csv. To be closed in any case. */
+/** Reads and sums up DIR/runs.csv. */
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *config,
                                  dsgd_comparison *c, dsgd_error *error);
 

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -157,20 +156,17 @@ static size_t find_crossings(const line *l, double level, crossing *crossings)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/** A value of the key for readers; the caller frees it. */
-static char *shown(const line *l, double x)
+/** A value of the key for readers. */
+static const char *shown(const line *l, double x)
 {
-    char *const number = dsgd_xprintf("%.6g", x);
-    return dsgd_swept_value(dsgd_frame_key(&l->c->frame, l->key), number);
+    return dsgd_swept_value(dsgd_frame_key(&l->c->frame, l->key), dsgd_xprintf("%.6g", x));
 }
 
 static void print_crossing(const line *l, const crossing *c)
 {
-    char *const at = shown(l, c->at), *const low = shown(l, c->low),
-                *const high = shown(l, c->high);
-    printf("%s at %s", c->rises ? "from below" : "from above", at);
+    printf("%s at %s", c->rises ? "from below" : "from above", shown(l, c->at));
     if (!isnan(c->low))
-        printf(" (%s to %s)", low, high);
+        printf(" (%s to %s)", shown(l, c->low), shown(l, c->high));
     else if (l->n_seeds == 1)
         printf(" (one seed)");
     else
@@ -197,14 +193,13 @@ static void report_line(FILE *stream, line *l, double level)
     const size_t n = find_crossings(l, level, crossings);
     char *place = dsgd_xstrdup(""); /* what the points have in common */
     for (size_t k = 1; k < f->n_keys; k++) {
-        char *const text = dsgd_frame_text(f, l->points[0], k);
+        const char *const text = dsgd_frame_text(f, l->points[0], k);
         if (k != l->key && dsgd_frame_varies(f, k) && *text != '\0')
             dsgd_append(&place, "%s%s", *place == '\0' ? " (" : ", ", text);
     }
-    char *const name = dsgd_swept_name(dsgd_frame_key(f, l->key));
-    char *const from = shown(l, l->x[0]), *const to = shown(l, l->x[l->n - 1]);
     printf("%s%s%s, %s %s to %s: ", dsgd_frame_value(f, l->points[0], 0), place,
-           *place == '\0' ? "" : ")", name, from, to);
+           *place == '\0' ? "" : ")", dsgd_swept_name(dsgd_frame_key(f, l->key)), shown(l, l->x[0]),
+           shown(l, l->x[l->n - 1]));
     for (size_t i = 0; i < n; i++) {
         printf("%s", i == 0 ? "passes " : ", then ");
         print_crossing(l, &crossings[i]);

@@ -5,7 +5,6 @@
 #include "command/analysis/figure_data.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -51,15 +50,14 @@ static double edge(const side *s, size_t i)
 static void put_side(FILE *out, const side *s, bool is_y, const char *column)
 {
     const char axis = is_y ? 'y' : 'x';
-    char *const title = dsgd_swept_title(column);
-    char **const texts = dsgd_keep(s->n, sizeof *texts);
+    const char **const texts = dsgd_keep(s->n, sizeof *texts);
     for (size_t i = 0; i < s->n; i++)
         texts[i] = dsgd_swept_value(column, s->texts[i]);
-    dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", title);
+    dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", dsgd_swept_title(column));
     fprintf(out, "%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\n", axis, s->is_log, axis,
             edge(s, 0), axis, edge(s, s->n));
     dsgd_gnuplot_numbers(out, s->values, s->n, "%c_value", axis);
-    dsgd_gnuplot_texts(out, is_y ? "y_text" : "x_text", (const char *const *)texts, s->n);
+    dsgd_gnuplot_texts(out, is_y ? "y_text" : "x_text", texts, s->n);
 }
 
 static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y)
@@ -106,17 +104,17 @@ static bool is_phase(const dsgd_csv *csv)
 void dsgd_figure_cells(FILE *out, const char *folder)
 {
     dsgd_csv csv;
-    if (dsgd_csv_read(&csv, NULL, "%s/phase.csv", folder) == DSGD_OK && is_phase(&csv)) {
-        const side x = read_side(&csv, 0), y = read_side(&csv, 1);
-        if (x.n > 1 && y.n > 1 && csv.n_rows == x.n * y.n) {
-            const size_t n = csv.n_columns - FIRST_LEAD;
-            const char **const racers = dsgd_keep(n, sizeof *racers);
-            for (size_t i = 0; i < n; i++)
-                racers[i] = csv.fields[FIRST_LEAD + i] + strlen("lead_");
-            dsgd_gnuplot_texts(out, "racer", racers, n);
-            put_side(out, &x, false, csv.fields[0]);
-            put_side(out, &y, true, csv.fields[1]);
-            put_cells(out, &csv, &x, &y);
-        }
-    }
+    if (dsgd_csv_read(&csv, NULL, "%s/phase.csv", folder) != DSGD_OK || !is_phase(&csv))
+        return;
+    const side x = read_side(&csv, 0), y = read_side(&csv, 1);
+    if (x.n < 2 || y.n < 2 || csv.n_rows != x.n * y.n)
+        return;
+    const size_t n = csv.n_columns - FIRST_LEAD;
+    const char **const racers = dsgd_keep(n, sizeof *racers);
+    for (size_t i = 0; i < n; i++)
+        racers[i] = csv.fields[FIRST_LEAD + i] + strlen("lead_");
+    dsgd_gnuplot_texts(out, "racer", racers, n);
+    put_side(out, &x, false, csv.fields[0]);
+    put_side(out, &y, true, csv.fields[1]);
+    put_cells(out, &csv, &x, &y);
 }

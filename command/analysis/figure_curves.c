@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/analysis/run_table.h"
@@ -14,17 +13,20 @@
 /** Columns of curves.csv; then megabytes per worker so far. */
 static const char *const curves[] = {"virtual_s", "steps",     "loss",
                                      "accuracy",  "consensus", "megabytes"};
+/** Columns of runs.csv that the megabytes are made of. */
+static const char *const parts[] = {"sent_mean_bytes", "steps", "bytes", "workers"};
 static const char *const ages[] = {"staleness", "gradient_staleness"};
 
-enum { N_CURVES = sizeof curves / sizeof curves[0], MOST_AGES = 10000 };
+enum { N_CURVES = sizeof curves / sizeof curves[0], N_PARTS = 4, MOST_AGES = 10000 };
 
 typedef struct data {
     const dsgd_figure_runs *runs;
     dsgd_run_table curves, staleness;
     size_t curve[N_CURVES - 1], age, measure, share; /* columns of these */
-    size_t sent, bytes, steps, workers; /* columns of runs.csv */
+    size_t part[N_PARTS];
     size_t *at; /* [n_rows of a point]: rows of curves.csv, of the evaluation at hand */
     double *x; /* the same */
+    double *low[N_CURVES], *high[N_CURVES]; /* [frames] each: what means reach there */
 } data;
 
 /* --- curves ----------------------------------------------------------------------------------- */
@@ -34,18 +36,16 @@ static double evaluation(const data *d, const dsgd_frame_point *p, size_t i, siz
 {
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves.csv, d->at[i], d->curve[c]);
-    /* Those of the run, in proportion to its steps; servers' too in results without that column. */
-    const size_t parts[] = {d->sent, d->steps, d->bytes, d->workers};
-    double x[4];
-    for (size_t k = 0; k < 4; k++)
-        x[k] = dsgd_csv_value(&d->runs->csv, p->rows[i], parts[k]);
+    /* The run's, in proportion to its steps; servers' too in results without the first column. */
+    double x[N_PARTS];
+    for (size_t k = 0; k < N_PARTS; k++)
+        x[k] = dsgd_csv_value(&d->runs->csv, p->rows[i], d->part[k]);
     const double sent_bytes = isnan(x[0]) ? x[2] / x[3] : x[0];
     return sent_bytes * 1e-6 * evaluation(d, p, i, 1) / x[1];
 }
 
 /** Evaluation @p k of all, which the runs of a point are at; takes them to the next. */
-static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t k, double *low,
-                           double *high)
+static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t k, size_t frame)
 {
     fprintf(out, "%zu", k);
     for (size_t c = 0; c < N_CURVES; c++) {
@@ -55,8 +55,8 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         dsgd_gnuplot_number(out, mean.mean);
         dsgd_gnuplot_number(out, p->n_rows == 1 ? 0 : mean.ci);
         if (k > 0 && isfinite(mean.mean)) {
-            low[c] = fmin(low[c], mean.mean);
-            high[c] = fmax(high[c], mean.mean);
+            d->low[c][frame] = fmin(d->low[c][frame], mean.mean);
+            d->high[c][frame] = fmax(d->high[c][frame], mean.mean);
         }
     }
     fputc('\n', out);
@@ -65,43 +65,35 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
 }
 
 /** What means reach after the first evaluation; 1 to 0 for nothing. */
-static void put_reach(FILE *out, const data *d, const double *low, const double *high)
+static void put_reach(FILE *out, const data *d)
 {
     const size_t n = dsgd_figure_frames(d->runs);
-    double *const x = dsgd_keep(n, sizeof *x);
-    for (size_t c = 0; c < N_CURVES; c++)
-        for (int top = 0; top < 2; top++) {
-            for (size_t k = 0; k < n; k++) {
-                x[k] = (top ? high : low)[k * N_CURVES + c];
-                x[k] = isfinite(x[k]) ? x[k] : top ? 0 : 1;
+    bool has[N_CURVES] = {false};
+    for (size_t c = 0; c < N_CURVES; c++) {
+        for (size_t k = 0; k < n; k++)
+            if (isfinite(d->high[c][k])) {
+                has[c] = true;
+            } else {
+                d->low[c][k] = 1;
+                d->high[c][k] = 0;
             }
-            dsgd_gnuplot_numbers(out, x, n, "%s_%s", top ? "high" : "low", curves[c]);
-        }
-    fputs("quantities_of_curves = '", out);
-    for (size_t c = N_CURVES - 1; c-- > 0;) {
-        bool has = false;
-        for (size_t k = 0; k < dsgd_figure_frames(d->runs); k++)
-            has = has || isfinite(high[k * N_CURVES + c]);
-        fprintf(out, "%s%s", has ? " " : "", has ? curves[c] : "");
+        dsgd_gnuplot_numbers(out, d->low[c], n, "low_%s", curves[c]);
+        dsgd_gnuplot_numbers(out, d->high[c], n, "high_%s", curves[c]);
     }
+    fputs("quantities_of_curves = '", out);
+    for (size_t c = N_CURVES - 1; c-- > 0;)
+        fprintf(out, "%s%s", has[c] ? " " : "", has[c] ? curves[c] : "");
     fputs(" '\n", out);
 }
 
 static void put_curves(FILE *out, data *d)
 {
     size_t most = 0;
-    const size_t n_reached = dsgd_figure_frames(d->runs) * N_CURVES; /* [frames][N_CURVES] */
-    double *const low = dsgd_keep(2 * n_reached + 1, sizeof *low), *const high = low + n_reached;
-    for (size_t k = 0; k < n_reached; k++) {
-        low[k] = INFINITY;
-        high[k] = -INFINITY;
-    }
     fputs("columns_of_curves = ' evaluation", out);
     for (size_t c = 0; c < N_CURVES; c++)
         fprintf(out, " %s %s_ci", curves[c], curves[c]);
     fputs(" '\n$curves << EOD\n", out);
     for (size_t b = 0; b < dsgd_figure_frames(d->runs) * d->runs->n_order; b++) {
-        const size_t at = b / d->runs->n_order * N_CURVES;
         const dsgd_frame_point *const p = d->runs->points[b];
         size_t n = p == NULL ? 0 : SIZE_MAX; /* evaluations that all runs have */
         for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
@@ -111,13 +103,13 @@ static void put_curves(FILE *out, data *d)
         most = n > most ? n : most;
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
-            put_evaluation(out, d, p, k, low + at, high + at);
+            put_evaluation(out, d, p, k, b / d->runs->n_order);
         if (n == 0) /* a block without a row would not count */
             fputs("0,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n", out);
     }
     fputs("EOD\n", out);
     fprintf(out, "most_evaluations = %zu\n", most);
-    put_reach(out, d, low, high);
+    put_reach(out, d);
 }
 
 /* --- staleness -------------------------------------------------------------------------------- */
@@ -151,14 +143,20 @@ static void put_ages(FILE *out, const data *d, const dsgd_frame_point *p, double
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    const size_t n = runs->csv.n_rows;
+    const size_t n_frames = dsgd_figure_frames(runs);
     data d = {.runs = runs,
-              .sent = dsgd_csv_column(&runs->csv, "sent_mean_bytes"),
-              .bytes = dsgd_csv_column(&runs->csv, "bytes"),
-              .steps = dsgd_csv_column(&runs->csv, "steps"),
-              .workers = dsgd_csv_column(&runs->csv, "workers"),
-              .at = dsgd_keep(n, sizeof *d.at),
-              .x = dsgd_keep(n, sizeof *d.x)};
+              .at = dsgd_keep(runs->csv.n_rows, sizeof *d.at),
+              .x = dsgd_keep(runs->csv.n_rows, sizeof *d.x)};
+    for (size_t k = 0; k < N_PARTS; k++)
+        d.part[k] = dsgd_csv_column(&runs->csv, parts[k]);
+    for (size_t c = 0; c < N_CURVES; c++) {
+        d.low[c] = dsgd_keep(n_frames, sizeof *d.low[c]);
+        d.high[c] = dsgd_keep(n_frames, sizeof *d.high[c]);
+        for (size_t k = 0; k < n_frames; k++) {
+            d.low[c][k] = INFINITY;
+            d.high[c][k] = -INFINITY;
+        }
+    }
     dsgd_run_table_open(&d.curves, &runs->csv, folder, "curves.csv", NULL);
     dsgd_run_table_open(&d.staleness, &runs->csv, folder, "staleness.csv", NULL);
     for (size_t c = 0; c < N_CURVES - 1; c++)
@@ -169,7 +167,7 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     put_curves(out, &d);
     double(*const share)[2] = dsgd_keep(MOST_AGES + 1, sizeof *share);
     fputs("columns_of_staleness = ' age staleness gradient_staleness '\n$staleness << EOD\n", out);
-    for (size_t b = 0; b < dsgd_figure_frames(runs) * runs->n_order; b++) {
+    for (size_t b = 0; b < n_frames * runs->n_order; b++) {
         fputs(b == 0 ? "" : "\n\n", out);
         put_ages(out, &d, runs->points[b], share);
     }

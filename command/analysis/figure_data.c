@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -35,7 +34,8 @@ typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
     dsgd_csv published;
-    json_t *manifest; /* NULL: none */
+    const json_t *manifest; /* NULL: none */
+    const char *experiment; /* its name; NULL: not known */
     measure *measures; /* [n_measures] */
     size_t n_measures;
 } data;
@@ -76,9 +76,8 @@ static const char *unit_of(const data *d)
 {
     const char *unit = NULL;
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const json_t *const run = dsgd_run_of(d->manifest, &d->runs.csv, row);
-        const char *const text =
-            json_string_value(json_object_get(json_object_get(run, "workload"), "unit"));
+        const char *const text = json_string_value(
+            dsgd_run_option(dsgd_run_of(d->manifest, &d->runs.csv, row), "workload", "unit"));
         if (text == NULL || (unit != NULL && strcmp(text, unit) != 0))
             return "samples";
         unit = text;
@@ -87,18 +86,16 @@ static const char *unit_of(const data *d)
 }
 
 /** "28 of 192 runs; network: nics": what a reader has to know of the runs. */
-static char *note_of(const data *d)
+static const char *note_of(const data *d)
 {
-    const size_t network = dsgd_csv_column(&d->runs.csv, "network");
     const char *nics = NULL; /* as the folder's program called it */
     for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const char *const name =
-            network < d->runs.csv.n_columns ? dsgd_csv_field(&d->runs.csv, row, network) : "";
+        const char *const name = dsgd_field_of(&d->runs.csv, row, "network");
         if (strcmp(dsgd_present_word(name), "nics") == 0)
             nics = name;
     }
-    const json_t *const list = json_object_get(d->manifest, "runs");
-    const size_t all = json_array_size(list) > 0 ? json_array_size(list) : d->runs.csv.n_rows;
+    const size_t planned = json_array_size(json_object_get(d->manifest, "runs"));
+    const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
     char *text = dsgd_xstrdup("");
     if (done < all)
@@ -169,7 +166,7 @@ static void find_measures(data *d, const char *target)
 {
     const dsgd_frame *const f = &d->runs.frame;
     double *const ideal = dsgd_frame_numbers(f, "throughput_samples_per_s");
-    double *const share = dsgd_frame_numbers(f, "compute_share");
+    const double *const share = dsgd_frame_numbers(f, "compute_share");
     for (size_t row = 0; row < f->csv->n_rows; row++) /* if nobody ever waited */
         ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
     add_columns(d);
@@ -292,37 +289,33 @@ static const char head[] =
 static void put_places(FILE *out, const data *d, const char *along)
 {
     const size_t n = d->runs.places.n;
-    char **const shown = dsgd_keep(n, sizeof *shown);
+    const char **const shown = dsgd_keep(n, sizeof *shown);
     double *const values = dsgd_keep(n, sizeof *values);
     for (size_t k = 0; k < n; k++) {
         shown[k] = dsgd_swept_value(along, d->runs.places.v[k]);
         values[k] = dsgd_figure_place(&d->runs, k);
         values[k] = isnan(values[k]) ? (double)(k + 1) : values[k];
     }
-    dsgd_gnuplot_texts(out, "place", (const char *const *)shown, n);
+    dsgd_gnuplot_texts(out, "place", shown, n);
     dsgd_gnuplot_numbers(out, values, n, "place_value");
 }
 
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 {
-    char *const note = note_of(d);
     const char *const along = dsgd_figure_along(&d->runs);
-    const char *const name = json_string_value(json_object_get(d->manifest, "experiment"));
-    char *const axis =
-        strcmp(along, "workers") == 0 ? dsgd_xstrdup("number of GPUs") : dsgd_swept_title(along);
     const char *const variables[][2] = {
-        {"experiment", name == NULL ? "" : name},
+        {"experiment", d->experiment == NULL ? "" : d->experiment},
         {"unit", unit_of(d)},
         {"currency", dsgd_frame_currency(&d->runs.frame)},
-        {"note", note},
+        {"note", note_of(d)},
         {"along", along},
-        {"axis", axis},
+        {"axis", strcmp(along, "workers") == 0 ? "number of GPUs" : dsgd_swept_title(along)},
         {"workers", dsgd_csv_field(&d->runs.csv, 0, dsgd_csv_column(&d->runs.csv, "workers"))}};
     fputs(head, out);
     for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++)
         dsgd_gnuplot_variable(out, variables[k][0], variables[k][1]);
     put_series(out, d, &choice->labels);
-    dsgd_gnuplot_texts(out, "panel", (const char *const *)d->runs.panels.v, d->runs.panels.n);
+    dsgd_gnuplot_texts(out, "panel", d->runs.panels.v, d->runs.panels.n);
     put_places(out, d, along);
     fprintf(out, "n_panels = %zu\nn_places = %zu\n", d->runs.panels.n, d->runs.places.n);
     put_points(out, d);
@@ -334,15 +327,13 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 /** What was published of the experiment: as `dsgd reproduce` leaves it, or else as shipped. */
 static void read_published(data *d)
 {
-    const char *const name = json_string_value(json_object_get(d->manifest, "experiment"));
-    if (name == NULL || strchr(name, '/') != NULL)
+    const char *const name = d->experiment;
+    if (name == NULL || strchr(name, '/') != NULL ||
+        dsgd_csv_read(&d->published, NULL, "%s/%s.csv", d->folder, name) == DSGD_OK)
         return;
-    if (dsgd_csv_read(&d->published, NULL, "%s/%s.csv", d->folder, name) == DSGD_OK)
-        return;
-    if (dsgd_csv_read(&d->published, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) ==
+    if (dsgd_csv_read(&d->published, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) !=
         DSGD_OK)
-        return;
-    d->published = (dsgd_csv){.n_rows = 0};
+        d->published = (dsgd_csv){.n_rows = 0};
 }
 
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
@@ -350,18 +341,13 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
 {
     data d = {.folder = folder};
     dsgd_whole_file file;
-    dsgd_status status = dsgd_figure_runs_open(folder, choice, &d.runs, error);
-    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s/data.gp", output) == NULL)
-        status = DSGD_EIO;
-    if (status == DSGD_OK) {
-        char *const path = dsgd_xprintf("%s/manifest.json", folder);
-        d.manifest = dsgd_json_file(path);
-        read_published(&d);
-        find_measures(&d, choice->target);
-        put_all(file.stream, &d, choice);
-        status = dsgd_whole_close(&file, error);
-    }
-    for (size_t m = 0; m < d.n_measures; m++) {
-    }
-    return status;
+    DSGD_TRY(dsgd_figure_runs_open(folder, choice, &d.runs, error));
+    if (dsgd_whole_open(&file, error, "%s/data.gp", output) == NULL)
+        return DSGD_EIO;
+    d.manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
+    d.experiment = json_string_value(json_object_get(d.manifest, "experiment"));
+    read_published(&d);
+    find_measures(&d, choice->target);
+    put_all(file.stream, &d, choice);
+    return dsgd_whole_close(&file, error);
 }

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -48,10 +47,10 @@ static void find_along(dsgd_figure_runs *d)
 
 /**
  * "lr 0.1; period 8": what a coordinate of a point has beside the algorithm and `along`; as tables have
- * it, or shown to readers, where close values may be the same. The caller frees it.
+ * it, or shown to readers, where close values may be the same.
  */
-static char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p, dsgd_coordinate part,
-                        bool shown)
+static const char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p,
+                              dsgd_coordinate part, bool shown)
 {
     char *text = dsgd_xstrdup("");
     for (size_t k = 1; k < d->frame.n_keys; k++) {
@@ -62,17 +61,16 @@ static char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p, ds
             continue;
         const char *const key = dsgd_last_key(column);
         const bool alone = strcmp(key, "platform") == 0 || strcmp(key, "workload") == 0;
-        char *const name = shown ? dsgd_swept_title(column) : dsgd_xstrdup(key);
-        char *const read = shown ? dsgd_swept_value(column, value) : dsgd_xstrdup(value);
+        const char *const name = shown ? dsgd_swept_title(column) : key;
         dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : "; ", alone ? "" : name,
-                    alone ? "" : " ", read);
+                    alone ? "" : " ", shown ? dsgd_swept_value(column, value) : value);
     }
     return text;
 }
 
-static char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
+static const char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
 {
-    char *const own = setting_of(d, p, DSGD_SERIES, false);
+    const char *const own = setting_of(d, p, DSGD_SERIES, false);
     return dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
 }
 
@@ -127,7 +125,7 @@ static void add_sorted(const dsgd_figure_runs *d, dsgd_names *list, const dsgd_f
     if (list->n == n)
         return;
     for (first[i] = p; i > 0 && is_before(d, p, first[i - 1], list == &d->places); i--) {
-        char *const text = list->v[i];
+        const char *const text = list->v[i];
         list->v[i] = list->v[i - 1];
         list->v[i - 1] = text;
         first[i] = first[i - 1];
@@ -143,9 +141,8 @@ static void find_names(dsgd_figure_runs *d, const dsgd_frame_point **panels,
         const dsgd_frame_point *const p = &d->frame.points[i];
         if (p->at[DSGD_VARIATION] > 0)
             continue;
-        char *const series = series_of(d, p), *const panel = setting_of(d, p, DSGD_PLACE, false);
-        dsgd_names_add(&d->series, series);
-        add_sorted(d, &d->panels, panels, p, panel);
+        dsgd_names_add(&d->series, series_of(d, p));
+        add_sorted(d, &d->panels, panels, p, setting_of(d, p, DSGD_PLACE, false));
         add_sorted(d, &d->places, places, p, place_of(d, p));
     }
 }
@@ -163,22 +160,24 @@ size_t dsgd_figure_series(const dsgd_figure_runs *d, const char *name, size_t le
 static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option, const char *name,
                                   size_t length, dsgd_error *error)
 {
-    const char **const all = dsgd_keep(d->series.n + 1, sizeof *all);
-    memcpy(all, d->series.v, d->series.n * sizeof *all);
-    char *const listed = dsgd_listed(all, ", ");
-    dsgd_refuse(error, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
-                d->csv.path, listed);
-    return DSGD_EUSAGE;
+    return dsgd_refuse(error, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
+                       d->csv.path, dsgd_listed(d->series.v, ", "));
 }
 
-/** Adds a series to those that are drawn, unless it is one. */
-static void draw_series(dsgd_figure_runs *d, size_t i)
+static bool is_drawn(const dsgd_figure_runs *d, size_t i)
 {
     size_t k = 0;
     while (k < d->n_order && d->order[k] != i)
         k++;
-    d->order[k] = i;
-    d->n_order += k == d->n_order;
+    return k < d->n_order;
+}
+
+static void draw_series(dsgd_figure_runs *d, size_t i)
+{
+    if (is_drawn(d, i))
+        return;
+    d->order = dsgd_keep_more(d->order, d->n_order + 1, sizeof *d->order);
+    d->order[d->n_order++] = i;
 }
 
 static dsgd_status draw_listed(dsgd_figure_runs *d, const char *option, const char *list,
@@ -212,25 +211,17 @@ static dsgd_status check_labels(const dsgd_figure_runs *d, const dsgd_texts *lab
 
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
-    dsgd_figure_runs only = *d; /* what may be drawn */
-    only.order = dsgd_keep(d->series.n + 1, sizeof *only.order);
-    d->order = dsgd_keep(d->series.n + 1, sizeof *d->order);
-    dsgd_status status = draw_listed(&only, "--only", choice->only, error);
-    if (status == DSGD_OK)
-        status = draw_listed(d, "--order", choice->order, error);
+    dsgd_figure_runs only = *d, ordered = *d; /* what may be drawn, and what comes first of it */
+    DSGD_TRY(draw_listed(&only, "--only", choice->only, error));
+    DSGD_TRY(draw_listed(&ordered, "--order", choice->order, error));
     for (size_t i = 0; choice->only == NULL && i < d->series.n; i++)
         draw_series(&only, i);
-    const size_t n_only = only.n_order, n_ordered = d->n_order;
-    d->n_order = 0;
-    for (size_t k = 0; k < n_ordered; k++) { /* what is ordered and not to be drawn goes */
-        draw_series(&only, d->order[k]);
-        if (only.n_order == n_only)
-            d->order[d->n_order++] = d->order[k];
-        only.n_order = n_only;
-    }
-    for (size_t k = 0; k < n_only; k++)
+    for (size_t k = 0; k < ordered.n_order; k++)
+        if (is_drawn(&only, ordered.order[k]))
+            draw_series(d, ordered.order[k]);
+    for (size_t k = 0; k < only.n_order; k++)
         draw_series(d, only.order[k]);
-    return status == DSGD_OK ? check_labels(d, &choice->labels, error) : status;
+    return check_labels(d, &choice->labels, error);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -247,9 +238,10 @@ static void place_points(dsgd_figure_runs *d)
         const dsgd_frame_point *const p = &d->frame.points[i];
         if (p->at[DSGD_VARIATION] > 0)
             continue;
-        char *const series = series_of(d, p), *const panel = setting_of(d, p, DSGD_PLACE, false);
-        const size_t frame = dsgd_names_add(&d->panels, panel) * d->places.n +
-                             dsgd_names_add(&d->places, place_of(d, p));
+        const char *const series = series_of(d, p);
+        const size_t frame =
+            dsgd_names_add(&d->panels, setting_of(d, p, DSGD_PLACE, false)) * d->places.n +
+            dsgd_names_add(&d->places, place_of(d, p));
         for (size_t k = 0; k < d->n_order; k++)
             if (strcmp(d->series.v[d->order[k]], series) == 0)
                 d->points[frame * d->n_order + k] = p;
@@ -259,31 +251,27 @@ static void place_points(dsgd_figure_runs *d)
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *d, dsgd_error *error)
 {
-    static const char *const needed[] = {"run", "workers"};
+    size_t column = 0;
     *d = (dsgd_figure_runs){.along = 0};
-    dsgd_status status = dsgd_csv_read(&d->csv, error, "%s/runs.csv", folder);
-    for (size_t k = 0, column = 0; status == DSGD_OK && k < 2; k++)
-        status = dsgd_csv_need(&d->csv, needed[k], &column, error);
-    if (status == DSGD_OK)
-        status = dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_csv_read(&d->csv, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_csv_need(&d->csv, "run", &column, error));
+    DSGD_TRY(dsgd_csv_need(&d->csv, "workers", &column, error));
+    DSGD_TRY(dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error));
     const dsgd_frame_point **const panels = dsgd_keep(2 * d->frame.n_points + 1, sizeof *panels);
     find_along(d);
     find_names(d, panels, panels + d->frame.n_points);
-    status = d->series.n > 0 ? choose(d, choice, error)
-                             : dsgd_refuse(error, "%s: there is no run with status ok or diverged",
-                                           d->csv.path);
+    if (d->series.n == 0)
+        return dsgd_refuse(error, "%s: there is no run with status ok or diverged", d->csv.path);
+    DSGD_TRY(choose(d, choice, error));
     enum { MOST_BLOCKS = 100000 }; /* every panel has every place and series, also without a run */
     const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
-    if (status == DSGD_OK && n > MOST_BLOCKS)
-        status = dsgd_refuse(error,
-                             "%s: %zu panels of %zu places and %zu series are more than can be "
-                             "drawn, %d together; --only A,B draws some series",
-                             d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
-    if (status == DSGD_OK)
-        place_points(d);
+    if (n > MOST_BLOCKS)
+        return dsgd_refuse(error,
+                           "%s: %zu panels of %zu places and %zu series are more than can be "
+                           "drawn, %d together; --only A,B draws some series",
+                           d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
+    place_points(d);
     for (size_t i = 0; i < d->panels.n; i++) /* from here on for readers */
         d->panels.v[i] = setting_of(d, panels[i], DSGD_PLACE, true);
-    return status;
+    return DSGD_OK;
 }

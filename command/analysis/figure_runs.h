@@ -24,14 +24,14 @@ typedef struct dsgd_figure_runs {
     dsgd_csv csv; /* runs.csv */
     dsgd_frame frame;
     size_t along; /* key of the frame; 0: none */
-    bool *differs,
-        *numeric; /* [frame.n_keys]: has several values that figures tell apart; all are numbers */
+    bool *differs; /* [frame.n_keys]: has several values that figures tell apart */
+    bool *numeric; /* [frame.n_keys]: all are numbers */
     dsgd_names series, places, panels; /* places as the table has them, panels for readers */
     size_t *order, n_order; /* the series that are drawn */
     const dsgd_frame_point **points; /* [panels.n][places.n][n_order]; NULL: there is no run */
 } dsgd_figure_runs;
 
-/** DSGD_EUSAGE: there is no such series, or no run with results. To be closed in any case. */
+/** DSGD_EUSAGE: there is no such series, or no run with results. */
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *runs, dsgd_error *error);
 

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <search.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -49,7 +48,7 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 /** Different texts, numbered in the order in which they came. */
 typedef struct classes {
     struct hsearch_data *table;
-    char **texts;
+    const char **texts; /* [n], and a NULL behind them */
     size_t n;
 } classes;
 
@@ -69,13 +68,15 @@ static classes classes_of(size_t most)
 }
 
 /** The number of a text. */
-static size_t number_of(classes *c, char *text)
+static size_t number_of(classes *c, const char *text)
 {
     ENTRY *found = NULL;
-    hsearch_r((ENTRY){.key = text, .data = (void *)(uintptr_t)c->n}, ENTER, &found, c->table);
-    if (found->key == text)
+    hsearch_r((ENTRY){.key = (char *)text, .data = (void *)(uintptr_t)c->n}, ENTER, &found,
+              c->table);
+    const size_t n = (size_t)(uintptr_t)found->data;
+    if (n == c->n)
         c->texts[c->n++] = text;
-    return (size_t)(uintptr_t)found->data;
+    return n;
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -137,11 +138,8 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
 static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *name,
                            const char *const *names, dsgd_error *error)
 {
-    const char *const hint = dsgd_hint(name, names);
-    char *const all = dsgd_listed(names, ", ");
-    dsgd_refuse(error, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option, name, hint,
-                all);
-    return DSGD_EUSAGE;
+    return dsgd_refuse(error, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option, name,
+                       dsgd_hint(name, names), dsgd_listed(names, ", "));
 }
 
 /** A column by its name, or by what follows its last dot, without the unit. */
@@ -153,10 +151,10 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
     size_t exact = f->n_keys, short_name = f->n_keys, n_short = 0;
     for (size_t k = 0; k < f->n_keys; k++) {
         names[k] = dsgd_frame_key(f, k);
-        char *const name = dsgd_swept_name(names[k]);
+        const bool is_short = strcmp(dsgd_swept_name(names[k]), by) == 0;
         exact = strcmp(names[k], by) == 0 ? k : exact;
-        n_short += strcmp(name, by) == 0;
-        short_name = strcmp(name, by) == 0 ? k : short_name;
+        n_short += is_short;
+        short_name = is_short ? k : short_name;
     }
     f->by = exact < f->n_keys ? exact : n_short == 1 ? short_name : f->n_keys;
     return f->by < f->n_keys ? DSGD_OK : unknown(f, "--by", by, names, error);
@@ -164,7 +162,7 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/** What a row has of a coordinate, as a text in fresh memory; of a variation that is none "". */
+/** What a row has of a coordinate, as a text; of a variation that is none "". */
 static char *coordinate_of(const dsgd_frame *f, size_t row, dsgd_coordinate c)
 {
     char *text = dsgd_xstrdup("");
@@ -200,7 +198,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
     classes of[DSGD_N_COORDINATES];
     for (int c = 0; c < DSGD_N_COORDINATES; c++)
         of[c] = classes_of(n_rows + 1);
-    number_of(&of[DSGD_VARIATION], dsgd_xstrdup("")); /* none is the first */
+    number_of(&of[DSGD_VARIATION], ""); /* none is the first */
     f->point_of = dsgd_keep(n_rows + 1, sizeof *f->point_of);
     f->seed_of = dsgd_keep(n_rows + 1, sizeof *f->seed_of);
     f->points = dsgd_keep(n_rows + 1, sizeof *f->points);
@@ -213,12 +211,11 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         }
         for (int c = 0; c < DSGD_N_COORDINATES; c++)
             at[c] = number_of(&of[c], coordinate_of(f, row, c));
-        f->seed_of[row] = number_of(&seeds, dsgd_xstrdup(dsgd_csv_field(f->csv, row, seed)));
+        f->seed_of[row] = number_of(&seeds, dsgd_csv_field(f->csv, row, seed));
         add_row(f, row, number_of(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2])), at);
     }
-    for (int c = 0; c < DSGD_N_COORDINATES; c++) {
+    for (int c = 0; c < DSGD_N_COORDINATES; c++)
         f->n[c] = of[c].n;
-    }
 }
 
 /** Its different values. */
@@ -226,7 +223,7 @@ static classes values_of(const dsgd_frame *f, size_t k)
 {
     classes c = classes_of(f->n_points);
     for (size_t i = 0; i < f->n_points; i++)
-        number_of(&c, dsgd_xstrdup(dsgd_frame_value(f, &f->points[i], k)));
+        number_of(&c, dsgd_frame_value(f, &f->points[i], k));
     return c;
 }
 
@@ -242,9 +239,7 @@ static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *er
     }
     if (f->baseline != NULL)
         return DSGD_OK;
-    classes values = values_of(f, f->by);
-    unknown(f, "--baseline", name, (const char *const *)values.texts, error);
-    return DSGD_EUSAGE;
+    return unknown(f, "--baseline", name, values_of(f, f->by).texts, error);
 }
 
 dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *f,
@@ -256,10 +251,8 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
     DSGD_TRY(find_by(f, framing->by, error));
     f->n_values = dsgd_keep(f->n_keys, sizeof *f->n_values);
     find_points(f, seed, framing->planned);
-    for (size_t k = 0; k < f->n_keys; k++) {
-        classes values = values_of(f, k);
-        f->n_values[k] = values.n;
-    }
+    for (size_t k = 0; k < f->n_keys; k++)
+        f->n_values[k] = values_of(f, k).n;
     if (f->n_points > 0)
         DSGD_TRY(find_baseline(f, framing->baseline, error));
     /* The first that fits: where the baseline's own options are swept, it has their first values. */
@@ -290,11 +283,12 @@ size_t dsgd_frame_count(const dsgd_frame *f, const dsgd_frame_point *p, const ch
 
 /* --- for readers ------------------------------------------------------------------------------ */
 
-char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
+const char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
 {
-    const char *const column = dsgd_frame_key(f, k), *const raw = dsgd_frame_value(f, p, k);
-    char *const name = dsgd_swept_name(column), *const value = dsgd_swept_value(column, raw);
-    return *raw == '\0' ? dsgd_xstrdup("") : dsgd_xprintf("%s %s", name, value);
+    const char *const column = dsgd_frame_key(f, k), *const value = dsgd_frame_value(f, p, k);
+    return *value == '\0'
+               ? ""
+               : dsgd_xprintf("%s %s", dsgd_swept_name(column), dsgd_swept_value(column, value));
 }
 
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_point *p,
@@ -312,7 +306,7 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
 {
     char *label = dsgd_xstrdup(dsgd_frame_value(f, p, 0));
     for (size_t k = 1; k < f->n_keys; k++) {
-        char *const text = dsgd_frame_text(f, p, k);
+        const char *const text = dsgd_frame_text(f, p, k);
         if (dsgd_frame_varies(f, k) && *text != '\0')
             dsgd_append(&label, "; %s", text);
     }
@@ -352,8 +346,7 @@ dsgd_interval dsgd_frame_mean(const dsgd_frame_point *p, const double *x)
     for (size_t i = 0; i < p->n_rows; i++)
         if (!isnan(x[p->rows[i]]))
             known[n++] = x[p->rows[i]];
-    const dsgd_interval mean = dsgd_mean(known, n);
-    return mean;
+    return dsgd_mean(known, n);
 }
 
 size_t dsgd_frame_pairs(const dsgd_frame *f, const dsgd_frame_point *p,
@@ -382,6 +375,5 @@ dsgd_ratio dsgd_frame_ratio(const dsgd_frame *f, const dsgd_frame_point *p,
     for (size_t i = 0; i < n_pairs; i++)
         if (isfinite(log(logs[i] / others[i])))
             logs[n++] = log(logs[i] / others[i]);
-    const dsgd_ratio ratio = dsgd_ratio_of(logs, n);
-    return ratio;
+    return dsgd_ratio_of(logs, n);
 }

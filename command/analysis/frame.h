@@ -86,10 +86,7 @@ typedef struct dsgd_framing {
     bool planned; /* rows without results are in points too: runs of a study, before they ran */
 } dsgd_framing;
 
-/**
- * Of a table that stays open. DSGD_EUSAGE: there is no such column or baseline; DSGD_EIO: a column is
- * missing. To be closed in any case.
- */
+/** DSGD_EUSAGE: there is no such column or baseline; DSGD_EIO: a column is missing. */
 dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *frame,
                             dsgd_error *error);
 
@@ -101,13 +98,10 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *frame, size_t k);
 /** Whether it has more than one value. */
 bool dsgd_frame_varies(const dsgd_frame *frame, size_t k);
 
-/** "group 4" for readers; "" where the point has no value. To be freed. */
-char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
+/** "group 4" for readers; "" where the point has no value. */
+const char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 
-/**
- * The series and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). To
- * be freed.
- */
+/** The series and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 
 /**
@@ -134,7 +128,7 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
-/** The numbers of a column that count, by row; others are NAN. To be freed. */
+/** The numbers of a column that count, by row; others are NAN. */
 double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);
 
 /** The mean of a point, over the seeds that have a number; @p x as of dsgd_frame_numbers(). */

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -17,8 +16,8 @@ size_t dsgd_names_add(dsgd_names *list, const char *text)
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i], text) == 0)
             return i;
-    list->v = dsgd_keep_more(list->v, list->n + 1, sizeof *list->v);
-    list->v[list->n] = dsgd_xstrdup(text);
+    list->v = dsgd_keep_more(list->v, list->n + 2, sizeof *list->v);
+    list->v[list->n] = text;
     return list->n++;
 }
 

@@ -9,7 +9,7 @@
 
 /** Different texts in the order in which they came. */
 typedef struct dsgd_names {
-    char **v;
+    const char **v; /* [n], and a NULL behind them; NULL: there is none */
     size_t n;
 } dsgd_names;
 

@@ -36,20 +36,19 @@ static bool has_table(const char *folder, const char *name)
     return has;
 }
 
-void dsgd_figure_head(const char *script, char **caption, char **needs)
+char *dsgd_figure_needs(const char *script, char **caption)
 {
     static const char mark[] = "# needs:";
     FILE *const stream = dsgd_file_open(script);
-    char *line = NULL;
+    char *line = NULL, *needs = NULL;
     size_t room = 0;
     *caption = dsgd_xstrdup("");
-    *needs = NULL;
     while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#') {
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, mark, strlen(mark)) == 0) {
-            *needs = *needs == NULL ? dsgd_xstrdup("") : *needs;
-            dsgd_append(needs, " %s", line + strlen(mark));
-        } else if (*needs == NULL) {
+            needs = needs == NULL ? dsgd_xstrdup("") : needs;
+            dsgd_append(&needs, " %s", line + strlen(mark));
+        } else if (needs == NULL) {
             dsgd_append(caption, "%s%s", **caption == '\0' ? "" : " ",
                         line + 1 + strspn(line + 1, " "));
         }
@@ -57,17 +56,10 @@ void dsgd_figure_head(const char *script, char **caption, char **needs)
     free(line);
     if (stream != NULL)
         fclose(stream);
-}
-
-/** What a script needs; NULL: it is no figure. The caller frees it. */
-static char *needs_of(const char *script)
-{
-    char *caption = NULL, *needs = NULL;
-    dsgd_figure_head(script, &caption, &needs);
     return needs;
 }
 
-/** Whether a folder has all that a script needs; frees that. */
+/** Whether a folder has all that a script needs, a text that this takes apart. */
 static bool has_data(char *needs, const char *folder, const char *target)
 {
     bool has = true;
@@ -94,9 +86,9 @@ static const char *here(const char *path)
     return path[0] == '/' ? "" : "./";
 }
 
-/** What scripts are told, beside their style and data. The caller frees it. */
-static char *settings_of(const arguments *a, const char *folder, const char *figure,
-                         const char *format)
+/** What scripts are told, beside their style and data. */
+static const char *settings_of(const arguments *a, const char *folder, const char *figure,
+                               const char *format)
 {
     const char *const data = dsgd_data_folder();
     char *settings = dsgd_xprintf("dir='%s%s'; plots='%s/plots'; ", here(folder), folder, data);
@@ -152,9 +144,9 @@ static size_t stem_length(const char *path)
 
 /**
  * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
- * none is found by looking. The caller frees it.
+ * none is found by looking.
  */
-static char *script_of(const char *figure)
+static const char *script_of(const char *figure)
 {
     return stem_length(figure) < strlen(figure)
                ? dsgd_xprintf("%s%s", here(figure), figure)
@@ -179,23 +171,21 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
 {
     const char *const slash = strrchr(figure, '/'), *const last =
                                                         slash == NULL ? figure : slash + 1;
-    char *const name = dsgd_xprintf("%.*s", (int)stem_length(last), last); /* of its files */
-    char *const script = script_of(figure), *const formats = dsgd_xstrdup(a->formats);
-    char *const needs = needs_of(script);
-    char *files = dsgd_xstrdup("");
-    dsgd_status status = DSGD_OK;
+    const char *const name = dsgd_xprintf("%.*s", (int)stem_length(last), last); /* of its files */
+    const char *const script = script_of(figure);
+    char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
+    char *const needs = dsgd_figure_needs(script, &caption);
     *drawn = needs != NULL && has_data(needs, folder, a->choice.target);
-    char *rest = NULL;
-    for (char *format = strtok_r(formats, ",", &rest);
-         *drawn && format != NULL && status == DSGD_OK; format = strtok_r(NULL, ",", &rest)) {
-        char *const settings = settings_of(a, folder, name, format);
-        status = run_gnuplot(script, folder, settings, error);
+    if (!*drawn)
+        return DSGD_OK;
+    for (char *format = strtok_r(dsgd_xstrdup(a->formats), ",", &rest); format != NULL;
+         format = strtok_r(NULL, ",", &rest)) {
+        DSGD_TRY(run_gnuplot(script, folder, settings_of(a, folder, name, format), error));
         dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
                     strcmp(format, "tikz") == 0 ? "tex" : format);
     }
-    if (*drawn && status == DSGD_OK)
-        printf("%-12s %s/%s%s\n", name, a->output, name, files);
-    return status;
+    printf("%-12s %s/%s%s\n", name, a->output, name, files);
+    return DSGD_OK;
 }
 
 /** What all figures of a folder draw; a folder of `imbalance fit` has no runs, and its own table. */
@@ -209,16 +199,15 @@ static dsgd_status draw_one(const arguments *a, const char *figure, const char *
                             dsgd_error *error)
 {
     bool drawn = false;
-    const dsgd_status status = draw(a, figure, folder, &drawn, error);
+    DSGD_TRY(draw(a, figure, folder, &drawn, error));
     if (!drawn)
         printf("%-12s skipped: its data is not in %s\n", figure, folder);
-    return status;
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
-    char *const output = dsgd_xprintf("%s/figures", folder);
-    arguments a = {.formats = default_formats, .output = output};
+    arguments a = {.formats = default_formats, .output = dsgd_xprintf("%s/figures", folder)};
     DSGD_TRY(prepare(&a, folder, error));
     return draw_one(&a, figure, folder, error);
 }
@@ -232,9 +221,6 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
     if (folder == NULL)
         return DSGD_EIO;
     const arguments a = {.formats = format, .output = folder, .size = size};
-    char *const script = script_of(figure), *const settings =
-                                                settings_of(&a, folder, figure, format);
-    char *const drawn = dsgd_xprintf("%s/%s.%s", folder, figure, format);
     dsgd_status status = DSGD_EIO;
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, "%s/%s.csv", folder, figure) != NULL) {
@@ -242,8 +228,9 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
         status = dsgd_whole_close(&file, error);
     }
     if (status == DSGD_OK)
-        status = run_gnuplot(script, folder, settings, error);
-    if (status == DSGD_OK && rename(drawn, path) != 0)
+        status =
+            run_gnuplot(script_of(figure), folder, settings_of(&a, folder, figure, format), error);
+    if (status == DSGD_OK && rename(dsgd_xprintf("%s/%s.%s", folder, figure, format), path) != 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
     dsgd_folder_remove(folder);
     return status;
@@ -252,20 +239,19 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
 static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
 {
     int n_skipped = 0;
-    char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
+    const char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
     char **const names = dsgd_folder_names(plots, NULL);
-    dsgd_status status =
-        names == NULL ? dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots)
-                      : DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && names[i] != NULL; i++) {
+    if (names == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots);
+    for (size_t i = 0; names[i] != NULL; i++) {
         bool drawn = true;
         if (dsgd_figure_exists(names[i]))
-            status = draw(a, names[i], folder, &drawn, error);
+            DSGD_TRY(draw(a, names[i], folder, &drawn, error));
         n_skipped += !drawn;
     }
-    if (status == DSGD_OK && n_skipped > 0)
+    if (n_skipped > 0)
         printf("%d figures need other results (dsgd list figures)\n", n_skipped);
-    return status;
+    return DSGD_OK;
 }
 
 /* --- the command line ------------------------------------------------------------------------- */
@@ -278,11 +264,9 @@ static dsgd_status check_words(const char *option, const char *list, const char 
     bool good = *copy != '\0';
     for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest))
         good = good && dsgd_find_word(words, word) >= 0;
-    if (good)
-        return DSGD_OK;
-    char *const all = dsgd_listed(words, ", ");
-    dsgd_refuse(error, "%s: `%s` is not of %s", option, list, all);
-    return DSGD_EUSAGE;
+    return good ? DSGD_OK
+                : dsgd_refuse(error, "%s: `%s` is not of %s", option, list,
+                              dsgd_listed(words, ", "));
 }
 
 dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
@@ -304,8 +288,8 @@ dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
 /** The font that will be drawn is not always the one that was asked for. */
 static void warn_of_font(const char *font)
 {
-    char *const command = dsgd_xprintf("fc-match -f '%%{family}' '%s' 2>/dev/null", font);
-    FILE *const stream = popen(command, "r"); /* check_texts() has seen the name */
+    FILE *const stream = /* check_texts() has seen the name */
+        popen(dsgd_xprintf("fc-match -f '%%{family}' '%s' 2>/dev/null", font), "r");
     char found[256] = "";
     if (stream != NULL && fgets(found, sizeof found, stream) != NULL &&
         strcasestr(found, font) == NULL)
@@ -367,10 +351,9 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
     {.name = NULL}};
 
-static dsgd_status plot_folder(arguments *a, dsgd_error *error)
+static dsgd_status plot_folder(arguments *a, const char *folder, const char *figure,
+                               dsgd_error *error)
 {
-    const char *const folder = a->words.v[0];
-    const char *const figure = a->words.n == 2 ? a->words.v[1] : NULL;
     DSGD_TRY(dsgd_figures_make(folder, error));
     DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
     DSGD_TRY(check_arguments(a, error));
@@ -395,23 +378,21 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                                        options};
     arguments a = {.formats = default_formats};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
-    const char *const folder = a.words.v[0];
+    const char *const folder = a.words.v[0], *const figure = a.words.n == 2 ? a.words.v[1] : NULL;
     if (!has_table(folder, "runs.csv") && !has_table(folder, "quantiles.csv"))
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
                          "`dsgd imbalance fit`",
                          folder);
-    char *const script = a.words.n == 2 ? script_of(a.words.v[1]) : NULL;
-    char *const needs = script == NULL ? NULL : needs_of(script);
-    const bool is_figure = a.words.n == 1 || needs != NULL;
-    if (!is_figure)
+    char *caption = NULL;
+    if (figure != NULL && dsgd_figure_needs(script_of(figure), &caption) == NULL)
         return dsgd_refuse(error,
                            "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
                            ".gp file with a line `# needs:`",
-                           a.words.v[1]);
-    char *const output = dsgd_xprintf("%s/figures", folder);
-    a.output = a.output == NULL ? output : a.output;
-    return plot_folder(&a, error);
+                           figure);
+    if (a.output == NULL)
+        a.output = dsgd_xprintf("%s/figures", folder);
+    return plot_folder(&a, folder, figure, error);
 }
 
 const dsgd_command dsgd_command_plot = {

@@ -17,9 +17,9 @@ bool dsgd_figure_exists(const char *name);
 
 /**
  * What the first lines of a figure's script say of it, and that it needs, "# needs: a.csv b.csv:column
- * --target"; *needs NULL: it is no figure. The caller frees both.
+ * --target"; NULL: it is no figure.
  */
-void dsgd_figure_head(const char *script, char **caption, char **needs);
+char *dsgd_figure_needs(const char *script, char **caption);
 
 /** Makes FOLDER/figures. DSGD_EUSAGE where gnuplot could not write there. */
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error);

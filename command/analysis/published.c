@@ -5,7 +5,6 @@
 #include "command/analysis/published.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -23,8 +22,7 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
 {
     const dsgd_csv *const p = &f->published;
     for (int i = 0; i < DSGD_N_FIXED; i++)
-        if (dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error) != DSGD_OK)
-            return DSGD_EIO;
+        DSGD_TRY(dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error));
     f->keys = dsgd_keep(p->n_columns, sizeof *f->keys);
     f->key_columns = dsgd_keep(p->n_columns, sizeof *f->key_columns);
     for (size_t c = 0; c < p->n_columns; c++) {
@@ -39,14 +37,14 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The value that @p over gives a key, NULL for none. */
-static char *value_in(const char *over, const char *key)
+/** The value that @p over gives a key, up to a blank or the end; NULL for none. */
+static const char *value_in(const char *over, const char *key)
 {
     const size_t length = strlen(key);
     for (const char *at = over; *at != '\0'; at += strspn(at, " ")) {
         const size_t word = strcspn(at, " ");
         if (word > length && strncmp(at, key, length) == 0 && at[length] == '=')
-            return dsgd_xprintf("%.*s", (int)(word - length - 1), at + length + 1);
+            return at + length + 1;
         at += word;
     }
     return NULL;
@@ -55,12 +53,12 @@ static char *value_in(const char *over, const char *key)
 bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over)
 {
     for (size_t k = 0; k < f->n_keys; k++) {
-        char *const other = value_in(over, f->published.fields[f->keys[k]]);
+        const char *const other = value_in(over, f->published.fields[f->keys[k]]);
         const char *const wanted =
             other != NULL ? other : dsgd_csv_field(&f->published, row, f->keys[k]);
-        const bool same = *wanted == '\0' ||
-                          strcmp(wanted, dsgd_csv_field(&f->runs, run, f->key_columns[k])) == 0;
-        if (!same)
+        const char *const value = dsgd_csv_field(&f->runs, run, f->key_columns[k]);
+        const size_t n = other != NULL ? strcspn(wanted, " ") : strlen(wanted);
+        if (n > 0 && (strlen(value) != n || strncmp(wanted, value, n) != 0))
             return false;
     }
     return true;
@@ -73,11 +71,10 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
         return false;
     for (size_t k = 0; k < f->frame.n_keys; k++) {
         const size_t column = f->frame.keys[k];
-        char *const replaced = value_in(over, f->runs.fields[column]);
-        const bool same = replaced != NULL || dsgd_frame_part(&f->frame, k) == DSGD_SERIES ||
-                          strcmp(dsgd_csv_field(&f->runs, run, column),
-                                 dsgd_csv_field(&f->runs, other, column)) == 0;
-        if (!same)
+        if (value_in(over, f->runs.fields[column]) == NULL &&
+            dsgd_frame_part(&f->frame, k) != DSGD_SERIES &&
+            strcmp(dsgd_csv_field(&f->runs, run, column),
+                   dsgd_csv_field(&f->runs, other, column)) != 0)
             return false;
     }
     return true;

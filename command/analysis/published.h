@@ -37,14 +37,14 @@ typedef struct dsgd_published {
 
 /**
  * Reads both tables of a figure whose name and folder are set; DSGD_EIO with file and line: a row that is about
- * no run, or another value than allowed. To be closed in any case; the folder remains the caller's.
+ * no run, or another value than allowed.
  */
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
 
 /** A field of published.csv: one of the columns above. */
 const char *dsgd_published_field(const dsgd_published *f, size_t row, int which);
 
-/** Whether row @p row is about a run: its keys but for those that @p over ("" for none) replaces. */
+/** Whether row @p row is about a run: its keys but for what @p over ("" for none) replaces. */
 bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over);
 
 /** Whether a row is a point, not a bound; and whether a bound is kept. */

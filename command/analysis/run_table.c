@@ -5,9 +5,8 @@
 #include "command/analysis/run_table.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 
-/** Row of runs.csv by the number of a run, from 0 to *n - 1; SIZE_MAX: none. The caller frees it. */
+/** 1 + the row of runs.csv by the number of a run, from 0 to *n - 1; 0: none. */
 static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
 {
     const size_t column = dsgd_csv_column(runs, "run");
@@ -17,11 +16,9 @@ static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
         const double run = dsgd_csv_value(runs, row, column);
         if (!(run >= 0 && run < 1e7))
             continue;
-        if ((size_t)run >= *n)
-            row_of = dsgd_keep_more(row_of, (size_t)run + 1, sizeof *row_of);
-        for (; *n <= (size_t)run; ++*n)
-            row_of[*n] = SIZE_MAX;
-        row_of[(size_t)run] = row;
+        *n = (size_t)run >= *n ? (size_t)run + 1 : *n;
+        row_of = dsgd_keep_more(row_of, *n, sizeof *row_of);
+        row_of[(size_t)run] = row + 1;
     }
     return row_of;
 }
@@ -31,10 +28,9 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
 {
     size_t n_runs = 0;
     const dsgd_status status = dsgd_csv_read(&t->csv, error, "%s/%s", folder, name);
-    if (status != DSGD_OK) {
+    if (status != DSGD_OK)
         t->csv = (dsgd_csv){.n_rows = 0};
-    }
-    size_t *const row_of = rows_of_runs(runs, &n_runs);
+    const size_t *const row_of = rows_of_runs(runs, &n_runs);
     const size_t run = dsgd_csv_column(&t->csv, "run");
     t->first = dsgd_keep(2 * runs->n_rows + 1, sizeof *t->first);
     t->n = t->first + runs->n_rows;
@@ -43,9 +39,9 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
         t->first[row] = SIZE_MAX;
     for (size_t k = t->csv.n_rows; k-- > 0;) {
         const double x = dsgd_csv_value(&t->csv, k, run);
-        const size_t row = x >= 0 && x < (double)n_runs ? row_of[(size_t)x] : SIZE_MAX;
-        if (row == SIZE_MAX)
+        if (!(x >= 0 && x < (double)n_runs) || row_of[(size_t)x] == 0)
             continue;
+        const size_t row = row_of[(size_t)x] - 1;
         t->next[k] = t->first[row];
         t->first[row] = k;
         t->n[row]++;
@@ -59,4 +55,15 @@ const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t r
     const json_t *const all = json_object_get(manifest, "runs");
     return run >= 1 && run <= (double)json_array_size(all) ? json_array_get(all, (size_t)run - 1)
                                                            : NULL;
+}
+
+const json_t *dsgd_run_option(const json_t *run, const char *part, const char *key)
+{
+    return json_object_get(json_object_get(run, part), key);
+}
+
+const char *dsgd_field_of(const dsgd_csv *csv, size_t row, const char *column)
+{
+    const size_t k = dsgd_csv_column(csv, column);
+    return k == csv->n_columns ? "" : dsgd_csv_field(csv, row, k);
 }

@@ -15,11 +15,17 @@ typedef struct dsgd_run_table {
     size_t *next; /* [csv.n_rows]: the next row about the same run; SIZE_MAX: none */
 } dsgd_run_table;
 
-/** Of FOLDER/@p name; @p error NULL: without that file it is empty. To be closed in any case. */
+/** Of FOLDER/@p name; @p error NULL: without that file it is empty. */
 dsgd_status dsgd_run_table_open(dsgd_run_table *table, const dsgd_csv *runs, const char *folder,
                                 const char *name, dsgd_error *error);
 
 /** The configuration in manifest.json (NULL: there is none) of the run in a row of runs.csv; NULL: it has none. */
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row);
+
+/** A member of a part of such a configuration; NULL: there is none. */
+const json_t *dsgd_run_option(const json_t *run, const char *part, const char *key);
+
+/** A field of a table; "" where there is no such column. */
+const char *dsgd_field_of(const dsgd_csv *csv, size_t row, const char *column);
 
 #endif

@@ -5,15 +5,11 @@
 #include "command/analysis/report/data.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "command/analysis/run_table.h"
 
 const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column)
 {
-    const size_t k = dsgd_csv_column(&report->runs, column);
-    return k == report->runs.n_columns ? "" : dsgd_csv_field(&report->runs, row, k);
+    return dsgd_field_of(&report->runs, row, column);
 }
 
 const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
@@ -27,7 +23,7 @@ dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point
                             report->throughput);
 }
 
-char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
+const char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
 {
     static const char *const columns[] = {"platform", "workload", "network"};
     const dsgd_frame *const f = &report->frame;
@@ -42,7 +38,7 @@ char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
             dsgd_append(&name, ", %s", mine);
     }
     for (size_t k = 0; k < f->n_keys; k++) {
-        char *const text = dsgd_frame_text(f, p, k);
+        const char *const text = dsgd_frame_text(f, p, k);
         if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) != DSGD_SERIES)
             dsgd_append(&name, ", %s", text);
     }
@@ -51,26 +47,22 @@ char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
 
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error)
 {
-    *report = (dsgd_report){.folder = folder};
-    dsgd_status status = dsgd_csv_read(&report->runs, error, "%s/runs.csv", folder);
-    if (status == DSGD_OK && report->runs.n_rows == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
-    static const char *const needed[] = {"run", "workers"};
-    for (size_t k = 0, column = 0; status == DSGD_OK && k < 2; k++)
-        status = dsgd_csv_need(&report->runs, needed[k], &column, error);
-    if (status != DSGD_OK)
-        return status;
-    char *const path = dsgd_xprintf("%s/manifest.json", folder);
+    const char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_error_t why;
+    size_t column = 0;
+    *report = (dsgd_report){.folder = folder};
+    DSGD_TRY(dsgd_csv_read(&report->runs, error, "%s/runs.csv", folder));
+    if (report->runs.n_rows == 0)
+        return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
+    DSGD_TRY(dsgd_csv_need(&report->runs, "run", &column, error));
+    DSGD_TRY(dsgd_csv_need(&report->runs, "workers", &column, error));
     report->manifest = json_load_file(path, 0, &why);
     if (report->manifest == NULL)
-        status = dsgd_fail(error, DSGD_EIO, "%s: line %d: %s", path, why.line, why.text);
+        return dsgd_fail(error, DSGD_EIO, "%s: line %d: %s", path, why.line, why.text);
     report->n_planned = json_array_size(json_object_get(report->manifest, "runs"));
-    if (status == DSGD_OK)
-        status = dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error);
-    if (status == DSGD_OK)
-        report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
-    return status;
+    DSGD_TRY(dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error));
+    report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
+    return DSGD_OK;
 }
 
 /* --- HTML --------------------------------------------------------------------------------------- */
@@ -100,11 +92,6 @@ void dsgd_html(FILE *html, const char *markup, ...)
     }
     va_end(texts);
     fputs(markup, html);
-}
-
-void dsgd_html_own(FILE *html, const char *markup, char *text)
-{
-    dsgd_html(html, markup, text);
 }
 
 void dsgd_html_section(FILE *html, const char *id, const char *title)

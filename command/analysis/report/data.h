@@ -8,17 +8,18 @@
 #include <jansson.h>
 
 #include "command/analysis/frame.h"
+#include "command/analysis/run_table.h"
 
 typedef struct dsgd_report {
     const char *folder;
     dsgd_csv runs;
-    json_t *manifest;
+    const json_t *manifest;
     size_t n_planned; /* runs of the manifest */
     dsgd_frame frame;
     double *throughput; /* of each row; NAN: does not count */
 } dsgd_report;
 
-/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). The caller closes @p report in any case. */
+/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
 
 /** The manifest's configuration of the run in row @p row; NULL: it has none. */
@@ -30,10 +31,10 @@ const char *dsgd_report_field(const dsgd_report *report, size_t row, const char 
 /** Throughput over the baseline's; n = 0: there is none, or it is the baseline. */
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *point);
 
-/** "16 workers, seconds 320ms": what a place is called. The caller frees it. */
-char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *point);
+/** "16 workers, seconds 320ms": what a place is called. */
+const char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *point);
 
-/** Write what was asked, and of what; and how to run it again. */
+/** Write what was asked of what; and how to run it again. */
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);
 void dsgd_report_again(const dsgd_report *report, FILE *html);
 
@@ -63,9 +64,6 @@ extern const char dsgd_report_page[];
 
 /** Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have. */
 void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
-
-/** The same with one text, which it frees. */
-void dsgd_html_own(FILE *html, const char *markup, char *text);
 
 /** Begins a section with a heading; `</section>` ends it. */
 void dsgd_html_section(FILE *html, const char *id, const char *title);

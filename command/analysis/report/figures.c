@@ -3,7 +3,6 @@
  * The SVG files of `dsgd plot`, made parts of an HTML page.
  */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -61,12 +60,11 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     const char *const described = strstr(inside, "</desc>"); /* gnuplot's name and version */
     if (described != NULL && described < end)
         inside = described + strlen("</desc>");
-    char *const script = dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
-    char *caption = NULL, *needs = NULL;
-    dsgd_figure_head(script, &caption, &needs);
+    char *caption = NULL;
+    dsgd_figure_needs(dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name), &caption);
     if (*caption == '\0')
         dsgd_append(&caption, "%s.", name);
-    char *const of = dsgd_xprintf("%zu", k);
+    const char *const of = dsgd_xprintf("%zu", k);
     dsgd_html(html,
               "<figure id=\"figure-%s\">\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
               "aria-label=\"Figure %s\">\n<svg viewBox=\"%s\" role=\"img\" "
@@ -82,11 +80,11 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
 /** Whether every figure is at least as new as runs.csv. */
 static bool are_fresh(const char *folder)
 {
-    char *const figures = dsgd_xprintf("%s/figures", folder);
-    char *const runs = dsgd_xprintf("%s/runs.csv", folder);
+    const char *const figures = dsgd_xprintf("%s/figures", folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     struct stat of_runs, of_figure;
-    bool fresh = names != NULL && names[0] != NULL && stat(runs, &of_runs) == 0;
+    bool fresh = names != NULL && names[0] != NULL &&
+                 stat(dsgd_xprintf("%s/runs.csv", folder), &of_runs) == 0;
     for (size_t i = 0; fresh && names[i] != NULL; i++)
         fresh = stat(dsgd_xprintf("%s/%s", figures, names[i]), &of_figure) == 0 &&
                 of_figure.st_mtime >= of_runs.st_mtime;
@@ -96,12 +94,12 @@ static bool are_fresh(const char *folder)
 void dsgd_report_figures(const dsgd_report *report, FILE *html)
 {
     char command[] = "dsgd plot";
-    char *const folder = dsgd_xstrdup(report->folder);
-    char *words[] = {command, folder, NULL};
+    char *words[] = {command, dsgd_xstrdup(report->folder), NULL};
     dsgd_error error;
-    const bool good = are_fresh(folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK;
+    const bool good =
+        are_fresh(report->folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK;
     dsgd_html_section(html, "figures", "Figures");
-    char *const figures = dsgd_xprintf("%s/figures", report->folder);
+    const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     size_t n = 0;
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {

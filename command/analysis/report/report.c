@@ -3,7 +3,6 @@
  * `dsgd report`: the results of a folder as one page of HTML that needs nothing else.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -87,7 +86,7 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
             "<th scope=\"col\" class=\"n\">workers</th>",
             caption, caption);
     for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
-        dsgd_html_own(html, "<th scope=\"col\">%s</th>", dsgd_swept_name(r->runs.fields[k]));
+        dsgd_html(html, "<th scope=\"col\">%s</th>", dsgd_swept_name(r->runs.fields[k]));
     fputs("<th scope=\"col\" class=\"n\">seeds</th>", html);
     for (const quantity *const *q = shown; *q != NULL; q++)
         dsgd_html(html, "<th scope=\"col\" class=\"n\">%s</th>", (*q)->head);
@@ -98,9 +97,8 @@ static void write_table(FILE *html, const dsgd_report *r, const char *caption,
                   dsgd_report_field(r, p->rows[0], "algorithm"),
                   dsgd_report_field(r, p->rows[0], "workers"));
         for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
-            dsgd_html_own(
-                html, "<td>%s</td>",
-                dsgd_swept_value(r->runs.fields[k], dsgd_csv_field(&r->runs, p->rows[0], k)));
+            dsgd_html(html, "<td>%s</td>",
+                      dsgd_swept_value(r->runs.fields[k], dsgd_csv_field(&r->runs, p->rows[0], k)));
         fprintf(html, "<td class=\"n\">%zu</td>", dsgd_frame_mean(p, r->throughput).n);
         for (const quantity *const *q = shown; *q != NULL; q++)
             if ((*q)->column == NULL)
@@ -133,8 +131,8 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
 /** Of what throughput counts: the first run's, for several workloads seldom share a table. */
 static const char *unit_of(const dsgd_report *r)
 {
-    const json_t *const workload = json_object_get(dsgd_report_run(r, 0), "workload");
-    const char *const unit = json_string_value(json_object_get(workload, "unit"));
+    const char *const unit =
+        json_string_value(dsgd_run_option(dsgd_report_run(r, 0), "workload", "unit"));
     return unit == NULL ? "samples" : unit;
 }
 
@@ -172,14 +170,14 @@ static void write_answers(FILE *html, const dsgd_report *r)
             continue;
         const dsgd_frame_point *const best = fastest(r, &r->frame.points[k]);
         const dsgd_ratio speedup = dsgd_report_speedup(r, best);
-        dsgd_html_own(html, "<li>%s: ", dsgd_report_place(r, best));
+        dsgd_html(html, "<li>%s: ", dsgd_report_place(r, best));
         char *answer = dsgd_xprintf("%s is fastest, with %.4g %s/s",
                                     dsgd_report_field(r, best->rows[0], "algorithm"),
                                     dsgd_frame_mean(best, r->throughput).mean, unit_of(r));
         if (speedup.n > 0)
             dsgd_append(&answer, ", %.3g times %s%s", speedup.ratio, r->frame.baseline,
                         speedup.n > 1 && speedup.n_settling > 0 ? ", which could be chance" : "");
-        dsgd_html_own(html, "%s.</li>\n", answer);
+        dsgd_html(html, "%s.</li>\n", answer);
     }
     fputs("</ul>\n", html);
     if (n > MOST_PLACES)
@@ -189,11 +187,10 @@ static void write_answers(FILE *html, const dsgd_report *r)
 static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *target,
                                  dsgd_error *error)
 {
-    char *const throughput = dsgd_xprintf("throughput (%s/s)", unit_of(r));
-    char *const times = dsgd_xprintf("times %s", r->frame.n_points == 0 ? "" : r->frame.baseline);
+    const char *const baseline = r->frame.n_points == 0 ? "" : r->frame.baseline;
     quantity quantities[] = {
-        {throughput, "throughput_samples_per_s", 1},
-        {times, NULL, 1},
+        {dsgd_xprintf("throughput (%s/s)", unit_of(r)), "throughput_samples_per_s", 1},
+        {dsgd_xprintf("times %s", baseline), NULL, 1},
         {"step (s)", "step_mean_s", 1},
         {"final loss", "final_loss", 1},
         {"final accuracy", "final_accuracy", 1},
@@ -213,7 +210,6 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
 
 static void write_time(FILE *html, const dsgd_report *r)
 {
-    char *const cost = dsgd_xprintf("cost (%s)", dsgd_frame_currency(&r->frame));
     quantity quantities[] = {
         {"computing (%)", "compute_share", 100},
         {"waiting (%)", "wait_share", 100},
@@ -221,7 +217,7 @@ static void write_time(FILE *html, const dsgd_report *r)
         {"sent per worker (MB)", "sent_mean_bytes", 1e-6},
         {"most sent by one (MB)", "sent_max_bytes", 1e-6, .if_more = true},
         {"energy (kJ)", "energy_j", 1e-3},
-        {cost, "cost", 1},
+        {dsgd_xprintf("cost (%s)", dsgd_frame_currency(&r->frame)), "cost", 1},
     };
     dsgd_html_section(html, "time", "Where time went");
     write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
@@ -272,26 +268,22 @@ static dsgd_status report(int count, char **words, dsgd_error *error)
         "report: give the folder of an experiment's results",
         options};
     arguments a = {.output = NULL};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     dsgd_report r;
-    status = dsgd_report_open(a.words.v[0], &r, error);
-    char *const path =
-        a.output == NULL ? dsgd_xprintf("%s/report.html", a.words.v[0]) : dsgd_xstrdup(a.output);
+    DSGD_TRY(dsgd_report_open(a.words.v[0], &r, error));
+    const char *const path =
+        a.output == NULL ? dsgd_xprintf("%s/report.html", a.words.v[0]) : a.output;
     dsgd_whole_file file;
-    if (status == DSGD_OK && dsgd_whole_open(&file, error, "%s", path) == NULL)
-        status = DSGD_EIO;
-    else if (status == DSGD_OK) {
-        status = write_page(file.stream, &r, a.target, error);
-        if (status == DSGD_OK)
-            status = dsgd_whole_close(&file, error);
-        else
-            dsgd_whole_drop(&file);
+    if (dsgd_whole_open(&file, error, "%s", path) == NULL)
+        return DSGD_EIO;
+    const dsgd_status status = write_page(file.stream, &r, a.target, error);
+    if (status != DSGD_OK) {
+        dsgd_whole_drop(&file);
+        return status;
     }
-    if (status == DSGD_OK)
-        printf("report       %s\n", path);
-    return status;
+    DSGD_TRY(dsgd_whole_close(&file, error));
+    printf("report       %s\n", path);
+    return DSGD_OK;
 }
 
 const dsgd_command dsgd_command_report = {

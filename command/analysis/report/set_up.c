@@ -4,7 +4,6 @@
  * algorithms; and how to run it again.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -12,11 +11,11 @@
 #include "command/analysis/report/data.h"
 #include "command/runs/swept.h"
 
-/** The values of a column in the order of their first rows, as "a, b and c"; the caller frees it. */
-static char *values_of(const dsgd_report *r, size_t column)
+/** The values of a column in the order of their first rows, as "a, b and c". */
+static const char *values_of(const dsgd_report *r, size_t column)
 {
     if (column == r->runs.n_columns)
-        return dsgd_xstrdup("unknown");
+        return "unknown";
     const char **const values = dsgd_keep(r->runs.n_rows + 1, sizeof *values);
     char *text = dsgd_xstrdup("");
     size_t n = 0;
@@ -25,21 +24,23 @@ static char *values_of(const dsgd_report *r, size_t column)
         if (*value != '\0' && dsgd_find_word(values, value) < 0)
             values[n++] = value;
     }
-    for (size_t i = 0; i < n; i++) {
-        char *const shown = dsgd_swept_value(r->runs.fields[column], values[i]);
-        dsgd_append(&text, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", shown);
-    }
+    for (size_t i = 0; i < n; i++)
+        dsgd_append(&text, "%s%s",
+                    i == 0      ? ""
+                    : i + 1 < n ? ", "
+                                : " and ",
+                    dsgd_swept_value(r->runs.fields[column], values[i]));
     return text;
 }
 
 static void put_values(FILE *html, const dsgd_report *r, const char *column)
 {
-    dsgd_html_own(html, "%s", values_of(r, dsgd_csv_column(&r->runs, column)));
+    dsgd_html(html, "%s", values_of(r, dsgd_csv_column(&r->runs, column)));
 }
 
 static void write_question(FILE *html, const dsgd_report *r)
 {
-    double *const loss = dsgd_frame_numbers(&r->frame, "final_loss");
+    const double *const loss = dsgd_frame_numbers(&r->frame, "final_loss");
     bool learns = false;
     for (size_t row = 0; row < r->runs.n_rows; row++)
         learns = learns || !isnan(loss[row]);
@@ -53,8 +54,7 @@ static void write_question(FILE *html, const dsgd_report *r)
     put_values(html, r, "workload");
     for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
         fputs(k == r->frame.first_swept ? ", over " : "; over ", html);
-        dsgd_html_own(html, "%s (", dsgd_swept_name(r->runs.fields[k]));
-        dsgd_html_own(html, "%s)", values_of(r, k));
+        dsgd_html(html, "%s (%s)", dsgd_swept_name(r->runs.fields[k]), values_of(r, k));
     }
     fputs("?</p>\n", html);
 }
@@ -108,15 +108,9 @@ static void write_fact(FILE *html, const char *name, const json_t *value)
     fputs(is_empty ? "none</dd>\n" : "</dd>\n", html);
 }
 
-/** The member of a part of a run; NULL: there is none. */
-static const json_t *at(const json_t *run, const char *part, const char *key)
-{
-    return json_object_get(json_object_get(run, part), key);
-}
-
 static const char *text_at(const json_t *run, const char *part, const char *key)
 {
-    const char *const text = json_string_value(at(run, part, key));
+    const char *const text = json_string_value(dsgd_run_option(run, part, key));
     return text == NULL ? "" : text;
 }
 
@@ -131,7 +125,7 @@ static void write_until(FILE *html, const json_t *run)
                   {"accuracy", "an accuracy of ", ""}};
     const char *separator = "<dt>Runs end after</dt>\n<dd>";
     for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++) {
-        const double bound = json_number_value(at(run, "until", bounds[k].key));
+        const double bound = json_number_value(dsgd_run_option(run, "until", bounds[k].key));
         if (!(bound > 0))
             continue;
         fprintf(html, "%s%s%g%s", separator, bounds[k].before, bound, bounds[k].after);
@@ -152,8 +146,8 @@ static void write_algorithms(FILE *html, const dsgd_report *r)
             first++;
         if (first < k)
             continue;
-        char *const name = dsgd_xprintf("Algorithm %s", label);
-        write_fact(html, name, json_object_get(dsgd_report_run(r, row), "algorithm"));
+        write_fact(html, dsgd_xprintf("Algorithm %s", label),
+                   json_object_get(dsgd_report_run(r, row), "algorithm"));
     }
 }
 
@@ -168,11 +162,12 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
                   dsgd_report_field(r, 0, "platform"), text_at(run, "platform", "summary"),
                   dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"));
         fprintf(html, "; %g s per step without imbalance, %g ",
-                json_number_value(at(run, "workload", "step")),
-                json_number_value(at(run, "workload", "samples")));
+                json_number_value(dsgd_run_option(run, "workload", "step")),
+                json_number_value(dsgd_run_option(run, "workload", "samples")));
         dsgd_html(html, "%s per worker and step</dd>\n", text_at(run, "workload", "unit"));
         if (!json_is_false(json_object_get(run, "inherent")))
-            write_fact(html, "Imbalance of the workload", at(run, "workload", "inherent"));
+            write_fact(html, "Imbalance of the workload",
+                       dsgd_run_option(run, "workload", "inherent"));
         write_fact(html, "Imbalance on top", json_object_get(run, "imbalance"));
         write_algorithms(html, r);
         write_until(html, run);

@@ -3,7 +3,6 @@
  * What runs take until they reach a loss or an accuracy.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
@@ -51,7 +50,7 @@ static void put_table(FILE *html, const dsgd_comparison *c)
     fputs("</tr>\n</thead>\n<tbody>\n", html);
     for (size_t i = 0; i < c->frame.n_points && i < MOST_ROWS; i++) {
         const dsgd_frame_point *const p = &c->frame.points[i];
-        dsgd_html_own(html, "<tr><th scope=\"row\">%s</th>", dsgd_frame_label(&c->frame, p));
+        dsgd_html(html, "<tr><th scope=\"row\">%s</th>", dsgd_frame_label(&c->frame, p));
         fprintf(html, "<td class=\"n\">%zu of %zu</td>",
                 dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
         put_cell(html, c, p, DSGD_TO_TARGET, 1);
@@ -69,9 +68,8 @@ static void put_table(FILE *html, const dsgd_comparison *c)
 
 static dsgd_status put_target(const char *folder, const char *target, FILE *html, dsgd_error *error)
 {
-    const dsgd_comparison_config config = {.target = target};
     dsgd_comparison c;
-    DSGD_TRY(dsgd_comparison_open(folder, &config, &c, error));
+    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_comparison_config){.target = target}, &c, error));
     put_table(html, &c);
     return DSGD_OK;
 }
@@ -81,11 +79,10 @@ dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FI
 {
     if (target != NULL)
         return put_target(report->folder, target, html, error);
-    const json_t *const until = json_object_get(dsgd_report_run(report, 0), "until");
-    const double accuracy = json_number_value(json_object_get(until, "accuracy"));
-    char *const text = dsgd_xprintf("accuracy=%g", accuracy);
+    const double accuracy =
+        json_number_value(dsgd_run_option(dsgd_report_run(report, 0), "until", "accuracy"));
     dsgd_error why; /* without curves there is no table */
     if (accuracy > 0)
-        put_target(report->folder, text, html, &why);
+        put_target(report->folder, dsgd_xprintf("accuracy=%g", accuracy), html, &why);
     return DSGD_OK;
 }

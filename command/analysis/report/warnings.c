@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -19,11 +18,10 @@ typedef struct sentences {
     size_t n;
 } sentences;
 
-/** Adds a sentence, and frees it. */
-static void add(sentences *s, char *text)
+static void add(sentences *s, const char *text)
 {
     fputs(s->n++ == 0 ? "<ul class=\"warnings\">\n" : "", s->html);
-    dsgd_html_own(s->html, "<li>%s</li>\n", text);
+    dsgd_html(s->html, "<li>%s</li>\n", text);
 }
 
 static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
@@ -57,8 +55,8 @@ static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
         least = n > 0 && n < least ? n : least;
     }
     if (least == 1)
-        add(s, dsgd_xstrdup("Too few seeds: with one seed there are no intervals, and a difference "
-                            "can be chance. Give `seed: [1, 2, 3, 4, 5]`."));
+        add(s, "Too few seeds: with one seed there are no intervals, and a difference can be "
+               "chance. Give `seed: [1, 2, 3, 4, 5]`.");
     else if (least < FEW_SEEDS)
         add(s, dsgd_xprintf("Too few seeds: intervals over %zu seeds are wide; five seeds make "
                             "them several times narrower.",
@@ -67,7 +65,7 @@ static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
 
 static double option_of(const json_t *run, const char *part, const char *key)
 {
-    const json_t *const value = json_object_get(json_object_get(run, part), key);
+    const json_t *const value = dsgd_run_option(run, part, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
@@ -124,12 +122,11 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     }
     if (example == NULL)
         return;
-    char *const place = dsgd_report_place(r, example);
-    add(s,
-        dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
-                     "chance, such as that of %s at %s.",
-                     n_within, n, r->frame.baseline,
-                     dsgd_report_field(r, example->rows[0], "algorithm"), place));
+    add(s, dsgd_xprintf(
+               "Difference within noise: %zu of %zu differences of throughput to %s could be "
+               "chance, such as that of %s at %s.",
+               n_within, n, r->frame.baseline, dsgd_report_field(r, example->rows[0], "algorithm"),
+               dsgd_report_place(r, example)));
 }
 
 void dsgd_report_warnings(const dsgd_report *report, FILE *html)
@@ -141,7 +138,7 @@ void dsgd_report_warnings(const dsgd_report *report, FILE *html)
     warn_of_short_runs(report, &s);
     warn_of_targets(report, &s);
     warn_of_noise(report, &s);
-    char *const mixed =
+    const char *const mixed =
         dsgd_mixed_collectives(&report->runs); /* as `dsgd run` and `compare` say it */
     if (mixed != NULL)
         add(&s, dsgd_xprintf("Collectives mixed: %s.", mixed));
