@@ -28,9 +28,7 @@ static char *complaints;
 
 static void complain(const char *page, const char *what, int length, const char *text)
 {
-    char *const longer = dsgd_xprintf("%s\n%s: %s: %.*s", complaints, page, what, length, text);
-    free(complaints);
-    complaints = longer;
+    dsgd_append(&complaints, "\n%s: %s: %.*s", page, what, length, text);
 }
 
 static bool ends_with(const char *text, size_t length, const char *end)
@@ -253,8 +251,7 @@ static char *fenced(const char *page, const char *language)
     const char *const inside = begin + strlen(start);
     const char *const end = strstr(inside, "```");
     ck_assert_ptr_nonnull(end);
-    char *const code = dsgd_xprintf("%.*s", (int)(end - inside), inside);
-    return kept(code);
+    return dsgd_xprintf("%.*s", (int)(end - inside), inside);
 }
 
 TEST(the_readme_shows_the_source)
