@@ -5,8 +5,8 @@
  *
  * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
  * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
- * at most the runs under way. A part is whole, or its run is done again. What parts say of runs is
- * kept in memory, so that each is read once unless it changes.
+ * at most the runs under way. A part is whole, or its run is done again. What a part's row says is
+ * kept in memory until the part changes; its tables are read again by each join.
  */
 #ifndef DSGD_COMMAND_RUNS_RESULTS_H
 #define DSGD_COMMAND_RUNS_RESULTS_H
