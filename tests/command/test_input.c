@@ -125,6 +125,8 @@ static const struct {
     {NULL, EDGES("nowhere.txt"), 3, "nowhere.txt"},
     {NULL, EDGES("/tmp"), 3, "directory"},
     {NULL, "check e.yaml --set 'stops=[{worker: 4, after: 1s}]'", 2, "they are 0 to 3"},
+    {NULL, "check e.yaml --set 'stops=[{worker: 0, after: 1s}]' --set exchange.barrier=true", 2,
+     "never comes to exchange: barrier"},
     {NULL, "check e.yaml --set exchange.bucket=0", 2, "between 1"},
     {NULL, "check e.yaml --set 'exchange={bucket: 1, pieces: 2}'", 2, "either"},
     {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2, "1000000 pieces"},
