@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/option.h"
 #include "command/analysis/gnuplot.h"
 #include "command/runs/swept.h"
 
@@ -56,11 +57,12 @@ static void put_side(FILE *out, const side *s, bool is_y, const char *column)
     dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", dsgd_swept_title(column));
     fprintf(out, "%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\n", axis, s->is_log, axis,
             edge(s, 0), axis, edge(s, s->n));
-    dsgd_gnuplot_numbers(out, s->values, s->n, "%c_value", axis);
+    dsgd_gnuplot_numbers(out, is_y ? "y_value" : "x_value", s->values, s->n);
     dsgd_gnuplot_texts(out, is_y ? "y_text" : "x_text", texts, s->n);
 }
 
-static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y)
+static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y,
+                      const char *const *racers, size_t n)
 {
     const size_t ratio = dsgd_csv_column(csv, "ratio"), winner = dsgd_csv_column(csv, "winner");
     fputs("columns_of_cells = ' x y x_low x_high y_low y_high simulated uncertain winner ratio '\n"
@@ -68,17 +70,14 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
           out);
     for (size_t row = 0; row < csv->n_rows; row++) {
         const size_t i = row % x->n, j = row / x->n;
-        size_t racer = FIRST_LEAD; /* the column of the winner's lead */
-        while (racer < csv->n_columns &&
-               strcmp(csv->fields[racer] + strlen("lead_"), dsgd_csv_field(csv, row, winner)) != 0)
-            racer++;
+        const int racer = dsgd_find_word(racers, dsgd_csv_field(csv, row, winner));
         fprintf(out, "%s%.9g", row > 0 && i == 0 ? "\n" : "", x->values[i]);
-        dsgd_csv_numbers(out,
-                         (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j),
-                                    edge(y, j + 1), dsgd_csv_value(csv, row, 2),
-                                    dsgd_csv_value(csv, row, 3), (double)(racer - FIRST_LEAD + 1),
-                                    dsgd_csv_value(csv, row, ratio)},
-                         9);
+        dsgd_csv_numbers(
+            out,
+            (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j), edge(y, j + 1),
+                       dsgd_csv_value(csv, row, 2), dsgd_csv_value(csv, row, 3),
+                       1 + (racer < 0 ? (double)n : racer), dsgd_csv_value(csv, row, ratio)},
+            9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
             const double lead = dsgd_csv_value(csv, row, c);
             dsgd_csv_numbers(out, &lead, 1);
@@ -110,11 +109,11 @@ void dsgd_figure_cells(FILE *out, const char *folder)
     if (x.n < 2 || y.n < 2 || csv.n_rows != x.n * y.n)
         return;
     const size_t n = csv.n_columns - FIRST_LEAD;
-    const char **const racers = dsgd_keep(n, sizeof *racers);
+    const char **const racers = dsgd_keep(n + 1, sizeof *racers);
     for (size_t i = 0; i < n; i++)
         racers[i] = csv.fields[FIRST_LEAD + i] + strlen("lead_");
     dsgd_gnuplot_texts(out, "racer", racers, n);
     put_side(out, &x, false, csv.fields[0]);
     put_side(out, &y, true, csv.fields[1]);
-    put_cells(out, &csv, &x, &y);
+    put_cells(out, &csv, &x, &y, racers, n);
 }

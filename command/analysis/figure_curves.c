@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "command/analysis/gnuplot.h"
 #include "command/analysis/run_table.h"
 
 /** Columns of curves.csv; then megabytes per worker so far. */
@@ -26,7 +27,7 @@ typedef struct data {
     size_t part[N_PARTS];
     size_t *at; /* [n_rows of a point]: rows of curves.csv, of the evaluation at hand */
     double *x; /* the same */
-    double *low[N_CURVES], *high[N_CURVES]; /* [frames] each: what means reach there */
+    double *low[N_CURVES], *high[N_CURVES]; /* [n_frames] each: what means reach; 1, 0: nothing */
 } data;
 
 /* --- curves ----------------------------------------------------------------------------------- */
@@ -54,9 +55,11 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         const dsgd_interval mean = dsgd_mean(d->x, p->n_rows);
         dsgd_gnuplot_number(out, mean.mean);
         dsgd_gnuplot_number(out, p->n_rows == 1 ? 0 : mean.ci);
+        double *const low = &d->low[c][frame], *const high = &d->high[c][frame];
         if (k > 0 && isfinite(mean.mean)) {
-            d->low[c][frame] = fmin(d->low[c][frame], mean.mean);
-            d->high[c][frame] = fmax(d->high[c][frame], mean.mean);
+            const bool first = *low > *high;
+            *low = first ? mean.mean : fmin(*low, mean.mean);
+            *high = first ? mean.mean : fmax(*high, mean.mean);
         }
     }
     fputc('\n', out);
@@ -64,26 +67,21 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
-/** What means reach after the first evaluation; 1 to 0 for nothing. */
+/** What means reach after the first evaluation, and of which quantities there are any. */
 static void put_reach(FILE *out, const data *d)
 {
-    const size_t n = dsgd_figure_frames(d->runs);
-    bool has[N_CURVES] = {false};
+    char *quantities = dsgd_xstrdup(" ");
     for (size_t c = 0; c < N_CURVES; c++) {
-        for (size_t k = 0; k < n; k++)
-            if (isfinite(d->high[c][k])) {
-                has[c] = true;
-            } else {
-                d->low[c][k] = 1;
-                d->high[c][k] = 0;
-            }
-        dsgd_gnuplot_numbers(out, d->low[c], n, "low_%s", curves[c]);
-        dsgd_gnuplot_numbers(out, d->high[c], n, "high_%s", curves[c]);
+        bool has = false;
+        for (size_t k = 0; k < d->runs->n_frames; k++)
+            has = has || d->low[c][k] <= d->high[c][k];
+        dsgd_gnuplot_numbers(out, dsgd_xprintf("low_%s", curves[c]), d->low[c], d->runs->n_frames);
+        dsgd_gnuplot_numbers(out, dsgd_xprintf("high_%s", curves[c]), d->high[c],
+                             d->runs->n_frames);
+        if (has && c < N_CURVES - 1)
+            quantities = dsgd_xprintf(" %s%s", curves[c], quantities);
     }
-    fputs("quantities_of_curves = '", out);
-    for (size_t c = N_CURVES - 1; c-- > 0;)
-        fprintf(out, "%s%s", has[c] ? " " : "", has[c] ? curves[c] : "");
-    fputs(" '\n", out);
+    dsgd_gnuplot_variable(out, "quantities_of_curves", quantities);
 }
 
 static void put_curves(FILE *out, data *d)
@@ -93,7 +91,7 @@ static void put_curves(FILE *out, data *d)
     for (size_t c = 0; c < N_CURVES; c++)
         fprintf(out, " %s %s_ci", curves[c], curves[c]);
     fputs(" '\n$curves << EOD\n", out);
-    for (size_t b = 0; b < dsgd_figure_frames(d->runs) * d->runs->n_order; b++) {
+    for (size_t b = 0; b < d->runs->n_frames * d->runs->drawn.n; b++) {
         const dsgd_frame_point *const p = d->runs->points[b];
         size_t n = p == NULL ? 0 : SIZE_MAX; /* evaluations that all runs have */
         for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
@@ -103,7 +101,7 @@ static void put_curves(FILE *out, data *d)
         most = n > most ? n : most;
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
-            put_evaluation(out, d, p, k, b / d->runs->n_order);
+            put_evaluation(out, d, p, k, b / d->runs->drawn.n);
         if (n == 0) /* a block without a row would not count */
             fputs("0,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n", out);
     }
@@ -139,11 +137,11 @@ static void put_ages(FILE *out, const data *d, const dsgd_frame_point *p, double
     }
 }
 
-/* --- all of them ------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    const size_t n_frames = dsgd_figure_frames(runs);
+    const size_t n_frames = runs->n_frames;
     data d = {.runs = runs,
               .at = dsgd_keep(runs->csv.n_rows, sizeof *d.at),
               .x = dsgd_keep(runs->csv.n_rows, sizeof *d.x)};
@@ -152,10 +150,8 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     for (size_t c = 0; c < N_CURVES; c++) {
         d.low[c] = dsgd_keep(n_frames, sizeof *d.low[c]);
         d.high[c] = dsgd_keep(n_frames, sizeof *d.high[c]);
-        for (size_t k = 0; k < n_frames; k++) {
-            d.low[c][k] = INFINITY;
-            d.high[c][k] = -INFINITY;
-        }
+        for (size_t k = 0; k < n_frames; k++)
+            d.low[c][k] = 1;
     }
     dsgd_run_table_open(&d.curves, &runs->csv, folder, "curves.csv", NULL);
     dsgd_run_table_open(&d.staleness, &runs->csv, folder, "staleness.csv", NULL);
@@ -167,7 +163,7 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     put_curves(out, &d);
     double(*const share)[2] = dsgd_keep(MOST_AGES + 1, sizeof *share);
     fputs("columns_of_staleness = ' age staleness gradient_staleness '\n$staleness << EOD\n", out);
-    for (size_t b = 0; b < n_frames * runs->n_order; b++) {
+    for (size_t b = 0; b < n_frames * runs->drawn.n; b++) {
         fputs(b == 0 ? "" : "\n\n", out);
         put_ages(out, &d, runs->points[b], share);
     }

@@ -53,17 +53,17 @@ static uint32_t hash(const char *text)
 
 static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
 {
-    const size_t n = d->runs.n_order;
-    const char **const names = dsgd_keep(2 * n + 1, sizeof *names), **const titles = names + n;
+    const size_t n = d->runs.drawn.n;
+    const char *const *const names = d->runs.drawn.v,
+                             **const titles = dsgd_keep(n + 1, sizeof *titles);
     fprintf(out, "n_series = %zu\narray hash[%zu] = [", n, n);
     for (size_t k = 0; k < n; k++) {
-        names[k] = d->runs.series.v[d->runs.order[k]];
+        const size_t length = strlen(names[k]);
         titles[k] = "";
-        for (size_t i = 0; i < labels->n; i++) { /* the last one counts */
-            const size_t length = strcspn(labels->v[i], "=");
-            if (dsgd_figure_series(&d->runs, labels->v[i], length) == d->runs.order[k])
+        for (size_t i = 0; i < labels->n; i++) /* the last one counts */
+            if (strncmp(labels->v[i], names[k], length) == 0 &&
+                strcspn(labels->v[i], "=") == length)
                 titles[k] = labels->v[i] + length + 1;
-        }
         fprintf(out, "%s%u", k == 0 ? "" : ", ", hash(names[k]) % 65536);
     }
     fputs("]\n", out);
@@ -113,7 +113,7 @@ static measure *add_measure(data *d, const char *name, double *x)
     measure *const m = &d->measures[d->n_measures++];
     *m = (measure){.name = name,
                    .x = x,
-                   .top = dsgd_keep(dsgd_figure_frames(&d->runs), sizeof *m->top),
+                   .top = dsgd_keep(d->runs.n_frames, sizeof *m->top),
                    .least = INFINITY,
                    .published = dsgd_keep(d->runs.places.n, sizeof *m->published)};
     return m;
@@ -180,11 +180,11 @@ static void find_measures(data *d, const char *target)
 static bool is_about(const data *d, size_t row, size_t series, size_t place, const char *quantity)
 {
     const dsgd_csv *const p = &d->published;
-    const char *const wanted[][2] = {{"algorithm", d->runs.series.v[series]},
+    const char *const wanted[][2] = {{"algorithm", d->runs.drawn.v[series]},
                                      {"relation", "~"},
                                      {"over", ""},
                                      {"quantity", quantity},
-                                     {dsgd_figure_along(&d->runs), d->runs.places.v[place]}};
+                                     {d->runs.along, d->runs.places.v[place]}};
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
         const size_t column = dsgd_csv_column(p, wanted[k][0]);
         double x = NAN;
@@ -218,7 +218,7 @@ static void note_least(measure *m, double x)
 
 static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size_t series)
 {
-    const dsgd_frame_point *const p = d->runs.points[frame * d->runs.n_order + series];
+    const dsgd_frame_point *const p = d->runs.points[frame * d->runs.drawn.n + series];
     const size_t place = frame % d->runs.places.n;
     const dsgd_interval drawn = drawn_of(d, m, p);
     dsgd_gnuplot_number(out, drawn.mean);
@@ -232,7 +232,7 @@ static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size
         return;
     double published = NAN;
     for (size_t row = 0; row < d->published.n_rows && isnan(published); row++)
-        if (is_about(d, row, d->runs.order[series], place, m->name))
+        if (is_about(d, row, series, place, m->name))
             published =
                 dsgd_csv_value(&d->published, row, dsgd_csv_column(&d->published, "published"));
     dsgd_gnuplot_number(out, published);
@@ -240,10 +240,18 @@ static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size
     m->published[place] = m->published[place] || !isnan(published);
 }
 
+/** A place as a number; NAN: it is none. */
+static double number_of(const data *d, size_t place)
+{
+    double x = NAN;
+    dsgd_parse_number(d->runs.places.v[place], NULL, &x);
+    return x;
+}
+
 /** A row for each place, a block for each panel and series; then what each column reaches. */
 static void put_points(FILE *out, data *d)
 {
-    const size_t n_places = d->runs.places.n, n_series = d->runs.n_order;
+    const size_t n_places = d->runs.places.n, n_series = d->runs.drawn.n;
     fputs("columns_of_groups = ' place value", out);
     for (size_t m = 0; m < d->n_measures; m++) {
         const char *const name = d->measures[m].name;
@@ -256,7 +264,7 @@ static void put_points(FILE *out, data *d)
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t place = 0; place < n_places; place++) {
             fprintf(out, "%zu", place + 1);
-            dsgd_gnuplot_number(out, dsgd_figure_place(&d->runs, place));
+            dsgd_gnuplot_number(out, number_of(d, place));
             for (size_t m = 0; m < d->n_measures; m++)
                 put_measure(out, d, &d->measures[m], b / n_series * n_places + place, b % n_series);
             fputc('\n', out);
@@ -264,7 +272,7 @@ static void put_points(FILE *out, data *d)
     }
     fputs("EOD\n", out);
     for (const measure *m = d->measures; m < d->measures + d->n_measures; m++) {
-        dsgd_gnuplot_numbers(out, m->top, dsgd_figure_frames(&d->runs), "top_%s", m->name);
+        dsgd_gnuplot_numbers(out, dsgd_xprintf("top_%s", m->name), m->top, d->runs.n_frames);
         fprintf(out, "least_%s = %.9g\npublished_%s = ' ", m->name,
                 isfinite(m->least) ? m->least : 0, m->name);
         for (size_t k = 0; k < n_places; k++)
@@ -286,23 +294,23 @@ static const char head[] =
     "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
 
 /** Place labels as displayed, and their numbers, or else their order. */
-static void put_places(FILE *out, const data *d, const char *along)
+static void put_places(FILE *out, const data *d)
 {
     const size_t n = d->runs.places.n;
     const char **const shown = dsgd_keep(n, sizeof *shown);
     double *const values = dsgd_keep(n, sizeof *values);
     for (size_t k = 0; k < n; k++) {
-        shown[k] = dsgd_swept_value(along, d->runs.places.v[k]);
-        values[k] = dsgd_figure_place(&d->runs, k);
+        shown[k] = dsgd_swept_value(d->runs.along, d->runs.places.v[k]);
+        values[k] = number_of(d, k);
         values[k] = isnan(values[k]) ? (double)(k + 1) : values[k];
     }
     dsgd_gnuplot_texts(out, "place", shown, n);
-    dsgd_gnuplot_numbers(out, values, n, "place_value");
+    dsgd_gnuplot_numbers(out, "place_value", values, n);
 }
 
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 {
-    const char *const along = dsgd_figure_along(&d->runs);
+    const char *const along = d->runs.along;
     const char *const variables[][2] = {
         {"experiment", d->experiment == NULL ? "" : d->experiment},
         {"unit", unit_of(d)},
@@ -316,7 +324,7 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
         dsgd_gnuplot_variable(out, variables[k][0], variables[k][1]);
     put_series(out, d, &choice->labels);
     dsgd_gnuplot_texts(out, "panel", d->runs.panels.v, d->runs.panels.n);
-    put_places(out, d, along);
+    put_places(out, d);
     fprintf(out, "n_panels = %zu\nn_places = %zu\n", d->runs.panels.n, d->runs.places.n);
     put_points(out, d);
     dsgd_figure_curves(out, &d->runs, d->folder);

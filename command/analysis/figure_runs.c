@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -31,10 +32,11 @@ static void find_along(dsgd_figure_runs *d)
         }
         const bool workers = strcmp(dsgd_frame_key(&d->frame, k), "workers") == 0;
         if (d->differs[k] && part == DSGD_PLACE && (n >= most || workers)) {
-            d->along = k;
+            d->key = k;
             most = workers ? SIZE_MAX : n;
         }
     }
+    d->along = d->key == 0 ? "" : dsgd_frame_key(&d->frame, d->key);
     /* Where a whole part is swept, its name says no more. */
     for (size_t k = 1; k < d->frame.n_keys; k++)
         for (size_t s = k + 1; s < d->frame.n_keys; s++) {
@@ -56,7 +58,7 @@ static const char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point 
     for (size_t k = 1; k < d->frame.n_keys; k++) {
         const char *const column = dsgd_frame_key(&d->frame, k);
         const char *const value = dsgd_frame_value(&d->frame, p, k);
-        if (!d->differs[k] || k == d->along || *value == '\0' ||
+        if (!d->differs[k] || k == d->key || *value == '\0' ||
             dsgd_frame_part(&d->frame, k) != part)
             continue;
         const char *const key = dsgd_last_key(column);
@@ -74,204 +76,156 @@ static const char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *
     return dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
 }
 
+static const char *panel_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
+{
+    return setting_of(d, p, DSGD_PLACE, false);
+}
+
 static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
 {
-    return d->along == 0 ? "" : dsgd_frame_value(&d->frame, p, d->along);
-}
-
-const char *dsgd_figure_along(const dsgd_figure_runs *d)
-{
-    return d->along == 0 ? "" : dsgd_frame_key(&d->frame, d->along);
-}
-
-double dsgd_figure_place(const dsgd_figure_runs *d, size_t place)
-{
-    double x = NAN;
-    return dsgd_parse_number(d->places.v[place], NULL, &x) ? x : NAN;
+    return d->key == 0 ? "" : dsgd_frame_value(&d->frame, p, d->key);
 }
 
 /* --- their order ------------------------------------------------------------------------------ */
 
+/** Of panels, or of the places along an axis. */
+typedef struct order {
+    const dsgd_figure_runs *d;
+    bool along;
+} order;
+
 /** By their values of the first key that differs: numbers, or else by which text came first. */
-static bool is_before(const dsgd_figure_runs *d, const dsgd_frame_point *a,
-                      const dsgd_frame_point *b, bool along)
+static int compare_points(const void *a, const void *b, void *by)
 {
-    const dsgd_frame *const f = &d->frame;
+    const order *const o = by;
+    const dsgd_frame *const f = &o->d->frame;
+    const dsgd_frame_point *const p = *(const dsgd_frame_point *const *)a;
+    const dsgd_frame_point *const q = *(const dsgd_frame_point *const *)b;
     size_t k = 1;
-    while (k < f->n_keys &&
-           (!d->differs[k] || (k == d->along) != along || dsgd_frame_part(f, k) != DSGD_PLACE ||
-            strcmp(dsgd_frame_value(f, a, k), dsgd_frame_value(f, b, k)) == 0))
+    while (k < f->n_keys && (!o->d->differs[k] || (k == o->d->key) != o->along ||
+                             dsgd_frame_part(f, k) != DSGD_PLACE ||
+                             strcmp(dsgd_frame_value(f, p, k), dsgd_frame_value(f, q, k)) == 0))
         k++;
     if (k == f->n_keys)
-        return false;
-    const char *const first = dsgd_frame_value(f, a, k), *const second = dsgd_frame_value(f, b, k);
-    double x = NAN, y = NAN;
-    if (d->numeric[k])
-        return *first == '\0' ||
-               (dsgd_parse_number(first, NULL, &x) && dsgd_parse_number(second, NULL, &y) && x < y);
+        return p < q ? -1 : 1;
+    const char *const first = dsgd_frame_value(f, p, k), *const second = dsgd_frame_value(f, q, k);
+    double x = -INFINITY, y = -INFINITY; /* which stay where there is no value */
+    dsgd_parse_number(first, NULL, &x);
+    dsgd_parse_number(second, NULL, &y);
+    if (o->d->numeric[k])
+        return x < y || (!(x > y) && p < q) ? -1 : 1;
     size_t i = 0; /* the point where one of them came first */
     while (strcmp(dsgd_frame_value(f, &f->points[i], k), first) != 0 &&
            strcmp(dsgd_frame_value(f, &f->points[i], k), second) != 0)
         i++;
-    return strcmp(dsgd_frame_value(f, &f->points[i], k), first) == 0;
+    return strcmp(dsgd_frame_value(f, &f->points[i], k), first) == 0 ? -1 : 1;
 }
 
-/** Adds a point's name of places or panels, which are few, where it belongs; @p first: a point of each. */
-static void add_sorted(const dsgd_figure_runs *d, dsgd_names *list, const dsgd_frame_point **first,
-                       const dsgd_frame_point *p, const char *name)
+/** The different names of places, or of panels, in their order, which the points are brought into. */
+static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n,
+                       bool along)
 {
-    const size_t n = list->n;
-    size_t i = dsgd_names_add(list, name);
-    if (list->n == n)
-        return;
-    for (first[i] = p; i > 0 && is_before(d, p, first[i - 1], list == &d->places); i--) {
-        const char *const text = list->v[i];
-        list->v[i] = list->v[i - 1];
-        list->v[i - 1] = text;
-        first[i] = first[i - 1];
-        first[i - 1] = p;
-    }
-}
-
-/** Finds what there is; panels are shown to readers only when all points have found theirs. */
-static void find_names(dsgd_figure_runs *d, const dsgd_frame_point **panels,
-                       const dsgd_frame_point **places)
-{
-    for (size_t i = 0; i < d->frame.n_points; i++) {
-        const dsgd_frame_point *const p = &d->frame.points[i];
-        if (p->at[DSGD_VARIATION] > 0)
-            continue;
-        dsgd_names_add(&d->series, series_of(d, p));
-        add_sorted(d, &d->panels, panels, p, setting_of(d, p, DSGD_PLACE, false));
-        add_sorted(d, &d->places, places, p, place_of(d, p));
-    }
+    dsgd_names names = {.n = 0};
+    qsort_r(points, n, sizeof *points, compare_points, &(order){d, along});
+    for (size_t i = 0; i < n; i++)
+        dsgd_names_add(&names, along ? place_of(d, points[i]) : panel_of(d, points[i]));
+    return names;
 }
 
 /* --- what a user chose ------------------------------------------------------------------------ */
 
-size_t dsgd_figure_series(const dsgd_figure_runs *d, const char *name, size_t length)
-{
-    for (size_t i = 0; i < d->series.n; i++)
-        if (strlen(d->series.v[i]) == length && strncmp(d->series.v[i], name, length) == 0)
-            return i;
-    return d->series.n;
-}
-
-static dsgd_status unknown_series(const dsgd_figure_runs *d, const char *option, const char *name,
-                                  size_t length, dsgd_error *error)
-{
-    return dsgd_refuse(error, "%s: `%.*s` is not in %s; there is %s", option, (int)length, name,
-                       d->csv.path, dsgd_listed(d->series.v, ", "));
-}
-
-static bool is_drawn(const dsgd_figure_runs *d, size_t i)
-{
-    size_t k = 0;
-    while (k < d->n_order && d->order[k] != i)
-        k++;
-    return k < d->n_order;
-}
-
-static void draw_series(dsgd_figure_runs *d, size_t i)
-{
-    if (is_drawn(d, i))
-        return;
-    d->order = dsgd_keep_more(d->order, d->n_order + 1, sizeof *d->order);
-    d->order[d->n_order++] = i;
-}
-
-static dsgd_status draw_listed(dsgd_figure_runs *d, const char *option, const char *list,
-                               dsgd_error *error)
-{
-    for (const char *name = list; name != NULL && *name != '\0';) {
-        const size_t length = strcspn(name, ",");
-        const size_t i = dsgd_figure_series(d, name, length);
-        if (i == d->series.n)
-            return unknown_series(d, option, name, length, error);
-        draw_series(d, i);
-        name += length + (name[length] == ',');
-    }
-    return DSGD_OK;
-}
-
-static dsgd_status check_labels(const dsgd_figure_runs *d, const dsgd_texts *labels,
+static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, const char *name,
                                 dsgd_error *error)
 {
-    for (size_t i = 0; i < labels->n; i++) {
-        const size_t length = strcspn(labels->v[i], "=");
-        if (labels->v[i][length] == '\0')
-            return dsgd_refuse(error,
-                               "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA",
-                               labels->v[i]);
-        if (dsgd_figure_series(d, labels->v[i], length) == d->series.n)
-            return unknown_series(d, "--label", labels->v[i], length, error);
+    return dsgd_find_word(d->series.v, name) >= 0
+               ? DSGD_OK
+               : dsgd_refuse(error, "%s: `%s` is not in %s; there is %s", option, name, d->csv.path,
+                             dsgd_listed(d->series.v, ", "));
+}
+
+static dsgd_status read_series(const dsgd_figure_runs *d, const char *option, const char *list,
+                               dsgd_names *names, dsgd_error *error)
+{
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        const char *const name = dsgd_xprintf("%.*s", (int)length, at);
+        DSGD_TRY(check_series(d, option, name, error));
+        dsgd_names_add(names, name);
+        at += length + (at[length] == ',');
     }
     return DSGD_OK;
 }
 
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
-    dsgd_figure_runs only = *d, ordered = *d; /* what may be drawn, and what comes first of it */
-    DSGD_TRY(draw_listed(&only, "--only", choice->only, error));
-    DSGD_TRY(draw_listed(&ordered, "--order", choice->order, error));
-    for (size_t i = 0; choice->only == NULL && i < d->series.n; i++)
-        draw_series(&only, i);
-    for (size_t k = 0; k < ordered.n_order; k++)
-        if (is_drawn(&only, ordered.order[k]))
-            draw_series(d, ordered.order[k]);
-    for (size_t k = 0; k < only.n_order; k++)
-        draw_series(d, only.order[k]);
-    return check_labels(d, &choice->labels, error);
+    dsgd_names only = {.n = 0},
+               all = {.n = 0}; /* what may be drawn; what comes first comes first */
+    DSGD_TRY(read_series(d, "--only", choice->only, &only, error));
+    DSGD_TRY(read_series(d, "--order", choice->order, &all, error));
+    only = choice->only == NULL ? d->series : only;
+    for (size_t i = 0; i < only.n; i++)
+        dsgd_names_add(&all, only.v[i]);
+    for (size_t i = 0; i < all.n; i++)
+        if (dsgd_find_word(only.v, all.v[i]) >= 0)
+            dsgd_names_add(&d->drawn, all.v[i]);
+    for (size_t i = 0; i < choice->labels.n; i++) {
+        const char *const label = choice->labels.v[i];
+        const size_t length = strcspn(label, "=");
+        if (label[length] == '\0')
+            return dsgd_refuse(
+                error, "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA", label);
+        DSGD_TRY(check_series(d, "--label", dsgd_xprintf("%.*s", (int)length, label), error));
+    }
+    return DSGD_OK;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-size_t dsgd_figure_frames(const dsgd_figure_runs *d)
+/** Where the runs of each series at each place of each panel are; panels are for readers from here on. */
+static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n)
 {
-    return d->panels.n * d->places.n;
-}
-
-static void place_points(dsgd_figure_runs *d)
-{
-    d->points = dsgd_keep(dsgd_figure_frames(d) * d->n_order + 1, sizeof *d->points);
-    for (size_t i = 0; i < d->frame.n_points; i++) {
-        const dsgd_frame_point *const p = &d->frame.points[i];
-        if (p->at[DSGD_VARIATION] > 0)
-            continue;
-        const char *const series = series_of(d, p);
-        const size_t frame =
-            dsgd_names_add(&d->panels, setting_of(d, p, DSGD_PLACE, false)) * d->places.n +
-            dsgd_names_add(&d->places, place_of(d, p));
-        for (size_t k = 0; k < d->n_order; k++)
-            if (strcmp(d->series.v[d->order[k]], series) == 0)
-                d->points[frame * d->n_order + k] = p;
+    const dsgd_names panels = d->panels;
+    d->panels.v = dsgd_keep(panels.n + 1, sizeof *panels.v);
+    d->n_frames = panels.n * d->places.n;
+    d->points = dsgd_keep(d->n_frames * d->drawn.n + 1, sizeof *d->points);
+    for (size_t i = 0; i < n; i++) {
+        const int series = dsgd_find_word(d->drawn.v, series_of(d, points[i]));
+        const size_t panel = (size_t)dsgd_find_word(panels.v, panel_of(d, points[i]));
+        const size_t place = (size_t)dsgd_find_word(d->places.v, place_of(d, points[i]));
+        d->panels.v[panel] = setting_of(d, points[i], DSGD_PLACE, true);
+        if (series >= 0)
+            d->points[(panel * d->places.n + place) * d->drawn.n + (size_t)series] = points[i];
     }
 }
 
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *d, dsgd_error *error)
 {
-    size_t column = 0;
-    *d = (dsgd_figure_runs){.along = 0};
+    size_t n = 0;
+    *d = (dsgd_figure_runs){.key = 0};
     DSGD_TRY(dsgd_csv_read(&d->csv, error, "%s/runs.csv", folder));
-    DSGD_TRY(dsgd_csv_need(&d->csv, "run", &column, error));
-    DSGD_TRY(dsgd_csv_need(&d->csv, "workers", &column, error));
+    DSGD_TRY(dsgd_csv_need(&d->csv, "run", &n, error));
+    DSGD_TRY(dsgd_csv_need(&d->csv, "workers", &n, error));
     DSGD_TRY(dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error));
-    const dsgd_frame_point **const panels = dsgd_keep(2 * d->frame.n_points + 1, sizeof *panels);
     find_along(d);
-    find_names(d, panels, panels + d->frame.n_points);
-    if (d->series.n == 0)
+    const dsgd_frame_point **const points = dsgd_keep(d->frame.n_points + 1, sizeof *points);
+    n = 0;
+    for (size_t i = 0; i < d->frame.n_points; i++)
+        if (d->frame.points[i].at[DSGD_VARIATION] == 0) {
+            points[n++] = &d->frame.points[i];
+            dsgd_names_add(&d->series, series_of(d, &d->frame.points[i]));
+        }
+    if (n == 0)
         return dsgd_refuse(error, "%s: there is no run with status ok or diverged", d->csv.path);
+    d->panels = sort(d, points, n, false);
+    d->places = sort(d, points, n, true);
     DSGD_TRY(choose(d, choice, error));
     enum { MOST_BLOCKS = 100000 }; /* every panel has every place and series, also without a run */
-    const double n = (double)d->panels.n * (double)d->places.n * (double)d->n_order;
-    if (n > MOST_BLOCKS)
+    if ((double)d->panels.n * (double)d->places.n * (double)d->drawn.n > MOST_BLOCKS)
         return dsgd_refuse(error,
                            "%s: %zu panels of %zu places and %zu series are more than can be "
                            "drawn, %d together; --only A,B draws some series",
-                           d->csv.path, d->panels.n, d->places.n, d->n_order, MOST_BLOCKS);
-    place_points(d);
-    for (size_t i = 0; i < d->panels.n; i++) /* from here on for readers */
-        d->panels.v[i] = setting_of(d, panels[i], DSGD_PLACE, true);
+                           d->csv.path, d->panels.n, d->places.n, d->drawn.n, MOST_BLOCKS);
+    place_points(d, points, n);
     return DSGD_OK;
 }

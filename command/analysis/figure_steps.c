@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "command/analysis/gnuplot.h"
 #include "command/analysis/run_table.h"
 
 /** Steps of one time, as a part of all steps of the runs so far. */
@@ -25,26 +26,6 @@ static int compare_bins(const void *a, const void *b)
 {
     const bin *const x = a, *const y = b;
     return (x->step_s > y->step_s) - (x->step_s < y->step_s);
-}
-
-static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_point *p)
-{
-    const size_t step_s = dsgd_csv_column(&t->csv, "step_s");
-    const size_t share = dsgd_csv_column(&t->csv, "share");
-    distribution d = {.n = 0};
-    for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
-        const size_t before = d.n;
-        for (size_t row = t->first[p->rows[i]]; row != SIZE_MAX; row = t->next[row]) {
-            const bin b = {dsgd_csv_value(&t->csv, row, step_s),
-                           dsgd_csv_value(&t->csv, row, share)};
-            if (!(b.step_s >= 0) || !(b.share > 0))
-                continue;
-            d.v = dsgd_keep_more(d.v, d.n + 1, sizeof *d.v);
-            d.v[d.n++] = b;
-        }
-        d.n_runs += d.n > before;
-    }
-    return d;
 }
 
 /** Seeds have the same bins, but other means in them: what is within 1 % is drawn as one. */
@@ -68,6 +49,27 @@ static void join_bins(distribution *d)
     d->n = n;
 }
 
+static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_point *p)
+{
+    const size_t step_s = dsgd_csv_column(&t->csv, "step_s");
+    const size_t share = dsgd_csv_column(&t->csv, "share");
+    distribution d = {.n = 0};
+    for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
+        const size_t before = d.n;
+        for (size_t row = t->first[p->rows[i]]; row != SIZE_MAX; row = t->next[row]) {
+            const bin b = {dsgd_csv_value(&t->csv, row, step_s),
+                           dsgd_csv_value(&t->csv, row, share)};
+            if (!(b.step_s >= 0) || !(b.share > 0))
+                continue;
+            d.v = dsgd_keep_more(d.v, d.n + 1, sizeof *d.v);
+            d.v[d.n++] = b;
+        }
+        d.n_runs += d.n > before;
+    }
+    join_bins(&d);
+    return d;
+}
+
 /** Where the curve is at some shares, which series do not have in common. */
 static void put_marks(FILE *out, const distribution *d, double offset)
 {
@@ -87,13 +89,24 @@ static void put_marks(FILE *out, const distribution *d, double offset)
 
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    const size_t n_blocks = dsgd_figure_frames(runs) * runs->n_order;
+    const size_t n_blocks = runs->n_frames * runs->drawn.n;
     distribution *const of = dsgd_keep(n_blocks + 1, sizeof *of);
     dsgd_run_table steps;
     dsgd_run_table_open(&steps, &runs->csv, folder, "steps.csv", NULL);
+    double *const shortest = dsgd_keep(runs->n_frames + 1, sizeof *shortest);
+    double *const longest = dsgd_keep(runs->n_frames + 1, sizeof *longest);
+    for (size_t k = 0; k < runs->n_frames; k++)
+        shortest[k] = INFINITY;
     for (size_t b = 0; b < n_blocks; b++) {
+        double *const least = &shortest[b / runs->drawn.n], *const most =
+                                                                &longest[b / runs->drawn.n];
         of[b] = read_distribution(&steps, runs->points[b]);
-        join_bins(&of[b]);
+        for (size_t k = 0; k < of[b].n; k++) {
+            *least = of[b].v[k].step_s > 0 ? fmin(*least, of[b].v[k].step_s) : *least;
+            *most = fmax(*most, of[b].v[k].step_s);
+        }
+        if ((b + 1) % runs->drawn.n == 0 && !isfinite(*least))
+            *least = 1;
     }
     for (int marks = 0; marks < 2; marks++) {
         fprintf(out, "%s << EOD\n", marks ? "$step_marks" : "$steps");
@@ -101,7 +114,7 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
             fputs(b == 0 ? "" : "\n\n", out);
             double sum = 0;
             if (marks)
-                put_marks(out, &of[b], ((double)(b % runs->n_order) + 0.5) / (double)runs->n_order);
+                put_marks(out, &of[b], ((double)(b % runs->drawn.n) + 0.5) / (double)runs->drawn.n);
             else if (of[b].n == 0) /* a block without a row would not count */
                 fputs("NaN,NaN\n", out);
             else
@@ -111,20 +124,6 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
         }
         fputs("EOD\n", out);
     }
-    const size_t n = dsgd_figure_frames(runs);
-    double *const shortest = dsgd_keep(2 * n + 1, sizeof *shortest), *const longest = shortest + n;
-    for (size_t k = 0; k < n; k++)
-        shortest[k] = INFINITY;
-    for (size_t b = 0; b < n_blocks; b++)
-        for (size_t k = 0; k < of[b].n; k++) {
-            const double step_s = of[b].v[k].step_s;
-            double *const least = &shortest[b / runs->n_order], *const most =
-                                                                    &longest[b / runs->n_order];
-            *least = step_s > 0 ? fmin(*least, step_s) : *least;
-            *most = fmax(*most, step_s);
-        }
-    for (size_t k = 0; k < n; k++)
-        shortest[k] = isfinite(shortest[k]) ? shortest[k] : 1;
-    dsgd_gnuplot_numbers(out, shortest, n, "shortest_step");
-    dsgd_gnuplot_numbers(out, longest, n, "longest_step");
+    dsgd_gnuplot_numbers(out, "shortest_step", shortest, runs->n_frames);
+    dsgd_gnuplot_numbers(out, "longest_step", longest, runs->n_frames);
 }

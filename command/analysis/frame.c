@@ -9,6 +9,7 @@
 #include <math.h>
 #include <search.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/option.h"
@@ -43,40 +44,49 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
                         settled == n ? 0 : settled};
 }
 
-/* --- classes of texts ------------------------------------------------------------------------- */
-
-/** Different texts, numbered in the order in which they came. */
-typedef struct classes {
-    struct hsearch_data *table;
-    const char **texts; /* [n], and a NULL behind them */
-    size_t n;
-} classes;
-
-static void close_table(void *table)
+const char *dsgd_ratio_text(const dsgd_ratio *r)
 {
-    hdestroy_r(table);
+    return r->n == 0   ? ""
+           : r->n == 1 ? dsgd_xprintf("%.3g", r->ratio)
+                       : dsgd_xprintf("%.3g (%.3g to %.3g)", r->ratio, r->low, r->high);
 }
 
-static classes classes_of(size_t most)
+/* --- names ------------------------------------------------------------------------------------ */
+
+typedef struct numbered {
+    const char *text;
+    size_t number;
+} numbered;
+
+static int compare_names(const void *a, const void *b)
 {
-    const classes c = {.texts = dsgd_keep(most + 1, sizeof *c.texts),
-                       .table = dsgd_keep(1, sizeof *c.table)};
-    if (hcreate_r(most + 1, c.table) == 0)
+    return strcmp(((const numbered *)a)->text, ((const numbered *)b)->text);
+}
+
+static void close_tree(void *root)
+{
+    tdestroy(*(void **)root, free);
+}
+
+size_t dsgd_names_add(dsgd_names *list, const char *text)
+{
+    if (list->root == NULL) {
+        list->root = dsgd_keep(1, sizeof *list->root);
+        dsgd_keep_for(close_tree, list->root);
+    }
+    numbered *const entry = dsgd_xcalloc(1, sizeof *entry);
+    *entry = (numbered){text, list->n};
+    numbered *const *const found = tsearch(entry, list->root, compare_names);
+    if (found == NULL)
         dsgd_no_memory();
-    dsgd_keep_for(close_table, c.table);
-    return c;
-}
-
-/** The number of a text. */
-static size_t number_of(classes *c, const char *text)
-{
-    ENTRY *found = NULL;
-    hsearch_r((ENTRY){.key = (char *)text, .data = (void *)(uintptr_t)c->n}, ENTER, &found,
-              c->table);
-    const size_t n = (size_t)(uintptr_t)found->data;
-    if (n == c->n)
-        c->texts[c->n++] = text;
-    return n;
+    const size_t number = (*found)->number;
+    if (*found != entry) {
+        free(entry);
+        return number;
+    }
+    list->v = dsgd_keep_more(list->v, list->n + 2, sizeof *list->v);
+    list->v[list->n++] = text;
+    return number;
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -194,11 +204,8 @@ static void add_row(dsgd_frame *f, size_t row, size_t point, const size_t at[DSG
 static void find_points(dsgd_frame *f, size_t seed, bool planned)
 {
     const size_t n_rows = f->csv->n_rows;
-    classes seeds = classes_of(n_rows), points = classes_of(n_rows);
-    classes of[DSGD_N_COORDINATES];
-    for (int c = 0; c < DSGD_N_COORDINATES; c++)
-        of[c] = classes_of(n_rows + 1);
-    number_of(&of[DSGD_VARIATION], ""); /* none is the first */
+    dsgd_names seeds = {.n = 0}, points = {.n = 0}, of[DSGD_N_COORDINATES] = {{.n = 0}};
+    dsgd_names_add(&of[DSGD_VARIATION], ""); /* none is the first */
     f->point_of = dsgd_keep(n_rows + 1, sizeof *f->point_of);
     f->seed_of = dsgd_keep(n_rows + 1, sizeof *f->seed_of);
     f->points = dsgd_keep(n_rows + 1, sizeof *f->points);
@@ -210,21 +217,22 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
             continue;
         }
         for (int c = 0; c < DSGD_N_COORDINATES; c++)
-            at[c] = number_of(&of[c], coordinate_of(f, row, c));
-        f->seed_of[row] = number_of(&seeds, dsgd_csv_field(f->csv, row, seed));
-        add_row(f, row, number_of(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2])), at);
+            at[c] = dsgd_names_add(&of[c], coordinate_of(f, row, c));
+        f->seed_of[row] = dsgd_names_add(&seeds, dsgd_csv_field(f->csv, row, seed));
+        add_row(f, row, dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2])),
+                at);
     }
     for (int c = 0; c < DSGD_N_COORDINATES; c++)
         f->n[c] = of[c].n;
 }
 
 /** Its different values. */
-static classes values_of(const dsgd_frame *f, size_t k)
+static dsgd_names values_of(const dsgd_frame *f, size_t k)
 {
-    classes c = classes_of(f->n_points);
+    dsgd_names values = {.n = 0};
     for (size_t i = 0; i < f->n_points; i++)
-        number_of(&c, dsgd_frame_value(f, &f->points[i], k));
-    return c;
+        dsgd_names_add(&values, dsgd_frame_value(f, &f->points[i], k));
+    return values;
 }
 
 static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *error)
@@ -239,7 +247,7 @@ static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *er
     }
     if (f->baseline != NULL)
         return DSGD_OK;
-    return unknown(f, "--baseline", name, values_of(f, f->by).texts, error);
+    return unknown(f, "--baseline", name, values_of(f, f->by).v, error);
 }
 
 dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *f,

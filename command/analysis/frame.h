@@ -47,6 +47,21 @@ typedef struct dsgd_ratio {
 /** Of the logarithms of the ratios of @p n seeds. */
 dsgd_ratio dsgd_ratio_of(const double *logs, size_t n);
 
+/** "1.41 (1.38 to 1.45)", or less where there is less. */
+const char *dsgd_ratio_text(const dsgd_ratio *ratio);
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/** Different texts, numbered in the order in which they came. Starts as {.n = 0}. */
+typedef struct dsgd_names {
+    const char **v; /* [n], and a NULL behind them; NULL: there is none */
+    size_t n;
+    void **root; /* of dsgd_names_add() */
+} dsgd_names;
+
+/** The number of @p text, which is added where it is new, and has to stay. */
+size_t dsgd_names_add(dsgd_names *list, const char *text);
+
 /* --- the frame -------------------------------------------------------------------------------- */
 
 typedef enum dsgd_coordinate {

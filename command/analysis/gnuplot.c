@@ -6,20 +6,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include "base/status.h"
-
-size_t dsgd_names_add(dsgd_names *list, const char *text)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->v[i], text) == 0)
-            return i;
-    list->v = dsgd_keep_more(list->v, list->n + 2, sizeof *list->v);
-    list->v[list->n] = text;
-    return list->n++;
-}
 
 /** In single quotes, which are doubled within; control characters, which would end a line, are spaces. */
 static void put_text(FILE *out, const char *text)
@@ -48,14 +34,9 @@ void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text)
     fputc('\n', out);
 }
 
-void dsgd_gnuplot_numbers(FILE *out, const double *x, size_t n, const char *name, ...)
+void dsgd_gnuplot_numbers(FILE *out, const char *name, const double *x, size_t n)
 {
-    va_list arguments;
-    va_start(arguments, name);
-    fputs("array ", out);
-    vfprintf(out, name, arguments);
-    va_end(arguments);
-    fprintf(out, "[%zu] = [", n);
+    fprintf(out, "array %s[%zu] = [", name, n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%.9g", i == 0 ? "" : ", ", x[i]);
     fputs("]\n", out);
