@@ -73,7 +73,7 @@ void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
 
 static bool has_ratio(size_t m)
 {
-    return m == DSGD_THROUGHPUT || dsgd_measure_is_to_target(m);
+    return m == DSGD_THROUGHPUT || dsgd_measures[m].along != NULL;
 }
 
 static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
@@ -82,10 +82,10 @@ static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
     fputs("label,n_diverged", stream);
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const char *const name = dsgd_measures[m].name;
-        if (!dsgd_comparison_has(c, m))
+        if (c->numbers[m] == NULL)
             continue;
         fprintf(stream, ",%s_n,%s_mean,%s_ci,%s_diff,%s_diff_ci", name, name, name, name, name);
-        if (dsgd_measure_is_to_target(m))
+        if (dsgd_measures[m].along != NULL)
             fprintf(stream, ",%s_seeds,%s_median", name, name);
         if (ratio && has_ratio(m))
             fprintf(stream, ",%s_ratio,%s_ratio_low,%s_ratio_high", name, name, name);
@@ -101,12 +101,12 @@ static void write_point(FILE *stream, const dsgd_comparison *c, const dsgd_frame
     fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
-        if (!dsgd_comparison_has(c, m))
+        if (c->numbers[m] == NULL)
             continue;
         fprintf(stream, ",%zu", s->of.n);
         dsgd_csv_numbers(stream,
                          (double[]){s->of.mean, s->of.ci, s->difference.mean, s->difference.ci}, 4);
-        if (dsgd_measure_is_to_target(m))
+        if (dsgd_measures[m].along != NULL)
             dsgd_csv_numbers(stream, (double[]){(double)p->n_rows, s->median}, 2);
         if (ratio && has_ratio(m))
             dsgd_csv_numbers(stream, (double[]){s->ratio.ratio, s->ratio.low, s->ratio.high}, 3);
@@ -258,7 +258,7 @@ static void put_point(const dsgd_comparison *c, const dsgd_frame_point *p, size_
     dsgd_columns_take(t, "difference", difference_of(c, p, m));
     if (m != DSGD_THROUGHPUT)
         dsgd_columns_take(t, throughput, mean_of(c, p, DSGD_THROUGHPUT));
-    if (dsgd_comparison_has(c, DSGD_TO_TARGET))
+    if (c->numbers[DSGD_TO_TARGET] != NULL)
         put_to_target(c, p, t);
 }
 
@@ -288,12 +288,7 @@ static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measure
 /** "1.41 (1.38 to 1.45) *", or less where there is less. */
 static const char *speedup_of(const dsgd_ratio *r)
 {
-    if (r->n == 0)
-        return "";
-    if (r->n == 1)
-        return dsgd_xprintf("%.3g", r->ratio);
-    return dsgd_xprintf("%.3g (%.3g to %.3g)%s", r->ratio, r->low, r->high,
-                        r->n_settling == 0 ? " *" : "");
+    return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
 /** How many seeds would settle whether there is a difference. */
@@ -309,7 +304,7 @@ static const char *settling_of(const dsgd_ratio *r)
 
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
-    const bool until = dsgd_comparison_has(c, DSGD_TO_TARGET);
+    const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
     put_keys(c, p, t);
@@ -349,17 +344,17 @@ static void print_expenses(const dsgd_comparison *c)
 {
     const bool until = c->target.column != NULL;
     dsgd_columns t = {.wraps = true};
-    if (!dsgd_comparison_has(c, DSGD_SENT_TO_TARGET) && !dsgd_comparison_has(c, DSGD_COST))
+    if (c->numbers[DSGD_SENT_TO_TARGET] == NULL && c->numbers[DSGD_COST] == NULL)
         return;
     for (const dsgd_frame_point *p = c->frame.points; p < c->frame.points + c->frame.n_points;
          p++) {
         put_keys(c, p, &t);
         for (const dsgd_expense *e = dsgd_expenses; e < dsgd_expenses + DSGD_N_EXPENSES; e++) {
             const size_t m = until ? e->to_target : e->measure;
-            if (!dsgd_comparison_has(c, m))
+            if (c->numbers[m] == NULL)
                 continue;
             dsgd_columns_take(
-                &t, dsgd_xprintf("%s (%s)", e->head, dsgd_expense_unit(c, e)),
+                &t, dsgd_expense_head(c, e),
                 until ? to_target(c, p, m, e->multiple)
                       : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
         }

@@ -37,11 +37,6 @@ const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES] = {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-bool dsgd_measure_is_to_target(size_t m)
-{
-    return dsgd_measures[m].along != NULL;
-}
-
 /**
  * Whether the file has what a measure is made of. Where a column is not in every version of runs.csv,
  * an empty one is as good as none.
@@ -49,7 +44,7 @@ bool dsgd_measure_is_to_target(size_t m)
 static bool is_there(const dsgd_comparison *c, size_t m)
 {
     const dsgd_measure *const measure = &dsgd_measures[m];
-    const bool to_target = dsgd_measure_is_to_target(m);
+    const bool to_target = dsgd_measures[m].along != NULL;
     const size_t none = c->csv.n_columns;
     if (to_target && c->target.column == NULL)
         return false;
@@ -76,14 +71,10 @@ static dsgd_status check_columns(const dsgd_comparison *c, dsgd_error *error)
     return DSGD_OK;
 }
 
-const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense)
+const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expense)
 {
-    return expense->unit != NULL ? expense->unit : dsgd_frame_currency(&c->frame);
-}
-
-bool dsgd_comparison_has(const dsgd_comparison *c, size_t m)
-{
-    return c->numbers[m] != NULL;
+    return dsgd_xprintf("%s (%s)", expense->head,
+                        expense->unit != NULL ? expense->unit : dsgd_frame_currency(&c->frame));
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -105,7 +96,7 @@ dsgd_reached *dsgd_frame_reached(const dsgd_frame *f, const dsgd_target *target,
 double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_reached *reached)
 {
     const dsgd_measure *const measure = &dsgd_measures[m];
-    if (!dsgd_measure_is_to_target(m))
+    if (measure->along == NULL)
         return dsgd_frame_numbers(f, measure->name);
     double *const whole = dsgd_frame_numbers(f, measure->along);
     double *const x =
@@ -212,7 +203,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     double *const differences = dsgd_keep(2 * p->n_rows, sizeof *differences);
     double *const logs = differences + p->n_rows; /* of how many times sooner, or for less */
     const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, logs);
-    const bool to_target = dsgd_measure_is_to_target(m);
+    const bool to_target = dsgd_measures[m].along != NULL;
     size_t n_seeds = 0; /* that both have */
     for (size_t i = 0; other != NULL && i < p->n_rows; i++)
         n_seeds += dsgd_frame_seed(&c->frame, other, p->rows[i]) != SIZE_MAX;

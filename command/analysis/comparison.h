@@ -41,9 +41,6 @@ enum {
     DSGD_N_MEASURES
 };
 
-/** Whether a measure is what a run takes until it reaches the target. */
-bool dsgd_measure_is_to_target(size_t m);
-
 /**
  * How far each run is when it reaches the target, [n_rows]: NAN where it never does, or what it
  * learned does not count. @p error NULL: where the table has no numbers, too.
@@ -94,11 +91,8 @@ typedef struct dsgd_comparison_config {
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *config,
                                  dsgd_comparison *c, dsgd_error *error);
 
-/** The unit of an expense in tables; of a cost the currency that the file has, or "". */
-const char *dsgd_expense_unit(const dsgd_comparison *c, const dsgd_expense *expense);
-
-/** Whether the file has a measure. */
-bool dsgd_comparison_has(const dsgd_comparison *c, size_t m);
+/** "energy (kJ)", "cost (EUR)": an expense as the head of a column. */
+const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expense);
 
 /** A measure of a point. */
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,

@@ -97,7 +97,7 @@ static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
 {
     const goal *const g = goal_at(t, i);
     const size_t m = find_measure(g->measure);
-    const bool to_target = m < DSGD_N_MEASURES && dsgd_measure_is_to_target(m);
+    const bool to_target = m < DSGD_N_MEASURES && dsgd_measures[m].along != NULL;
     dsgd_target target;
     if (g->at_least < 0 && g->at_most < 0)
         return goal_fails(t, i, "measure", error, "the goal needs at_least or at_most");
@@ -176,7 +176,7 @@ static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_
     const size_t m = find_measure(measure), column = dsgd_csv_column(&c->csv, measure);
     *value = NAN;
     if (m < DSGD_N_MEASURES)
-        *value = dsgd_comparison_has(c, m) ? c->numbers[m][row] : NAN;
+        *value = c->numbers[m] != NULL ? c->numbers[m][row] : NAN;
     else if (dsgd_frame_counts(&c->frame, row, measure))
         return dsgd_csv_read_number(&c->csv, row, column, value, error);
     return DSGD_OK;

@@ -7,16 +7,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column)
-{
-    return dsgd_field_of(&report->runs, row, column);
-}
-
-const json_t *dsgd_report_run(const dsgd_report *report, size_t row)
-{
-    return dsgd_run_of(report->manifest, &report->runs, row);
-}
-
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
 {
     return dsgd_frame_ratio(&report->frame, p, p->baseline == p ? NULL : p->baseline,
@@ -27,12 +17,12 @@ const char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point 
 {
     static const char *const columns[] = {"platform", "workload", "network"};
     const dsgd_frame *const f = &report->frame;
-    char *name = dsgd_xprintf("%s workers", dsgd_report_field(report, p->rows[0], "workers"));
+    char *name = dsgd_xprintf("%s workers", dsgd_field_of(&report->runs, p->rows[0], "workers"));
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        const char *const mine = dsgd_report_field(report, p->rows[0], columns[c]);
+        const char *const mine = dsgd_field_of(&report->runs, p->rows[0], columns[c]);
         size_t k = 0; /* the first point that has another */
         while (k < f->n_points &&
-               strcmp(dsgd_report_field(report, f->points[k].rows[0], columns[c]), mine) == 0)
+               strcmp(dsgd_field_of(&report->runs, f->points[k].rows[0], columns[c]), mine) == 0)
             k++;
         if (k < f->n_points)
             dsgd_append(&name, ", %s", mine);
@@ -97,4 +87,30 @@ void dsgd_html(FILE *html, const char *markup, ...)
 void dsgd_html_section(FILE *html, const char *id, const char *title)
 {
     dsgd_html(html, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id, id, title);
+}
+
+static const char *class_of(size_t column, size_t n_texts)
+{
+    return column == 0 || (column > 1 && column < 2 + n_texts) ? "" : " class=\"n\"";
+}
+
+void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *t,
+                     size_t n_texts)
+{
+    fprintf(html,
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n"
+            "<caption>%s</caption>\n<thead>\n<tr>",
+            label, caption);
+    for (size_t k = 0; k < t->n_columns; k++) {
+        fprintf(html, "<th scope=\"col\"%s>", class_of(k, n_texts));
+        dsgd_html(html, "%s</th>", t->heads[k]);
+    }
+    fputs("</tr>\n</thead>\n<tbody>\n", html);
+    for (size_t i = 0; i < t->n_cells && i < DSGD_MOST_ROWS * t->n_columns; i++) {
+        const size_t k = i % t->n_columns;
+        fprintf(html, k == 0 ? "<tr><th scope=\"row\"%s>" : "<td%s>", class_of(k, n_texts));
+        dsgd_html(html, k == 0 ? "%s</th>" : "%s</td>", t->cells[i]);
+        fputs(k + 1 == t->n_columns ? "</tr>\n" : "", html);
+    }
+    fputs("</tbody>\n</table>\n</div>\n", html);
 }

@@ -9,6 +9,7 @@
 
 #include "command/analysis/frame.h"
 #include "command/analysis/run_table.h"
+#include "command/console/table.h"
 
 typedef struct dsgd_report {
     const char *folder;
@@ -21,12 +22,6 @@ typedef struct dsgd_report {
 
 /** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
-
-/** The manifest's configuration of the run in row @p row; NULL: it has none. */
-const json_t *dsgd_report_run(const dsgd_report *report, size_t row);
-
-/** A field of runs.csv; "" where there is no such column. */
-const char *dsgd_report_field(const dsgd_report *report, size_t row, const char *column);
 
 /** Throughput over the baseline's; n = 0: there is none, or it is the baseline. */
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *point);
@@ -64,6 +59,15 @@ extern const char dsgd_report_page[];
 
 /** Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have. */
 void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
+
+enum { DSGD_MOST_ROWS = 500 };
+
+/**
+ * Writes the first DSGD_MOST_ROWS rows of a table: headings, then numbers, but for @p n_texts columns
+ * behind the second one. @p label and @p caption are HTML.
+ */
+void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *table,
+                     size_t n_texts);
 
 /** Begins a section with a heading; `</section>` ends it. */
 void dsgd_html_section(FILE *html, const char *id, const char *title);

@@ -16,32 +16,16 @@
 /* --- results ---------------------------------------------------------------------------------- */
 
 /** Four significant digits of the mean, and as many decimals of the interval. */
-static void put_interval(FILE *html, dsgd_interval x)
+static const char *interval_text(dsgd_interval x)
 {
     const double size = fmax(fabs(x.mean), 1e-9);
     const int decimals = size >= 1000 ? 0 : size < 1e-3 ? 6 : 3 - (int)floor(log10(size));
     if (!isfinite(x.mean))
-        fputs("<td class=\"n\">unknown</td>", html);
-    else if (size >= 1e9)
-        fprintf(html, "<td class=\"n\">%.4g ± %.2g</td>", x.mean, x.ci);
-    else if (isfinite(x.ci))
-        fprintf(html, "<td class=\"n\">%.*f ± %.*f</td>", decimals, x.mean, decimals, x.ci);
-    else
-        fprintf(html, "<td class=\"n\">%.*f</td>", decimals, x.mean);
-}
-
-/** Three significant digits, and the interval, which lies on a logarithmic scale. */
-static void put_ratio(FILE *html, const dsgd_report *report, const dsgd_frame_point *p)
-{
-    const dsgd_ratio r = dsgd_report_speedup(report, p);
-    if (p->baseline == p)
-        fputs("<td class=\"n\">baseline</td>", html);
-    else if (r.n == 0)
-        fputs("<td class=\"n\">unknown</td>", html);
-    else if (r.n == 1)
-        fprintf(html, "<td class=\"n\">%.3g</td>", r.ratio);
-    else
-        fprintf(html, "<td class=\"n\">%.3g (%.3g to %.3g)</td>", r.ratio, r.low, r.high);
+        return "unknown";
+    if (size >= 1e9)
+        return dsgd_xprintf("%.4g ± %.2g", x.mean, x.ci);
+    return isfinite(x.ci) ? dsgd_xprintf("%.*f ± %.*f", decimals, x.mean, decimals, x.ci)
+                          : dsgd_xprintf("%.*f", decimals, x.mean);
 }
 
 /** A quantity of the tables; a column is left out where no point has it. */
@@ -50,6 +34,7 @@ typedef struct quantity {
     double factor;
     bool if_more; /* known only where it is more than the quantity before it */
     double *x; /* the column times the factor, by row */
+    bool is_shown;
 } quantity;
 
 static double *numbers_of(const dsgd_report *r, const quantity *q)
@@ -64,118 +49,103 @@ static double *numbers_of(const dsgd_report *r, const quantity *q)
     return x;
 }
 
-static dsgd_interval interval_of(const dsgd_report *r, const quantity *q, const dsgd_frame_point *p)
+/** A cell of a point's row; "": it does not have the quantity. */
+static const char *cell_of(const dsgd_report *r, const quantity *q, const dsgd_frame_point *p)
 {
     if (q->column == NULL) {
         const dsgd_ratio ratio = dsgd_report_speedup(r, p);
-        return (dsgd_interval){ratio.ratio, NAN, ratio.n};
+        return dsgd_ratio_text(&ratio);
     }
     const dsgd_interval of = dsgd_frame_mean(p, q->x);
-    return q->if_more && !(of.mean > (1 + 1e-3) * dsgd_frame_mean(p, q[-1].x).mean)
-               ? (dsgd_interval){NAN, NAN, 0}
-               : of;
+    return of.n == 0 || (q->if_more && !(of.mean > (1 + 1e-3) * dsgd_frame_mean(p, q[-1].x).mean))
+               ? ""
+               : interval_text(of);
 }
 
-static void write_table(FILE *html, const dsgd_report *r, const char *caption,
-                        const quantity *const *shown)
+/** Of the row of a point. */
+static void put_point(const dsgd_report *r, const dsgd_frame_point *p, const quantity *all,
+                      size_t n_all, dsgd_columns *t)
 {
-    enum { MOST_ROWS = 500 };
-    fprintf(html,
-            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n"
-            "<caption>%s</caption>\n<thead>\n<tr><th scope=\"col\">algorithm</th>"
-            "<th scope=\"col\" class=\"n\">workers</th>",
-            caption, caption);
-    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
-        dsgd_html(html, "<th scope=\"col\">%s</th>", dsgd_swept_name(r->runs.fields[k]));
-    fputs("<th scope=\"col\" class=\"n\">seeds</th>", html);
-    for (const quantity *const *q = shown; *q != NULL; q++)
-        dsgd_html(html, "<th scope=\"col\" class=\"n\">%s</th>", (*q)->head);
-    fputs("</tr>\n</thead>\n<tbody>\n", html);
-    for (size_t i = 0; i < r->frame.n_points && i < MOST_ROWS; i++) {
-        const dsgd_frame_point *const p = &r->frame.points[i];
-        dsgd_html(html, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>",
-                  dsgd_report_field(r, p->rows[0], "algorithm"),
-                  dsgd_report_field(r, p->rows[0], "workers"));
-        for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
-            dsgd_html(html, "<td>%s</td>",
-                      dsgd_swept_value(r->runs.fields[k], dsgd_csv_field(&r->runs, p->rows[0], k)));
-        fprintf(html, "<td class=\"n\">%zu</td>", dsgd_frame_mean(p, r->throughput).n);
-        for (const quantity *const *q = shown; *q != NULL; q++)
-            if ((*q)->column == NULL)
-                put_ratio(html, r, p);
-            else
-                put_interval(html, interval_of(r, *q, p));
-        fputs("</tr>\n", html);
+    dsgd_columns_row(t);
+    dsgd_columns_take(t, "algorithm", dsgd_field_of(&r->runs, p->rows[0], "algorithm"));
+    dsgd_columns_take(t, "workers", dsgd_field_of(&r->runs, p->rows[0], "workers"));
+    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
+        const char *const column = r->runs.fields[k];
+        dsgd_columns_take(t, dsgd_swept_name(column),
+                          dsgd_swept_value(column, dsgd_csv_field(&r->runs, p->rows[0], k)));
     }
-    fputs("</tbody>\n</table>\n</div>\n", html);
-    if (r->frame.n_points > MOST_ROWS)
-        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", r->frame.n_points - MOST_ROWS);
+    dsgd_columns_put(t, "seeds", "%zu", dsgd_frame_mean(p, r->throughput).n);
+    for (const quantity *q = all; q < all + n_all; q++) {
+        const char *const cell =
+            q->column == NULL && p->baseline == p ? "baseline" : cell_of(r, q, p);
+        if (q->is_shown)
+            dsgd_columns_take(t, q->head, *cell == '\0' ? "unknown" : cell);
+    }
 }
 
 static void write_quantities(FILE *html, const dsgd_report *r, const char *caption, quantity *all,
                              size_t n_all)
 {
-    const quantity *shown[8] = {NULL};
-    size_t n = 0;
-    for (size_t q = 0; q < n_all; q++) {
-        size_t k = 0; /* the first point that has it */
-        all[q].x = all[q].column == NULL ? NULL : numbers_of(r, &all[q]);
-        while (k < r->frame.n_points && interval_of(r, &all[q], &r->frame.points[k]).n == 0)
-            k++;
-        if (k < r->frame.n_points)
-            shown[n++] = &all[q];
+    const dsgd_frame_point none = {.rows = (size_t[]){0}}; /* makes the columns */
+    dsgd_columns t = {.n_rows = 0};
+    for (quantity *q = all; q < all + n_all; q++) {
+        q->x = q->column == NULL ? NULL : numbers_of(r, q);
+        for (size_t i = 0; i < r->frame.n_points; i++)
+            q->is_shown = q->is_shown || *cell_of(r, q, &r->frame.points[i]) != '\0';
     }
-    write_table(html, r, caption, shown);
+    for (size_t i = 0; i < r->frame.n_points; i++)
+        put_point(r, &r->frame.points[i], all, n_all, &t);
+    if (r->frame.n_points == 0)
+        put_point(r, &none, all, n_all, &t);
+    t.n_cells = r->frame.n_points * t.n_columns;
+    dsgd_html_table(html, caption, caption, &t, r->runs.n_columns - r->frame.first_swept);
+    if (r->frame.n_points > DSGD_MOST_ROWS)
+        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n",
+                r->frame.n_points - DSGD_MOST_ROWS);
 }
 
 /** Of what throughput counts: the first run's, for several workloads seldom share a table. */
 static const char *unit_of(const dsgd_report *r)
 {
-    const char *const unit =
-        json_string_value(dsgd_run_option(dsgd_report_run(r, 0), "workload", "unit"));
+    const char *const unit = json_string_value(
+        dsgd_run_option(dsgd_run_of(r->manifest, &r->runs, 0), "workload", "unit"));
     return unit == NULL ? "samples" : unit;
 }
 
-static bool same_place(const dsgd_frame_point *a, const dsgd_frame_point *b)
+/** A number of its place and variation. */
+static size_t place_of(const dsgd_frame *f, const dsgd_frame_point *p)
 {
-    return a->at[DSGD_PLACE] == b->at[DSGD_PLACE] && a->at[DSGD_VARIATION] == b->at[DSGD_VARIATION];
-}
-
-/** The fastest at the place of a point, which is the first there. */
-static const dsgd_frame_point *fastest(const dsgd_report *r, const dsgd_frame_point *first)
-{
-    const dsgd_frame_point *best = first;
-    double best_mean = dsgd_frame_mean(best, r->throughput).mean;
-    for (const dsgd_frame_point *p = first + 1; p < r->frame.points + r->frame.n_points; p++) {
-        const double mean = same_place(p, first) ? dsgd_frame_mean(p, r->throughput).mean : NAN;
-        if (same_place(p, first) && (mean > best_mean || !isfinite(best_mean))) {
-            best = p;
-            best_mean = mean;
-        }
-    }
-    return best;
+    return p->at[DSGD_PLACE] * f->n[DSGD_VARIATION] + p->at[DSGD_VARIATION];
 }
 
 /** Who is fastest at each place, and by how much. */
 static void write_answers(FILE *html, const dsgd_report *r)
 {
     enum { MOST_PLACES = 24 };
+    const dsgd_frame *const f = &r->frame;
+    const dsgd_frame_point **const fastest =
+        dsgd_keep(f->n[DSGD_PLACE] * f->n[DSGD_VARIATION] + 1, sizeof *fastest);
     size_t n = 0;
+    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
+        const dsgd_frame_point **const best = &fastest[place_of(f, p)];
+        const double mean = dsgd_frame_mean(p, r->throughput).mean;
+        const double most = *best == NULL ? NAN : dsgd_frame_mean(*best, r->throughput).mean;
+        if (mean > most || !isfinite(most))
+            *best = p;
+    }
     fputs("<ul>\n", html);
-    for (size_t k = 0; k < r->frame.n_points; k++) {
-        size_t first = 0; /* at that place */
-        while (!same_place(&r->frame.points[first], &r->frame.points[k]))
-            first++;
-        if (first < k || ++n > MOST_PLACES)
+    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
+        const dsgd_frame_point *const best = fastest[place_of(f, p)];
+        fastest[place_of(f, p)] = NULL; /* once */
+        if (best == NULL || ++n > MOST_PLACES)
             continue;
-        const dsgd_frame_point *const best = fastest(r, &r->frame.points[k]);
         const dsgd_ratio speedup = dsgd_report_speedup(r, best);
         dsgd_html(html, "<li>%s: ", dsgd_report_place(r, best));
         char *answer = dsgd_xprintf("%s is fastest, with %.4g %s/s",
-                                    dsgd_report_field(r, best->rows[0], "algorithm"),
+                                    dsgd_field_of(&r->runs, best->rows[0], "algorithm"),
                                     dsgd_frame_mean(best, r->throughput).mean, unit_of(r));
         if (speedup.n > 0)
-            dsgd_append(&answer, ", %.3g times %s%s", speedup.ratio, r->frame.baseline,
+            dsgd_append(&answer, ", %.3g times %s%s", speedup.ratio, f->baseline,
                         speedup.n > 1 && speedup.n_settling > 0 ? ", which could be chance" : "");
         dsgd_html(html, "%s.</li>\n", answer);
     }

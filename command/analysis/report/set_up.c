@@ -16,21 +16,13 @@ static const char *values_of(const dsgd_report *r, size_t column)
 {
     if (column == r->runs.n_columns)
         return "unknown";
-    const char **const values = dsgd_keep(r->runs.n_rows + 1, sizeof *values);
-    char *text = dsgd_xstrdup("");
-    size_t n = 0;
-    for (size_t row = 0; row < r->runs.n_rows; row++) {
-        const char *const value = dsgd_csv_field(&r->runs, row, column);
-        if (*value != '\0' && dsgd_find_word(values, value) < 0)
-            values[n++] = value;
-    }
-    for (size_t i = 0; i < n; i++)
-        dsgd_append(&text, "%s%s",
-                    i == 0      ? ""
-                    : i + 1 < n ? ", "
-                                : " and ",
-                    dsgd_swept_value(r->runs.fields[column], values[i]));
-    return text;
+    dsgd_names values = {.n = 0};
+    for (size_t row = 0; row < r->runs.n_rows; row++)
+        if (*dsgd_csv_field(&r->runs, row, column) != '\0')
+            dsgd_names_add(&values, dsgd_csv_field(&r->runs, row, column));
+    for (size_t i = 0; i < values.n; i++)
+        values.v[i] = dsgd_swept_value(r->runs.fields[column], values.v[i]);
+    return dsgd_listed(values.v, " and ");
 }
 
 static void put_values(FILE *html, const dsgd_report *r, const char *column)
@@ -137,30 +129,26 @@ static void write_until(FILE *html, const json_t *run)
 /** The options of each algorithm, by its label. */
 static void write_algorithms(FILE *html, const dsgd_report *r)
 {
+    dsgd_names labels = {.n = 0};
     for (size_t k = 0; k < r->frame.n_points; k++) {
-        const size_t row = r->frame.points[k].rows[0];
-        const char *const label = dsgd_report_field(r, row, "algorithm");
-        size_t first = 0; /* point of this algorithm */
-        while (strcmp(dsgd_report_field(r, r->frame.points[first].rows[0], "algorithm"), label) !=
-               0)
-            first++;
-        if (first < k)
-            continue;
-        write_fact(html, dsgd_xprintf("Algorithm %s", label),
-                   json_object_get(dsgd_report_run(r, row), "algorithm"));
+        const size_t row = r->frame.points[k].rows[0], n = labels.n;
+        const char *const label = dsgd_field_of(&r->runs, row, "algorithm");
+        if (dsgd_names_add(&labels, label) == n)
+            write_fact(html, dsgd_xprintf("Algorithm %s", label),
+                       json_object_get(dsgd_run_of(r->manifest, &r->runs, row), "algorithm"));
     }
 }
 
 void dsgd_report_set_up(const dsgd_report *r, FILE *html)
 {
-    const json_t *const run = dsgd_report_run(r, 0);
+    const json_t *const run = dsgd_run_of(r->manifest, &r->runs, 0);
     dsgd_html_section(html, "set-up", "Set-up");
     write_question(html, r);
     fputs("<dl>\n", html);
     if (run != NULL) {
         dsgd_html(html, "<dt>Platform</dt>\n<dd>%s: %s</dd>\n<dt>Workload</dt>\n<dd>%s: %s",
-                  dsgd_report_field(r, 0, "platform"), text_at(run, "platform", "summary"),
-                  dsgd_report_field(r, 0, "workload"), text_at(run, "workload", "summary"));
+                  dsgd_field_of(&r->runs, 0, "platform"), text_at(run, "platform", "summary"),
+                  dsgd_field_of(&r->runs, 0, "workload"), text_at(run, "workload", "summary"));
         fprintf(html, "; %g s per step without imbalance, %g ",
                 json_number_value(dsgd_run_option(run, "workload", "step")),
                 json_number_value(dsgd_run_option(run, "workload", "samples")));

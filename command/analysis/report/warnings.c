@@ -40,7 +40,7 @@ static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
     for (size_t k = 0; k < sizeof states / sizeof states[0]; k++) {
         size_t n = 0;
         for (size_t row = 0; row < r->runs.n_rows; row++)
-            n += strcmp(dsgd_report_field(r, row, "status"), states[k].status) == 0;
+            n += strcmp(dsgd_field_of(&r->runs, row, "status"), states[k].status) == 0;
         if (n > 0)
             add(s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n, r->runs.n_rows,
                                 states[k].status, states[k].meaning));
@@ -73,15 +73,16 @@ static void warn_of_short_runs(const dsgd_report *r, sentences *s)
 {
     for (size_t k = 0; k < r->frame.n_points; k++) {
         const size_t row = r->frame.points[k].rows[0];
-        const double period = option_of(dsgd_report_run(r, row), "algorithm", "period");
+        const double period =
+            option_of(dsgd_run_of(r->manifest, &r->runs, row), "algorithm", "period");
         double steps = NAN;
-        dsgd_parse_number(dsgd_report_field(r, row, "steps"), NULL, &steps);
+        dsgd_parse_number(dsgd_field_of(&r->runs, row, "steps"), NULL, &steps);
         if (steps >= period)
             continue;
         if (isfinite(period) && isfinite(steps)) {
             add(s, dsgd_xprintf("Bound shorter than a period: %s has a period of %g steps, but its "
                                 "runs end after %g, before the first one is over.",
-                                dsgd_report_field(r, row, "algorithm"), period, steps));
+                                dsgd_field_of(&r->runs, row, "algorithm"), period, steps));
             return;
         }
     }
@@ -92,11 +93,12 @@ static void warn_of_targets(const dsgd_report *r, sentences *s)
     size_t n = 0, n_missed = 0;
     double target = NAN;
     for (size_t row = 0; row < r->runs.n_rows; row++) {
-        const double wanted = option_of(dsgd_report_run(r, row), "until", "accuracy");
+        const double wanted =
+            option_of(dsgd_run_of(r->manifest, &r->runs, row), "until", "accuracy");
         if (!(wanted > 0))
             continue;
         double reached = 0;
-        dsgd_parse_number(dsgd_report_field(r, row, "final_accuracy"), NULL, &reached);
+        dsgd_parse_number(dsgd_field_of(&r->runs, row, "final_accuracy"), NULL, &reached);
         target = wanted;
         n++;
         n_missed += !(reached >= wanted);
@@ -122,11 +124,12 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     }
     if (example == NULL)
         return;
-    add(s, dsgd_xprintf(
-               "Difference within noise: %zu of %zu differences of throughput to %s could be "
-               "chance, such as that of %s at %s.",
-               n_within, n, r->frame.baseline, dsgd_report_field(r, example->rows[0], "algorithm"),
-               dsgd_report_place(r, example)));
+    add(s,
+        dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
+                     "chance, such as that of %s at %s.",
+                     n_within, n, r->frame.baseline,
+                     dsgd_field_of(&r->runs, example->rows[0], "algorithm"),
+                     dsgd_report_place(r, example)));
 }
 
 void dsgd_report_warnings(const dsgd_report *report, FILE *html)
