@@ -10,7 +10,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/option.h"
-#include "command/analysis/compare.h"
+#include "command/analysis/comparison.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
@@ -71,45 +71,39 @@ void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
 
-static bool has_ratio(size_t m)
-{
-    return m == DSGD_THROUGHPUT || dsgd_measures[m].along != NULL;
-}
-
-static void write_header(FILE *stream, const dsgd_comparison *c, bool ratio)
-{
-    dsgd_frame_put_keys(stream, &c->frame, NULL, c->frame.n_keys);
-    fputs("label,n_diverged", stream);
-    for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
-        const char *const name = dsgd_measures[m].name;
-        if (c->numbers[m] == NULL)
-            continue;
-        fprintf(stream, ",%s_n,%s_mean,%s_ci,%s_diff,%s_diff_ci", name, name, name, name, name);
-        if (dsgd_measures[m].along != NULL)
-            fprintf(stream, ",%s_seeds,%s_median", name, name);
-        if (ratio && has_ratio(m))
-            fprintf(stream, ",%s_ratio,%s_ratio_low,%s_ratio_high", name, name, name);
-    }
-    fputc('\n', stream);
-}
-
-static void write_point(FILE *stream, const dsgd_comparison *c, const dsgd_frame_point *p,
-                        bool ratio)
+/** The line of a point; NULL: the header. */
+static void write_line(FILE *stream, const dsgd_comparison *c, const dsgd_frame_point *p,
+                       bool ratio)
 {
     dsgd_frame_put_keys(stream, &c->frame, p, c->frame.n_keys);
-    dsgd_csv_text(stream, dsgd_frame_label(&c->frame, p));
-    fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
+    dsgd_csv_text(stream, p == NULL ? "label" : dsgd_frame_label(&c->frame, p));
+    if (p == NULL)
+        fputs(",n_diverged", stream);
+    else
+        fprintf(stream, ",%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
-        const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
-        if (c->numbers[m] == NULL)
-            continue;
-        fprintf(stream, ",%zu", s->of.n);
-        dsgd_csv_numbers(stream,
-                         (double[]){s->of.mean, s->of.ci, s->difference.mean, s->difference.ci}, 4);
-        if (dsgd_measures[m].along != NULL)
-            dsgd_csv_numbers(stream, (double[]){(double)p->n_rows, s->median}, 2);
-        if (ratio && has_ratio(m))
-            dsgd_csv_numbers(stream, (double[]){s->ratio.ratio, s->ratio.low, s->ratio.high}, 3);
+        const bool to_target = dsgd_measures[m].along != NULL;
+        const bool has_ratio = ratio && (m == DSGD_THROUGHPUT || to_target);
+        const dsgd_summary s = p == NULL ? (dsgd_summary){.of.n = 0} : *dsgd_comparison_of(c, p, m);
+        const struct {
+            const char *name;
+            bool is_there;
+            double x;
+        } columns[] = {{"n", true, (double)s.of.n},
+                       {"mean", true, s.of.mean},
+                       {"ci", true, s.of.ci},
+                       {"diff", true, s.difference.mean},
+                       {"diff_ci", true, s.difference.ci},
+                       {"seeds", to_target, p == NULL ? 0 : (double)p->n_rows},
+                       {"median", to_target, s.median},
+                       {"ratio", has_ratio, s.ratio.ratio},
+                       {"ratio_low", has_ratio, s.ratio.low},
+                       {"ratio_high", has_ratio, s.ratio.high}};
+        for (size_t k = 0; c->numbers[m] != NULL && k < sizeof columns / sizeof columns[0]; k++)
+            if (columns[k].is_there && p == NULL)
+                fprintf(stream, ",%s_%s", dsgd_measures[m].name, columns[k].name);
+            else if (columns[k].is_there)
+                dsgd_csv_numbers(stream, &columns[k].x, 1);
     }
     fputc('\n', stream);
 }
@@ -121,9 +115,9 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
     FILE *const stream = dsgd_whole_open(&file, error, "%s/compare.csv", folder);
     if (stream == NULL)
         return DSGD_EIO;
-    write_header(stream, c, ratio);
+    write_line(stream, c, NULL, ratio);
     for (size_t i = 0; i < c->frame.n_points; i++)
-        write_point(stream, c, &c->frame.points[i], ratio);
+        write_line(stream, c, &c->frame.points[i], ratio);
     return dsgd_whole_close(&file, error);
 }
 
@@ -142,19 +136,17 @@ static char *readable(double x, bool per_cent, bool sign)
     return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
 }
 
-/** Bound of the rounding errors in the mean of equal numbers. */
-static double rounding_of(double x)
-{
-    return 1e-9 * fabs(x);
-}
+static const double rounding =
+    1e-9; /* bounds, as a share, the error in the mean of equal numbers */
 
 /** "12.34 ± 0.56" of a multiple, or less where there is less. */
 static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool sign)
 {
     char *text = isnan(x.mean) ? dsgd_xstrdup("") : readable(multiple * x.mean, per_cent, sign);
     if (!isnan(x.mean) && !isnan(x.ci))
-        dsgd_append(&text, " ± %s",
-                    readable(x.ci > rounding_of(x.mean) ? multiple * x.ci : 0, per_cent, false));
+        dsgd_append(
+            &text, " ± %s",
+            readable(x.ci > rounding * fabs(x.mean) ? multiple * x.ci : 0, per_cent, false));
     return text;
 }
 
@@ -164,7 +156,7 @@ static const char *difference_of(const dsgd_comparison *c, const dsgd_frame_poin
     if (p->baseline == p)
         return "baseline";
     char *cell = with_interval(s->difference, 1, m == DSGD_ACCURACY, true);
-    if (fabs(s->difference.mean) > s->difference.ci + rounding_of(s->of.mean))
+    if (fabs(s->difference.mean) > s->difference.ci + rounding * fabs(s->of.mean))
         dsgd_append(&cell, " *");
     if (s->difference.n > 0 && s->difference.n < s->of.n)
         dsgd_append(&cell, " (%zu pairs)", s->difference.n);
@@ -198,6 +190,8 @@ static const char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p
 
 static void put_to_target(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
+    if (c->numbers[DSGD_TO_TARGET] == NULL)
+        return;
     dsgd_columns_take(t, dsgd_xprintf("time to %s (s)", c->target.text),
                       to_target(c, p, DSGD_TO_TARGET, 1));
 }
@@ -243,11 +237,10 @@ static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *me
     return DSGD_OK;
 }
 
-static void put_point(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
+static void put_means(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
                       dsgd_columns *t)
 {
     static const char throughput[] = "throughput (samples/s)";
-    put_keys(c, p, t);
     dsgd_columns_put(t, "n", "%zu", dsgd_comparison_of(c, p, m)->of.n);
     dsgd_columns_put(t, "diverged", "%zu", dsgd_frame_count(&c->frame, p, "diverged"));
     dsgd_columns_take(t,
@@ -258,32 +251,8 @@ static void put_point(const dsgd_comparison *c, const dsgd_frame_point *p, size_
     dsgd_columns_take(t, "difference", difference_of(c, p, m));
     if (m != DSGD_THROUGHPUT)
         dsgd_columns_take(t, throughput, mean_of(c, p, DSGD_THROUGHPUT));
-    if (c->numbers[DSGD_TO_TARGET] != NULL)
-        put_to_target(c, p, t);
+    put_to_target(c, p, t);
 }
-
-static void print_comparison(const dsgd_comparison *c, const dsgd_texts *measures)
-{
-    size_t m = DSGD_THROUGHPUT; /* comes first: accuracy, else loss, else this */
-    for (size_t i = 0; m != DSGD_ACCURACY && i < c->frame.n_points; i++)
-        if (dsgd_comparison_of(c, &c->frame.points[i], DSGD_ACCURACY)->of.n > 0)
-            m = DSGD_ACCURACY;
-        else if (dsgd_comparison_of(c, &c->frame.points[i], DSGD_LOSS)->of.n > 0)
-            m = DSGD_LOSS;
-    dsgd_columns t = {.wraps = true};
-    for (size_t i = 0; i < c->frame.n_points; i++) {
-        put_point(c, &c->frame.points[i], m, &t);
-        put_measures(c, &c->frame.points[i], measures, &t);
-    }
-    dsgd_columns_hide(&t, "diverged", "0");
-    dsgd_columns_print(&t);
-    printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
-           "Difference: to %s %s, over common seeds.\n"
-           "*: the interval of this difference, taken alone, excludes 0.\n",
-           dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);
-}
-
-/* --- ratios --- */
 
 /** "1.41 (1.38 to 1.45) *", or less where there is less. */
 static const char *speedup_of(const dsgd_ratio *r)
@@ -307,34 +276,47 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
-    put_keys(c, p, t);
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
-    if (until) {
-        put_to_target(c, p, t);
+    put_to_target(c, p, t);
+    if (until)
         dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
-    }
     dsgd_columns_take(t, "seeds needed", settling_of(until ? sooner : r));
 }
 
-static void print_ratios(const dsgd_comparison *c, const dsgd_texts *measures)
+static void print_table(const dsgd_comparison *c, const arguments *a)
 {
+    const dsgd_frame *const f = &c->frame;
+    size_t m = DSGD_THROUGHPUT; /* comes first: accuracy, else loss, else this */
+    for (size_t i = 0; m != DSGD_ACCURACY && i < f->n_points; i++)
+        if (dsgd_comparison_of(c, &f->points[i], DSGD_ACCURACY)->of.n > 0)
+            m = DSGD_ACCURACY;
+        else if (dsgd_comparison_of(c, &f->points[i], DSGD_LOSS)->of.n > 0)
+            m = DSGD_LOSS;
     dsgd_columns t = {.wraps = true};
-    for (const dsgd_frame_point *p = c->frame.points; p < c->frame.points + c->frame.n_points;
-         p++) {
-        if (p->baseline == p)
+    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
+        if (a->ratio && p->baseline == p)
             continue;
-        put_ratios(c, p, &t);
-        put_measures(c, p, measures, &t);
+        put_keys(c, p, &t);
+        if (a->ratio)
+            put_ratios(c, p, &t);
+        else
+            put_means(c, p, m, &t);
+        put_measures(c, p, &a->measures, &t);
     }
-    const size_t n_columns = t.n_columns;
-    dsgd_columns_hide(&t, "seeds needed", "");
-    const bool open = t.n_columns == n_columns;
+    dsgd_columns_hide(&t, "diverged", "0");
+    const bool open = !dsgd_columns_hide(&t, "seeds needed", "");
     dsgd_columns_print(&t);
-    printf("\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %%\n"
-           "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
-           dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline,
-           open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
+    if (a->ratio)
+        printf("\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %%\n"
+               "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
+               dsgd_frame_key(f, f->by), f->baseline,
+               open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
+    else
+        printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
+               "Difference: to %s %s, over common seeds.\n"
+               "*: the interval of this difference, taken alone, excludes 0.\n",
+               dsgd_frame_key(f, f->by), f->baseline);
 }
 
 /* --- expenses --- */
@@ -359,10 +341,7 @@ static void print_expenses(const dsgd_comparison *c)
                       : with_interval(dsgd_comparison_of(c, p, m)->of, e->multiple, false, false));
         }
     }
-    if (until)
-        printf("\nUntil %s:\n", c->target.text);
-    else
-        printf("\nBy the end of a run:\n");
+    printf("\n%s%s:\n", until ? "Until " : "By the end of a run", until ? c->target.text : "");
     dsgd_columns_print(&t);
 }
 
@@ -433,7 +412,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.config, &c, error));
     DSGD_TRY(check_measures(&c, &a.measures, error));
     DSGD_TRY(write_csv(&c, a.folder.v[0], a.ratio, error));
-    (a.ratio ? print_ratios : print_comparison)(&c, &a.measures);
+    print_table(&c, &a);
     if (c.frame.n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
     dsgd_warn_of_mixed_collectives(stdout, &c.csv);

@@ -79,31 +79,20 @@ const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expe
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-dsgd_reached *dsgd_frame_reached(const dsgd_frame *f, const dsgd_target *target,
-                                 const dsgd_run_table *curves, dsgd_error *error)
-{
-    dsgd_reached *const reached = dsgd_keep(f->csv->n_rows + 1, sizeof *reached);
-    for (size_t row = 0; row < f->csv->n_rows; row++) {
-        reached[row] = (dsgd_reached){NAN, NAN};
-        if (dsgd_frame_counts(f, row, "final_loss") &&
-            dsgd_target_reach(target, curves, row, &reached[row], error) != DSGD_OK &&
-            error != NULL)
-            return NULL;
-    }
-    return reached;
-}
-
-double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_reached *reached)
+double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_target *target,
+                             const dsgd_run_table *curves, dsgd_error *error)
 {
     const dsgd_measure *const measure = &dsgd_measures[m];
     if (measure->along == NULL)
         return dsgd_frame_numbers(f, measure->name);
     double *const whole = dsgd_frame_numbers(f, measure->along);
-    double *const x =
-        dsgd_frame_numbers(f, measure->total == NULL ? measure->along : measure->total);
+    double *const x = measure->total == NULL ? whole : dsgd_frame_numbers(f, measure->total);
     for (size_t row = 0; row < f->csv->n_rows; row++) {
-        const double far =
-            strcmp(measure->along, "steps") == 0 ? reached[row].steps : reached[row].virtual_s;
+        double far = NAN;
+        if (dsgd_frame_counts(f, row, "final_loss") &&
+            dsgd_target_reach(target, curves, row, measure->along, &far, error) != DSGD_OK &&
+            error != NULL)
+            return NULL;
         if (measure->total == NULL)
             x[row] = far;
         else
@@ -142,26 +131,27 @@ static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
 
 static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
 {
-    const size_t *const twice = c->frame.twice;
-    if (twice[1] > 0)
-        return dsgd_refuse(
-            error,
-            "%s:%zu: %s with seed %s is on line %zu too, and no swept column distinguishes the two",
-            c->csv.path, c->csv.lines[twice[1] + 1],
-            dsgd_csv_field(&c->csv, twice[1], c->frame.keys[0]),
-            dsgd_csv_field(&c->csv, twice[1], dsgd_csv_column(&c->csv, "seed")),
-            c->csv.lines[twice[0] + 1]);
+    for (size_t row = 0; row < c->csv.n_rows; row++) {
+        const size_t point = c->frame.point_of[row];
+        const size_t same =
+            point == SIZE_MAX ? row : dsgd_frame_seed(&c->frame, &c->frame.points[point], row);
+        if (same < row)
+            return dsgd_refuse(error,
+                               "%s:%zu: %s with seed %s is on line %zu too, and no swept column "
+                               "distinguishes the two",
+                               c->csv.path, c->csv.lines[row + 1],
+                               dsgd_csv_field(&c->csv, row, c->frame.keys[0]),
+                               dsgd_field_of(&c->csv, row, "seed"), c->csv.lines[same + 1]);
+    }
     DSGD_TRY(check_rows(c, error));
     if (c->frame.n_points == 0)
         return dsgd_refuse(error, "%s: there is no run with status ok or diverged", c->csv.path);
-    const bool until = c->target.column != NULL;
-    const dsgd_reached *const reached =
-        until ? dsgd_frame_reached(&c->frame, &c->target, &c->curves, error) : NULL;
-    if (until && reached == NULL)
-        return DSGD_EUSAGE;
     for (size_t m = 0; m < DSGD_N_MEASURES; m++)
-        if (is_there(c, m))
-            c->numbers[m] = dsgd_measure_numbers(&c->frame, m, reached);
+        if (is_there(c, m)) {
+            c->numbers[m] = dsgd_measure_numbers(&c->frame, m, &c->target, &c->curves, error);
+            if (c->numbers[m] == NULL)
+                return DSGD_EUSAGE;
+        }
     return DSGD_OK;
 }
 

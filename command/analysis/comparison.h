@@ -42,17 +42,12 @@ enum {
 };
 
 /**
- * How far each run is when it reaches the target, [n_rows]: NAN where it never does, or what it
- * learned does not count. @p error NULL: where the table has no numbers, too.
- */
-dsgd_reached *dsgd_frame_reached(const dsgd_frame *frame, const dsgd_target *target,
-                                 const dsgd_run_table *curves, dsgd_error *error);
-
-/**
  * A measure by row, like dsgd_frame_numbers(); to a target: the part of the run's total, such as its
- * energy, that it has taken when it reaches it.
+ * energy, that it has taken when it reaches it (NAN: it never does, or what it learned does not count).
+ * NULL: the curves have a text that is no number. @p error NULL: such a run does not reach it.
  */
-double *dsgd_measure_numbers(const dsgd_frame *frame, size_t m, const dsgd_reached *reached);
+double *dsgd_measure_numbers(const dsgd_frame *frame, size_t m, const dsgd_target *target,
+                             const dsgd_run_table *curves, dsgd_error *error);
 
 /** What a run takes besides time, for tables: in a multiple of the measure's unit. */
 typedef struct dsgd_expense {
@@ -97,5 +92,25 @@ const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expe
 /** A measure of a point. */
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,
                                        size_t m);
+
+/* --- `dsgd compare` ---------------------------------------------------------------------------- */
+
+/** Writes FOLDER/compare.csv unless it is newer than runs.csv or no point has several seeds. */
+dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
+
+/**
+ * Prints where the throughput of each series passes @p level times the baseline's, along each
+ * swept number with all others as they are, and writes DIR/crossings.csv.
+ */
+dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const char *folder,
+                                  dsgd_error *error);
+
+/**
+ * A sentence where algorithms at one place of runs.csv sum by different collectives. NULL: they do not.
+ */
+const char *dsgd_mixed_collectives(const dsgd_csv *runs);
+
+/** Prints it. */
+void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);
 
 #endif

@@ -2,7 +2,7 @@
  * @file crossing.c
  * Points of a series along one swept number, and where its speed-up passes a level there.
  */
-#include "command/analysis/compare.h"
+#include "command/analysis/comparison.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -9,7 +9,6 @@
 
 #include "base/csv.h"
 #include "base/option.h"
-#include "command/analysis/gnuplot.h"
 #include "command/runs/swept.h"
 
 enum { FIRST_LEAD = 9 }; /* column of phase.csv */
@@ -48,17 +47,16 @@ static double edge(const side *s, size_t i)
     return s->is_log ? exp(x) : x;
 }
 
-static void put_side(FILE *out, const side *s, bool is_y, const char *column)
+static void put_side(FILE *out, const side *s, const char *axis, const char *column)
 {
-    const char axis = is_y ? 'y' : 'x';
     const char **const texts = dsgd_keep(s->n, sizeof *texts);
     for (size_t i = 0; i < s->n; i++)
         texts[i] = dsgd_swept_value(column, s->texts[i]);
-    dsgd_gnuplot_variable(out, is_y ? "y_title" : "x_title", dsgd_swept_title(column));
-    fprintf(out, "%c_is_log = %d\n%c_low = %.9g\n%c_high = %.9g\n", axis, s->is_log, axis,
+    dsgd_gnuplot_variable(out, dsgd_xprintf("%s_title", axis), dsgd_swept_title(column));
+    fprintf(out, "%s_is_log = %d\n%s_low = %.9g\n%s_high = %.9g\n", axis, s->is_log, axis,
             edge(s, 0), axis, edge(s, s->n));
-    dsgd_gnuplot_numbers(out, is_y ? "y_value" : "x_value", s->values, s->n);
-    dsgd_gnuplot_texts(out, is_y ? "y_text" : "x_text", texts, s->n);
+    dsgd_gnuplot_numbers(out, dsgd_xprintf("%s_value", axis), s->values, s->n);
+    dsgd_gnuplot_texts(out, dsgd_xprintf("%s_text", axis), texts, s->n);
 }
 
 static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y,
@@ -113,7 +111,7 @@ void dsgd_figure_cells(FILE *out, const char *folder)
     for (size_t i = 0; i < n; i++)
         racers[i] = csv.fields[FIRST_LEAD + i] + strlen("lead_");
     dsgd_gnuplot_texts(out, "racer", racers, n);
-    put_side(out, &x, false, csv.fields[0]);
-    put_side(out, &y, true, csv.fields[1]);
+    put_side(out, &x, "x", csv.fields[0]);
+    put_side(out, &y, "y", csv.fields[1]);
     put_cells(out, &csv, &x, &y, racers, n);
 }

@@ -8,23 +8,20 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "command/analysis/gnuplot.h"
 #include "command/analysis/run_table.h"
 
 /** Columns of curves.csv; then megabytes per worker so far. */
 static const char *const curves[] = {"virtual_s", "steps",     "loss",
                                      "accuracy",  "consensus", "megabytes"};
-/** Columns of runs.csv that the megabytes are made of. */
-static const char *const parts[] = {"sent_mean_bytes", "steps", "bytes", "workers"};
 static const char *const ages[] = {"staleness", "gradient_staleness"};
 
-enum { N_CURVES = sizeof curves / sizeof curves[0], N_PARTS = 4, MOST_AGES = 10000 };
+enum { N_CURVES = sizeof curves / sizeof curves[0], MOST_AGES = 10000 };
 
 typedef struct data {
     const dsgd_figure_runs *runs;
     dsgd_run_table curves, staleness;
     size_t curve[N_CURVES - 1], age, measure, share; /* columns of these */
-    size_t part[N_PARTS];
+    double *sent_bytes, *steps; /* [n_rows of runs.csv]: of a worker, in all */
     size_t *at; /* [n_rows of a point]: rows of curves.csv, of the evaluation at hand */
     double *x; /* the same */
     double *low[N_CURVES], *high[N_CURVES]; /* [n_frames] each: what means reach; 1, 0: nothing */
@@ -37,12 +34,8 @@ static double evaluation(const data *d, const dsgd_frame_point *p, size_t i, siz
 {
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves.csv, d->at[i], d->curve[c]);
-    /* The run's, in proportion to its steps; servers' too in results without the first column. */
-    double x[N_PARTS];
-    for (size_t k = 0; k < N_PARTS; k++)
-        x[k] = dsgd_csv_value(&d->runs->csv, p->rows[i], d->part[k]);
-    const double sent_bytes = isnan(x[0]) ? x[2] / x[3] : x[0];
-    return sent_bytes * 1e-6 * evaluation(d, p, i, 1) / x[1];
+    const size_t row = p->rows[i]; /* the run's, in proportion to its steps */
+    return d->sent_bytes[row] * 1e-6 * evaluation(d, p, i, 1) / d->steps[row];
 }
 
 /** Evaluation @p k of all, which the runs of a point are at; takes them to the next. */
@@ -145,8 +138,13 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     data d = {.runs = runs,
               .at = dsgd_keep(runs->csv.n_rows, sizeof *d.at),
               .x = dsgd_keep(runs->csv.n_rows, sizeof *d.x)};
-    for (size_t k = 0; k < N_PARTS; k++)
-        d.part[k] = dsgd_csv_column(&runs->csv, parts[k]);
+    d.steps = dsgd_frame_numbers(&runs->frame, "steps");
+    d.sent_bytes = dsgd_frame_numbers(&runs->frame, "sent_mean_bytes");
+    const double *const all_bytes = dsgd_frame_numbers(&runs->frame, "bytes");
+    const double *const workers = dsgd_frame_numbers(&runs->frame, "workers");
+    for (size_t row = 0; row < runs->csv.n_rows; row++) /* servers' too, without the column */
+        if (isnan(d.sent_bytes[row]))
+            d.sent_bytes[row] = all_bytes[row] / workers[row];
     for (size_t c = 0; c < N_CURVES; c++) {
         d.low[c] = dsgd_keep(n_frames, sizeof *d.low[c]);
         d.high[c] = dsgd_keep(n_frames, sizeof *d.high[c]);

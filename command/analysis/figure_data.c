@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/comparison.h"
-#include "command/analysis/gnuplot.h"
 #include "command/console/data_folder.h"
 #include "command/runs/swept.h"
 
@@ -54,9 +53,9 @@ static uint32_t hash(const char *text)
 static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
 {
     const size_t n = d->runs.drawn.n;
-    const char *const *const names = d->runs.drawn.v,
-                             **const titles = dsgd_keep(n + 1, sizeof *titles);
-    fprintf(out, "n_series = %zu\narray hash[%zu] = [", n, n);
+    const char *const *const names = d->runs.drawn.v;
+    const char **const titles = dsgd_keep(n + 1, sizeof *titles);
+    double *const hashes = dsgd_keep(n, sizeof *hashes);
     for (size_t k = 0; k < n; k++) {
         const size_t length = strlen(names[k]);
         titles[k] = "";
@@ -64,9 +63,10 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
             if (strncmp(labels->v[i], names[k], length) == 0 &&
                 strcspn(labels->v[i], "=") == length)
                 titles[k] = labels->v[i] + length + 1;
-        fprintf(out, "%s%u", k == 0 ? "" : ", ", hash(names[k]) % 65536);
+        hashes[k] = hash(names[k]) % 65536;
     }
-    fputs("]\n", out);
+    fprintf(out, "n_series = %zu\n", n);
+    dsgd_gnuplot_numbers(out, "hash", hashes, n);
     dsgd_gnuplot_texts(out, "series", names, n);
     dsgd_gnuplot_texts(out, "label", titles, n);
 }
@@ -154,10 +154,9 @@ static void add_to_target(data *d, const char *text)
         return;
     dsgd_run_table_open(&curves, &d->runs.csv, d->folder, "curves.csv", NULL);
     if (dsgd_target_check(&target, &curves.csv, NULL) == DSGD_OK) {
-        dsgd_reached *const reached = dsgd_frame_reached(&d->runs.frame, &target, &curves, NULL);
         for (size_t k = 0; k < sizeof of_target / sizeof of_target[0]; k++)
             add_measure(d, dsgd_measures[of_target[k]].name,
-                        dsgd_measure_numbers(&d->runs.frame, of_target[k], reached))
+                        dsgd_measure_numbers(&d->runs.frame, of_target[k], &target, &curves, NULL))
                 ->of_all = true;
     }
 }

@@ -3,12 +3,23 @@
  * What figures draw: means over seeds of a folder of results with their 95 % intervals, as a file
  * that gnuplot loads.
  *
- * Figures show means over seeds; nothing is averaged over a place or a panel (figure_runs.h).
+ * A figure draws the series of a frame. Of their places it takes apart the value of `along` (the number
+ * of workers, or else what is swept most finely), which is the place on an axis, and everything else that
+ * varies, which is a panel. Nothing is averaged over a place or a panel, and variations of --sensitivity
+ * are not drawn.
  */
 #ifndef DSGD_COMMAND_ANALYSIS_FIGURE_DATA_H
 #define DSGD_COMMAND_ANALYSIS_FIGURE_DATA_H
 
-#include "command/analysis/figure_runs.h"
+#include "command/analysis/frame.h"
+#include "command/console/arguments.h"
+
+/** What a user chose; texts are those of the command line. */
+typedef struct dsgd_figure_choice {
+    const char *only, *order; /* series, a comma between; NULL: all, in the order of the file */
+    dsgd_texts labels; /* series=title */
+    const char *target; /* such as accuracy=0.8; NULL: none */
+} dsgd_figure_choice;
 
 /**
  * Reads runs.csv, and curves.csv, staleness.csv, manifest.json and published points where they are,
@@ -18,7 +29,25 @@
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
                              const dsgd_figure_choice *choice, dsgd_error *error);
 
-/* --- its parts, of which each block is a series at a place of a panel ------------------------------ */
+/* --- its parts: a block is a series at a place of a panel ------------------------------------- */
+
+/** The runs of a folder of results as figures arrange them. */
+typedef struct dsgd_figure_runs {
+    dsgd_csv csv; /* runs.csv */
+    dsgd_frame frame;
+    size_t key; /* of the frame, which places are along; 0: none */
+    const char *along; /* its column; "": none */
+    bool *differs; /* [frame.n_keys]: has several values that figures tell apart */
+    bool *numeric; /* [frame.n_keys]: all are numbers */
+    dsgd_names series, drawn; /* all of them, and what is drawn in its order */
+    dsgd_names places, panels; /* places as the table has them, panels for readers */
+    size_t n_frames; /* of a figure: a panel at a place each */
+    const dsgd_frame_point **points; /* [n_frames][drawn.n]; NULL: there is no run */
+} dsgd_figure_runs;
+
+/** DSGD_EUSAGE: there is no such series, or no run with results. */
+dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
+                                  dsgd_figure_runs *runs, dsgd_error *error);
 
 /**
  * $curves and $staleness: means over seeds out of FOLDER/curves.csv with their intervals, and what these
@@ -40,5 +69,19 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
  * block for each y, as `columns_of_cells` says. Nothing where there is no such table.
  */
 void dsgd_figure_cells(FILE *out, const char *folder);
+
+/* --- values as gnuplot reads them ------------------------------------------------------------- */
+
+/** A comma, and a number or NaN. */
+void dsgd_gnuplot_number(FILE *out, double x);
+
+/** NAME = 'TEXT', in single quotes, as gnuplot reads it. */
+void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text);
+
+/** An array of numbers. */
+void dsgd_gnuplot_numbers(FILE *out, const char *name, const double *x, size_t n);
+
+/** An array of texts. */
+void dsgd_gnuplot_texts(FILE *out, const char *name, const char *const *texts, size_t n);
 
 #endif

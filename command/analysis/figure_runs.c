@@ -2,7 +2,7 @@
  * @file figure_runs.c
  * From points of a frame to series, places and panels, and those of them that a user wants.
  */
-#include "command/analysis/figure_runs.h"
+#include "command/analysis/figure_data.h"
 
 #include <math.h>
 #include <stdint.h>

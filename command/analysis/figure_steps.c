@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "command/analysis/gnuplot.h"
 #include "command/analysis/run_table.h"
 
 /** Steps of one time, as a part of all steps of the runs so far. */

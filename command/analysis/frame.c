@@ -121,16 +121,10 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
     static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};
     enum { N_NAMES = sizeof names_of_runs / sizeof names_of_runs[0] };
     size_t algorithm = 0;
-    const struct {
-        const char *name;
-        size_t *column;
-    } needed[] = {{"wall_s", &f->first_swept},
-                  {"algorithm", &algorithm},
-                  {"seed", seed},
-                  {"status", &f->status}};
-    for (size_t k = 0; k < sizeof needed / sizeof needed[0]; k++)
-        if (dsgd_csv_need(f->csv, needed[k].name, needed[k].column, error) != DSGD_OK)
-            return DSGD_EIO;
+    DSGD_TRY(dsgd_csv_need(f->csv, "wall_s", &f->first_swept, error));
+    DSGD_TRY(dsgd_csv_need(f->csv, "algorithm", &algorithm, error));
+    DSGD_TRY(dsgd_csv_need(f->csv, "seed", seed, error));
+    DSGD_TRY(dsgd_csv_need(f->csv, "status", &f->status, error));
     f->first_swept++;
     f->keys = dsgd_keep(f->csv->n_columns + N_NAMES, sizeof *f->keys);
     for (size_t k = 0; k < N_NAMES; k++) {
@@ -184,23 +178,6 @@ static char *coordinate_of(const dsgd_frame *f, size_t row, dsgd_coordinate c)
     return text;
 }
 
-static void add_row(dsgd_frame *f, size_t row, size_t point, const size_t at[DSGD_N_COORDINATES])
-{
-    f->point_of[row] = point;
-    if (point == f->n_points) {
-        f->points[f->n_points++] = (dsgd_frame_point){.n_rows = 0};
-        memcpy(f->points[point].at, at, sizeof f->points[point].at);
-    }
-    dsgd_frame_point *const p = &f->points[point];
-    const size_t same = f->twice[1] == 0 ? dsgd_frame_seed(f, p, row) : SIZE_MAX;
-    if (same != SIZE_MAX) {
-        f->twice[0] = same;
-        f->twice[1] = row;
-    }
-    p->rows = dsgd_keep_more(p->rows, p->n_rows + 1, sizeof *p->rows);
-    p->rows[p->n_rows++] = row;
-}
-
 static void find_points(dsgd_frame *f, size_t seed, bool planned)
 {
     const size_t n_rows = f->csv->n_rows;
@@ -219,9 +196,14 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         for (int c = 0; c < DSGD_N_COORDINATES; c++)
             at[c] = dsgd_names_add(&of[c], coordinate_of(f, row, c));
         f->seed_of[row] = dsgd_names_add(&seeds, dsgd_csv_field(f->csv, row, seed));
-        add_row(f, row, dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2])),
-                at);
+        f->point_of[row] =
+            dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2]));
+        dsgd_frame_point *const p = &f->points[f->point_of[row]];
+        memcpy(p->at, at, sizeof at);
+        p->rows = dsgd_keep_more(p->rows, p->n_rows + 1, sizeof *p->rows);
+        p->rows[p->n_rows++] = row;
     }
+    f->n_points = points.n;
     for (int c = 0; c < DSGD_N_COORDINATES; c++)
         f->n[c] = of[c].n;
 }
@@ -240,9 +222,8 @@ static dsgd_status find_baseline(dsgd_frame *f, const char *name, dsgd_error *er
     const char *const column = dsgd_frame_key(f, f->by);
     for (size_t i = 0; i < f->n_points; i++) {
         const char *const value = dsgd_frame_value(f, &f->points[i], f->by);
-        const char *const wanted = name == NULL ? "allreduce" : name;
         if (f->baseline == NULL ? name == NULL || dsgd_swept_is(column, value, name)
-                                : strcmp(value, wanted) == 0)
+                                : strcmp(value, name == NULL ? "allreduce" : name) == 0)
             f->baseline = value;
     }
     if (f->baseline != NULL)

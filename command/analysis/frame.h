@@ -91,7 +91,6 @@ typedef struct dsgd_frame {
     size_t n[DSGD_N_COORDINATES]; /* different series, places, variations: the first is "none" */
     size_t *point_of; /* [n_rows of the table]; SIZE_MAX: in none */
     size_t *seed_of; /* [n_rows]: rows with the same have the same seed */
-    size_t twice[2]; /* the first two rows of one point with one seed; 0, 0: there are none */
 } dsgd_frame;
 
 /** How runs are framed; all 0: the rule above. */
@@ -126,7 +125,7 @@ char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point,
                          size_t without);
 
-/** The point's row with the seed of @p row (of any point); SIZE_MAX: none. */
+/** The point's first row with the seed of @p row (of any point); SIZE_MAX: none. */
 size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, size_t row);
 
 /** How many runs of a point have a status. */

@@ -2,7 +2,7 @@
  * @file gnuplot.c
  * Texts, numbers and arrays in the language of gnuplot.
  */
-#include "command/analysis/gnuplot.h"
+#include "command/analysis/figure_data.h"
 
 #include <ctype.h>
 #include <math.h>

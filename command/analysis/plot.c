@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/option.h"
-#include "command/analysis/compare.h"
+#include "command/analysis/comparison.h"
 #include "command/analysis/figure_data.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
@@ -39,12 +39,13 @@ static bool has_table(const char *folder, const char *name)
 char *dsgd_figure_needs(const char *script, char **caption)
 {
     static const char mark[] = "# needs:";
-    FILE *const stream = dsgd_file_open(script);
-    char *line = NULL, *needs = NULL;
-    size_t room = 0;
+    char *text = NULL, *needs = NULL;
+    size_t length = 0;
     *caption = dsgd_xstrdup("");
-    while (stream != NULL && dsgd_read_line(stream, &line, &room) && line[0] == '#') {
-        line[strcspn(line, "\n")] = '\0';
+    if (dsgd_file_read(script, &text, &length, NULL) != DSGD_OK)
+        return NULL;
+    for (char *line = strsep(&text, "\n"); line != NULL && line[0] == '#';
+         line = strsep(&text, "\n"))
         if (strncmp(line, mark, strlen(mark)) == 0) {
             needs = needs == NULL ? dsgd_xstrdup("") : needs;
             dsgd_append(&needs, " %s", line + strlen(mark));
@@ -52,10 +53,6 @@ char *dsgd_figure_needs(const char *script, char **caption)
             dsgd_append(caption, "%s%s", **caption == '\0' ? "" : " ",
                         line + 1 + strspn(line + 1, " "));
         }
-    }
-    free(line);
-    if (stream != NULL)
-        fclose(stream);
     return needs;
 }
 
@@ -75,7 +72,7 @@ typedef struct arguments {
     const char *style, *size, *font, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
-    bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it: prepare() */
+    bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it */
 } arguments;
 
 static const char default_formats[] = "svg,png,pdf";
@@ -165,19 +162,19 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
     return dsgd_make_folder(error, "%s/figures", folder);
 }
 
-/** Draws it in all formats, unless the folder does not have its data. */
-static dsgd_status draw(const arguments *a, const char *figure, const char *folder, bool *drawn,
-                        dsgd_error *error)
+/** Draws it in all formats; *n_skipped counts it where the folder does not have its data. */
+static dsgd_status draw(const arguments *a, const char *figure, const char *folder,
+                        size_t *n_skipped, dsgd_error *error)
 {
-    const char *const slash = strrchr(figure, '/'), *const last =
-                                                        slash == NULL ? figure : slash + 1;
+    const char *const last = basename(figure);
     const char *const name = dsgd_xprintf("%.*s", (int)stem_length(last), last); /* of its files */
     const char *const script = script_of(figure);
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
     char *const needs = dsgd_figure_needs(script, &caption);
-    *drawn = needs != NULL && has_data(needs, folder, a->choice.target);
-    if (!*drawn)
+    if (needs == NULL || !has_data(needs, folder, a->choice.target)) {
+        ++*n_skipped;
         return DSGD_OK;
+    }
     for (char *format = strtok_r(dsgd_xstrdup(a->formats), ",", &rest); format != NULL;
          format = strtok_r(NULL, ",", &rest)) {
         DSGD_TRY(run_gnuplot(script, folder, settings_of(a, folder, name, format), error));
@@ -188,27 +185,23 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
     return DSGD_OK;
 }
 
-/** What all figures of a folder draw; a folder of `imbalance fit` has no runs, and its own table. */
-static dsgd_status prepare(arguments *a, const char *folder, dsgd_error *error)
-{
-    a->has_runs = has_table(folder, "runs.csv");
-    return a->has_runs ? dsgd_figure_data(folder, a->output, &a->choice, error) : DSGD_OK;
-}
-
 static dsgd_status draw_one(const arguments *a, const char *figure, const char *folder,
                             dsgd_error *error)
 {
-    bool drawn = false;
-    DSGD_TRY(draw(a, figure, folder, &drawn, error));
-    if (!drawn)
+    size_t n_skipped = 0;
+    DSGD_TRY(draw(a, figure, folder, &n_skipped, error));
+    if (n_skipped > 0)
         printf("%-12s skipped: its data is not in %s\n", figure, folder);
     return DSGD_OK;
 }
 
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
-    arguments a = {.formats = default_formats, .output = dsgd_xprintf("%s/figures", folder)};
-    DSGD_TRY(prepare(&a, folder, error));
+    const arguments a = {.formats = default_formats,
+                         .output = dsgd_xprintf("%s/figures", folder),
+                         .has_runs = has_table(folder, "runs.csv")};
+    if (a.has_runs)
+        DSGD_TRY(dsgd_figure_data(folder, a.output, &a.choice, error));
     return draw_one(&a, figure, folder, error);
 }
 
@@ -238,19 +231,16 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
 
 static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *error)
 {
-    int n_skipped = 0;
+    size_t n_skipped = 0;
     const char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
     char **const names = dsgd_folder_names(plots, NULL);
     if (names == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots);
-    for (size_t i = 0; names[i] != NULL; i++) {
-        bool drawn = true;
+    for (size_t i = 0; names[i] != NULL; i++)
         if (dsgd_figure_exists(names[i]))
-            DSGD_TRY(draw(a, names[i], folder, &drawn, error));
-        n_skipped += !drawn;
-    }
+            DSGD_TRY(draw(a, names[i], folder, &n_skipped, error));
     if (n_skipped > 0)
-        printf("%d figures need other results (dsgd list figures)\n", n_skipped);
+        printf("%zu figures need other results (dsgd list figures)\n", n_skipped);
     return DSGD_OK;
 }
 
@@ -274,10 +264,9 @@ dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
     static const char *const named[] = {"one-column", "two-column", "slide", NULL};
     double width = 0, height = 0;
     int end = 0;
-    if (check_words("--size", size, named, error) == DSGD_OK && strchr(size, ',') == NULL)
-        return DSGD_OK;
-    if (sscanf(size, "%lfx%lf%n", &width, &height, &end) == 2 && size[end] == '\0' && width >= 1 &&
-        width <= 50 && height >= 1 && height <= 50)
+    if (dsgd_find_word(named, size) >= 0 ||
+        (sscanf(size, "%lfx%lf%n", &width, &height, &end) == 2 && size[end] == '\0' && width >= 1 &&
+         width <= 50 && height >= 1 && height <= 50))
         return DSGD_OK;
     return dsgd_refuse(error,
                        "--size: `%s` is none of one-column, two-column, slide, and no WIDTHxHEIGHT "
@@ -351,13 +340,14 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
     {.name = NULL}};
 
-static dsgd_status plot_folder(arguments *a, const char *folder, const char *figure,
+static dsgd_status plot_folder(const arguments *a, const char *folder, const char *figure,
                                dsgd_error *error)
 {
     DSGD_TRY(dsgd_figures_make(folder, error));
     DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
     DSGD_TRY(check_arguments(a, error));
-    DSGD_TRY(prepare(a, folder, error));
+    if (a->has_runs)
+        DSGD_TRY(dsgd_figure_data(folder, a->output, &a->choice, error));
     if (a->font != NULL)
         warn_of_font(a->font);
     dsgd_error why; /* figures without means over seeds need no compare.csv */
@@ -379,7 +369,8 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     arguments a = {.formats = default_formats};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     const char *const folder = a.words.v[0], *const figure = a.words.n == 2 ? a.words.v[1] : NULL;
-    if (!has_table(folder, "runs.csv") && !has_table(folder, "quantiles.csv"))
+    a.has_runs = has_table(folder, "runs.csv");
+    if (!a.has_runs && !has_table(folder, "quantiles.csv"))
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
                          "`dsgd imbalance fit`",

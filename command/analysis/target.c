@@ -65,24 +65,17 @@ double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsg
 }
 
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
-                              dsgd_reached *reached, dsgd_error *error)
+                              const char *along, double *place, dsgd_error *error)
 {
-    enum { TIME, STEPS, N };
-    const dsgd_csv *const csv = &curves->csv;
-    const size_t value = dsgd_csv_column(csv, target->column);
-    const size_t axes[N] = {dsgd_csv_column(csv, "virtual_s"), dsgd_csv_column(csv, "steps")};
-    dsgd_curve_point before[N] = {{NAN, NAN}, {NAN, NAN}};
-    double place[N] = {NAN, NAN};
-    for (size_t at = curves->first[row]; isnan(place[TIME]) && at != SIZE_MAX;
-         at = curves->next[at])
-        for (size_t k = 0; k < N; k++) {
-            dsgd_curve_point now = {NAN, NAN};
-            if (dsgd_csv_read_number(csv, at, value, &now.value, error) != DSGD_OK ||
-                dsgd_csv_read_number(csv, at, axes[k], &now.at, error) != DSGD_OK)
-                return DSGD_EUSAGE;
-            place[k] = dsgd_target_place(target, before[k], now);
-            before[k] = now;
-        }
-    *reached = (dsgd_reached){place[TIME], place[STEPS]};
+    const size_t value = dsgd_csv_column(&curves->csv, target->column);
+    const size_t axis = dsgd_csv_column(&curves->csv, along);
+    dsgd_curve_point before = {NAN, NAN}, now = {NAN, NAN};
+    *place = NAN;
+    for (size_t at = curves->first[row]; isnan(*place) && at != SIZE_MAX; at = curves->next[at]) {
+        DSGD_TRY(dsgd_csv_read_number(&curves->csv, at, value, &now.value, error));
+        DSGD_TRY(dsgd_csv_read_number(&curves->csv, at, axis, &now.at, error));
+        *place = dsgd_target_place(target, before, now);
+        before = now;
+    }
     return DSGD_OK;
 }

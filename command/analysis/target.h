@@ -33,13 +33,11 @@ double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsg
 /** Whether the table has the columns of the target: DSGD_EIO; and numbers in it: DSGD_EUSAGE. */
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
 
-/** How far a run is when it first reaches the target; NAN: never, or not in the table. */
-typedef struct dsgd_reached {
-    double virtual_s, steps;
-} dsgd_reached;
-
-/** dsgd_target_place() of the run in row @p row of runs.csv, in a table that has been checked. */
+/**
+ * dsgd_target_place() of the run in row @p row of runs.csv along a column of a table that has been checked,
+ * where the target is reached first; NAN: never, or it is not in the table.
+ */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
-                              dsgd_reached *reached, dsgd_error *error);
+                              const char *along, double *place, dsgd_error *error);
 
 #endif

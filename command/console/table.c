@@ -53,16 +53,18 @@ size_t dsgd_bytes_of(const char *text, size_t n)
 void dsgd_columns_row(dsgd_columns *t)
 {
     t->n_rows++;
+    t->at = 0;
 }
 
 void dsgd_columns_take(dsgd_columns *t, const char *head, const char *text)
 {
     if (t->n_rows == 1) {
-        t->heads = dsgd_keep_more(t->heads, t->n_columns + 1, sizeof *t->heads);
-        t->heads[t->n_columns++] = head;
+        t->v = dsgd_keep_more(t->v, ++t->n_columns, sizeof *t->v);
+        t->v[t->at] = (dsgd_column_of_texts){.head = head};
     }
-    t->cells = dsgd_keep_more(t->cells, t->n_cells + 1, sizeof *t->cells);
-    t->cells[t->n_cells++] = text;
+    dsgd_column_of_texts *const c = &t->v[t->at++];
+    c->cells = dsgd_keep_more(c->cells, t->n_rows, sizeof *c->cells);
+    c->cells[t->n_rows - 1] = text;
 }
 
 void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...)
@@ -77,45 +79,42 @@ void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...
 static size_t find_column(const dsgd_columns *t, const char *head)
 {
     size_t k = 0;
-    while (k < t->n_columns && strcmp(t->heads[k], head) != 0)
+    while (k < t->n_columns && strcmp(t->v[k].head, head) != 0)
         k++;
     return k;
 }
 
-static void drop_column(dsgd_columns *t, size_t k)
+/** Gives whether there is one. */
+static bool drop_column(dsgd_columns *t, size_t k)
 {
-    const size_t n_cells = t->n_cells;
-    t->n_cells = 0;
-    for (size_t i = 0; i < n_cells; i++)
-        if (i % t->n_columns != k)
-            t->cells[t->n_cells++] = t->cells[i];
+    if (k == t->n_columns)
+        return false;
     t->n_columns--;
-    memmove(&t->heads[k], &t->heads[k + 1], (t->n_columns - k) * sizeof *t->heads);
+    memmove(&t->v[k], &t->v[k + 1], (t->n_columns - k) * sizeof *t->v);
+    return true;
 }
 
-void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
+bool dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text)
 {
     const size_t k = find_column(t, head);
-    for (size_t i = k; i < t->n_cells; i += t->n_columns)
-        if (strcmp(t->cells[i], text) != 0)
-            return;
-    if (k < t->n_columns)
-        drop_column(t, k);
+    for (size_t row = 0; k < t->n_columns && row < t->n_rows; row++)
+        if (strcmp(t->v[k].cells[row], text) != 0)
+            return false;
+    return drop_column(t, k);
 }
 
 bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, const char **text)
 {
     const size_t k = find_column(t, head);
-    const char *common = none;
-    for (size_t i = k; i < t->n_cells; i += t->n_columns) {
-        if (strcmp(common, none) == 0)
-            common = t->cells[i];
-        if (strcmp(t->cells[i], none) != 0 && strcmp(t->cells[i], common) != 0)
+    *text = none;
+    for (size_t row = 0; k < t->n_columns && row < t->n_rows; row++) {
+        const char *const cell = t->v[k].cells[row];
+        if (strcmp(*text, none) == 0)
+            *text = cell;
+        if (strcmp(cell, none) != 0 && strcmp(cell, *text) != 0)
             return false;
     }
-    *text = common;
-    if (k < t->n_columns)
-        drop_column(t, k);
+    drop_column(t, k);
     return true;
 }
 
@@ -179,15 +178,15 @@ static layout *lay_out(const dsgd_columns *t)
         bool any = false;
         c->right = true;
         for (size_t row = 0; row < t->n_rows; row++) {
-            const char *const cell = t->cells[row * t->n_columns + k];
+            const char *const cell = t->v[k].cells[row];
             c->right = c->right && is_number(cell);
             any = any || strcmp(cell, "-") != 0;
             c->cells = width_of(cell) > c->cells ? width_of(cell) : c->cells;
         }
         c->right = c->right && any;
         c->least = c->right || c->cells < LEAST_WIDTH ? c->cells : LEAST_WIDTH;
-        const size_t head = width_of(t->heads[k]);
-        c->word = longest_word(t->heads[k]);
+        const size_t head = width_of(t->v[k].head);
+        c->word = longest_word(t->v[k].head);
         c->width = head > c->cells ? head : c->cells;
         total += c->width + (k == 0 ? 0 : GAP);
     }
@@ -246,22 +245,17 @@ static bool print_line(const dsgd_columns *t, layout *columns)
     return more;
 }
 
-static void print_row(const dsgd_columns *t, layout *layouts, const char *const *cells)
-{
-    for (size_t k = 0; k < t->n_columns; k++) {
-        layouts[k].rest = cells[k];
-        layouts[k].is_head = cells == t->heads;
-    }
-    while (print_line(t, layouts))
-        continue;
-}
-
 void dsgd_columns_print(dsgd_columns *t)
 {
     layout *const layouts = lay_out(t);
-    print_row(t, layouts, t->heads);
-    for (size_t row = 0; row < t->n_rows; row++)
-        print_row(t, layouts, &t->cells[row * t->n_columns]);
+    for (size_t line = 0; line <= t->n_rows; line++) {
+        for (size_t k = 0; k < t->n_columns; k++) {
+            layouts[k].is_head = line == 0;
+            layouts[k].rest = line == 0 ? t->v[k].head : t->v[k].cells[line - 1];
+        }
+        while (print_line(t, layouts))
+            continue;
+    }
 }
 
 void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text)

@@ -21,10 +21,14 @@ int dsgd_terminal_width(int descriptor, int otherwise);
 /** Bytes of the first @p n characters of a text in UTF-8, or of all that there are. */
 size_t dsgd_bytes_of(const char *text, size_t n);
 
-/** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {0}. */
+typedef struct dsgd_column_of_texts {
+    const char *head, **cells; /* [n_rows] */
+} dsgd_column_of_texts;
+
+/** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {.n_rows = 0}. */
 typedef struct dsgd_columns {
-    const char **heads, **cells; /* [n_columns], [n_rows][n_columns] */
-    size_t n_columns, n_rows, n_cells;
+    dsgd_column_of_texts *v; /* [n_columns] */
+    size_t n_columns, n_rows, at; /* the column of the next cell */
     bool
         wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in "..." */
 } dsgd_columns;
@@ -38,8 +42,8 @@ void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...
 /** Like dsgd_columns_put(). Both texts stay as they are until the table is printed. */
 void dsgd_columns_take(dsgd_columns *t, const char *head, const char *text);
 
-/** Removes the column if all of its cells are @p text. */
-void dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text);
+/** Removes the column if all of its cells are @p text; false: they are not, or there is none. */
+bool dsgd_columns_hide(dsgd_columns *t, const char *head, const char *text);
 
 /**
  * Removes the column if its cells that are not @p none are one text, and sets *text to it (where

@@ -103,14 +103,15 @@ void dsgd_html_table(FILE *html, const char *label, const char *caption, const d
             label, caption);
     for (size_t k = 0; k < t->n_columns; k++) {
         fprintf(html, "<th scope=\"col\"%s>", class_of(k, n_texts));
-        dsgd_html(html, "%s</th>", t->heads[k]);
+        dsgd_html(html, "%s</th>", t->v[k].head);
     }
     fputs("</tr>\n</thead>\n<tbody>\n", html);
-    for (size_t i = 0; i < t->n_cells && i < DSGD_MOST_ROWS * t->n_columns; i++) {
-        const size_t k = i % t->n_columns;
-        fprintf(html, k == 0 ? "<tr><th scope=\"row\"%s>" : "<td%s>", class_of(k, n_texts));
-        dsgd_html(html, k == 0 ? "%s</th>" : "%s</td>", t->cells[i]);
-        fputs(k + 1 == t->n_columns ? "</tr>\n" : "", html);
+    for (size_t row = 0; row < t->n_rows && row < DSGD_MOST_ROWS; row++) {
+        for (size_t k = 0; k < t->n_columns; k++) {
+            fprintf(html, k == 0 ? "<tr><th scope=\"row\"%s>" : "<td%s>", class_of(k, n_texts));
+            dsgd_html(html, k == 0 ? "%s</th>" : "%s</td>", t->v[k].cells[row]);
+        }
+        fputs("</tr>\n", html);
     }
     fputs("</tbody>\n</table>\n</div>\n", html);
 }

@@ -32,28 +32,23 @@ static void write_inside(FILE *html, const char *text, const char *end, size_t k
     }
 }
 
-/** The viewBox, such as "0 0 760 480"; false where there is none. */
-static bool find_box(const char *svg, char box[64])
+/** The viewBox, such as "0 0 760 480"; "": there is none. */
+static const char *box_of(const char *svg)
 {
-    const char *const at = strstr(svg, "viewBox=\"");
-    const char *const end = strchr(svg, '>');
+    static const char mark[] = "viewBox=\"";
+    const char *const at = strstr(svg, mark), *const end = strchr(svg, '>');
     if (at == NULL || end == NULL || at > end)
-        return false;
-    const char *const numbers = at + strlen("viewBox=\"");
-    const size_t n = strspn(numbers, "0123456789.+- ");
-    if (n == 0 || n >= 64)
-        return false;
-    memcpy(box, numbers, n);
-    box[n] = '\0';
-    return true;
+        return "";
+    const char *const numbers = at + strlen(mark);
+    return dsgd_xprintf("%.*s", (int)strspn(numbers, "0123456789.+- "), numbers);
 }
 
 static bool write_figure(FILE *html, const char *svg, const char *name, size_t k)
 {
-    char box[64];
     const char *const start = strstr(svg, "<svg");
     const char *const end = start == NULL ? NULL : strstr(start, "</svg>");
-    if (end == NULL || !find_box(start, box) || strcasestr(svg, "<script") != NULL ||
+    const char *const box = end == NULL ? "" : box_of(start);
+    if (*box == '\0' || strcasestr(svg, "<script") != NULL ||
         strcasestr(svg, "<foreignObject") != NULL) /* gnuplot writes neither */
         return false;
     const char *inside = strchr(start, '>') + 1;

@@ -97,7 +97,7 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
         put_point(r, &r->frame.points[i], all, n_all, &t);
     if (r->frame.n_points == 0)
         put_point(r, &none, all, n_all, &t);
-    t.n_cells = r->frame.n_points * t.n_columns;
+    t.n_rows = r->frame.n_points;
     dsgd_html_table(html, caption, caption, &t, r->runs.n_columns - r->frame.first_swept);
     if (r->frame.n_points > DSGD_MOST_ROWS)
         fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n",

@@ -12,22 +12,18 @@
 #include "command/runs/swept.h"
 
 /** The values of a column in the order of their first rows, as "a, b and c". */
-static const char *values_of(const dsgd_report *r, size_t column)
+static const char *values_of(const dsgd_report *r, const char *column)
 {
-    if (column == r->runs.n_columns)
-        return "unknown";
+    const size_t k = dsgd_csv_column(&r->runs, column);
     dsgd_names values = {.n = 0};
+    if (k == r->runs.n_columns)
+        return "unknown";
     for (size_t row = 0; row < r->runs.n_rows; row++)
-        if (*dsgd_csv_field(&r->runs, row, column) != '\0')
-            dsgd_names_add(&values, dsgd_csv_field(&r->runs, row, column));
+        if (*dsgd_csv_field(&r->runs, row, k) != '\0')
+            dsgd_names_add(&values, dsgd_csv_field(&r->runs, row, k));
     for (size_t i = 0; i < values.n; i++)
-        values.v[i] = dsgd_swept_value(r->runs.fields[column], values.v[i]);
+        values.v[i] = dsgd_swept_value(column, values.v[i]);
     return dsgd_listed(values.v, " and ");
-}
-
-static void put_values(FILE *html, const dsgd_report *r, const char *column)
-{
-    dsgd_html(html, "%s", values_of(r, dsgd_csv_column(&r->runs, column)));
 }
 
 static void write_question(FILE *html, const dsgd_report *r)
@@ -36,18 +32,12 @@ static void write_question(FILE *html, const dsgd_report *r)
     bool learns = false;
     for (size_t row = 0; row < r->runs.n_rows; row++)
         learns = learns || !isnan(loss[row]);
-    fputs("<p>How fast do ", html);
-    put_values(html, r, "algorithm");
-    fprintf(html, " train%s, on ", learns ? ", and how well does the model learn" : "");
-    put_values(html, r, "workers");
-    fputs(" workers of ", html);
-    put_values(html, r, "platform");
-    fputs(" with the workload ", html);
-    put_values(html, r, "workload");
-    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
-        fputs(k == r->frame.first_swept ? ", over " : "; over ", html);
-        dsgd_html(html, "%s (%s)", dsgd_swept_name(r->runs.fields[k]), values_of(r, k));
-    }
+    dsgd_html(html, "<p>How fast do %s train%s, on %s workers of %s with the workload %s",
+              values_of(r, "algorithm"), learns ? ", and how well does the model learn" : "",
+              values_of(r, "workers"), values_of(r, "platform"), values_of(r, "workload"));
+    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++)
+        dsgd_html(html, k == r->frame.first_swept ? ", over %s (%s)" : "; over %s (%s)",
+                  dsgd_swept_name(r->runs.fields[k]), values_of(r, r->runs.fields[k]));
     fputs("?</p>\n", html);
 }
 
@@ -76,13 +66,14 @@ static void put_value(FILE *html, const json_t *value)
             json_is_null(part) || (json_is_array(part) && json_array_size(part) == 0);
         if (strcmp(key, "name") == 0 || is_empty)
             continue;
-        dsgd_html(html, "%s%s ", n > 0 ? ", " : name == NULL ? "" : " (", key);
-        if (json_is_object(part) && json_object_get(part, "name") == NULL)
-            fputs("{", html);
+        const bool braces = json_is_object(part) && json_object_get(part, "name") == NULL;
+        dsgd_html(html, "%s%s %s",
+                  n++ > 0        ? ", "
+                  : name == NULL ? ""
+                                 : " (",
+                  key, braces ? "{" : "");
         put_value(html, part);
-        if (json_is_object(part) && json_object_get(part, "name") == NULL)
-            fputs("}", html);
-        n++;
+        fputs(braces ? "}" : "", html);
     }
     if (name != NULL && n > 0)
         fputc(')', html);
@@ -92,9 +83,8 @@ static void write_fact(FILE *html, const char *name, const json_t *value)
 {
     if (value == NULL || json_is_null(value))
         return;
-    const bool is_empty = json_is_array(value)
-                              ? json_array_size(value) == 0
-                              : json_is_object(value) && json_object_size(value) == 0;
+    const bool is_empty = (json_is_array(value) || json_is_object(value)) &&
+                          json_array_size(value) + json_object_size(value) == 0;
     dsgd_html(html, "<dt>%s</dt>\n<dd>", name);
     put_value(html, value);
     fputs(is_empty ? "none</dd>\n" : "</dd>\n", html);
@@ -146,22 +136,22 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
     write_question(html, r);
     fputs("<dl>\n", html);
     if (run != NULL) {
-        dsgd_html(html, "<dt>Platform</dt>\n<dd>%s: %s</dd>\n<dt>Workload</dt>\n<dd>%s: %s",
-                  dsgd_field_of(&r->runs, 0, "platform"), text_at(run, "platform", "summary"),
-                  dsgd_field_of(&r->runs, 0, "workload"), text_at(run, "workload", "summary"));
-        fprintf(html, "; %g s per step without imbalance, %g ",
-                json_number_value(dsgd_run_option(run, "workload", "step")),
-                json_number_value(dsgd_run_option(run, "workload", "samples")));
-        dsgd_html(html, "%s per worker and step</dd>\n", text_at(run, "workload", "unit"));
+        dsgd_html(
+            html,
+            "<dt>Platform</dt>\n<dd>%s: %s</dd>\n<dt>Workload</dt>\n<dd>%s: %s; %s s per step "
+            "without imbalance, %s %s per worker and step</dd>\n",
+            dsgd_field_of(&r->runs, 0, "platform"), text_at(run, "platform", "summary"),
+            dsgd_field_of(&r->runs, 0, "workload"), text_at(run, "workload", "summary"),
+            dsgd_xprintf("%g", json_number_value(dsgd_run_option(run, "workload", "step"))),
+            dsgd_xprintf("%g", json_number_value(dsgd_run_option(run, "workload", "samples"))),
+            text_at(run, "workload", "unit"));
         if (!json_is_false(json_object_get(run, "inherent")))
             write_fact(html, "Imbalance of the workload",
                        dsgd_run_option(run, "workload", "inherent"));
         write_fact(html, "Imbalance on top", json_object_get(run, "imbalance"));
         write_algorithms(html, r);
         write_until(html, run);
-        fputs("<dt>Seeds</dt>\n<dd>", html);
-        put_values(html, r, "seed");
-        fputs("</dd>\n", html);
+        dsgd_html(html, "<dt>Seeds</dt>\n<dd>%s</dd>\n", values_of(r, "seed"));
         write_fact(html, "Network", json_object_get(run, "network"));
         write_fact(html, "Exchange", json_object_get(run, "exchange"));
         write_fact(html, "Learns", json_object_get(run, "learn"));

@@ -7,27 +7,16 @@
 #include <string.h>
 
 #include "base/option.h"
-#include "command/analysis/compare.h"
+#include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 
 enum { FEW_SEEDS = 3 }; /* below, an interval of Student's t is several times as wide */
 
-/** The list of warnings, which begins with the first. */
-typedef struct sentences {
-    FILE *html;
-    size_t n;
-} sentences;
-
-static void add(sentences *s, const char *text)
-{
-    fputs(s->n++ == 0 ? "<ul class=\"warnings\">\n" : "", s->html);
-    dsgd_html(s->html, "<li>%s</li>\n", text);
-}
-
-static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
+static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
 {
     if (r->runs.n_rows < r->n_planned)
-        add(s, dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does the "
+        dsgd_names_add(
+            s, dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does the "
                             "rest.",
                             r->runs.n_rows, r->n_planned));
     static const struct {
@@ -42,12 +31,12 @@ static void warn_of_missing_runs(const dsgd_report *r, sentences *s)
         for (size_t row = 0; row < r->runs.n_rows; row++)
             n += strcmp(dsgd_field_of(&r->runs, row, "status"), states[k].status) == 0;
         if (n > 0)
-            add(s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n, r->runs.n_rows,
-                                states[k].status, states[k].meaning));
+            dsgd_names_add(s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n,
+                                           r->runs.n_rows, states[k].status, states[k].meaning));
     }
 }
 
-static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
+static void warn_of_few_seeds(const dsgd_report *r, dsgd_names *s)
 {
     size_t least = SIZE_MAX;
     for (size_t k = 0; k < r->frame.n_points; k++) {
@@ -55,10 +44,12 @@ static void warn_of_few_seeds(const dsgd_report *r, sentences *s)
         least = n > 0 && n < least ? n : least;
     }
     if (least == 1)
-        add(s, "Too few seeds: with one seed there are no intervals, and a difference can be "
+        dsgd_names_add(
+            s, "Too few seeds: with one seed there are no intervals, and a difference can be "
                "chance. Give `seed: [1, 2, 3, 4, 5]`.");
     else if (least < FEW_SEEDS)
-        add(s, dsgd_xprintf("Too few seeds: intervals over %zu seeds are wide; five seeds make "
+        dsgd_names_add(
+            s, dsgd_xprintf("Too few seeds: intervals over %zu seeds are wide; five seeds make "
                             "them several times narrower.",
                             least));
 }
@@ -69,7 +60,7 @@ static double option_of(const json_t *run, const char *part, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void warn_of_short_runs(const dsgd_report *r, sentences *s)
+static void warn_of_short_runs(const dsgd_report *r, dsgd_names *s)
 {
     for (size_t k = 0; k < r->frame.n_points; k++) {
         const size_t row = r->frame.points[k].rows[0];
@@ -80,7 +71,8 @@ static void warn_of_short_runs(const dsgd_report *r, sentences *s)
         if (steps >= period)
             continue;
         if (isfinite(period) && isfinite(steps)) {
-            add(s, dsgd_xprintf("Bound shorter than a period: %s has a period of %g steps, but its "
+            dsgd_names_add(
+                s, dsgd_xprintf("Bound shorter than a period: %s has a period of %g steps, but its "
                                 "runs end after %g, before the first one is over.",
                                 dsgd_field_of(&r->runs, row, "algorithm"), period, steps));
             return;
@@ -88,7 +80,7 @@ static void warn_of_short_runs(const dsgd_report *r, sentences *s)
     }
 }
 
-static void warn_of_targets(const dsgd_report *r, sentences *s)
+static void warn_of_targets(const dsgd_report *r, dsgd_names *s)
 {
     size_t n = 0, n_missed = 0;
     double target = NAN;
@@ -104,13 +96,14 @@ static void warn_of_targets(const dsgd_report *r, sentences *s)
         n_missed += !(reached >= wanted);
     }
     if (n_missed > 0)
-        add(s, dsgd_xprintf("Target not reached: %zu of %zu runs ended before the accuracy of %g "
+        dsgd_names_add(
+            s, dsgd_xprintf("Target not reached: %zu of %zu runs ended before the accuracy of %g "
                             "that they run until.",
                             n_missed, n, target));
 }
 
 /** Speed-ups whose interval holds 1. */
-static void warn_of_noise(const dsgd_report *r, sentences *s)
+static void warn_of_noise(const dsgd_report *r, dsgd_names *s)
 {
     size_t n = 0, n_within = 0;
     const dsgd_frame_point *example = NULL;
@@ -124,7 +117,8 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
     }
     if (example == NULL)
         return;
-    add(s,
+    dsgd_names_add(
+        s,
         dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s could be "
                      "chance, such as that of %s at %s.",
                      n_within, n, r->frame.baseline,
@@ -134,8 +128,7 @@ static void warn_of_noise(const dsgd_report *r, sentences *s)
 
 void dsgd_report_warnings(const dsgd_report *report, FILE *html)
 {
-    sentences s = {html, 0};
-    dsgd_html_section(html, "warnings", "Warnings");
+    dsgd_names s = {.n = 0};
     warn_of_missing_runs(report, &s);
     warn_of_few_seeds(report, &s);
     warn_of_short_runs(report, &s);
@@ -144,6 +137,10 @@ void dsgd_report_warnings(const dsgd_report *report, FILE *html)
     const char *const mixed =
         dsgd_mixed_collectives(&report->runs); /* as `dsgd run` and `compare` say it */
     if (mixed != NULL)
-        add(&s, dsgd_xprintf("Collectives mixed: %s.", mixed));
-    fputs(s.n == 0 ? "<p>None.</p>\n</section>\n" : "</ul>\n</section>\n", html);
+        dsgd_names_add(&s, dsgd_xprintf("Collectives mixed: %s.", mixed));
+    dsgd_html_section(html, "warnings", "Warnings");
+    fputs(s.n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
+    for (size_t i = 0; i < s.n; i++)
+        dsgd_html(html, "<li>%s</li>\n", s.v[i]);
+    fputs(s.n == 0 ? "</section>\n" : "</ul>\n</section>\n", html);
 }
