@@ -9,24 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-const dsgd_measure dsgd_measures[] = {
-    {"throughput_samples_per_s", false},
-    {"step_mean_s", false},
-    {"staleness_mean", false},
-    {"lag_mean", true},
-    {"gradient_staleness_mean", true},
-    {"final_loss", false},
-    {"final_accuracy", false},
-    {"local_loss", true},
-    {"local_accuracy", true},
-    {"final_consensus", true},
-    {"time_to_target_s", true, "virtual_s"}, /* out of curves.csv, with --target */
-    {"sent_mean_bytes", true},
-    {"energy_j", true},
-    {"cost", true},
-    {"sent_to_target_bytes", true, "steps", "sent_mean_bytes"},
-    {"energy_to_target_j", true, "virtual_s", "energy_j"},
-    {"cost_to_target", true, "virtual_s", "cost"},
+const dsgd_measure dsgd_measures[DSGD_N_MEASURES] = {
+#define X(key, ...) {__VA_ARGS__},
+    DSGD_MEASURE_LIST(X)
+#undef X
 };
 
 const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES] = {

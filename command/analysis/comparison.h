@@ -18,28 +18,34 @@ typedef struct dsgd_measure {
     const char *along, *total;
 } dsgd_measure;
 
-extern const dsgd_measure dsgd_measures[]; /* [DSGD_N_MEASURES] */
+/** One list; the enum and the table follow from it. Times to a target are out of curves.csv, with --target. */
+#define DSGD_MEASURE_LIST(X)                                                                       \
+    X(THROUGHPUT, "throughput_samples_per_s", false)                                               \
+    X(STEP, "step_mean_s", false)                                                                  \
+    X(STALENESS, "staleness_mean", false)                                                          \
+    X(LAG, "lag_mean", true)                                                                       \
+    X(GRADIENT_STALENESS, "gradient_staleness_mean", true)                                         \
+    X(LOSS, "final_loss", false)                                                                   \
+    X(ACCURACY, "final_accuracy", false)                                                           \
+    X(LOCAL_LOSS, "local_loss", true)                                                              \
+    X(LOCAL_ACCURACY, "local_accuracy", true)                                                      \
+    X(CONSENSUS, "final_consensus", true)                                                          \
+    X(TO_TARGET, "time_to_target_s", true, "virtual_s")                                            \
+    X(SENT, "sent_mean_bytes", true)                                                               \
+    X(ENERGY, "energy_j", true)                                                                    \
+    X(COST, "cost", true)                                                                          \
+    X(SENT_TO_TARGET, "sent_to_target_bytes", true, "steps", "sent_mean_bytes")                    \
+    X(ENERGY_TO_TARGET, "energy_to_target_j", true, "virtual_s", "energy_j")                       \
+    X(COST_TO_TARGET, "cost_to_target", true, "virtual_s", "cost")
 
 enum {
-    DSGD_THROUGHPUT,
-    DSGD_STEP,
-    DSGD_STALENESS,
-    DSGD_LAG,
-    DSGD_GRADIENT_STALENESS,
-    DSGD_LOSS,
-    DSGD_ACCURACY,
-    DSGD_LOCAL_LOSS,
-    DSGD_LOCAL_ACCURACY,
-    DSGD_CONSENSUS,
-    DSGD_TO_TARGET,
-    DSGD_SENT,
-    DSGD_ENERGY,
-    DSGD_COST,
-    DSGD_SENT_TO_TARGET,
-    DSGD_ENERGY_TO_TARGET,
-    DSGD_COST_TO_TARGET,
-    DSGD_N_MEASURES
+#define X(key, ...) DSGD_##key,
+    DSGD_MEASURE_LIST(X)
+#undef X
+        DSGD_N_MEASURES
 };
+
+extern const dsgd_measure dsgd_measures[DSGD_N_MEASURES];
 
 /**
  * A measure by row, like dsgd_frame_numbers(); to a target: the part of the run's total, such as its

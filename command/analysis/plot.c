@@ -340,22 +340,6 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
     {.name = NULL}};
 
-static dsgd_status plot_folder(const arguments *a, const char *folder, const char *figure,
-                               dsgd_error *error)
-{
-    DSGD_TRY(dsgd_figures_make(folder, error));
-    DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
-    DSGD_TRY(check_arguments(a, error));
-    if (a->has_runs)
-        DSGD_TRY(dsgd_figure_data(folder, a->output, &a->choice, error));
-    if (a->font != NULL)
-        warn_of_font(a->font);
-    dsgd_error why; /* figures without means over seeds need no compare.csv */
-    if (a->has_runs && dsgd_compare_refresh(folder, &why) != DSGD_OK)
-        printf("%-12s not made: %s\n", "compare.csv", why.text);
-    return figure != NULL ? draw_one(a, figure, folder, error) : draw_all(a, folder, error);
-}
-
 static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {"DIR [FIGURE]",
@@ -383,7 +367,17 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                            figure);
     if (a.output == NULL)
         a.output = dsgd_xprintf("%s/figures", folder);
-    return plot_folder(&a, folder, figure, error);
+    DSGD_TRY(dsgd_figures_make(folder, error));
+    DSGD_TRY(dsgd_make_folder(error, "%s", a.output));
+    DSGD_TRY(check_arguments(&a, error));
+    if (a.has_runs)
+        DSGD_TRY(dsgd_figure_data(folder, a.output, &a.choice, error));
+    if (a.font != NULL)
+        warn_of_font(a.font);
+    dsgd_error why; /* figures without means over seeds need no compare.csv */
+    if (a.has_runs && dsgd_compare_refresh(folder, &why) != DSGD_OK)
+        printf("%-12s not made: %s\n", "compare.csv", why.text);
+    return figure != NULL ? draw_one(&a, figure, folder, error) : draw_all(&a, folder, error);
 }
 
 const dsgd_command dsgd_command_plot = {

@@ -202,26 +202,25 @@ static layout *lay_out(const dsgd_columns *t)
 }
 
 /**
- * Cuts the part off a cell's rest that goes into the next line, and returns its bytes; *cut: "..."
- * follows them, in place of the rest or of a word that is wider than the column.
+ * Takes off a cell's rest what goes into the next line; "..." stands for the rest, or for that of a word
+ * which is wider than the column.
  */
-static size_t take_line(const dsgd_columns *t, layout *c, const char **text, bool *cut)
+static char *take_line(const dsgd_columns *t, layout *c)
 {
-    *text = c->rest;
-    size_t bytes = dsgd_bytes_of(*text, c->width);
-    if ((*text)[bytes] == '\0') {
-        c->rest += bytes;
-        return bytes;
-    }
+    const char *const text = c->rest;
     const bool wraps = t->wraps || c->is_head;
-    while (bytes > 0 && (!wraps || (*text)[bytes] != ' '))
+    const size_t most = dsgd_bytes_of(text, c->width);
+    size_t bytes = most;
+    while (text[bytes] != '\0' && bytes > 0 && (!wraps || text[bytes] != ' '))
         bytes--;
     if (bytes == 0 && c->is_head)
-        bytes = dsgd_bytes_of(*text, c->width);
-    *cut = bytes == 0;
-    c->rest += *cut ? strcspn(c->rest, wraps ? " " : "") : bytes;
+        bytes = most;
+    const bool cut = bytes == 0 && *text != '\0';
+    c->rest += cut ? strcspn(text, wraps ? " " : "") : bytes;
     c->rest += strspn(c->rest, " ");
-    return *cut ? dsgd_bytes_of(*text, c->width > 3 ? c->width - 3 : 0) : bytes;
+    if (cut)
+        bytes = dsgd_bytes_of(text, c->width > 3 ? c->width - 3 : 0);
+    return dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? "..." : "");
 }
 
 /** Prints one line of a row; false: the row has no further line. */
@@ -231,10 +230,7 @@ static bool print_line(const dsgd_columns *t, layout *columns)
     size_t owed = 0; /* blanks are printed only before a text */
     for (size_t k = 0; k < t->n_columns; k++) {
         layout *const c = &columns[k];
-        const char *text = NULL;
-        bool cut = false;
-        const size_t bytes = take_line(t, c, &text, &cut);
-        char *const part = dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? "..." : "");
+        char *const part = take_line(t, c);
         const size_t blanks = c->width > width_of(part) ? c->width - width_of(part) : 0;
         if (*part != '\0')
             printf("%*s%s", (int)(owed + (c->right ? blanks : 0)), "", part);
