@@ -18,7 +18,8 @@
 
 typedef struct arguments {
     dsgd_operands folder;
-    dsgd_comparison_config config;
+    dsgd_framing framing;
+    const char *target;
     const char *crossing;
     double level; /* of --crossing; 0: none */
     dsgd_texts measures; /* columns of runs.csv */
@@ -200,7 +201,7 @@ static void put_keys(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_c
 {
     dsgd_columns_row(t);
     for (size_t k = 0; k < c->frame.n_keys; k++) {
-        if (k > 0 && !dsgd_frame_varies(&c->frame, k))
+        if (k > 0 && c->frame.n_values[k] < 2)
             continue;
         const char *const column = dsgd_frame_key(&c->frame, k);
         dsgd_columns_take(t, column, dsgd_swept_value(column, dsgd_frame_value(&c->frame, p, k)));
@@ -260,17 +261,6 @@ static const char *speedup_of(const dsgd_ratio *r)
     return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
-/** How many seeds would settle whether there is a difference. */
-static const char *settling_of(const dsgd_ratio *r)
-{
-    if (r->n == 1)
-        return "2 or more";
-    if (r->n_settling == 0)
-        return "";
-    return r->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)
-                                           : dsgd_xprintf("%zu", r->n_settling);
-}
-
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
 {
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
@@ -281,7 +271,12 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd
     put_to_target(c, p, t);
     if (until)
         dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
-    dsgd_columns_take(t, "seeds needed", settling_of(until ? sooner : r));
+    const dsgd_ratio *const open = until ? sooner : r;
+    dsgd_columns_take(t, "seeds needed",
+                      open->n == 1                         ? "2 or more"
+                      : open->n_settling == 0              ? ""
+                      : open->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)
+                                                           : dsgd_xprintf("%zu", open->n_settling));
 }
 
 static void print_table(const dsgd_comparison *c, const arguments *a)
@@ -351,11 +346,11 @@ static void print_expenses(const dsgd_comparison *c)
 static bool is_fresh(const char *folder)
 {
     struct stat made = {0}, from = {0};
-    const bool both = stat(dsgd_xprintf("%s/compare.csv", folder), &made) == 0 &&
-                      stat(dsgd_xprintf("%s/runs.csv", folder), &from) == 0;
-    return both && (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
-                    (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
-                     made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
+    return stat(dsgd_xprintf("%s/compare.csv", folder), &made) == 0 &&
+           stat(dsgd_xprintf("%s/runs.csv", folder), &from) == 0 &&
+           (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
+            (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
+             made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
 }
 
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
@@ -363,7 +358,7 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
     if (is_fresh(folder))
         return DSGD_OK; /* and keeps its baseline, which may have been chosen */
     dsgd_comparison c;
-    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_comparison_config){.by = NULL}, &c, error));
+    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_framing){.by = NULL}, NULL, &c, error));
     for (size_t i = 0; i < c.frame.n_points; i++)
         if (c.frame.points[i].n_rows > 1)
             return write_csv(&c, folder, false, error);
@@ -371,13 +366,13 @@ dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
 }
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(TEXT, config.baseline, "baseline", 'b', "NAME",
+    DSGD_ARGUMENT(TEXT, framing.baseline, "baseline", 'b', "NAME",
                   "What the others are compared with (allreduce, or else what comes first)"),
-    DSGD_ARGUMENT(TEXT, config.by, "by", 'y', "COLUMN",
+    DSGD_ARGUMENT(TEXT, framing.by, "by", 'y', "COLUMN",
                   "The column that the baseline is a value of (algorithm); all others are the same "
                   "in both"),
     DSGD_ARGUMENT(
-        TEXT, config.target, "target", 't', "WHAT=NUMBER",
+        TEXT, target, "target", 't', "WHAT=NUMBER",
         "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, "
         "interpolated linearly between the evaluations; no mean where a seed never reaches it"),
     DSGD_ARGUMENT(TEXTS, measures, "measure", 'm', "COLUMN",
@@ -409,7 +404,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         return dsgd_refuse(error, "--crossing %s: a ratio above 0 is expected, such as 1.5",
                            a.crossing);
     dsgd_comparison c;
-    DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.config, &c, error));
+    DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.framing, a.target, &c, error));
     DSGD_TRY(check_measures(&c, &a.measures, error));
     DSGD_TRY(write_csv(&c, a.folder.v[0], a.ratio, error));
     print_table(&c, &a);

@@ -149,7 +149,7 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
     return &c->summaries[(size_t)(p - c->frame.points) * DSGD_N_MEASURES + m];
 }
 
-/** The median of times of which the shortest are known; NAN where it is not. */
+/** The median where the shortest times are known alone; NAN: it is not among them. */
 static double median_of(const dsgd_frame_point *p, const double *numbers)
 {
     double *const x = dsgd_keep(p->n_rows, sizeof *x);
@@ -200,16 +200,15 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     return s;
 }
 
-dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *a,
-                                 dsgd_comparison *c, dsgd_error *error)
+dsgd_status dsgd_comparison_open(const char *folder, const dsgd_framing *framing,
+                                 const char *target, dsgd_comparison *c, dsgd_error *error)
 {
     *c = (dsgd_comparison){.summaries = NULL};
-    DSGD_TRY(dsgd_target_parse(a->target, &c->target, error));
+    DSGD_TRY(dsgd_target_parse(target, &c->target, error));
     DSGD_TRY(dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder));
     if (c->target.column != NULL)
         DSGD_TRY(dsgd_run_table_open(&c->curves, &c->csv, folder, "curves.csv", error));
-    DSGD_TRY(dsgd_frame_open(&c->csv, &(dsgd_framing){.by = a->by, .baseline = a->baseline},
-                             &c->frame, error));
+    DSGD_TRY(dsgd_frame_open(&c->csv, framing, &c->frame, error));
     DSGD_TRY(check_columns(c, error));
     DSGD_TRY(read_rows(c, error));
     c->summaries = dsgd_keep(c->frame.n_points * DSGD_N_MEASURES + 1, sizeof *c->summaries);

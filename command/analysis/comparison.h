@@ -83,14 +83,9 @@ typedef struct dsgd_comparison {
     dsgd_summary *summaries; /* [frame.n_points][DSGD_N_MEASURES] */
 } dsgd_comparison;
 
-/** What is compared with what; NULL: the defaults. */
-typedef struct dsgd_comparison_config {
-    const char *baseline, *by, *target;
-} dsgd_comparison_config;
-
-/** Reads and sums up DIR/runs.csv. */
-dsgd_status dsgd_comparison_open(const char *folder, const dsgd_comparison_config *config,
-                                 dsgd_comparison *c, dsgd_error *error);
+/** Reads and sums up DIR/runs.csv. @p target NULL: none. */
+dsgd_status dsgd_comparison_open(const char *folder, const dsgd_framing *framing,
+                                 const char *target, dsgd_comparison *c, dsgd_error *error);
 
 /** "energy (kJ)", "cost (EUR)": an expense as the head of a column. */
 const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expense);

@@ -153,28 +153,15 @@ static void write_row(FILE *stream, const line *l, const crossing *c, const char
     fputc('\n', stream);
 }
 
-/** Where the line begins and ends, and what its points have in common. */
-static void print_line(const line *l)
-{
-    const dsgd_frame *const f = &l->c->frame;
-    const char *separator = " (";
-    printf("%s", dsgd_frame_value(f, l->points[0], 0));
-    for (size_t k = 1; k < f->n_keys; k++) {
-        const char *const text = dsgd_frame_text(f, l->points[0], k);
-        if (k == l->key || !dsgd_frame_varies(f, k) || *text == '\0')
-            continue;
-        printf("%s%s", separator, text);
-        separator = ", ";
-    }
-    printf("%s, %s %s to %s: ", *separator == ' ' ? "" : ")",
-           dsgd_swept_name(dsgd_frame_key(f, l->key)), shown(l, l->x[0]), shown(l, l->x[l->n - 1]));
-}
-
 static void report_line(FILE *stream, line *l)
 {
+    const dsgd_frame *const f = &l->c->frame;
+    const char *const common = dsgd_frame_settings(f, l->points[0], l->key, ", ");
     size_t n = 0;
     read_logs(l);
-    print_line(l);
+    printf("%s%s%s%s, %s %s to %s: ", dsgd_frame_value(f, l->points[0], 0),
+           *common == '\0' ? "" : " (", common, *common == '\0' ? "" : ")",
+           dsgd_swept_name(dsgd_frame_key(f, l->key)), shown(l, l->x[0]), shown(l, l->x[l->n - 1]));
     for (size_t i = 0; l->n_seeds > 0 && i + 1 < l->n; i++) {
         const bool rises = l->logs[l->n_seeds * l->n + i] < log(l->level);
         const double at = passes(l, l->n_seeds, i, rises);
@@ -220,7 +207,7 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
               .x = dsgd_keep(c->frame.n_points, sizeof *l.x)};
     bool any = false;
     for (l.key = 1; l.key < c->frame.n_keys; l.key++)
-        for (size_t i = 0; dsgd_frame_varies(&c->frame, l.key) && i < c->frame.n_points; i++)
+        for (size_t i = 0; c->frame.n_values[l.key] > 1 && i < c->frame.n_points; i++)
             if (find_line(&l, &c->frame.points[i])) {
                 report_line(stream, &l);
                 any = true;

@@ -19,8 +19,8 @@ enum { N_CURVES = sizeof curves / sizeof curves[0], MOST_AGES = 10000 };
 
 typedef struct data {
     const dsgd_figure_runs *runs;
-    dsgd_run_table curves, staleness;
-    size_t curve[N_CURVES - 1], age, measure, share; /* columns of these */
+    dsgd_run_table curves;
+    size_t curve[N_CURVES - 1]; /* columns */
     double *sent_bytes, *steps; /* [n_rows of runs.csv]: of a worker, in all */
     size_t *at; /* [n_rows of a point]: rows of curves.csv, of the evaluation at hand */
     double *x; /* the same */
@@ -60,7 +60,7 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
-/** What means reach after the first evaluation, and of which quantities there are any. */
+/** What means reach after the first evaluation, and the quantities that have any. */
 static void put_reach(FILE *out, const data *d)
 {
     char *quantities = dsgd_xstrdup(" ");
@@ -106,21 +106,22 @@ static void put_curves(FILE *out, data *d)
 /* --- staleness -------------------------------------------------------------------------------- */
 
 /** Shares of ages, a row for each age; the last row has the mean of older ones than MOST_AGES. */
-static void put_ages(FILE *out, const data *d, const dsgd_frame_point *p, double (*share)[2])
+static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point *p,
+                     double (*share)[2])
 {
+    const size_t of_age = dsgd_csv_column(&t->csv, "age"), of = dsgd_csv_column(&t->csv, "share");
     size_t oldest = 0;
     memset(share, 0, (MOST_AGES + 1) * sizeof *share);
-    const dsgd_run_table *const t = &d->staleness;
     for (size_t i = 0; p != NULL && i < p->n_rows; i++)
         for (size_t row = t->first[p->rows[i]]; row != SIZE_MAX; row = t->next[row]) {
-            const double age = dsgd_csv_value(&t->csv, row, d->age);
+            const double age = dsgd_csv_value(&t->csv, row, of_age);
             if (!(age >= 0))
                 continue;
             const size_t at = age < MOST_AGES ? (size_t)age : MOST_AGES;
             oldest = at > oldest ? at : oldest;
-            for (size_t k = 0; k < 2 && d->measure < t->csv.n_columns; k++)
-                if (strcmp(dsgd_csv_field(&t->csv, row, d->measure), ages[k]) == 0)
-                    share[at][k] += dsgd_csv_value(&t->csv, row, d->share) / (double)p->n_rows;
+            for (size_t k = 0; k < 2; k++)
+                if (strcmp(dsgd_field_of(&t->csv, row, "measure"), ages[k]) == 0)
+                    share[at][k] += dsgd_csv_value(&t->csv, row, of) / (double)p->n_rows;
         }
     for (size_t age = 0; age <= oldest; age++) {
         fprintf(out, "%zu", age);
@@ -152,18 +153,16 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
             d.low[c][k] = 1;
     }
     dsgd_run_table_open(&d.curves, &runs->csv, folder, "curves.csv", NULL);
-    dsgd_run_table_open(&d.staleness, &runs->csv, folder, "staleness.csv", NULL);
     for (size_t c = 0; c < N_CURVES - 1; c++)
         d.curve[c] = dsgd_csv_column(&d.curves.csv, curves[c]);
-    d.age = dsgd_csv_column(&d.staleness.csv, "age");
-    d.measure = dsgd_csv_column(&d.staleness.csv, "measure");
-    d.share = dsgd_csv_column(&d.staleness.csv, "share");
     put_curves(out, &d);
+    dsgd_run_table staleness;
+    dsgd_run_table_open(&staleness, &runs->csv, folder, "staleness.csv", NULL);
     double(*const share)[2] = dsgd_keep(MOST_AGES + 1, sizeof *share);
     fputs("columns_of_staleness = ' age staleness gradient_staleness '\n$staleness << EOD\n", out);
     for (size_t b = 0; b < n_frames * runs->drawn.n; b++) {
         fputs(b == 0 ? "" : "\n\n", out);
-        put_ages(out, &d, runs->points[b], share);
+        put_ages(out, &staleness, runs->points[b], share);
     }
     fputs("EOD\n", out);
 }

@@ -210,11 +210,6 @@ static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_
     return of;
 }
 
-static void note_least(measure *m, double x)
-{
-    m->least = x > 0 && x < m->least ? x : m->least;
-}
-
 static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size_t series)
 {
     const dsgd_frame_point *const p = d->runs.points[frame * d->runs.drawn.n + series];
@@ -223,10 +218,11 @@ static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size
     dsgd_gnuplot_number(out, drawn.mean);
     dsgd_gnuplot_number(out, drawn.ci);
     m->top[frame] = fmax(m->top[frame], drawn.mean + drawn.ci);
-    if (m->of_baseline)
-        note_least(m, drawn.mean);
+    if (m->of_baseline && drawn.mean > 0)
+        m->least = fmin(m->least, drawn.mean);
     for (size_t i = 0; drawn.n > 0 && !m->of_baseline && i < p->n_rows; i++)
-        note_least(m, m->x[p->rows[i]]);
+        if (m->x[p->rows[i]] > 0)
+            m->least = fmin(m->least, m->x[p->rows[i]]);
     if (!m->has_published)
         return;
     double published = NAN;
@@ -335,11 +331,10 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 static void read_published(data *d)
 {
     const char *const name = d->experiment;
-    if (name == NULL || strchr(name, '/') != NULL ||
-        dsgd_csv_read(&d->published, NULL, "%s/%s.csv", d->folder, name) == DSGD_OK)
-        return;
-    if (dsgd_csv_read(&d->published, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) !=
-        DSGD_OK)
+    if (name != NULL && strchr(name, '/') == NULL &&
+        dsgd_csv_read(&d->published, NULL, "%s/%s.csv", d->folder, name) != DSGD_OK &&
+        dsgd_csv_read(&d->published, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) !=
+            DSGD_OK)
         d->published = (dsgd_csv){.n_rows = 0};
 }
 

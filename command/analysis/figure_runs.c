@@ -1,6 +1,6 @@
 /**
  * @file figure_runs.c
- * From points of a frame to series, places and panels, and those of them that a user wants.
+ * From points of a frame to series, places and panels, and what a user wants of them.
  */
 #include "command/analysis/figure_data.h"
 
@@ -39,12 +39,11 @@ static void find_along(dsgd_figure_runs *d)
     d->along = d->key == 0 ? "" : dsgd_frame_key(&d->frame, d->key);
     /* Where a whole part is swept, its name says no more. */
     for (size_t k = 1; k < d->frame.n_keys; k++)
-        for (size_t s = k + 1; s < d->frame.n_keys; s++) {
-            const char *const swept = dsgd_frame_key(&d->frame, s);
-            if (strncmp(swept, "swept.", 6) == 0 && d->differs[s] &&
-                strcmp(swept + 6, dsgd_frame_key(&d->frame, k)) == 0)
+        for (size_t s = k + 1; s < d->frame.n_keys; s++)
+            if (d->differs[s] &&
+                strcmp(dsgd_frame_key(&d->frame, s),
+                       dsgd_xprintf("swept.%s", dsgd_frame_key(&d->frame, k))) == 0)
                 d->differs[k] = false;
-        }
 }
 
 /**
@@ -74,11 +73,6 @@ static const char *series_of(const dsgd_figure_runs *d, const dsgd_frame_point *
 {
     const char *const own = setting_of(d, p, DSGD_SERIES, false);
     return dsgd_xprintf("%s%s%s", dsgd_frame_value(&d->frame, p, 0), *own == '\0' ? "" : "; ", own);
-}
-
-static const char *panel_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
-{
-    return setting_of(d, p, DSGD_PLACE, false);
 }
 
 static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p)
@@ -128,7 +122,8 @@ static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **point
     dsgd_names names = {.n = 0};
     qsort_r(points, n, sizeof *points, compare_points, &(order){d, along});
     for (size_t i = 0; i < n; i++)
-        dsgd_names_add(&names, along ? place_of(d, points[i]) : panel_of(d, points[i]));
+        dsgd_names_add(&names, along ? place_of(d, points[i])
+                                     : setting_of(d, points[i], DSGD_PLACE, false));
     return names;
 }
 
@@ -190,7 +185,8 @@ static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, s
     d->points = dsgd_keep(d->n_frames * d->drawn.n + 1, sizeof *d->points);
     for (size_t i = 0; i < n; i++) {
         const int series = dsgd_find_word(d->drawn.v, series_of(d, points[i]));
-        const size_t panel = (size_t)dsgd_find_word(panels.v, panel_of(d, points[i]));
+        const size_t panel =
+            (size_t)dsgd_find_word(panels.v, setting_of(d, points[i], DSGD_PLACE, false));
         const size_t place = (size_t)dsgd_find_word(d->places.v, place_of(d, points[i]));
         d->panels.v[panel] = setting_of(d, points[i], DSGD_PLACE, true);
         if (series >= 0)

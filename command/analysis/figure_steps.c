@@ -97,8 +97,8 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
     for (size_t k = 0; k < runs->n_frames; k++)
         shortest[k] = INFINITY;
     for (size_t b = 0; b < n_blocks; b++) {
-        double *const least = &shortest[b / runs->drawn.n], *const most =
-                                                                &longest[b / runs->drawn.n];
+        double *const least = &shortest[b / runs->drawn.n];
+        double *const most = &longest[b / runs->drawn.n];
         of[b] = read_distribution(&steps, runs->points[b]);
         for (size_t k = 0; k < of[b].n; k++) {
             *least = of[b].v[k].step_s > 0 ? fmin(*least, of[b].v[k].step_s) : *least;

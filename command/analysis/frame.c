@@ -110,11 +110,6 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *f, size_t k)
     return dsgd_find_word(variations, column) >= 0 ? DSGD_VARIATION : DSGD_PLACE;
 }
 
-bool dsgd_frame_varies(const dsgd_frame *f, size_t k)
-{
-    return f->n_values[k] > 1;
-}
-
 /** The keys: the names of a run, and the swept columns. */
 static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
 {
@@ -291,15 +286,23 @@ void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_poi
     }
 }
 
-char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
+char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, size_t without,
+                          const char *separator)
 {
-    char *label = dsgd_xstrdup(dsgd_frame_value(f, p, 0));
+    char *settings = dsgd_xstrdup("");
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
-        if (dsgd_frame_varies(f, k) && *text != '\0')
-            dsgd_append(&label, "; %s", text);
+        if (k != without && f->n_values[k] > 1 && *text != '\0')
+            dsgd_append(&settings, "%s%s", *settings == '\0' ? "" : separator, text);
     }
-    return label;
+    return settings;
+}
+
+char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
+{
+    const char *const settings = dsgd_frame_settings(f, p, 0, "; ");
+    return dsgd_xprintf("%s%s%s", dsgd_frame_value(f, p, 0), *settings == '\0' ? "" : "; ",
+                        settings);
 }
 
 const char *dsgd_frame_currency(const dsgd_frame *f)

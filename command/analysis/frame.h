@@ -109,17 +109,18 @@ const char *dsgd_frame_key(const dsgd_frame *frame, size_t k);
 const char *dsgd_frame_value(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 dsgd_coordinate dsgd_frame_part(const dsgd_frame *frame, size_t k);
 
-/** Whether it has more than one value. */
-bool dsgd_frame_varies(const dsgd_frame *frame, size_t k);
-
 /** "group 4" for readers; "" where the point has no value. */
 const char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 
-/** The series and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). */
+/** What distinguishes the point beside its algorithm and key @p without: "group 4, workers 8". */
+char *dsgd_frame_settings(const dsgd_frame *frame, const dsgd_frame_point *point, size_t without,
+                          const char *separator);
+
+/** The algorithm and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 
 /**
- * Writes the fields of all keys of a point (NULL: their names), a comma behind each; that of key
+ * Writes the fields of all keys of a point (NULL: their names), a comma behind each; the field of key
  * @p without is empty (n_keys: none).
  */
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point,
@@ -131,7 +132,7 @@ size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, s
 /** How many runs of a point have a status. */
 size_t dsgd_frame_count(const dsgd_frame *frame, const dsgd_frame_point *point, const char *status);
 
-/** The currency of costs, of which an experiment has one; "": no run has a cost. */
+/** The currency of costs, one in an experiment; "": no run has a cost. */
 const char *dsgd_frame_currency(const dsgd_frame *frame);
 
 /* --- numbers ---------------------------------------------------------------------------------- */

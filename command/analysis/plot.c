@@ -36,13 +36,30 @@ static bool has_table(const char *folder, const char *name)
     return has;
 }
 
-char *dsgd_figure_needs(const char *script, char **caption)
+/** In front of a path: gnuplot would take a name that begins with | or < for a command. */
+static const char *here(const char *path)
+{
+    return path[0] == '/' ? "" : "./";
+}
+
+/**
+ * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
+ * none is found by looking.
+ */
+static const char *script_of(const char *figure)
+{
+    return dsgd_ends_with(figure, ".gp")
+               ? dsgd_xprintf("%s%s", here(figure), figure)
+               : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+}
+
+char *dsgd_figure_needs(const char *figure, char **caption)
 {
     static const char mark[] = "# needs:";
     char *text = NULL, *needs = NULL;
     size_t length = 0;
     *caption = dsgd_xstrdup("");
-    if (dsgd_file_read(script, &text, &length, NULL) != DSGD_OK)
+    if (dsgd_file_read(script_of(figure), &text, &length, NULL) != DSGD_OK)
         return NULL;
     for (char *line = strsep(&text, "\n"); line != NULL && line[0] == '#';
          line = strsep(&text, "\n"))
@@ -76,12 +93,6 @@ typedef struct arguments {
 } arguments;
 
 static const char default_formats[] = "svg,png,pdf";
-
-/** In front of a path: gnuplot would take a name that begins with | or < for a command. */
-static const char *here(const char *path)
-{
-    return path[0] == '/' ? "" : "./";
-}
 
 /** What scripts are told, beside their style and data. */
 static const char *settings_of(const arguments *a, const char *folder, const char *figure,
@@ -132,24 +143,6 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
     return DSGD_OK;
 }
 
-/** Characters of a path in front of its .gp; all of them where it has no such end. */
-static size_t stem_length(const char *path)
-{
-    const size_t n = strlen(path);
-    return n > 3 && strcmp(path + n - 3, ".gp") == 0 ? n - 3 : n;
-}
-
-/**
- * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
- * none is found by looking.
- */
-static const char *script_of(const char *figure)
-{
-    return stem_length(figure) < strlen(figure)
-               ? dsgd_xprintf("%s%s", here(figure), figure)
-               : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
-}
-
 bool dsgd_figure_exists(const char *name)
 {
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
@@ -167,17 +160,18 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
                         size_t *n_skipped, dsgd_error *error)
 {
     const char *const last = basename(figure);
-    const char *const name = dsgd_xprintf("%.*s", (int)stem_length(last), last); /* of its files */
-    const char *const script = script_of(figure);
+    const size_t n = strlen(last) - (dsgd_ends_with(last, ".gp") ? strlen(".gp") : 0);
+    const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* of its files */
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
-    char *const needs = dsgd_figure_needs(script, &caption);
+    char *const needs = dsgd_figure_needs(figure, &caption);
     if (needs == NULL || !has_data(needs, folder, a->choice.target)) {
         ++*n_skipped;
         return DSGD_OK;
     }
     for (char *format = strtok_r(dsgd_xstrdup(a->formats), ",", &rest); format != NULL;
          format = strtok_r(NULL, ",", &rest)) {
-        DSGD_TRY(run_gnuplot(script, folder, settings_of(a, folder, name, format), error));
+        DSGD_TRY(
+            run_gnuplot(script_of(figure), folder, settings_of(a, folder, name, format), error));
         dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
                     strcmp(format, "tikz") == 0 ? "tex" : format);
     }
@@ -360,7 +354,7 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                          "`dsgd imbalance fit`",
                          folder);
     char *caption = NULL;
-    if (figure != NULL && dsgd_figure_needs(script_of(figure), &caption) == NULL)
+    if (figure != NULL && dsgd_figure_needs(figure, &caption) == NULL)
         return dsgd_refuse(error,
                            "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
                            ".gp file with a line `# needs:`",

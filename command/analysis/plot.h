@@ -16,10 +16,10 @@ extern const dsgd_command dsgd_command_plot;
 bool dsgd_figure_exists(const char *name);
 
 /**
- * What the first lines of a figure's script say of it, and that it needs, "# needs: a.csv b.csv:column
- * --target"; NULL: it is no figure.
+ * What the first lines of the script of a figure, or at a path that ends in .gp, say of it, and that it needs,
+ * "# needs: a.csv b.csv:column --target"; NULL: it is no figure.
  */
-char *dsgd_figure_needs(const char *script, char **caption);
+char *dsgd_figure_needs(const char *figure, char **caption);
 
 /** Makes FOLDER/figures. DSGD_EUSAGE where gnuplot could not write there. */
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error);

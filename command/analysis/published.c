@@ -80,7 +80,7 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
     return true;
 }
 
-/** The mean over the runs that the row is about, or that of the ratios `over`; NAN: there is none. */
+/** The mean over the runs that the row is about, or of the ratios `over`; NAN: there is none. */
 static double simulated_of(const dsgd_published *f, size_t row)
 {
     const char *const over = dsgd_published_field(f, row, DSGD_OVER);

@@ -174,7 +174,7 @@ static char *name_of(const analysis *a, const dsgd_frame_point *p, dsgd_coordina
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const value = dsgd_frame_value(f, p, k), *const key = dsgd_frame_key(f, k);
         const bool is_named = dsgd_frame_part(f, k) == of && *value != '\0';
-        if (of == DSGD_PLACE && k >= PLATFORM && k <= WORKLOAD && dsgd_frame_varies(f, k))
+        if (of == DSGD_PLACE && k >= PLATFORM && k <= WORKLOAD && f->n_values[k] > 1)
             dsgd_append(&name, ", %s", value);
         else if (of == DSGD_PLACE && k > WORKLOAD && is_named)
             dsgd_append(&name, ", %s %s", key, value);

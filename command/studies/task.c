@@ -245,11 +245,11 @@ static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, c
 static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *error)
 {
     const goal *const want = goal_at(t, i);
-    const dsgd_comparison_config how = {.baseline = want->against, .target = want->target};
+    const dsgd_framing how = {.baseline = want->against};
     const dsgd_frame_point *shown = NULL;
     outcome of_shown = {.met = true};
     dsgd_comparison c;
-    dsgd_status status = dsgd_comparison_open(t->runs.folder, &how, &c, error);
+    dsgd_status status = dsgd_comparison_open(t->runs.folder, &how, want->target, &c, error);
     if (status == DSGD_OK && find_measure(want->measure) == DSGD_N_MEASURES &&
         dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
         status = goal_fails(t, i, "measure", error,

@@ -378,10 +378,11 @@ void fuzz_compare(const uint8_t *bytes, size_t n)
     static const char *const names[] = {"runs.csv", "curves.csv", NULL};
     write_parts_into_folder(&bytes, &n, names);
     char *const target = text_of(bytes, n);
-    const dsgd_comparison_config config = {NULL, NULL, *target == '\0' ? NULL : target};
     dsgd_comparison comparison;
     dsgd_error error = {""};
-    const dsgd_status status = dsgd_comparison_open(folder(), &config, &comparison, &error);
+    const dsgd_status status =
+        dsgd_comparison_open(folder(), &(dsgd_framing){.by = NULL}, *target == '\0' ? NULL : target,
+                             &comparison, &error);
     expect_sentence(status, &error);
     for (size_t i = 0; status == DSGD_OK && i < comparison.frame.n_points; i++) {
         const dsgd_frame_point *const point = &comparison.frame.points[i];

@@ -19,13 +19,11 @@ const char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point 
     const dsgd_frame *const f = &report->frame;
     char *name = dsgd_xprintf("%s workers", dsgd_field_of(&report->runs, p->rows[0], "workers"));
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        const char *const mine = dsgd_field_of(&report->runs, p->rows[0], columns[c]);
-        size_t k = 0; /* the first point that has another */
-        while (k < f->n_points &&
-               strcmp(dsgd_field_of(&report->runs, f->points[k].rows[0], columns[c]), mine) == 0)
-            k++;
-        if (k < f->n_points)
-            dsgd_append(&name, ", %s", mine);
+        dsgd_names values = {.n = 0};
+        for (size_t k = 0; k < f->n_points; k++)
+            dsgd_names_add(&values, dsgd_field_of(f->csv, f->points[k].rows[0], columns[c]));
+        if (values.n > 1)
+            dsgd_append(&name, ", %s", dsgd_field_of(f->csv, p->rows[0], columns[c]));
     }
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "command/analysis/plot.h"
 #include "command/analysis/report/data.h"
-#include "command/console/data_folder.h"
 
 /** Where names of parts stand in SVG; each gets a prefix, because a page has several figures. */
 static const char *const references[] = {" id='",    " id=\"", "href='#",
@@ -56,7 +55,7 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     if (described != NULL && described < end)
         inside = described + strlen("</desc>");
     char *caption = NULL;
-    dsgd_figure_needs(dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name), &caption);
+    dsgd_figure_needs(name, &caption);
     if (*caption == '\0')
         dsgd_append(&caption, "%s.", name);
     const char *const of = dsgd_xprintf("%zu", k);

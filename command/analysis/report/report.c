@@ -173,9 +173,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
           "with this interval, paired by seed: all algorithms meet the same slow "
           "workers.</p>\n",
           html);
-    const dsgd_status status = dsgd_report_target(r, target, html, error);
-    fputs("</section>\n", html);
-    return status;
+    return dsgd_report_target(r, target, html, error);
 }
 
 static void write_time(FILE *html, const dsgd_report *r)
@@ -207,6 +205,7 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     dsgd_report_set_up(r, html);
     dsgd_report_warnings(r, html);
     const dsgd_status status = write_results(html, r, target, error);
+    fputs("</section>\n", html);
     dsgd_report_figures(r, html);
     write_time(html, r);
     dsgd_report_again(r, html);

@@ -28,33 +28,28 @@ static const char *cell_of(const dsgd_comparison *c, const dsgd_frame_point *p, 
                               : mean;
 }
 
-static void put_table(FILE *html, const dsgd_comparison *c)
+static dsgd_status put_table(FILE *html, const char *folder, const char *target, dsgd_error *error)
 {
+    dsgd_comparison c;
+    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_framing){.by = NULL}, target, &c, error));
     dsgd_columns t = {.n_rows = 0};
-    for (size_t i = 0; i < c->frame.n_points; i++) {
-        const dsgd_frame_point *const p = &c->frame.points[i];
+    for (size_t i = 0; i < c.frame.n_points; i++) {
+        const dsgd_frame_point *const p = &c.frame.points[i];
         dsgd_columns_row(&t);
-        dsgd_columns_take(&t, "runs", dsgd_frame_label(&c->frame, p));
+        dsgd_columns_take(&t, "runs", dsgd_frame_label(&c.frame, p));
         dsgd_columns_put(&t, "seeds that reach it", "%zu of %zu",
-                         dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
-        dsgd_columns_take(&t, "time (s)", cell_of(c, p, DSGD_TO_TARGET, 1));
+                         dsgd_comparison_of(&c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
+        dsgd_columns_take(&t, "time (s)", cell_of(&c, p, DSGD_TO_TARGET, 1));
         for (const dsgd_expense *e = dsgd_expenses; e < dsgd_expenses + DSGD_N_EXPENSES; e++)
-            if (c->numbers[e->to_target] != NULL)
-                dsgd_columns_take(&t, dsgd_expense_head(c, e),
-                                  cell_of(c, p, e->to_target, e->multiple));
+            if (c.numbers[e->to_target] != NULL)
+                dsgd_columns_take(&t, dsgd_expense_head(&c, e),
+                                  cell_of(&c, p, e->to_target, e->multiple));
     }
-    dsgd_html_table(html, "What it takes to the target", dsgd_xprintf("Until %s", c->target.text),
+    dsgd_html_table(html, "What it takes to the target", dsgd_xprintf("Until %s", c.target.text),
                     &t, 0);
     fputs("<p>A mean where all seeds reach the target, else the median, if more than half do. "
           "Energy and cost grow evenly with time, and what is sent with steps.</p>\n",
           html);
-}
-
-static dsgd_status put_target(const char *folder, const char *target, FILE *html, dsgd_error *error)
-{
-    dsgd_comparison c;
-    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_comparison_config){.target = target}, &c, error));
-    put_table(html, &c);
     return DSGD_OK;
 }
 
@@ -62,11 +57,11 @@ dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FI
                                dsgd_error *error)
 {
     if (target != NULL)
-        return put_target(report->folder, target, html, error);
+        return put_table(html, report->folder, target, error);
     const double accuracy = json_number_value(
         dsgd_run_option(dsgd_run_of(report->manifest, &report->runs, 0), "until", "accuracy"));
     dsgd_error why; /* without curves there is no table */
     if (accuracy > 0)
-        put_target(report->folder, dsgd_xprintf("accuracy=%g", accuracy), html, &why);
+        put_table(html, report->folder, dsgd_xprintf("accuracy=%g", accuracy), &why);
     return DSGD_OK;
 }
