@@ -161,11 +161,9 @@ double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
 dsgd_status dsgd_csv_read_number(const dsgd_csv *csv, size_t row, size_t column, double *number,
                                  dsgd_error *error)
 {
-    *number = NAN;
-    if (column == csv->n_columns)
-        return DSGD_OK;
-    const char *const text = dsgd_csv_field(csv, row, column);
-    if (*text == '\0' || dsgd_parse_number(text, NULL, number))
+    *number = dsgd_csv_value(csv, row, column);
+    const char *const text = column < csv->n_columns ? dsgd_csv_field(csv, row, column) : "";
+    if (*text == '\0' || !isnan(*number))
         return DSGD_OK;
     return dsgd_refuse(error, "%s:%zu: %s is `%s`, not a number", csv->path, csv->lines[row + 1],
                        csv->fields[column], text);

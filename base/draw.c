@@ -4,8 +4,6 @@
  */
 #include "base/draw.h"
 
-#include <stdlib.h>
-
 #include "base/philox.h"
 #include "base/status.h"
 
@@ -96,8 +94,7 @@ enum { KEPT = 4 };
  */
 typedef struct kept_rounds {
     uint64_t step; /* + 1; 0: of none yet */
-    uint64_t n_images; /* asked for so far; from 2^half on `v` holds the rounds */
-    uint32_t *v; /* [FEISTEL_ROUNDS][2^half] */
+    uint64_t n_images; /* asked for so far; from 2^half on the rounds are there */
 } kept_rounds;
 
 struct dsgd_permuter {
@@ -105,29 +102,16 @@ struct dsgd_permuter {
     uint32_t n;
     int half;
     kept_rounds kept[KEPT];
+    uint32_t rounds[]; /* [KEPT][FEISTEL_ROUNDS][2^half] */
 };
-
-static size_t numbers_of(const dsgd_permuter *p)
-{
-    return (size_t)FEISTEL_ROUNDS << p->half;
-}
 
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
 {
-    dsgd_permuter *const p = dsgd_xcalloc(1, sizeof *p);
-    *p = (dsgd_permuter){.at = at, .n = n, .half = half_bits(n)};
-    for (int i = 0; i < KEPT; i++)
-        p->kept[i].v = dsgd_xcalloc(numbers_of(p), sizeof *p->kept[i].v);
+    const int half = half_bits(n);
+    dsgd_permuter *const p =
+        dsgd_xcalloc(1, sizeof *p + ((KEPT * FEISTEL_ROUNDS * sizeof p->rounds[0]) << half));
+    *p = (dsgd_permuter){.at = at, .n = n, .half = half};
     return p;
-}
-
-void dsgd_permuter_free(dsgd_permuter *permuter)
-{
-    if (permuter == NULL)
-        return;
-    for (int i = 0; i < KEPT; i++)
-        free(permuter->kept[i].v);
-    free(permuter);
 }
 
 /** feistel() by look-ups alone, so that many images are under way at once. */
@@ -148,7 +132,7 @@ static void known_images(const dsgd_permuter *p, const uint32_t *v, uint32_t fir
     const int half = p->half;
     const uint32_t below = p->n;
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    while (n > 0) { /* those with one left half, whose right halves are in a row */
+    while (n > 0) { /* all with one left half, whose right halves are in a row */
         const uint32_t left = first >> half;
         const uint32_t right = first & mask;
         const uint32_t here = n - 1 <= mask - right ? n : mask - right + 1;
@@ -172,7 +156,9 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
                 p->n);
     kept_rounds *const kept = &permuter->kept[step % KEPT];
     if (kept->step != (uint64_t)step + 1)
-        *kept = (kept_rounds){.step = (uint64_t)step + 1, .v = kept->v};
+        *kept = (kept_rounds){.step = (uint64_t)step + 1};
+    const size_t n_numbers = (size_t)FEISTEL_ROUNDS << p->half;
+    uint32_t *const rounds = permuter->rounds + step % KEPT * n_numbers;
     dsgd_draw at = p->at;
     at.step = step;
     const uint64_t before = kept->n_images;
@@ -180,10 +166,10 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
         1ull << p->half; /* that drawing each would take as long as all rounds */
     const uint32_t mask = (uint32_t)(enough - 1);
     kept->n_images += n;
-    for (size_t i = 0; before < enough && kept->n_images >= enough && i < numbers_of(p); i++)
-        kept->v[i] = round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
+    for (size_t i = 0; before < enough && kept->n_images >= enough && i < n_numbers; i++)
+        rounds[i] = round_bits(at, (uint32_t)(i >> p->half), (uint32_t)i & mask) & mask;
     if (kept->n_images >= enough)
-        known_images(p, kept->v, first, n, images);
+        known_images(p, rounds, first, n, images);
     else
         for (uint32_t k = 0; k < n; k++)
             images[k] = dsgd_draw_permuted(at, p->n, first + k);

@@ -61,11 +61,10 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image);
  */
 typedef struct dsgd_permuter dsgd_permuter;
 
-/** For permutations of [0, n) at @p at, but at any step. */
+/** For permutations of [0, n) at @p at, but at any step. The caller frees it with free(). */
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
 /** images[n] <- the images of first, first + 1, ... at @p step. */
 void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
                           uint32_t *images);
-void dsgd_permuter_free(dsgd_permuter *permuter);
 
 #endif

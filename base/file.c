@@ -148,8 +148,7 @@ static struct {
 } unfinished[32];
 enum { MOST_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
 
-/** Leaves something only where even that finds no memory. */
-static void remove_unfinished(void)
+void dsgd_remove_unfinished(void)
 {
     for (int k = 0; k < MOST_UNFINISHED; k++)
         if (unfinished[k].path != NULL && unfinished[k].process == getpid())
@@ -166,7 +165,6 @@ static void note_unfinished(const char *path)
         unfinished[k].path = path;
         unfinished[k].process = getpid();
     }
-    dsgd_at_no_memory(remove_unfinished);
 }
 
 static void note_finished(const char *path)
@@ -228,21 +226,14 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     va_end(arguments);
     file->beside = dsgd_xprintf("%s.new", file->path);
     /* A link of this name would lead elsewhere; what a killed process left is replaced. */
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int descriptor = open(file->beside, flags, 0666);
-    if (descriptor < 0 && errno == EEXIST && unlink(file->beside) == 0)
-        descriptor = open(file->beside, flags, 0666);
-    file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (file->stream != NULL) {
+    file->stream = fopen(file->beside, "wxe");
+    if (file->stream == NULL && errno == EEXIST && unlink(file->beside) == 0)
+        file->stream = fopen(file->beside, "wxe");
+    if (file->stream == NULL)
+        dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
+    else
         note_unfinished(file->beside);
-        return file->stream;
-    }
-    dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", file->beside);
-    if (descriptor >= 0) {
-        close(descriptor);
-        unlink(file->beside);
-    }
-    return NULL;
+    return file->stream;
 }
 
 /** Has a file's name on the disk, too; some file systems have no way to ask for that. */

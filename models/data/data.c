@@ -68,7 +68,7 @@ void dsgd_sampler_free(dsgd_sampler *sampler)
 {
     if (sampler == NULL)
         return;
-    dsgd_permuter_free(sampler->permuter);
+    free(sampler->permuter);
     free(sampler->drawn);
     free(sampler);
 }

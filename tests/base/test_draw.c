@@ -84,7 +84,7 @@ TEST_RANGE(many_images_are_those_of_one_at_a_time, 0, 17)
         for (uint32_t j = 0; j < together; j++)
             ck_assert_uint_eq(images[j], dsgd_draw_permuted(now, n, i + j));
     }
-    dsgd_permuter_free(permuter);
+    free(permuter);
 }
 
 TEST(uniform_draws_have_the_moments_of_the_uniform)
