@@ -127,8 +127,9 @@ typedef struct dsgd_option {
     DSGD_OPTION_AS(#field, BOOL, type, field, __VA_ARGS__, .init = init_)
 #define DSGD_OPTION_LONG(type, field, init_, min_, max_, unit_, ...)                                                      \
     DSGD_OPTION_AS(#field, LONG, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
-#define DSGD_OPTION_DOUBLE(type, field, init_, min_, max_, unit_, ...)                                                    \
-    DSGD_OPTION_AS(#field, DOUBLE, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_DOUBLE_AS(key_, type, field, init_, min_, max_, unit_, ...)                                           \
+    DSGD_OPTION_AS(key_, DOUBLE, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_DOUBLE(type, field, ...) DSGD_OPTION_DOUBLE_AS(#field, type, field, __VA_ARGS__)
 #define DSGD_OPTION_CHOICE(type, field, words_, ...)                                                                      \
     DSGD_OPTION_AS(#field, CHOICE, type, field, __VA_ARGS__, .words = words_)
 #define DSGD_OPTION_STRING(type, field, ...) DSGD_OPTION_AS(#field, STRING, type, field, __VA_ARGS__)

@@ -30,11 +30,6 @@ static void pass(path *p, long link, double bytes_per_s, double latency_s)
 /** Limits a flow, but is no link. */
 static const long unshared = -1;
 
-static double extent(const dsgd_numbers *numbers, size_t i)
-{
-    return numbers->n == 0 ? 1 : numbers->v[i];
-}
-
 /* --- switch and groups ------------------------------------------------------------------------ */
 
 enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
@@ -51,10 +46,9 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const long island = platform->island_hosts;
     if (island > 0 && a / island == b / island) {
-        pass(p, (long)a * N_KINDS + ISLAND_IN, platform->island_bytes_per_s,
-             platform->island_latency_s / 2);
-        pass(p, (long)b * N_KINDS + ISLAND_OUT, platform->island_bytes_per_s,
-             platform->island_latency_s / 2);
+        const double later_s = platform->island_latency_s / 2;
+        pass(p, (long)a * N_KINDS + ISLAND_IN, platform->island_bytes_per_s, later_s);
+        pass(p, (long)b * N_KINDS + ISLAND_OUT, platform->island_bytes_per_s, later_s);
         return;
     }
     pass_nic(p, platform, a, UP);
@@ -78,7 +72,7 @@ static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
     for (size_t level = 0; a / subtree != b / subtree; level++) {
         const double later_s = platform->host_latency_s / 2;
         ways *= platform->up.v[level];
-        const double width = ways * extent(&platform->cables, level) * link;
+        const double width = ways * dsgd_extent(&platform->cables, level) * link;
         pass(p, (2 * (long)level) << 32 | a / subtree, width, later_s);
         pass(p, (2 * (long)level + 1) << 32 | b / subtree, width, later_s);
         subtree *= (long)platform->size.v[level];
@@ -107,12 +101,12 @@ static void within_group(path *p, const dsgd_platform *platform, place *at, long
     const double later_s = platform->host_latency_s / 2;
     if (at->router != router) {
         pass(p, (long)GREEN << 60 | router_number(platform, *at) << 24 | router,
-             extent(&platform->cables, 2) * link, later_s);
+             dsgd_extent(&platform->cables, 2) * link, later_s);
         at->router = router;
     }
     if (at->chassis != chassis) {
         pass(p, (long)BLACK << 60 | router_number(platform, *at) << 24 | chassis,
-             extent(&platform->cables, 1) * link, later_s);
+             dsgd_extent(&platform->cables, 1) * link, later_s);
         at->chassis = chassis;
     }
 }
@@ -127,8 +121,7 @@ static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
     const long per_router = (long)platform->size.v[3];
     const long per_chassis = (long)platform->size.v[2];
     const long chassis = (long)platform->size.v[1];
-    const long from = a / per_router;
-    const long to = b / per_router;
+    const long from = a / per_router, to = b / per_router;
     const double later_s = platform->host_latency_s / 2;
     place at = {from / per_chassis / chassis, from / per_chassis % chassis, from % per_chassis};
     const place end = {to / per_chassis / chassis, to / per_chassis % chassis, to % per_chassis};
@@ -137,7 +130,7 @@ static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
     if (at.group != end.group) {
         within_group(p, platform, &at, end.group, 0);
         pass(p, (long)BLUE << 60 | at.group << 24 | end.group,
-             extent(&platform->cables, 0) * platform->host_bandwidth_bytes_per_s, later_s);
+             dsgd_extent(&platform->cables, 0) * platform->host_bandwidth_bytes_per_s, later_s);
         at = (place){end.group, 0, at.group};
     }
     within_group(p, platform, &at, end.router, end.chassis);
@@ -170,10 +163,9 @@ static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
     }
 }
 
+/** Adds the path from a to b to @p p. */
 static void find_path(path *p, const dsgd_platform *platform, int a, int b)
 {
-    p->n = 0;
-    p->latency_s = 0;
     if (platform->topology == DSGD_TOPOLOGY_TORUS)
         torus_path(p, platform, a, b);
     else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
@@ -197,57 +189,48 @@ static void find_path(path *p, const dsgd_platform *platform, int a, int b)
 
 static int by_number(const void *a, const void *b)
 {
-    const long x = *(const long *)a;
-    const long y = *(const long *)b;
+    const long x = ((const struct passed *)a)->link;
+    const long y = ((const struct passed *)b)->link;
     return (x > y) - (x < y);
 }
 
-/** How often @p number, which is there, occurs in the sorted list. */
-static size_t count(const long *sorted, size_t n, long number)
+/** How often a link, which is there, occurs in the sorted list. */
+static size_t count(const path *sorted, const struct passed *link)
 {
-    DSGD_ASSERT(sorted != NULL, "link %ld is on no path", number);
-    const long *first = bsearch(&number, sorted, n, sizeof *sorted, by_number);
-    const long *end = first;
-    while (first > sorted && first[-1] == number)
+    const struct passed *first = bsearch(link, sorted->passed, sorted->n, sizeof *first, by_number);
+    const struct passed *end = first;
+    while (first > sorted->passed && first[-1].link == link->link)
         first--;
-    while (end < sorted + n && *end == number)
+    while (end < sorted->passed + sorted->n && end->link == link->link)
         end++;
     return (size_t)(end - first);
 }
 
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
+    path all = {0}; /* links, once for each flow over them */
     path p = {0};
-    size_t n = 0;
-    size_t room = 0;
-    long *used = NULL; /* [n] links, once for each flow over them */
-    for (int i = 0; i < n_hosts; i++) {
-        if (to[i] < 0 || to[i] == i)
-            continue;
-        find_path(&p, platform, i, to[i]);
-        if (n + p.n > room) {
-            room = 2 * (n + p.n);
-            used = dsgd_xrealloc(used, room, sizeof *used);
-        }
-        for (size_t k = 0; k < p.n; k++)
-            used[n++] = p.passed[k].link;
-    }
-    if (n > 0)
-        qsort(used, n, sizeof *used, by_number);
+    for (int i = 0; i < n_hosts; i++)
+        if (to[i] >= 0 && to[i] != i)
+            find_path(&all, platform, i, to[i]);
+    if (all.n > 0)
+        qsort(all.passed, all.n, sizeof *all.passed, by_number);
     double slowest_s = 0;
     for (int i = 0; i < n_hosts; i++) {
         if (to[i] < 0 || to[i] == i)
             continue;
+        p.n = 0;
+        p.latency_s = 0;
         find_path(&p, platform, i, to[i]);
         double bytes_per_s = INFINITY;
         for (size_t k = 0; k < p.n; k++) {
-            const long link = p.passed[k].link;
-            const size_t flows = link == unshared ? 1 : count(used, n, link);
-            bytes_per_s = fmin(bytes_per_s, p.passed[k].bytes_per_s / (double)flows);
+            const struct passed *const link = &p.passed[k];
+            const size_t flows = link->link == unshared ? 1 : count(&all, link);
+            bytes_per_s = fmin(bytes_per_s, link->bytes_per_s / (double)flows);
         }
         slowest_s = fmax(slowest_s, p.latency_s + bytes / bytes_per_s);
     }
-    free(used);
+    free(all.passed);
     free(p.passed);
     return slowest_s;
 }

@@ -200,9 +200,9 @@ typedef struct groups {
 
 static groups group(const double *seconds, const double *worker, size_t n)
 {
-    groups g = {0, dsgd_xcalloc(n, sizeof(double)), dsgd_xcalloc(n, sizeof(double)),
-                dsgd_xcalloc(n, sizeof(size_t))};
-    size_t *const order = dsgd_xcalloc(n, sizeof *order);
+    groups g = {0, dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double)),
+                dsgd_keep(n, sizeof(size_t))};
+    size_t *const order = dsgd_keep(n, sizeof *order);
     gsl_sort_index(order, worker, 1, n);
     for (size_t i = 0; i < n; i++) {
         const size_t at = order[i];
@@ -213,24 +213,14 @@ static groups group(const double *seconds, const double *worker, size_t n)
     }
     for (size_t i = 0; i < g.n; i++)
         g.mean[i] /= g.count[i];
-    free(order);
     return g;
-}
-
-static void groups_free(groups *g)
-{
-    free(g->mean);
-    free(g->count);
-    free(g->of);
 }
 
 dsgd_variance_components dsgd_fit_components(const double *seconds, const double *worker, size_t n)
 {
-    groups g = group(seconds, worker, n);
+    const groups g = group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
-    double between = 0;
-    double within = 0;
-    double squares = 0; /* of the counts */
+    double between = 0, within = 0, squares = 0; /* of the counts */
     for (size_t i = 0; i < g.n; i++) {
         between += g.count[i] * gsl_pow_2(g.mean[i] - mean);
         squares += gsl_pow_2(g.count[i]);
@@ -247,15 +237,13 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
         c.persistent_s = sqrt(fmax(0, excess / values));
         c.p_value = gsl_cdf_fdist_Q((between / freedom) / (within / rest), freedom, rest);
     }
-    groups_free(&g);
     return c;
 }
 
 void dsgd_fit_level(double *seconds, const double *worker, size_t n)
 {
-    groups g = group(seconds, worker, n);
+    const groups g = group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
     for (size_t i = 0; i < n; i++)
         seconds[i] *= mean / g.mean[g.of[i]];
-    groups_free(&g);
 }

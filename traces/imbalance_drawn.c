@@ -309,15 +309,15 @@ static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s
 }
 
 static const dsgd_option noise_options[] = {
-    DSGD_OPTION_AS("rate", DOUBLE, noise_params, rate_per_s,
-                   "detours per second of the time so far", .min = 1e-9, .max = 1e9,
-                   .required = true, .unit = "1/s"),
-    DSGD_OPTION_AS("mean", DOUBLE, noise_params, mean_s,
-                   "length of a detour; rate * mean is the share of the time that noise takes",
-                   .min = 1e-12, .max = 1e9, .required = true, .unit = "s"),
-    DSGD_OPTION_AS("deviation", DOUBLE, noise_params, deviation_s,
-                   "standard deviation of the length, up to twice the mean", .min = 1e-12,
-                   .max = 1e9, .required = true, .unit = "s"),
+    DSGD_OPTION_DOUBLE_AS("rate", noise_params, rate_per_s, 0, 1e-9, 1e9, "1/s",
+                          "detours per second of the time so far", .required = true),
+    DSGD_OPTION_DOUBLE_AS(
+        "mean", noise_params, mean_s, 0, 1e-12, 1e9, "s",
+        "length of a detour; rate * mean is the share of the time that noise takes",
+        .required = true),
+    DSGD_OPTION_DOUBLE_AS("deviation", noise_params, deviation_s, 0, 1e-12, 1e9, "s",
+                          "standard deviation of the length, up to twice the mean",
+                          .required = true),
     DSGD_OPTION_END,
 };
 

@@ -31,10 +31,10 @@ static const dsgd_option entry_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_platform_entry, bandwidth, 1, 1e-6, 1e6, NULL,
                        "of its NIC (in a fat tree, dragonfly or torus of its links), as a multiple "
                        "of the others'; a shared one takes the least"),
-    DSGD_OPTION_AS("latency", DOUBLE, dsgd_platform_entry, latency_s,
-                   "added where it sends and where it receives, outside its island; a shared NIC "
-                   "takes the most",
-                   .max = 10, .unit = "s"),
+    DSGD_OPTION_DOUBLE_AS(
+        "latency", dsgd_platform_entry, latency_s, 0, 0, 10, "s",
+        "added where it sends and where it receives, outside its island; a shared NIC "
+        "takes the most"),
     DSGD_OPTION_END,
 };
 
@@ -46,14 +46,12 @@ const dsgd_option dsgd_platform_options[] = {
         "one crossbar; groups with a limit between them, as an adaptively routed dragonfly has; "
         "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus, or XML"),
     DSGD_OPTION_STRING(dsgd_platform, file, "SimGrid XML, for topology xml", .unit = "path"),
-    DSGD_OPTION_AS(
-        "host_bandwidth", DOUBLE, dsgd_platform, host_bandwidth_bytes_per_s,
-        "of a host's NIC, in each direction; in a fat tree, dragonfly or torus of every link",
-        .init = 10e9, .min = 1, .max = 1e15, .unit = "bytes/s"),
-    DSGD_OPTION_AS(
-        "host_latency", DOUBLE, dsgd_platform, host_latency_s,
-        "between the nearest two hosts, of one switch, group or router, or side by side in a torus",
-        .init = 1e-6, .max = 10, .unit = "s"),
+    DSGD_OPTION_DOUBLE_AS(
+        "host_bandwidth", dsgd_platform, host_bandwidth_bytes_per_s, 10e9, 1, 1e15, "bytes/s",
+        "of a host's NIC, in each direction; in a fat tree, dragonfly or torus of every link"),
+    DSGD_OPTION_DOUBLE_AS("host_latency", dsgd_platform, host_latency_s, 1e-6, 0, 10, "s",
+                          "between the nearest two hosts, of one switch, group or router, or side "
+                          "by side in a torus"),
     DSGD_OPTION_NUMBERS(dsgd_platform, size, 1, DSGD_PLATFORM_ANY,
                         "fat_tree: hosts per switch, switches per switch of each higher level; "
                         "dragonfly: groups, chassis per group, routers per chassis, hosts per "
@@ -66,60 +64,57 @@ const dsgd_option dsgd_platform_options[] = {
         "fat_tree: parallel links to each of those switches, a flow takes one; dragonfly: links "
         "between two groups, chassis, routers, a flow can fill all; 1 each where absent"),
     DSGD_OPTION_LONG(dsgd_platform, group_hosts, 0, 0, 1e6, NULL, "hosts per group"),
-    DSGD_OPTION_AS("group_flow_bandwidth", DOUBLE, dsgd_platform, group_flow_bytes_per_s,
-                   "limit of one flow between groups", .max = 1e15, .unit = "bytes/s"),
-    DSGD_OPTION_AS("group_bandwidth", DOUBLE, dsgd_platform, group_bytes_per_s,
-                   "of a group towards all others, in each direction", .max = 1e18,
-                   .unit = "bytes/s"),
-    DSGD_OPTION_AS("group_latency", DOUBLE, dsgd_platform, group_latency_s, "added between groups",
-                   .max = 10, .unit = "s"),
+    DSGD_OPTION_DOUBLE_AS("group_flow_bandwidth", dsgd_platform, group_flow_bytes_per_s, 0, 0, 1e15,
+                          "bytes/s", "limit of one flow between groups"),
+    DSGD_OPTION_DOUBLE_AS("group_bandwidth", dsgd_platform, group_bytes_per_s, 0, 0, 1e18,
+                          "bytes/s", "of a group towards all others, in each direction"),
+    DSGD_OPTION_DOUBLE_AS("group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
+                          "added between groups"),
     DSGD_OPTION_LONG(dsgd_platform, island_hosts, 0, 0, 4096, NULL,
                      "switch and groups: hosts in a row that also share a fast network (NVLink, "
                      "PCIe); 0: none do"),
     DSGD_OPTION_LONG(
         dsgd_platform, island_nics, 1, 1, 4096, NULL,
         "NICs that an island's hosts share evenly; as many as hosts: one each (rails)"),
-    DSGD_OPTION_AS("island_bandwidth", DOUBLE, dsgd_platform, island_bytes_per_s,
-                   "of a host's way into its island's network, in each direction", .max = 1e15,
-                   .unit = "bytes/s"),
-    DSGD_OPTION_AS("island_latency", DOUBLE, dsgd_platform, island_latency_s,
-                   "between two hosts of an island", .max = 10, .unit = "s"),
+    DSGD_OPTION_DOUBLE_AS("island_bandwidth", dsgd_platform, island_bytes_per_s, 0, 0, 1e15,
+                          "bytes/s",
+                          "of a host's way into its island's network, in each direction"),
+    DSGD_OPTION_DOUBLE_AS("island_latency", dsgd_platform, island_latency_s, 0, 0, 10, "s",
+                          "between two hosts of an island"),
     DSGD_OPTION_RECORDS(
         dsgd_platform, hosts, dsgd_platform_entry, entry_options,
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
-    DSGD_OPTION_AS("message_overhead", DOUBLE, dsgd_platform, message_overhead_s,
-                   "processor time per message, serial with the wire", .max = 10, .unit = "s"),
-    DSGD_OPTION_AS("partial_call", DOUBLE, dsgd_platform, partial_call_s,
-                   "processor time of calling a partial collective, for each piece, by any worker",
-                   .max = 10, .unit = "s"),
-    DSGD_OPTION_AS("reduction", DOUBLE, dsgd_platform, reduction_s_per_byte,
-                   "seconds per byte of adding or averaging what arrived, serial with the wire",
-                   .max = 1),
-    DSGD_OPTION_AS("cached_reduction", DOUBLE, dsgd_platform, cached_reduction_s_per_byte,
-                   "the same at servers, and of vectors of which two fit `cache`", .max = 1),
-    DSGD_OPTION_AS("cache", DOUBLE, dsgd_platform, cache_bytes,
-                   "last-level cache of a host; 0: `reduction` is that of all vectors", .max = 1e15,
-                   .unit = "bytes"),
-    DSGD_OPTION_AS(
-        "encoding", DOUBLE, dsgd_platform, encoding_s_per_byte,
+    DSGD_OPTION_DOUBLE_AS("message_overhead", dsgd_platform, message_overhead_s, 0, 0, 10, "s",
+                          "processor time per message, serial with the wire"),
+    DSGD_OPTION_DOUBLE_AS(
+        "partial_call", dsgd_platform, partial_call_s, 0, 0, 10, "s",
+        "processor time of calling a partial collective, for each piece, by any worker"),
+    DSGD_OPTION_DOUBLE_AS(
+        "reduction", dsgd_platform, reduction_s_per_byte, 0, 0, 1, NULL,
+        "seconds per byte of adding or averaging what arrived, serial with the wire"),
+    DSGD_OPTION_DOUBLE_AS("cached_reduction", dsgd_platform, cached_reduction_s_per_byte, 0, 0, 1,
+                          NULL, "the same at servers, and of vectors of which two fit `cache`"),
+    DSGD_OPTION_DOUBLE_AS("cache", dsgd_platform, cache_bytes, 0, 0, 1e15, "bytes",
+                          "last-level cache of a host; 0: `reduction` is that of all vectors"),
+    DSGD_OPTION_DOUBLE_AS(
+        "encoding", dsgd_platform, encoding_s_per_byte, -1, 0, 1, NULL,
         "seconds per byte of a vector of encoding or decoding it; memory: 10 ps, eight passes "
         "through a GPU's memory of 800 GB/s, as a selection takes",
-        .init = -1, .max = 1, .words = memory_words),
-    DSGD_OPTION_AS("staging", DOUBLE, dsgd_platform, staging_s_per_byte,
-                   "seconds per byte of copying what is exchanged out of a device's memory, and "
-                   "back; beside computation and exchanges, one copy at a time each way; 0: the "
-                   "network reads that memory",
-                   .max = 1),
-    DSGD_OPTION_AS("reference_speed", DOUBLE, dsgd_platform, reference_flops,
-                   "host speed on which a workload's times hold; 0: of xml that of worker 0's "
-                   "host, else 1 Gf, which hosts have",
-                   .max = 1e20, .unit = "flop/s"),
-    DSGD_OPTION_AS("busy_power", DOUBLE, dsgd_platform, busy_power_w,
-                   "of a GPU that computes, for the energy in the results; changes no time",
-                   .init = -1, .max = 1e6, .unit = "W", .words = unknown_words),
-    DSGD_OPTION_AS("idle_power", DOUBLE, dsgd_platform, idle_power_w,
-                   "of a GPU that waits or communicates", .init = -1, .max = 1e6, .unit = "W",
-                   .words = unknown_words),
+        .words = memory_words),
+    DSGD_OPTION_DOUBLE_AS(
+        "staging", dsgd_platform, staging_s_per_byte, 0, 0, 1, NULL,
+        "seconds per byte of copying what is exchanged out of a device's memory, and "
+        "back; beside computation and exchanges, one copy at a time each way; 0: the "
+        "network reads that memory"),
+    DSGD_OPTION_DOUBLE_AS(
+        "reference_speed", dsgd_platform, reference_flops, 0, 0, 1e20, "flop/s",
+        "host speed on which a workload's times hold; 0: of xml that of worker 0's "
+        "host, else 1 Gf, which hosts have"),
+    DSGD_OPTION_DOUBLE_AS("busy_power", dsgd_platform, busy_power_w, -1, 0, 1e6, "W",
+                          "of a GPU that computes, for the energy in the results; changes no time",
+                          .words = unknown_words),
+    DSGD_OPTION_DOUBLE_AS("idle_power", dsgd_platform, idle_power_w, -1, 0, 1e6, "W",
+                          "of a GPU that waits or communicates", .words = unknown_words),
     DSGD_OPTION_STRING(dsgd_platform, price,
                        "of a GPU for an hour, in any one currency, such as 2.5 USD/h"),
     DSGD_OPTION_END,
@@ -173,24 +168,22 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
         if (all[i].numbers->n != all[i].n)
             return dsgd_refuse(error, "platform: topology %s takes %zu numbers of %s, not %zu",
                                topologies[shape], all[i].n, all[i].name, all[i].numbers->n);
-    dsgd_status status = DSGD_OK;
-    for (int i = 0; i < 3 && status == DSGD_OK; i++)
-        status = check_whole(all[i].name, all[i].numbers, error);
-    if (status == DSGD_OK && shape == DSGD_TOPOLOGY_DRAGONFLY &&
-        platform->size.v[0] > platform->size.v[2])
+    for (int i = 0; i < 3; i++)
+        DSGD_TRY(check_whole(all[i].name, all[i].numbers, error));
+    if (shape == DSGD_TOPOLOGY_DRAGONFLY && platform->size.v[0] > platform->size.v[2])
         return dsgd_refuse(error,
                            "platform: size: %g groups, but at most as many are possible as a "
                            "chassis has routers, which is %g: each is the gateway to one group",
                            platform->size.v[0], platform->size.v[2]);
-    for (size_t i = 0; status == DSGD_OK && i < levels; i++)
+    for (size_t i = 0; i < levels; i++)
         if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
             return dsgd_refuse(error,
                                "platform: size: 1, but a dimension of a torus has 2 hosts or more");
     const double hosts = product(&platform->size);
-    if (status == DSGD_OK && hosts > DSGD_PLATFORM_ANY)
+    if (hosts > DSGD_PLATFORM_ANY)
         return dsgd_refuse(error, "platform: size: %g hosts, but at most %d are possible", hosts,
                            DSGD_PLATFORM_ANY);
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *error)
@@ -331,7 +324,7 @@ double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
     if (platform->topology == DSGD_TOPOLOGY_TORUS) /* two ways in each dimension */
         n_links = 2 * (double)platform->size.n;
     else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
-        n_links = platform->up.v[0] * (platform->cables.n == 0 ? 1 : platform->cables.v[0]);
+        n_links = platform->up.v[0] * dsgd_extent(&platform->cables, 0);
     return n_links * platform->host_bandwidth_bytes_per_s *
            dsgd_platform_nic(platform, nic).bandwidth;
 }
@@ -343,8 +336,7 @@ bool dsgd_platform_has_links_to_change(const dsgd_platform *platform)
 
 bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_host_quality *quality)
 {
-    int a = -1;
-    int b = -1;
+    int a = -1, b = -1;
     if (platform->topology == DSGD_TOPOLOGY_FAT_TREE) {
         /* From child to parent; switches have numbers below 0. */
         if (sscanf(name, "link_from_%d_", &a) != 1 || a < 0)
@@ -590,33 +582,28 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
 }
 
 /** "2,3,4", or @p n 1s where there are none. */
-static void write_numbers(FILE *xml, const dsgd_numbers *numbers, size_t n)
+static const char *numbers_text(const dsgd_numbers *numbers, size_t n)
 {
+    char *text = dsgd_xstrdup("");
     for (size_t i = 0; i < n; i++)
-        fprintf(xml, "%s%.0f", i == 0 ? "" : ",", numbers->n == 0 ? 1 : numbers->v[i]);
+        dsgd_append(&text, "%s%.0f", i == 0 ? "" : ",", dsgd_extent(numbers, i));
+    return text;
 }
 
-static void write_topology(FILE *xml, const dsgd_platform *platform)
+static void write_topology(FILE *xml, const dsgd_platform *p)
 {
-    const dsgd_numbers *const size = &platform->size;
-    if (platform->topology == DSGD_TOPOLOGY_TORUS) {
-        fputs("topology=\"TORUS\" topo_parameters=\"", xml);
-        write_numbers(xml, size, size->n);
-    } else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE) {
-        fprintf(xml, "topology=\"FAT_TREE\" topo_parameters=\"%zu;", size->n);
-        write_numbers(xml, size, size->n);
-        fputc(';', xml);
-        write_numbers(xml, &platform->up, size->n);
-        fputc(';', xml);
-        write_numbers(xml, &platform->cables, size->n);
-    } else {
-        fputs("topology=\"DRAGONFLY\" topo_parameters=\"", xml);
-        for (size_t i = 0; i < 3; i++)
-            fprintf(xml, "%.0f,%.0f;", size->v[i],
-                    platform->cables.n == 0 ? 1 : platform->cables.v[i]);
-        fprintf(xml, "%.0f", size->v[3]);
-    }
-    fputc('"', xml);
+    const size_t n = p->size.n;
+    const double *const size = p->size.v;
+    if (p->topology == DSGD_TOPOLOGY_TORUS)
+        fprintf(xml, "topology=\"TORUS\" topo_parameters=\"%s\"", numbers_text(&p->size, n));
+    else if (p->topology == DSGD_TOPOLOGY_FAT_TREE)
+        fprintf(xml, "topology=\"FAT_TREE\" topo_parameters=\"%zu;%s;%s;%s\"", n,
+                numbers_text(&p->size, n), numbers_text(&p->up, n), numbers_text(&p->cables, n));
+    else
+        fprintf(xml,
+                "topology=\"DRAGONFLY\" topo_parameters=\"%.0f,%.0f;%.0f,%.0f;%.0f,%.0f;%.0f\"",
+                size[0], dsgd_extent(&p->cables, 0), size[1], dsgd_extent(&p->cables, 1), size[2],
+                dsgd_extent(&p->cables, 2), size[3]);
 }
 
 /**

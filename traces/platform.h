@@ -67,6 +67,12 @@ typedef struct dsgd_platform {
     const char *price; /* of a GPU, see dsgd_platform_price(); NULL: none */
 } dsgd_platform;
 
+/** Number i of size, up or cables; 1 where they are absent. */
+static inline double dsgd_extent(const dsgd_numbers *numbers, size_t i)
+{
+    return numbers->n == 0 ? 1 : numbers->v[i];
+}
+
 /** Host speed of all topologies but XML, before the factors of `hosts`. */
 extern const double dsgd_platform_nominal_flops;
 
