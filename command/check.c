@@ -81,14 +81,12 @@ static void print_plan(const dsgd_experiment *experiment, const dsgd_estimate *e
         dsgd_columns_put(&t, "memory (MB)", "%.0f", 1e-6 * estimates[i].memory_bytes);
     }
     dsgd_columns_print(&t);
-}
-
-static void print_sum(const dsgd_experiment *experiment, const dsgd_estimate *estimates)
-{
+    if (estimates == NULL)
+        return;
     const dsgd_estimate_sum sum = dsgd_estimate_sum_of(experiment, estimates);
-    char *const unknown =
+    const char *const unknown =
         sum.n_unknown == 0
-            ? dsgd_xstrdup("")
+            ? ""
             : dsgd_xprintf("; %zu runs end by an accuracy alone, so their time is not known",
                            sum.n_unknown);
     dsgd_print_text("estimated:", 11,
@@ -152,31 +150,25 @@ static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
 
 static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
     dsgd_estimate *estimates = NULL;
-    if (a->numerics != DSGD_NUMERICS_OFF)
-        status = dsgd_prepare_data(experiment, error);
     if (a->chunk_s > 0 && a->form != AS_COMMANDS && a->form != AS_SLURM)
         return dsgd_refuse(error, "--chunk: it goes with --as commands or --as slurm");
-    if (status == DSGD_OK && (a->estimates || a->chunk_s > 0 || a->form == AS_SLURM)) {
+    if (a->numerics != DSGD_NUMERICS_OFF)
+        DSGD_TRY(dsgd_prepare_data(experiment, error));
+    if (a->estimates || a->chunk_s > 0 || a->form == AS_SLURM) {
         dsgd_device_survey survey;
         int numerics = a->numerics;
         estimates = dsgd_keep(experiment->n_runs, sizeof *estimates);
-        status = dsgd_prepare_device(experiment, false, &numerics, &survey, error);
-        if (status == DSGD_OK)
-            status = dsgd_estimate_runs(experiment, numerics, estimates, error);
+        DSGD_TRY(dsgd_prepare_device(experiment, false, &numerics, &survey, error));
+        DSGD_TRY(dsgd_estimate_runs(experiment, numerics, estimates, error));
     }
-    if (status == DSGD_OK && a->form != AS_TABLE)
-        status = expand(a, experiment, estimates, error);
-    if (status == DSGD_OK && a->form == AS_TABLE) {
+    if (a->form != AS_TABLE) {
+        DSGD_TRY(expand(a, experiment, estimates, error));
+    } else {
         print_plan(experiment, estimates);
-        if (estimates != NULL)
-            print_sum(experiment, estimates);
         if (a->numerics != DSGD_NUMERICS_OFF)
             dsgd_splits_print(experiment);
     }
-    if (status != DSGD_OK)
-        return status;
     dsgd_prepare_left_out(experiment);
     dsgd_program_flush();
     dsgd_exchanges_warn_of_unused(stderr, experiment, NULL);

@@ -64,8 +64,7 @@ static const dsgd_suffix *unit_of(const char *column)
         word[--n] = '\0';
     while (n > 0 && strchr("_-( [./", word[n - 1]) == NULL)
         n--;
-    const dsgd_suffix *const unit = unit_named(word + n);
-    return unit;
+    return unit_named(word + n);
 }
 
 /** What was measured, and what became of it. */
@@ -137,9 +136,7 @@ static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, bo
 static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *error)
 {
     size_t column = 0;
-    dsgd_status status = find_column(csv, m->column, &column, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(find_column(csv, m->column, &column, error));
     size_t worker = dsgd_csv_column(csv, "worker");
     m->can_replay = worker < csv->n_columns && strcmp(csv->fields[column], "seconds") == 0 &&
                     dsgd_csv_column(csv, "step") < csv->n_columns;
@@ -153,23 +150,16 @@ static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *err
     m->seconds = dsgd_keep(m->n + 1, sizeof *m->seconds);
     if (worker < csv->n_columns && worker != column)
         m->worker = dsgd_keep(m->n + 1, sizeof *m->worker);
-    for (size_t i = 0; status == DSGD_OK && i < m->n; i++) {
-        status = read_field(csv, i, column, true, &m->seconds[i], error);
+    for (size_t i = 0; i < m->n; i++) {
+        DSGD_TRY(read_field(csv, i, column, true, &m->seconds[i], error));
         m->seconds[i] *= unit->factor;
-        if (status == DSGD_OK && m->worker != NULL)
-            status = read_field(csv, i, worker, false, &m->worker[i], error);
+        if (m->worker != NULL)
+            DSGD_TRY(read_field(csv, i, worker, false, &m->worker[i], error));
     }
-    if (status == DSGD_OK && m->n < LEAST_VALUES)
+    if (m->n < LEAST_VALUES)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
                          m->n, LEAST_VALUES);
-    return status;
-}
-
-/** Median of x[n], which is sorted by it. */
-static double median_of(double *x, size_t n)
-{
-    gsl_sort(x, 1, n);
-    return gsl_stats_median_from_sorted_data(x, 1, n);
+    return DSGD_OK;
 }
 
 /**
@@ -192,10 +182,10 @@ static void find_outliers(measured *m)
     for (size_t w = 0; w < n_numbers; w++)
         if (counts[w] > 0)
             x[n++] = means_s[w];
-    const double median = median_of(x, n);
+    const double median = gsl_stats_median(x, 1, n);
     for (size_t k = 0; k < n; k++)
         x[k] = fabs(x[k] - median);
-    const double deviation = 1.4826 * median_of(x, n); /* of a normal distribution */
+    const double deviation = 1.4826 * gsl_stats_median(x, 1, n); /* of a normal distribution */
     m->outliers = dsgd_keep(n, sizeof *m->outliers);
     m->factors = dsgd_keep(n, sizeof *m->factors);
     for (size_t w = 0; w < n_numbers; w++) {
@@ -420,36 +410,26 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
         "steps.csv`",
         options};
     arguments a = {.column = NULL};
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK && strcmp(a.words.v[0], "fit") != 0)
-        status = dsgd_refuse(error, "%s", syntax.expected);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    if (strcmp(a.words.v[0], "fit") != 0)
+        return dsgd_refuse(error, "%s", syntax.expected);
     if (a.folder != NULL && *a.folder == '\0')
         return dsgd_refuse(error, "-o: the name of a folder is expected");
     measured m = {
         .file = a.words.v[1], .column = a.column, .unit = a.unit == 0 ? NULL : unit_words[a.unit]};
     dsgd_csv csv;
-    status = dsgd_csv_read(&csv, error, "%s", m.file);
-    if (status == DSGD_OK)
-        status = read_values(&csv, &m, error);
-    if (status == DSGD_OK)
-        status = summarize(&m, error);
-    if (status == DSGD_OK) {
-        print_fits(&m);
-        warn_of_tail(&m);
-        print_entries(&m);
-    }
-    if (status == DSGD_OK && a.folder != NULL) {
-        status = dsgd_figures_make(a.folder, error);
-        if (status == DSGD_OK)
-            status = write_quantiles(&m, a.folder, error);
-        if (status == DSGD_OK) {
-            putchar('\n');
-            status = dsgd_figure_draw("quantiles", a.folder, error);
-        }
-    }
-    return status;
+    DSGD_TRY(dsgd_csv_read(&csv, error, "%s", m.file));
+    DSGD_TRY(read_values(&csv, &m, error));
+    DSGD_TRY(summarize(&m, error));
+    print_fits(&m);
+    warn_of_tail(&m);
+    print_entries(&m);
+    if (a.folder == NULL)
+        return DSGD_OK;
+    DSGD_TRY(dsgd_figures_make(a.folder, error));
+    DSGD_TRY(write_quantiles(&m, a.folder, error));
+    putchar('\n');
+    return dsgd_figure_draw("quantiles", a.folder, error);
 }
 
 const dsgd_command dsgd_command_imbalance = {

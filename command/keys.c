@@ -93,14 +93,13 @@ static char *values_text(const dsgd_option *o)
         dsgd_append(&text, ", or a list");
     if (o->kind == DSGD_RECORDS || o->kind == DSGD_PICKS)
         dsgd_append(&text, "; a list, or one");
-    char *const words = dsgd_listed(o->words, ", ");
-    if (*words != '\0')
-        dsgd_append(&text, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ", words);
+    if (o->words != NULL)
+        dsgd_append(&text, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ",
+                    dsgd_listed(o->words, ", "));
     if (o->registry != NULL) {
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(o->registry, names);
-        char *const all = dsgd_listed(names, ", ");
-        dsgd_append(&text, "; %s; or {%s: one of these, ...}", all, o->key);
+        dsgd_append(&text, "; %s; or {%s: one of these, ...}", dsgd_listed(names, ", "), o->key);
     }
     if (o->shipped != NULL)
         dsgd_append(&text, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
@@ -241,8 +240,7 @@ static json_t *any_of(json_t *any)
 {
     if (json_array_size(any) != 1)
         return json_pack("{s: o}", "anyOf", any);
-    json_t *const only = json_incref(json_array_get(any, 0));
-    return only;
+    return json_incref(json_array_get(any, 0));
 }
 
 static json_t *list_schema(json_t *items)

@@ -68,9 +68,8 @@ static const family *find_family(const char *name, dsgd_error *error)
             return &families[i];
         names[i] = families[i].plural;
     }
-    const char *const hint = dsgd_hint(name, names);
-    char *const all = dsgd_listed(names, ", ");
-    dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, hint, all);
+    dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, dsgd_hint(name, names),
+                dsgd_listed(names, ", "));
     return NULL;
 }
 
@@ -85,8 +84,7 @@ static void print_wrapped(const char *heading, int indent, const char *text)
 
 static void print_named(const char *name, int width, const char *summary)
 {
-    char *const heading = dsgd_xprintf("%-*s  ", width, name);
-    print_wrapped(heading, width + 2, summary);
+    print_wrapped(dsgd_xprintf("%-*s  ", width, name), width + 2, summary);
 }
 
 /** Of a file by the name of its kind. */
@@ -151,9 +149,9 @@ static void list_devices(void)
     dsgd_error why = {""};
     print_named("cpu", LEAST_WIDTH, "always there; float and double");
     const bool has_cuda = dsgd_device_cuda_try(NULL, &why) == DSGD_OK;
-    char *const cuda = has_cuda ? dsgd_xstrdup("an NVIDIA GPU; float; --numerics auto takes it")
-                                : dsgd_xprintf("not here: %s", why.text);
-    print_named("cuda", LEAST_WIDTH, cuda);
+    print_named("cuda", LEAST_WIDTH,
+                has_cuda ? "an NVIDIA GPU; float; --numerics auto takes it"
+                         : dsgd_xprintf("not here: %s", why.text));
 }
 
 static dsgd_status list(int count, char **words, dsgd_error *error)
@@ -272,9 +270,8 @@ static void print_entries(const family *f, const char *name)
             size_t head = strspn(line, " -");
             if (strchr(line + head, '{') != NULL && line[head] != '{')
                 head = (size_t)(strchr(line, '{') - line);
-            char *const heading = dsgd_xprintf("%.*s", (int)head, line);
             print_remark(&remark);
-            print_wrapped(heading, (int)head, line + head);
+            print_wrapped(dsgd_xprintf("%.*s", (int)head, line), (int)head, line + head);
         }
     }
     print_remark(&remark);
@@ -321,11 +318,10 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
     if (about == NULL) {
         const char *names[DSGD_MOST_NAMES];
         dsgd_about_names(f->registry, names);
-        const char *const hint =
-            f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names);
-        dsgd_refuse(error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name, hint,
-                    f->plural);
-        return DSGD_EUSAGE;
+        return dsgd_refuse(
+            error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name,
+            f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names),
+            f->plural);
     }
     char *const heading = dsgd_xprintf("%s:", about->name);
     print_wrapped(heading, (int)strlen(heading) + 1, about->summary);
@@ -390,10 +386,7 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     dsgd_config *config = NULL;
     dsgd_platform platform;
     const dsgd_platform *const p = &platform;
-    const dsgd_status status = dsgd_platform_open(name, &config, &platform, error);
-    if (status != DSGD_OK) {
-        return status;
-    }
+    DSGD_TRY(dsgd_platform_open(name, &config, &platform, error));
     print_head(name, p->summary, p->origin);
     printf("  shape               %s\n", shapes[p->topology]);
     print_extents("size", &p->size);

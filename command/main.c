@@ -22,9 +22,9 @@ static void print_help(FILE *stream)
         "and how well\nit learns. `dsgd COMMAND --help` has the options of a command.\n\n",
         stream);
     for (size_t i = 0; dsgd_commands[i] != NULL; i++) {
-        char *const heading =
-            dsgd_xprintf("  %s %s", dsgd_commands[i]->name, dsgd_commands[i]->usage);
-        dsgd_print_wrapped(stream, heading, INDENT, WIDTH, dsgd_commands[i]->summary);
+        const dsgd_command *const c = dsgd_commands[i];
+        dsgd_print_wrapped(stream, dsgd_xprintf("  %s %s", c->name, c->usage), INDENT, WIDTH,
+                           c->summary);
     }
     fputs("\nExit status:\n", stream);
 #define X(name, exit_code, text) fprintf(stream, "  %d  %s\n", exit_code, text);
@@ -32,37 +32,36 @@ static void print_help(FILE *stream)
 #undef X
 }
 
+static dsgd_status obey(int count, char **words, dsgd_error *error)
+{
+    if (count < 2 || strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0) {
+        print_help(count < 2 ? stderr : stdout);
+        return count < 2 ? DSGD_EUSAGE : DSGD_OK;
+    }
+    if (strcmp(words[1], "--version") == 0) {
+        puts(argp_program_version);
+        return DSGD_OK;
+    }
+    if (count == 2 && strcmp(words[1], "--help=json") == 0) {
+        dsgd_tables_print();
+        return DSGD_OK;
+    }
+    const char *names[DSGD_MOST_COMMANDS] = {NULL};
+    for (size_t i = 0; dsgd_commands[i] != NULL; i++)
+        names[i] = dsgd_commands[i]->name;
+    const int command = dsgd_find_word(names, words[1]);
+    if (command < 0)
+        return dsgd_refuse(error, "`%s` is no command%s; `dsgd --help` lists them", words[1],
+                           dsgd_hint(words[1], names));
+    argp_err_exit_status = DSGD_EUSAGE;
+    words[1] = dsgd_xprintf("dsgd %s", words[1]); /* for --help */
+    return dsgd_commands[command]->run(count - 1, words + 1, error);
+}
+
 int main(int count, char **words)
 {
     dsgd_program_begin();
     dsgd_error error = {""};
-    if (count < 2 || strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0) {
-        print_help(count < 2 ? stderr : stdout);
-        return dsgd_program_end("dsgd", count < 2 ? DSGD_EUSAGE : DSGD_OK, &error);
-    }
-    if (strcmp(words[1], "--version") == 0) {
-        puts(argp_program_version);
-        return dsgd_program_end("dsgd", DSGD_OK, &error);
-    }
-    if (count == 2 && strcmp(words[1], "--help=json") == 0) {
-        dsgd_tables_print();
-        return dsgd_program_end("dsgd", DSGD_OK, &error);
-    }
-    argp_err_exit_status = DSGD_EUSAGE;
-    dsgd_status status = DSGD_EUSAGE;
-    const dsgd_command *command = NULL;
-    for (size_t i = 0; dsgd_commands[i] != NULL; i++)
-        command = strcmp(dsgd_commands[i]->name, words[1]) == 0 ? dsgd_commands[i] : command;
-    if (command == NULL) {
-        const char *names[DSGD_MOST_COMMANDS] = {NULL};
-        for (size_t i = 0; dsgd_commands[i] != NULL; i++)
-            names[i] = dsgd_commands[i]->name;
-        const char *const hint = dsgd_hint(words[1], names);
-        dsgd_refuse(&error, "`%s` is no command%s; `dsgd --help` lists them", words[1], hint);
-    } else {
-        char *const name = dsgd_xprintf("dsgd %s", words[1]); /* for --help */
-        words[1] = name;
-        status = command->run(count - 1, words + 1, &error);
-    }
+    const dsgd_status status = obey(count, words, &error);
     return dsgd_program_end("dsgd", status, &error);
 }

@@ -31,31 +31,27 @@ static const dsgd_argument merge_options[] = {
 /** Refuses folders whose results are not of one experiment by one program. */
 static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_error *error)
 {
-    const char *const first = a->folders.v[0];
-    *manifest = NULL;
-    dsgd_status status = DSGD_OK;
-    for (size_t k = 0; k < a->folders.n && status == DSGD_OK; k++) {
+    for (size_t k = 0; k < a->folders.n; k++) {
         const char *const folder = a->folders.v[k];
         json_t *const json = dsgd_manifest_read(folder);
-        const char *are = NULL;
         if (!json_is_array(json_object_get(json, "runs")))
-            status = dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
-                                 folder);
-        else if (!json_is_array(json_object_get(json, "swept")))
-            status =
-                dsgd_refuse(error,
-                            "%s: the folder has results of an older version of dsgd, whose files "
-                            "have other columns; merge them by that version, or run them again",
-                            folder);
-        else if (*manifest != NULL && (are = dsgd_manifest_other(folder, json, *manifest)) != NULL)
-            status = dsgd_refuse(error,
-                                 "%s: the folder has %s, compared with %s; what is merged is of "
-                                 "one experiment by one program",
-                                 folder, are, first);
-        if (*manifest == NULL && status == DSGD_OK)
-            *manifest = json;
+            return dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
+                               folder);
+        if (!json_is_array(json_object_get(json, "swept")))
+            return dsgd_refuse(
+                error,
+                "%s: the folder has results of an older version of dsgd, whose files "
+                "have other columns; merge them by that version, or run them again",
+                folder);
+        *manifest = k == 0 ? json : *manifest;
+        const char *const are = k == 0 ? NULL : dsgd_manifest_other(folder, json, *manifest);
+        if (are != NULL)
+            return dsgd_refuse(error,
+                               "%s: the folder has %s, compared with %s; what is merged is of "
+                               "one experiment by one program",
+                               folder, are, a->folders.v[0]);
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** Sections without wall times: two folders that have them of one run have the same. */

@@ -102,15 +102,14 @@ static double predicted_s(const check *c, int n_hosts, const int *to, double byt
 static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, double bytes,
                                    by_network seconds, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
     announce(c, "messages");
     for (int kind = 0; kind < N_NETWORKS; kind++) {
         const dsgd_machine machine = {.platform = c->platform, .network = kind, .n_hosts = n_hosts};
         seconds[kind] = NAN;
-        if (status == DSGD_OK && kind < c->n_networks)
-            status = dsgd_machine_time(&machine, to, bytes, &seconds[kind], error);
+        if (kind < c->n_networks)
+            DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds[kind], error));
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** One message from host 0 to another on an idle network: half of a ping-pong. */
@@ -137,16 +136,14 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
 {
     const dsgd_platform *const p = c->platform;
     if (!has_numbers(c)) {
-        const dsgd_status status = check_message(c, 1, error);
-        return status != DSGD_OK || c->workers == 2 ? status
-                                                    : check_message(c, c->workers - 1, error);
+        DSGD_TRY(check_message(c, 1, error));
+        return c->workers == 2 ? DSGD_OK : check_message(c, c->workers - 1, error);
     }
     double known_s[MOST_DISTANCES];
     int n = 0;
     const int groups = p->topology == DSGD_TOPOLOGY_GROUPS ? (int)p->group_hosts : 0;
     const int reach = c->workers > groups ? c->workers - 1 : groups;
-    dsgd_status status = DSGD_OK;
-    for (int to = 1; status == DSGD_OK && to <= reach && n < MOST_DISTANCES; to++) {
+    for (int to = 1; to <= reach && n < MOST_DISTANCES; to++) {
         const double latency_s = dsgd_closed_form_latency_s(p, 0, to);
         bool is_new = true;
         for (int i = 0; i < n; i++)
@@ -154,9 +151,9 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
         if (!is_new)
             continue;
         known_s[n++] = latency_s;
-        status = check_message(c, to, error);
+        DSGD_TRY(check_message(c, to, error));
     }
-    return status;
+    return DSGD_OK;
 }
 
 /** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
@@ -258,10 +255,9 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
         allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
         by_network seconds = {NAN, NAN};
         announce(c, "an allreduce");
-        for (a.network = 0; a.network < c->n_networks; a.network++) {
+        for (a.network = 0; a.network < c->n_networks; a.network++)
             DSGD_TRY(dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
                                    "an allreduce got no process, or its process died", error));
-        }
         char what[64];
         snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
         print_line(c, what, predicted_allreduce_s(c, a.collective, bytes), seconds, m);
@@ -272,32 +268,25 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
 static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
     const dsgd_machine machine = {.platform = c->platform, .n_hosts = c->workers};
-    dsgd_status status = dsgd_machine_check(&machine, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_machine_check(&machine, error));
     c->n_networks = has_numbers(c) ? N_NETWORKS : 1;
     char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
     printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "nics", "ratios");
-    status = check_messages(c, error);
+    DSGD_TRY(check_messages(c, error));
     /* Each host of the first half exchanges with one of the second, all at once. */
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     for (int i = 0; i < c->workers; i++)
         to[i] = (i + c->workers / 2) % c->workers;
     by_network seconds;
-    if (status == DSGD_OK)
-        status = simulate_volley(c, c->workers, to, large_bytes, seconds, error);
-    if (status == DSGD_OK)
-        print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
-                   seconds, rate);
-    if (status == DSGD_OK)
-        print_ways_out(c);
-    if (status == DSGD_OK)
-        status = check_allreduces(c, 1, "1 B", microseconds, error);
-    if (status == DSGD_OK)
-        status = check_allreduces(c, vector_bytes, "100 MB", milliseconds, error);
-    if (status == DSGD_OK && has_numbers(c))
+    DSGD_TRY(simulate_volley(c, c->workers, to, large_bytes, seconds, error));
+    print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
+               seconds, rate);
+    print_ways_out(c);
+    DSGD_TRY(check_allreduces(c, 1, "1 B", microseconds, error));
+    DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", milliseconds, error));
+    if (has_numbers(c))
         printf("%d of these differ by more than %g %%\n", c->n_differ, 100 * most_difference);
-    return status;
+    return DSGD_OK;
 }
 
 typedef struct arguments {

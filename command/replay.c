@@ -2,8 +2,6 @@
  * @file replay.c
  * `dsgd replay`: computes records, with progress, into one curves.csv.
  */
-#include "command/replay.h"
-
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +12,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/program.h"
+#include "command/commands.h"
 #include "command/console/arguments.h"
 #include "command/runs/columns.h"
 #include "models/record/replay.h"
@@ -150,7 +149,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
     return status;
 }
 
-dsgd_status dsgd_command_replay_run(int count, char **words, dsgd_error *error)
+static dsgd_status replay(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {"FILE...", about, 1, SIZE_MAX, "the record is missing",
                                        options};
@@ -161,3 +160,10 @@ dsgd_status dsgd_command_replay_run(int count, char **words, dsgd_error *error)
     printf("\nresults: %s/curves.csv\n", folder);
     return DSGD_OK;
 }
+
+const dsgd_command dsgd_command_replay = {
+    .name = "replay",
+    .usage = "FILE...",
+    .summary = "computes what `dsgd run --record` wrote down, and writes curves.csv",
+    .run = replay,
+};

@@ -5,7 +5,7 @@
 #include <argp.h>
 
 #include "base/program.h"
-#include "command/replay.h"
+#include "command/commands.h"
 
 const char *argp_program_version = "dsgd-replay " DSGD_VERSION;
 
@@ -14,6 +14,6 @@ int main(int count, char **words)
     dsgd_program_begin();
     argp_err_exit_status = DSGD_EUSAGE;
     dsgd_error error = {""};
-    const dsgd_status status = dsgd_command_replay_run(count, words, &error);
+    const dsgd_status status = dsgd_command_replay.run(count, words, &error);
     return dsgd_program_end("dsgd-replay", status, &error);
 }

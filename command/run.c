@@ -155,18 +155,15 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
             continue;
         dsgd_row_plan(&t, experiment, i);
         for (size_t k = 0; k < experiment->n_columns; k++)
-            if (dsgd_row_shows(experiment, k)) {
-                char *const name = dsgd_swept_name(experiment->columns[k]);
-                dsgd_columns_take(&t, name, dsgd_row_value(experiment, i, k));
-            }
+            if (dsgd_row_shows(experiment, k))
+                dsgd_columns_take(&t, dsgd_swept_name(experiment->columns[k]),
+                                  dsgd_row_value(experiment, i, k));
         for (size_t k = 0; k < N_RESULTS; k++)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
         dsgd_exchanges_put(&t, p->results, i);
     }
-    for (size_t k = 0; k < experiment->n_columns; k++) {
-        char *const name = dsgd_swept_name(experiment->columns[k]);
-        dsgd_columns_hide(&t, name, ""); /* where no row has a value */
-    }
+    for (size_t k = 0; k < experiment->n_columns; k++) /* where no row has a value */
+        dsgd_columns_hide(&t, dsgd_swept_name(experiment->columns[k]), "");
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
             dsgd_columns_hide(&t, results[k].head, results[k].skipped);
@@ -198,12 +195,10 @@ static dsgd_status plan(void *state, dsgd_error *error)
 {
     inquiry *const q = state;
     const dsgd_pool_config *const config = q->config;
-    dsgd_status status = DSGD_OK;
     if (config->numerics != DSGD_NUMERICS_OFF)
-        status = dsgd_splits_write(config->experiment, config->folder, error);
-    if (status != DSGD_OK)
-        return status;
-    status = dsgd_phase_open(config->experiment, config->results, &q->phase, error);
+        DSGD_TRY(dsgd_splits_write(config->experiment, config->folder, error));
+    const dsgd_status status =
+        dsgd_phase_open(config->experiment, config->results, &q->phase, error);
     q->has_phase = status == DSGD_OK;
     if (!q->arguments->refine)
         return DSGD_OK;
@@ -230,7 +225,6 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     inquiry *const q = state;
     const arguments *const a = q->arguments;
     const dsgd_pool_config *const config = q->config;
-    dsgd_status status = DSGD_OK;
     size_t n_chosen = 0;
     for (size_t i = 0; a->refine && i < config->experiment->n_runs; i++)
         n_chosen += config->chosen[i];
@@ -239,9 +233,7 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     else if (q->has_phase)
         dsgd_phase_want_all(&q->phase);
     if (q->has_phase && config->selected == NULL)
-        status = dsgd_phase_write(&q->phase, error);
-    if (status != DSGD_OK)
-        return status;
+        DSGD_TRY(dsgd_phase_write(&q->phase, error));
     print_table(config, a->verbose);
     dsgd_csv runs;
     dsgd_program_flush();
@@ -251,12 +243,12 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     dsgd_exchanges_warn_of_unused(stderr, config->experiment, has_runs ? &runs : NULL);
     dsgd_exchanges_warn_of_default(stderr, config->experiment);
     if (a->sensitivity_percent > 0 && config->selected == NULL)
-        status = dsgd_sensitivity_report(config->experiment, config->results,
-                                         a->sensitivity_percent, a->baseline, error);
-    if (status == DSGD_OK && done->n_failed > 0)
-        status = dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
+        DSGD_TRY(dsgd_sensitivity_report(config->experiment, config->results,
+                                         a->sensitivity_percent, a->baseline, error));
+    return done->n_failed == 0
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
                            done->n_failed, done->n_runs, config->folder);
-    return status;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -295,15 +287,12 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
 static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *selected,
                             dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
     if (a->shard != NULL && a->only != NULL)
         return dsgd_refuse(error, "--shard %s: it goes without --only", a->shard);
     if (a->shard != NULL)
-        status = dsgd_selection_shard(config->experiment, a->shard, selected, error);
+        DSGD_TRY(dsgd_selection_shard(config->experiment, a->shard, selected, error));
     else if (a->only != NULL)
-        status = dsgd_selection_only(config->experiment, a->only, selected, error);
-    if (status != DSGD_OK)
-        return status;
+        DSGD_TRY(dsgd_selection_only(config->experiment, a->only, selected, error));
     config->selected = a->shard == NULL && a->only == NULL ? NULL : selected;
     config->is_single = a->only != NULL && strpbrk(a->only, ",:") == NULL;
     dsgd_prepare_left_out(config->experiment);
@@ -312,14 +301,13 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *
             error,
             "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
     if (a->record != NULL)
-        status = check_record(config, error);
-    if (status == DSGD_OK)
-        status = dsgd_study_prepare(config, a->numerics != DSGD_NUMERICS_OFF || a->record != NULL,
-                                    a->verbose, error);
+        DSGD_TRY(check_record(config, error));
+    DSGD_TRY(dsgd_study_prepare(config, a->numerics != DSGD_NUMERICS_OFF || a->record != NULL,
+                                a->verbose, error));
     inquiry q = {.arguments = a, .config = config};
     const dsgd_study study = {&q, plan, a->refine ? choose : NULL, a->refine ? refine : NULL,
                               conclude};
-    return status == DSGD_OK ? dsgd_study_run(&study, config, &a->plugins, error) : status;
+    return dsgd_study_run(&study, config, &a->plugins, error);
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)

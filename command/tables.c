@@ -36,10 +36,9 @@ static json_t *key_json(const dsgd_option *o, bool is_top)
 void dsgd_tables_print(void)
 {
     json_t *const commands = json_array(), *const kinds = json_array(), *const keys = json_array();
-    for (size_t i = 0; dsgd_commands[i] != NULL; i++)
-        json_array_append_new(commands, json_pack("{s:s, s:s, s:s}", "name", dsgd_commands[i]->name,
-                                                  "usage", dsgd_commands[i]->usage, "summary",
-                                                  dsgd_commands[i]->summary));
+    for (const dsgd_command *const *c = dsgd_commands; *c != NULL; c++)
+        json_array_append_new(commands, json_pack("{s:s, s:s, s:s}", "name", (*c)->name, "usage",
+                                                  (*c)->usage, "summary", (*c)->summary));
     const char *plural = NULL, *singular = NULL;
     for (size_t i = 0; dsgd_kind_at(i, &plural, &singular); i++)
         json_array_append_new(kinds, json_pack("[s, s?]", plural, singular));

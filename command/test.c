@@ -49,15 +49,13 @@ static void print_check(const dsgd_check *check, void *argument)
 static const dsgd_algorithm *find(const char *name, dsgd_error *error)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, name);
-    if (about == NULL) {
-        const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(dsgd_algorithms, names);
-        const char *const hint = dsgd_hint(name, names);
+    const char *names[DSGD_MOST_NAMES];
+    dsgd_about_names(dsgd_algorithms, names);
+    if (about == NULL)
         dsgd_refuse(error,
                     "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE "
                     "adds others",
-                    name, hint);
-    }
+                    name, dsgd_hint(name, names));
     return (const dsgd_algorithm *)about;
 }
 
