@@ -1,7 +1,3 @@
-/**
- * @file csv.c
- * Reading and writing of CSV files.
- */
 #include "base/csv.h"
 
 #include <math.h>

@@ -1,7 +1,3 @@
-/**
- * @file file.c
- * Reads files, writes them whole, makes and removes folders.
- */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -63,20 +59,17 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
     *text = NULL;
     *length = 0;
     FILE *const stream = fopen(path, "r");
-    int why = errno;
     if (stream != NULL) {
         *length = read_all(stream, text);
-        why = errno;
+        const int why = errno;
         fclose(stream);
         if (why == 0)
             return DSGD_OK;
         *text = NULL;
+        errno = why;
     }
-    errno = why;
     dsgd_file_note_unread(path);
-    dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    errno = why;
-    return DSGD_EIO;
+    return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
 }
 
 FILE *dsgd_file_open(const char *path)

@@ -1,7 +1,3 @@
-/**
- * @file json.c
- * From option tables to JSON and back.
- */
 #include "base/json.h"
 
 #include <math.h>

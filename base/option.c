@@ -1,7 +1,3 @@
-/**
- * @file option.c
- * Names, defaults and numbers with units.
- */
 #include "base/option.h"
 
 #include <ctype.h>

@@ -1,7 +1,3 @@
-/**
- * @file program.c
- * The folder of the executable, the beginning and end of main(), and a monotonic clock.
- */
 #include "base/program.h"
 
 #include <errno.h>

@@ -1,7 +1,3 @@
-/**
- * @file status.c
- * Error sentences, the end of a process that cannot go on, allocations, texts, and asserts.
- */
 #include "base/status.h"
 
 #include <stdatomic.h>

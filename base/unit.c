@@ -1,7 +1,3 @@
-/**
- * @file unit.c
- * The table of units.
- */
 #include "base/unit.h"
 
 #include <string.h>

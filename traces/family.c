@@ -1,7 +1,3 @@
-/**
- * @file family.c
- * Normal, lognormal and gamma distributions by GSL.
- */
 #include "traces/family.h"
 
 #include <gsl/gsl_cdf.h>
@@ -33,8 +29,8 @@ static double normal_log_density(double x, dsgd_natural of)
     return -z * z / 2 - log(of.scale) - (M_LN2 + M_LNPI) / 2;
 }
 
-const dsgd_family dsgd_family_normal = {"normal",          false,          normal_natural,
-                                        normal_cumulative, normal_inverse, normal_log_density};
+const dsgd_family dsgd_family_normal = {"normal", normal_natural, normal_cumulative, normal_inverse,
+                                        normal_log_density};
 
 /* --- lognormal -------------------------------------------------------------------------------- */
 
@@ -59,8 +55,7 @@ static double lognormal_log_density(double x, dsgd_natural of)
     return x <= 0 ? -INFINITY : normal_log_density(log(x), of) - log(x);
 }
 
-const dsgd_family dsgd_family_lognormal = {"lognormal",       true,
-                                           lognormal_natural, lognormal_cumulative,
+const dsgd_family dsgd_family_lognormal = {"lognormal", lognormal_natural, lognormal_cumulative,
                                            lognormal_inverse, lognormal_log_density};
 
 /* --- gamma ------------------------------------------------------------------------------------ */
@@ -118,5 +113,5 @@ static double gamma_inverse(double p, dsgd_natural of)
     return of.scale * x;
 }
 
-const dsgd_family dsgd_family_gamma = {"gamma",          true,          gamma_natural,
-                                       gamma_cumulative, gamma_inverse, gamma_log_density};
+const dsgd_family dsgd_family_gamma = {"gamma", gamma_natural, gamma_cumulative, gamma_inverse,
+                                       gamma_log_density};

@@ -6,18 +6,15 @@
 #ifndef DSGD_TRACES_FAMILY_H
 #define DSGD_TRACES_FAMILY_H
 
-#include <stdbool.h>
-
 /** The usual parameters of a family. */
 typedef struct dsgd_natural {
     double location; /* normal: mean; lognormal: mean of ln; gamma: shape */
     double scale; /* normal: deviation; lognormal: deviation of ln; gamma: scale */
 } dsgd_natural;
 
-/** One family. `mean` and `deviation` are in the unit of the values. */
+/** One family; the values of all but normal are positive, with a mean > 0. `mean` and `deviation` are in the unit of the values. */
 typedef struct dsgd_family {
     const char *name; /* also of the kind of imbalance */
-    bool positive; /* its values are; mean > 0 is required */
     dsgd_natural (*natural)(double mean, double deviation);
     double (*cumulative)(double x, dsgd_natural of);
     double (*inverse)(double p, dsgd_natural of); /* p in (0, 1) */

@@ -1,7 +1,3 @@
-/**
- * @file imbalance.c
- * A list of imbalance entries: checked, loaded, evaluated.
- */
 #include "traces/imbalance.h"
 
 #include <gsl/gsl_sort.h>

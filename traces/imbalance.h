@@ -46,14 +46,14 @@ typedef struct dsgd_imbalance_kind {
     bool reads_samples; /* `seconds` reads at.batch */
 } dsgd_imbalance_kind;
 
-/** Defines a kind by NAME_params, NAME_options, NAME_seconds(), and the members given. */
+/** Defines a kind by NAME_params, NAME_options, NAME_seconds(), its summary, and further members. */
 #define DSGD_IMBALANCE(name_, ...)                                                                 \
     const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
         .about = {.name = #name_,                                                                  \
                   .params_size = sizeof(name_##_params),                                           \
                   .options = name_##_options},                                                     \
         .seconds = name_##_seconds,                                                                \
-        __VA_ARGS__}
+        .about.summary = __VA_ARGS__}
 
 extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 

@@ -29,7 +29,7 @@ typedef struct parametric_state {
 static dsgd_status parametric_load(const dsgd_family *family, const parametric_params *p,
                                    void **state, dsgd_error *error)
 {
-    if (family->positive && p->mean <= 0)
+    if (family != &dsgd_family_normal && p->mean <= 0)
         return dsgd_refuse(error, "%s: mean: %g, but what is %s is positive; `shift` moves it",
                            family->name, p->mean, family->name);
     /* Beyond, GSL's distribution function of the gamma fails. */
@@ -144,8 +144,7 @@ static const dsgd_option quantiles_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(quantiles,
-               .about.summary = "an empirical distribution, drawn anew for every worker and step",
+DSGD_IMBALANCE(quantiles, "an empirical distribution, drawn anew for every worker and step",
                .check = quantiles_check);
 
 /* --- mixture: of truncated normals ------------------------------------------------------------ */
@@ -248,9 +247,8 @@ static const dsgd_option mixture_options[] = {
 };
 
 DSGD_IMBALANCE(mixture,
-               .about.summary =
-                   "one of several truncated normals per worker and step; some occur in "
-                   "bursts, at all workers in the same steps",
+               "one of several truncated normals per worker and step; some occur in "
+               "bursts, at all workers in the same steps",
                .check = mixture_check);
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -321,10 +319,10 @@ static const dsgd_option noise_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(
-    noise,
-    .about.summary = "point noise of the operating system: detours at random instants of a "
-                     "step, each of lognormal length",
-    .about.reference = "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
-                       "noise on large-scale applications by simulation (SC 2010)",
-    .check = noise_check);
+DSGD_IMBALANCE(noise,
+               "point noise of the operating system: detours at random instants of a "
+               "step, each of lognormal length",
+               .about.reference =
+                   "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
+                   "noise on large-scale applications by simulation (SC 2010)",
+               .check = noise_check);

@@ -107,6 +107,5 @@ static const dsgd_option replay_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(replay,
-               .about.summary = "measured seconds out of a file, in place of the time so far",
+DSGD_IMBALANCE(replay, "measured seconds out of a file, in place of the time so far",
                .load = replay_load);

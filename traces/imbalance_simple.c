@@ -29,9 +29,7 @@ static const dsgd_option constant_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(
-    constant,
-    .about.summary = "the same for every worker: factor times the time so far, plus seconds");
+DSGD_IMBALANCE(constant, "the same for every worker: factor times the time so far, plus seconds");
 
 /* --- slow ------------------------------------------------------------------------------------- */
 
@@ -61,8 +59,7 @@ static const dsgd_option slow_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(slow, .about.summary = "one worker is slower than the others, in every step",
-               .check = slow_check);
+DSGD_IMBALANCE(slow, "one worker is slower than the others, in every step", .check = slow_check);
 
 /* --- delay ------------------------------------------------------------------------------------ */
 
@@ -126,11 +123,10 @@ static const dsgd_option delay_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(
-    delay, .about.summary = "some random workers, others in each step, are late by a fixed time",
-    .about.reference =
-        "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
-    .check = delay_check);
+DSGD_IMBALANCE(delay, "some random workers, others in each step, are late by a fixed time",
+               .about.reference =
+                   "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
+               .check = delay_check);
 
 /* --- ramp ------------------------------------------------------------------------------------- */
 
@@ -160,7 +156,7 @@ static const dsgd_option ramp_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(ramp, .about.summary = "every worker is late, by a time proportional to its rank",
+DSGD_IMBALANCE(ramp, "every worker is late, by a time proportional to its rank",
                .about.reference =
                    "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)");
 
@@ -196,9 +192,8 @@ static const dsgd_option data_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(
-    data, .about.summary = "as long as the samples that a worker draws: seconds + per_row * rows",
-    .reads_samples = true);
+DSGD_IMBALANCE(data, "as long as the samples that a worker draws: seconds + per_row * rows",
+               .reads_samples = true);
 
 /* --- persistent ------------------------------------------------------------------------------- */
 
@@ -241,9 +236,8 @@ static const dsgd_option persistent_options[] = {
 };
 
 DSGD_IMBALANCE(persistent,
-               .about.summary =
-                   "every worker has a factor of its own, the same in all steps: identical "
-                   "GPUs that are not",
+               "every worker has a factor of its own, the same in all steps: identical "
+               "GPUs that are not",
                .check = persistent_check);
 
 /* --- fail_slow -------------------------------------------------------------------------------- */
@@ -300,6 +294,5 @@ static const dsgd_option fail_slow_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(fail_slow, .about.summary =
-                              "workers that become slow for a while, each at times of its own, and "
-                              "recover");
+DSGD_IMBALANCE(fail_slow, "workers that become slow for a while, each at times of its own, and "
+                          "recover");

@@ -1,7 +1,3 @@
-/**
- * @file platform.c
- * The option table of a platform, and the SimGrid XML of the shapes that need none from the user.
- */
 #include "traces/platform.h"
 
 #include <math.h>

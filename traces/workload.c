@@ -1,7 +1,3 @@
-/**
- * @file workload.c
- * The option table of a workload, and how one gradient splits into pieces.
- */
 #include "traces/workload.h"
 
 #include "base/round.h"
