@@ -1,7 +1,3 @@
-/**
- * @file keys.c
- * Walks through option tables: for readers, and as JSON Schema.
- */
 #include "command/keys.h"
 
 #include <jansson.h>
@@ -60,7 +56,7 @@ const dsgd_option *dsgd_keys_of(const char *path)
 
 /* --- for readers ------------------------------------------------------------------------------ */
 
-/** Text of a default; NULL: there is none. The caller frees it. */
+/** Text of a default; NULL: there is none. */
 static char *default_text(const dsgd_option *o)
 {
     switch (o->kind) {
@@ -80,7 +76,6 @@ static char *default_text(const dsgd_option *o)
 
 enum { OPTION_WIDTH = 18 };
 
-/** Its default and limits; the caller frees it. */
 static char *values_text(const dsgd_option *o)
 {
     char *const init = default_text(o);
@@ -112,13 +107,12 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
         char *const heading = dsgd_xprintf("%*s%-*s ", indent, "", OPTION_WIDTH, o->name);
-        char *const values = values_text(o);
-        dsgd_print_wrapped(stdout, heading, indent + OPTION_WIDTH + 1, DSGD_TEXT_WIDTH, values);
+        dsgd_print_text(heading, indent + OPTION_WIDTH + 1, "%s", values_text(o));
         dsgd_print_wrapped(stdout, "", indent + 4, DSGD_TEXT_WIDTH, o->help);
         if (has_keys(o) && o->key != NULL) {
             char *const key = dsgd_xprintf("%*s%-*s ", indent + 4, "", OPTION_WIDTH, o->key);
-            dsgd_print_wrapped(stdout, key, indent + OPTION_WIDTH + 5, DSGD_TEXT_WIDTH,
-                               "none; the one from which these values depart");
+            dsgd_print_text(key, indent + OPTION_WIDTH + 5,
+                            "none; the one from which these values depart");
         }
         /* What refines is described where it stands itself. */
         dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
@@ -154,12 +148,9 @@ void dsgd_keys_markdown(const dsgd_option *keys)
     const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
     for (const dsgd_option *o = has_keys(keys) ? keys->fields : rows; o->name != NULL; o++) {
         char *const init = default_text(o);
-        const bool has_unit = o->unit != NULL && !o->required && init != NULL;
-        char *const text = dsgd_xprintf("%s%s%s",
-                                        o->required    ? "required"
-                                        : init == NULL ? "none"
-                                                       : init,
-                                        has_unit ? " " : "", has_unit ? o->unit : "");
+        char *text = dsgd_xstrdup(o->required ? "required" : init == NULL ? "none" : init);
+        if (o->unit != NULL && !o->required && init != NULL)
+            dsgd_append(&text, " %s", o->unit);
         print_cell(o->name, "`");
         print_cell(text, "");
         print_cell(o->help, "");
@@ -173,10 +164,10 @@ void dsgd_keys_markdown(const dsgd_option *keys)
 typedef struct draft {
     json_t *definitions;
     bool sweeps; /* any value can be a sweep */
-    struct {
+    struct part {
         const void *table; /* of options, or a registry */
         bool refines;
-        char *name;
+        const char *name;
     } parts[DSGD_MOST_NAMES];
     size_t n_parts;
 } draft;
@@ -197,10 +188,7 @@ static json_t *reference(draft *d, const dsgd_option *o)
         char *const name = json_object_get(d->definitions, o->name) == NULL
                                ? dsgd_xstrdup(o->name)
                                : dsgd_xprintf("%s-%zu", o->name, k);
-        d->parts[k].table = table;
-        d->parts[k].refines = o->refines;
-        d->parts[k].name = name;
-        d->n_parts++;
+        d->parts[d->n_parts++] = (struct part){table, o->refines, name};
         json_object_set_new(d->definitions, name, json_null()); /* the name is taken */
         json_object_set_new(d->definitions, name,
                             picks ? entry_schema(d, o) : mapping_schema(d, o));
@@ -266,7 +254,6 @@ static json_t *or_swept(const draft *d, json_t *schema)
 static json_t *alternatives(draft *d, const dsgd_option *o)
 {
     static const char *const yes_no[] = {"false", "true", "off", "on", "no", "yes", NULL};
-    static const char pair[] = "{s: s, s: i, s: i, s: o}";
     json_t *const any = json_array();
     switch (o->kind) {
     case DSGD_BOOL:
@@ -286,8 +273,8 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
         add_number(two, o);
         json_array_append_new(any, json_pack("{s: s}", "type", "string"));
         json_array_append_new(
-            any, list_schema(json_pack(pair, "type", "array", "minItems", 2, "maxItems", 2, "items",
-                                       or_swept(d, any_of(two)))));
+            any, list_schema(json_pack("{s: s, s: i, s: i, s: o}", "type", "array", "minItems", 2,
+                                       "maxItems", 2, "items", or_swept(d, any_of(two)))));
         break;
     }
     case DSGD_LINES:
@@ -336,7 +323,7 @@ static json_t *value_schema(draft *d, const dsgd_option *o)
     return described;
 }
 
-/** Adds the keys of a table, and lists those that are required. */
+/** Adds the keys of a table, and lists the required ones. */
 static void add_keys(draft *d, const dsgd_option *options, json_t *properties, json_t *required)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {

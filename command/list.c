@@ -135,7 +135,6 @@ typedef struct arguments {
     bool json, markdown;
 } arguments;
 
-/** Parses a command line, and loads its plug-ins. */
 static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arguments *a,
                          dsgd_error *error)
 {
@@ -257,12 +256,11 @@ static void print_remark(char **remark)
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
-    FILE *const stream = dsgd_file_open(path);
-    char *remark = dsgd_xstrdup("");
-    char *line = NULL;
-    size_t room = 0;
-    while (stream != NULL && dsgd_read_line(stream, &line, &room)) {
-        line[strcspn(line, "\n")] = '\0';
+    char *remark = dsgd_xstrdup(""), *text = NULL;
+    size_t n = 0;
+    dsgd_file_read(path, &text, &n, NULL);
+    while (text != NULL && *text != '\0') {
+        const char *const line = strsep(&text, "\n");
         if (line[0] == '#') {
             dsgd_append(&remark, "%s%s", *remark == '\0' ? "" : " ", line + 1 + (line[1] == ' '));
         } else if (strncmp(line, "summary:", 8) != 0 && strncmp(line, "origin:", 7) != 0) {
@@ -275,9 +273,6 @@ static void print_entries(const family *f, const char *name)
         }
     }
     print_remark(&remark);
-    free(line);
-    if (stream != NULL)
-        fclose(stream);
 }
 
 static void print_head(const char *name, const char *summary, const char *origin)

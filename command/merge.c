@@ -92,7 +92,7 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
     return DSGD_OK;
 }
 
-/** Finds all parts, of which none stays in memory: there may be more than fit. Refuses some alone. */
+/** Finds all parts; none stays in memory, as there may be more than fit. Refuses some alone. */
 static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
     bool *const is_missing = dsgd_keep(n_runs + 1, sizeof *is_missing);

@@ -94,21 +94,18 @@ static bool has_numbers(const check *c)
     return c->platform->topology != DSGD_TOPOLOGY_XML;
 }
 
-static double predicted_s(const check *c, int n_hosts, const int *to, double bytes)
+/** A line of messages, all sent at once. */
+static dsgd_status check_volley(check *c, const char *what, int n_hosts, const int *to,
+                                double bytes, measure m, dsgd_error *error)
 {
-    return has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN;
-}
-
-static dsgd_status simulate_volley(const check *c, int n_hosts, const int *to, double bytes,
-                                   by_network seconds, dsgd_error *error)
-{
+    by_network seconds = {NAN, NAN};
     announce(c, "messages");
-    for (int kind = 0; kind < N_NETWORKS; kind++) {
+    for (int kind = 0; kind < c->n_networks; kind++) {
         const dsgd_machine machine = {.platform = c->platform, .network = kind, .n_hosts = n_hosts};
-        seconds[kind] = NAN;
-        if (kind < c->n_networks)
-            DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds[kind], error));
+        DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds[kind], error));
     }
+    print_line(c, what, has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN,
+               seconds, m);
     return DSGD_OK;
 }
 
@@ -119,16 +116,10 @@ static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
     int *const to = dsgd_keep((size_t)n_hosts, sizeof *to);
     for (int i = 0; i < n_hosts; i++)
         to[i] = i == 0 ? to_whom : -1;
-    by_network small_s;
-    by_network large_s;
-    DSGD_TRY(simulate_volley(c, n_hosts, to, 1, small_s, error));
-    DSGD_TRY(simulate_volley(c, n_hosts, to, large_bytes, large_s, error));
-    char what[64];
-    snprintf(what, sizeof what, "1 B from host 0 to %d", to_whom);
-    print_line(c, what, predicted_s(c, n_hosts, to, 1), small_s, microseconds);
-    snprintf(what, sizeof what, "16 MiB from host 0 to %d", to_whom);
-    print_line(c, what, predicted_s(c, n_hosts, to, large_bytes), large_s, rate);
-    return DSGD_OK;
+    DSGD_TRY(check_volley(c, dsgd_xprintf("1 B from host 0 to %d", to_whom), n_hosts, to, 1,
+                          microseconds, error));
+    return check_volley(c, dsgd_xprintf("16 MiB from host 0 to %d", to_whom), n_hosts, to,
+                        large_bytes, rate, error);
 }
 
 /** Checks the nearest host of each distance that there is, up to the first of another group. */
@@ -258,9 +249,8 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
         for (a.network = 0; a.network < c->n_networks; a.network++)
             DSGD_TRY(dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
                                    "an allreduce got no process, or its process died", error));
-        char what[64];
-        snprintf(what, sizeof what, "allreduce of %s, %s", size, collectives[i].name);
-        print_line(c, what, predicted_allreduce_s(c, a.collective, bytes), seconds, m);
+        print_line(c, dsgd_xprintf("allreduce of %s, %s", size, collectives[i].name),
+                   predicted_allreduce_s(c, a.collective, bytes), seconds, m);
     }
     return DSGD_OK;
 }
@@ -277,10 +267,8 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     for (int i = 0; i < c->workers; i++)
         to[i] = (i + c->workers / 2) % c->workers;
-    by_network seconds;
-    DSGD_TRY(simulate_volley(c, c->workers, to, large_bytes, seconds, error));
-    print_line(c, "bisection, each way, per host", predicted_s(c, c->workers, to, large_bytes),
-               seconds, rate);
+    DSGD_TRY(
+        check_volley(c, "bisection, each way, per host", c->workers, to, large_bytes, rate, error));
     print_ways_out(c);
     DSGD_TRY(check_allreduces(c, 1, "1 B", microseconds, error));
     DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", milliseconds, error));

@@ -91,8 +91,8 @@ static const dsgd_argument run_options[] = {
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
 
 /**
- * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or those of --only
- * and --shard.
+ * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or what --only and
+ * --shard select.
  */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
@@ -168,10 +168,9 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
         if (results[k].skipped != NULL)
             dsgd_columns_hide(&t, results[k].head, results[k].skipped);
     char *const exchange = dsgd_exchanges_fold(&t);
-    const size_t n_rows = t.n_rows;
     dsgd_columns_print(&t);
-    if (n > n_rows)
-        printf("... %zu more in %s/runs.csv\n", n - n_rows, folder);
+    if (n > t.n_rows)
+        printf("... %zu more in %s/runs.csv\n", n - t.n_rows, folder);
     print_notes(p, verbose);
     if (p->numerics != DSGD_NUMERICS_OFF)
         dsgd_splits_print(experiment);
