@@ -101,16 +101,11 @@ static void print_plan(const dsgd_experiment *experiment, const dsgd_estimate *e
 /** `dsgd run FILE`, and what goes for all of its runs. */
 static char *command_of(const arguments *a, const char *program)
 {
-    char *text = dsgd_xprintf("%s run", program);
-    dsgd_append_word(&text, a->file.v[0]);
-    for (size_t i = 0; i < a->sets.n; i++) {
-        dsgd_append(&text, " --set");
-        dsgd_append_word(&text, a->sets.v[i]);
-    }
-    for (size_t i = 0; i < a->plugins.n; i++) {
-        dsgd_append(&text, " --plugin");
-        dsgd_append_word(&text, a->plugins.v[i]);
-    }
+    char *text = dsgd_xprintf("%s run %s", program, dsgd_shell_word(a->file.v[0]));
+    for (size_t i = 0; i < a->sets.n; i++)
+        dsgd_append(&text, " --set %s", dsgd_shell_word(a->sets.v[i]));
+    for (size_t i = 0; i < a->plugins.n; i++)
+        dsgd_append(&text, " --plugin %s", dsgd_shell_word(a->plugins.v[i]));
     if (a->numerics != DSGD_NUMERICS_AUTO)
         dsgd_append(&text, " --numerics %s", dsgd_numerics_words[a->numerics]);
     if (a->sensitivity != NULL)

@@ -241,9 +241,7 @@ static dsgd_status summarize(measured *m, dsgd_error *error)
 
 static const char *title(const dsgd_fit *fit)
 {
-    if (!fit->shifted)
-        return fit->family->name;
-    return fit->family == &dsgd_family_gamma ? "shifted gamma" : "shifted lognormal";
+    return dsgd_xprintf("%s%s", fit->shifted ? "shifted " : "", fit->family->name);
 }
 
 static void print_fits(const measured *m)
@@ -402,8 +400,7 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
         "fit FILE",
         "Fits distributions to the step times in a CSV file, one per row, and prints entries for "
         "the imbalance of an experiment. With a column `worker` or `rank`, differences between "
-        "workers are "
-        "separated from variation from step to step.",
+        "workers are separated from variation from step to step.",
         2,
         2,
         "imbalance: give `fit` and a CSV file of step times, such as `dsgd imbalance fit "

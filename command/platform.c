@@ -285,8 +285,7 @@ typedef struct arguments {
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, workers, "workers", 'w', "N",
                   "how many take part, a power of two up to 4096 (default 64, or what there is); "
-                  "with 1024 in "
-                  "islands an allreduce of flows takes a minute"),
+                  "with 1024 in islands an allreduce of flows takes a minute"),
     {.name = NULL},
 };
 

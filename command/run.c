@@ -174,10 +174,9 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     print_notes(p, verbose);
     if (p->numerics != DSGD_NUMERICS_OFF)
         dsgd_splits_print(experiment);
-    char *plot = dsgd_xstrdup("dsgd plot");
-    dsgd_append_word(&plot, folder);
-    printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\nfigures: %s\n",
-           exchange, *exchange == '\0' ? "" : "\n", folder, plot);
+    printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
+           "figures: dsgd plot %s\n",
+           exchange, *exchange == '\0' ? "" : "\n", folder, dsgd_shell_word(folder));
 }
 
 /* --- the study -------------------------------------------------------------------------------- */

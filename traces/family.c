@@ -94,8 +94,7 @@ static double gamma_guess(double p, double shape)
 static double gamma_inverse(double p, dsgd_natural of)
 {
     const dsgd_natural unit = {of.location, 1};
-    double low = 0;
-    double high = INFINITY;
+    double low = 0, high = INFINITY;
     double x = gamma_guess(p, of.location);
     for (int i = 0; i < 200; i++) {
         const double excess = gamma_cumulative(x, unit) - p;

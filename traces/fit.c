@@ -28,8 +28,7 @@ typedef struct sample {
 /** Mean and variance of the logarithms of x - shift. */
 static void of_logarithms(const sample *s, double shift, double *mean, double *variance)
 {
-    double sum = 0;
-    double square = 0;
+    double sum = 0, square = 0;
     const double middle = log(s->mean - shift);
     for (size_t i = 0; i < s->n; i++) {
         const double d = log(s->x[i] - shift) - middle;
@@ -64,8 +63,7 @@ static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
 /** Mean, deviation and likelihood for the given shift. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
-    double mean = 0;
-    double variance = 0; /* both of the logarithms */
+    double mean = 0, variance = 0; /* of the logarithms */
     if (fit->family != &dsgd_family_normal)
         of_logarithms(s, fit->shift_s, &mean, &variance);
     if (fit->family == &dsgd_family_normal) {

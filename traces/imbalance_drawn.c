@@ -164,8 +164,7 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
     (void)n_workers;
     const dsgd_records *const records = &((const mixture_params *)params)->components;
     const component *const c = records->v;
-    double total = 0;
-    double always = 0;
+    double total = 0, always = 0;
     for (size_t i = 0; i < records->n; i++) {
         total += c[i].share;
         always += c[i].burst >= 1 ? c[i].share : 0;
@@ -203,8 +202,7 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
     /* Of the step: the same for all workers. */
     const double burst = dsgd_draw_uniform(dsgd_imbalance_draw(at, 0, 0));
     double u = dsgd_imbalance_uniform(at, 1);
-    double always = 0;
-    double bursting = 0;
+    double always = 0, bursting = 0;
     for (size_t i = 0; i < p->components.n; i++) {
         always += c[i].burst >= 1 ? c[i].share : 0;
         bursting += c[i].burst < 1 && burst < c[i].burst ? c[i].share / c[i].burst : 0;
@@ -273,8 +271,7 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
 static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 {
     const dsgd_natural length = dsgd_family_lognormal.natural(p->mean_s, p->deviation_s);
-    double sum = 0;
-    double now_s = 0;
+    double sum = 0, now_s = 0;
     for (uint32_t i = 0;; i += 2) {
         now_s -= log(dsgd_imbalance_uniform(at, i)) / p->rate_per_s;
         if (now_s > step_s)

@@ -49,8 +49,7 @@ static dsgd_status read_rows(const dsgd_csv *csv, replay_row *rows, dsgd_error *
 /** Puts the rows into a table without holes. */
 static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state, dsgd_error *error)
 {
-    long n_workers = 0;
-    long n_steps = 0;
+    long n_workers = 0, n_steps = 0;
     for (size_t i = 0; i < csv->n_rows; i++) {
         n_workers = rows[i][WORKER] >= (double)n_workers ? (long)rows[i][WORKER] + 1 : n_workers;
         n_steps = rows[i][STEP] >= (double)n_steps ? (long)rows[i][STEP] + 1 : n_steps;
@@ -68,8 +67,7 @@ static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state,
     for (size_t i = 0; i < csv->n_rows; i++)
         table->seconds[i] = NAN;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        const long worker = (long)rows[i][WORKER];
-        const long step = (long)rows[i][STEP];
+        const long worker = (long)rows[i][WORKER], step = (long)rows[i][STEP];
         double *const cell = &table->seconds[step * n_workers + worker];
         if (!isnan(*cell)) {
             free(table);
