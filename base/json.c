@@ -65,18 +65,13 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_BOOL:
         return json_boolean(*(const bool *)field);
     case DSGD_LONG:
-        number = (double)*(const long *)field;
-        if (!(number < 0) || o->words == NULL)
-            return json_integer(*(const long *)field);
-        break;
     case DSGD_DOUBLE:
-        number = *(const double *)field;
-        if (!(number < 0) || o->words == NULL)
-            return json_real(number);
-        break;
+        number = o->kind == DSGD_LONG ? (double)*(const long *)field : *(const double *)field;
+        if (number < 0 && o->words != NULL)
+            return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is -(i + 1) */
+        return o->kind == DSGD_LONG ? json_integer(*(const long *)field) : json_real(number);
     case DSGD_CHOICE:
-        number = -1 - *(const int *)field;
-        break;
+        return dsgd_json_text(o->words[*(const int *)field]);
     case DSGD_STRING:
         return dsgd_json_text(*(const char *const *)field);
     case DSGD_RECORD:
@@ -90,7 +85,6 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return list;
     }
     }
-    return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is stored as -(i + 1) */
 }
 
 json_t *dsgd_json_options(const dsgd_option *options, const void *params)
