@@ -198,6 +198,7 @@ static int by_number(const void *a, const void *b)
 static size_t count(const path *sorted, const struct passed *link)
 {
     const struct passed *first = bsearch(link, sorted->passed, sorted->n, sizeof *first, by_number);
+    DSGD_ASSERT(first != NULL, "link %ld is on no path", link->link);
     const struct passed *end = first;
     while (first > sorted->passed && first[-1].link == link->link)
         first--;
