@@ -121,15 +121,14 @@ static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
     bool learns = false;
     for (size_t i = 0; i < experiment->n_runs; i++)
         learns = learns || experiment->runs[i].config.learning != NULL;
-    char *const folder = dsgd_results_folder(a->folder, experiment, a->sensitivity != NULL);
     char *const path = dsgd_program_path(); /* wherever the command is run */
     char *const program = dsgd_shell_word(path == NULL ? "dsgd" : path);
-    char *const command = command_of(a, program);
+    const bool varies = a->sensitivity != NULL;
     const dsgd_expansion e = {.experiment = experiment,
                               .estimates = estimates,
-                              .folder = folder,
+                              .folder = dsgd_results_folder(a->folder, experiment, varies),
                               .program = program,
-                              .command = command,
+                              .command = command_of(a, program),
                               .chunk_s = a->chunk_s > 0        ? a->chunk_s
                                          : a->form == AS_SLURM ? 600
                                                                : 0,

@@ -226,9 +226,8 @@ static bool step_statistics(const dsgd_picks *entries, double base_s, int worker
                             dsgd_step_statistics *statistics)
 {
     dsgd_imbalance *imbalance = NULL;
-    if (dsgd_imbalance_open(entries, 1, workers, &imbalance, NULL) != DSGD_OK)
-        return false;
-    const bool known = !dsgd_imbalance_reads_samples(imbalance);
+    const bool known = dsgd_imbalance_open(entries, 1, workers, &imbalance, NULL) == DSGD_OK &&
+                       !dsgd_imbalance_reads_samples(imbalance);
     if (known)
         *statistics =
             dsgd_imbalance_statistics(imbalance, base_s, workers, STATISTICS_DRAWS / workers);
@@ -318,8 +317,7 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
             f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names),
             f->plural);
     }
-    char *const heading = dsgd_xprintf("%s:", about->name);
-    print_wrapped(heading, (int)strlen(heading) + 1, about->summary);
+    print_wrapped(dsgd_xprintf("%s:", name), (int)strlen(name) + 2, about->summary);
     if (about->reference != NULL)
         print_wrapped("", 0, about->reference);
     if (f->registry == dsgd_algorithms) {

@@ -281,10 +281,10 @@ static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *erro
     return status;
 }
 
-/** Checks an experiment against the command line, and runs it: selected[n_runs] by --only or --shard. */
-static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, bool *selected,
-                            dsgd_error *error)
+/** Checks an experiment against the command line, and runs it, or what --only or --shard select. */
+static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
+    bool *const selected = dsgd_keep(config->experiment->n_runs + 1, sizeof *selected);
     if (a->shard != NULL && a->only != NULL)
         return dsgd_refuse(error, "--shard %s: it goes without --only", a->shard);
     if (a->shard != NULL)
@@ -324,19 +324,18 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     DSGD_TRY(dsgd_sensitivity_open(
         &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, a.baseline},
         &experiment, &a.sensitivity_percent, error));
-    char *const folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL);
-    dsgd_pool_config config = {.experiment = &experiment,
-                               .folder = folder,
-                               .command = command,
-                               .record = a.record,
-                               .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
-                               .threads = a.threads,
-                               .limits = a.limits,
-                               .numerics = a.numerics,
-                               .anew = a.force,
-                               .progress = (dsgd_progress_form)a.progress};
-    bool *const selected = dsgd_keep(experiment.n_runs + 1, sizeof *selected);
-    return run_open(&a, &config, selected, error);
+    dsgd_pool_config config = {
+        .experiment = &experiment,
+        .folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL),
+        .command = command,
+        .record = a.record,
+        .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
+        .threads = a.threads,
+        .limits = a.limits,
+        .numerics = a.numerics,
+        .anew = a.force,
+        .progress = (dsgd_progress_form)a.progress};
+    return run_open(&a, &config, error);
 }
 
 const dsgd_command dsgd_command_run = {
