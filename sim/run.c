@@ -75,7 +75,7 @@ static void open_workers(dsgd_engine *engine)
     const dsgd_algorithm *const algorithm = engine->config->algorithm;
     const int n_hosts = engine->n_workers + engine->n_servers;
     engine->n_working = engine->n_workers;
-    engine->workers = dsgd_xcalloc((size_t)n_hosts, sizeof *engine->workers);
+    engine->workers = dsgd_run_alloc(engine, (size_t)n_hosts * sizeof *engine->workers);
     for (int i = 0; i < n_hosts; i++)
         open_node(engine, i);
     dsgd_learning_begin(engine);
@@ -91,22 +91,6 @@ static void open_workers(dsgd_engine *engine)
         if (!server && algorithm->assist != NULL)
             dsgd_actor_start(i, "assist", assist_main, w);
     }
-}
-
-static void close_workers(dsgd_engine *engine)
-{
-    for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
-        dsgd_worker *const w = &engine->workers[i];
-        dsgd_channels_close(w);
-        free(w->earlier);
-        free(w->put_off);
-        dsgd_semaphore_free(w->work_semaphore);
-        if (i >= engine->n_workers)
-            continue;
-        dsgd_semaphore_free(w->ready_semaphore);
-        dsgd_semaphore_free(w->gpu_semaphore);
-    }
-    free(engine->workers);
 }
 
 /* --- the simulation --------------------------------------------------------------------------- */
@@ -225,9 +209,10 @@ static void simulate(dsgd_engine *engine)
     dsgd_ledger_close(engine);
     dsgd_learning_end(engine);
     dsgd_sum_up_learning(engine);
-    dsgd_semaphore_free(engine->end_semaphore);
-    dsgd_semaphore_free(engine->never_semaphore);
-    close_workers(engine);
+    for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
+        free(engine->workers[i].earlier);
+        free(engine->workers[i].put_off);
+    }
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -239,7 +224,7 @@ static void cut_bytes(dsgd_engine *engine)
     const size_t n = dsgd_pieces_of(engine->config, &bytes);
     const size_t parts = (size_t)dsgd_server_parts(engine->config);
     engine->n_pieces = n * parts;
-    engine->piece_bytes = dsgd_xcalloc(engine->n_pieces, sizeof *engine->piece_bytes);
+    engine->piece_bytes = dsgd_run_alloc(engine, engine->n_pieces * sizeof *engine->piece_bytes);
     for (size_t k = 0; k < engine->n_pieces; k++)
         engine->piece_bytes[k] = bytes[k / parts] / (double)parts;
     free(bytes);
@@ -276,11 +261,7 @@ static void close_engine(dsgd_engine *engine)
 {
     dsgd_learning_close(engine);
     dsgd_imbalance_close(engine->imbalance);
-    dsgd_reductions_close(engine);
-    dsgd_closed_schedules_free(engine);
-    dsgd_alarms_free(engine);
     engine->result->n_blocks_kept = dsgd_run_free_all(engine);
-    free(engine->piece_bytes);
     free(engine->piece_work);
 }
 

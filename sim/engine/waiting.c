@@ -95,7 +95,6 @@ void dsgd_waits_end(dsgd_engine *engine)
     free(engine->result->gradient_ages.share);
     engine->result = engine->counted;
     engine->values = engine->computed;
-    dsgd_semaphore_free(engine->watch_semaphore);
 }
 
 /* --- the report ------------------------------------------------------------------------------- */

@@ -4,8 +4,6 @@
  */
 #include "sim/exchange/channels.h"
 
-#include <stdlib.h>
-
 #include "base/round.h"
 
 /* --- channels --------------------------------------------------------------------------------- */
@@ -77,7 +75,7 @@ static dsgd_await next_of_channel(void *argument)
 dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
 {
     const size_t n = w->engine->n_channels;
-    dsgd_channel *const new = dsgd_xcalloc(n, sizeof *new);
+    dsgd_channel *const new = dsgd_run_alloc(w->engine, n * sizeof *new);
     for (size_t i = 0; i < n; i++) {
         new[i].worker = w;
         new[i].number = (int)(number + i);
@@ -87,19 +85,6 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
         dsgd_steps_start(w->host, "channel", &new[i].steps);
     }
     return new;
-}
-
-static void close_channels(const dsgd_worker *w, dsgd_channel *channels)
-{
-    for (size_t i = 0; channels != NULL && i < w->engine->n_channels; i++)
-        dsgd_semaphore_free(channels[i].semaphore);
-    free(channels);
-}
-
-void dsgd_channels_close(dsgd_worker *w)
-{
-    close_channels(w, w->channels);
-    close_channels(w, w->side_channels);
 }
 
 /* Most runs have no job for side channels, and no such channel. */

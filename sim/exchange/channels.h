@@ -57,7 +57,6 @@ struct dsgd_channel {
 
 /** Starts as many channels as a worker or server has; @p number is that of the first. */
 dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number);
-void dsgd_channels_close(dsgd_worker *w);
 
 /** For run(): the exchange has its result. */
 void dsgd_job_finish(dsgd_job *job);
@@ -240,11 +239,6 @@ struct dsgd_fused;
  */
 void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
                           void (*finish)(dsgd_worker *w, dsgd_job *job));
-
-/* --- partial.c -------------------------------------------------------------------------------- */
-
-/** After a run whose activations are alarms, as they need no message. */
-void dsgd_alarms_free(dsgd_engine *engine);
 
 /* --- gossip.c: for tests ---------------------------------------------------------------------- */
 

@@ -27,7 +27,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/round.h"
 #include "sim/network/paths.h"
@@ -114,12 +113,6 @@ bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
     const bool needs_all = plan->part != DSGD_REDUCE && plan->part != DSGD_BROADCAST;
     return needs_all && dsgd_is_contention_free(engine) &&
            !engine->config->exchange.every_message && is_apart(engine->closed, plan);
-}
-
-void dsgd_closed_schedules_free(dsgd_engine *engine)
-{
-    if (engine->closed != NULL)
-        free(engine->closed->paths);
 }
 
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes)

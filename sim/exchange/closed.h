@@ -50,6 +50,4 @@ dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel);
  */
 double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s);
 
-void dsgd_closed_schedules_free(dsgd_engine *engine);
-
 #endif

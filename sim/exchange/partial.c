@@ -129,9 +129,8 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
  * overhead is over. Elsewhere they are messages to listeners.
  */
 
-/** An activation as an alarm. */
 typedef struct dsgd_activation {
-    struct dsgd_activation *next; /* that came before the receiver's collective, too */
+    struct dsgd_activation *next; /* of alarms that came before the receiver's collective */
     dsgd_worker *to;
     long position;
     int link;
@@ -146,15 +145,19 @@ struct dsgd_alarms {
     double waits_until_s; /* -INFINITY: the actor does not wait */
 };
 
-enum { POSITION_BITS = 48, LINK_BITS = 8 };
-
 static void alarms_main(void *argument);
+
+static void forget(void *alarms)
+{
+    dsgd_agenda_close(&((struct dsgd_alarms *)alarms)->set);
+}
 
 /** Alarms of one time happen in the order in which they were set. */
 static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
 {
     if (engine->alarms == NULL) {
-        engine->alarms = dsgd_run_alloc(engine, sizeof *engine->alarms);
+        engine->alarms = dsgd_keep(1, sizeof *engine->alarms);
+        dsgd_keep_for(forget, engine->alarms);
         engine->alarms->semaphore = dsgd_semaphore_new();
         engine->alarms->waits_until_s = -INFINITY;
         dsgd_actor_start(0, "alarms", alarms_main, engine);
@@ -167,14 +170,6 @@ static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
     dsgd_semaphore_post(alarms->semaphore);
 }
 
-void dsgd_alarms_free(dsgd_engine *engine)
-{
-    if (engine->alarms == NULL)
-        return;
-    dsgd_agenda_close(&engine->alarms->set);
-    dsgd_semaphore_free(engine->alarms->semaphore);
-}
-
 static bool has_reached(const dsgd_worker *w, long position)
 {
     return w->partial != NULL && w->partial->started >= position;
@@ -185,23 +180,20 @@ static void notify(dsgd_worker *w, int link, long position)
     dsgd_engine *const engine = w->engine;
     const int rank = w->node.rank;
     const int to = rank ^ (1 << link);
-    if (!dsgd_is_contention_free(engine)) {
-        /* A high bit, because SimGrid refuses NULL, then the link, then the position. */
-        const uintptr_t payload =
-            (uintptr_t)1 << 63 | (uintptr_t)link << POSITION_BITS | (uintptr_t)position;
-        dsgd_observe_activation(engine, rank, to, position, INFINITY);
-        dsgd_mailbox_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0),
-                                   (void *)payload, DSGD_ACTIVATION_BYTES);
-        return;
-    }
+    const bool is_alarm = dsgd_is_contention_free(engine);
     const double end_s =
-        dsgd_now_s() + dsgd_contention_free_s(engine, rank, to, DSGD_ACTIVATION_BYTES);
+        is_alarm ? dsgd_now_s() + dsgd_contention_free_s(engine, rank, to, DSGD_ACTIVATION_BYTES)
+                 : INFINITY;
     dsgd_observe_activation(engine, rank, to, position, end_s);
-    if (has_reached(&engine->workers[to], position))
+    if (is_alarm && has_reached(&engine->workers[to], position))
         return; /* it would drop it */
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
     *sent = (activation){NULL, &engine->workers[to], position, link};
-    set_alarm(engine, sent, end_s);
+    if (is_alarm)
+        set_alarm(engine, sent, end_s);
+    else
+        dsgd_mailbox_send_detached(dsgd_mailbox_of(-1, to, DSGD_PORT_ACTIVATION, 0), sent,
+                                   DSGD_ACTIVATION_BYTES);
 }
 
 /** Starts schedules up to @p position; notifies the partners above @p link. */
@@ -298,15 +290,15 @@ static void listener_main(void *worker)
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_ACTIVATION, 0);
     dsgd_mailbox_own(mailbox);
     for (;;) {
-        const uintptr_t payload = (uintptr_t)dsgd_mailbox_recv(mailbox);
+        activation *const sent = dsgd_mailbox_recv(mailbox);
+        const activation received = *sent;
+        dsgd_run_free(sent);
         dsgd_stay_if_stopped(w);
-        const long position = (long)(payload & (((uintptr_t)1 << POSITION_BITS) - 1));
-        const int link = (int)(payload >> POSITION_BITS & ((1 << LINK_BITS) - 1));
-        dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << link), position);
-        if (position <= w->partial->started)
+        dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << received.link), received.position);
+        if (has_reached(w, received.position))
             continue;
         dsgd_sleep_cost(dsgd_packet_cost_s(w));
-        activate(w, position, link);
+        activate(w, received.position, received.link);
     }
 }
 
@@ -375,14 +367,10 @@ static bool may_activate(const dsgd_worker *w, int rank)
 {
     const long version = w->node.step;
     const uint32_t p = (uint32_t)w->engine->n_workers;
-    switch (w->partial->spec.initiator) {
-    case DSGD_FIRST_ARRIVER:
+    if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return true;
-    case DSGD_EACH_IN_TURN:
+    if (w->partial->spec.initiator == DSGD_EACH_IN_TURN)
         return version % p == rank;
-    case DSGD_RANDOM_WORKER:
-        break;
-    }
     const dsgd_draw at = {
         .seed = w->engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
     return dsgd_draw_below(at, p) == (uint64_t)rank;
@@ -467,11 +455,6 @@ void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, ds
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
-/** The argument of the mixing exchange. */
-typedef struct divisors {
-    double on_time, late;
-} divisors;
-
 static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_staging_wait(w, request->staged_s);
@@ -482,15 +465,15 @@ static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const divisors *const by = request->arguments;
+    const double *const by = request->arguments; /* on time, late */
     dsgd_lag lag;
     const dsgd_piece *const x = &request->out->piece[k];
     const partial_piece *const piece = await(w, k, request, &lag);
     const bool fresh =
-        by->on_time > 0 && piece->received_version == w->node.step && piece->received_fresh;
+        by[0] > 0 && piece->received_version == w->node.step && piece->received_fresh;
     const dsgd_value sum = piece->received->sum;
-    const dsgd_value mixed = dsgd_combined(w, k, 1, sum, 1, fresh ? DSGD_ZERO_VALUE : x->value,
-                                           fresh ? by->on_time : by->late);
+    const dsgd_value mixed =
+        dsgd_combined(w, k, 1, sum, 1, fresh ? DSGD_ZERO_VALUE : x->value, by[fresh ? 0 : 1]);
     dsgd_vector_update(request->out, k, mixed, dsgd_local_steps(w, k));
 }
 
@@ -502,6 +485,6 @@ void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, do
 {
     (void)partial;
     dsgd_require_whole(x, "dsgd_partial_mix");
-    const divisors by = {on_time, late};
-    dsgd_exchange_run(dsgd_worker_of(self), &partial_mix, x, x, &by);
+    const double by[] = {on_time, late};
+    dsgd_exchange_run(dsgd_worker_of(self), &partial_mix, x, x, by);
 }

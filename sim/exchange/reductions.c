@@ -4,12 +4,13 @@
  */
 #include "sim/exchange/reductions.h"
 
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { LISTS = 1024 };
+
 struct dsgd_reductions {
-    void *waiting; /* tsearch tree of reductions that some member has yet to join */
+    dsgd_reduction *waiting[LISTS]; /* which some member has yet to join, by a hash */
     uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
 };
 
@@ -19,15 +20,6 @@ static struct dsgd_reductions *reductions_of(dsgd_engine *engine)
         engine->reductions = dsgd_run_alloc(
             engine, sizeof *engine->reductions + (size_t)engine->n_workers * sizeof(uint64_t));
     return engine->reductions;
-}
-
-static int by_scope_and_number(const void *a, const void *b)
-{
-    const dsgd_reduction *m = a;
-    const dsgd_reduction *n = b;
-    if (m->scope != n->scope)
-        return m->scope < n->scope ? -1 : 1;
-    return m->number < n->number ? -1 : m->number > n->number;
 }
 
 static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
@@ -41,18 +33,21 @@ static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
         reduction->contribution[i].stamp = -1;
     if (wanted.members.comm != NULL)
         dsgd_comm_retain(wanted.members.comm);
-    tsearch(reduction, &engine->reductions->waiting, by_scope_and_number);
     return reduction;
 }
 
-/** Finds the reduction that another member made, or makes it; the last one looks for it last. */
+/** The reduction that another member made, or a new one; the last one takes it out of its list. */
 static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
 {
-    void **const tree = &reductions_of(engine)->waiting;
-    dsgd_reduction **const found = (dsgd_reduction **)tfind(&wanted, tree, by_scope_and_number);
-    dsgd_reduction *const reduction = found != NULL ? *found : new_reduction(engine, wanted);
+    dsgd_reduction **link =
+        &reductions_of(engine)->waiting[(wanted.scope + 61 * wanted.number) % LISTS];
+    while (*link != NULL && ((*link)->scope != wanted.scope || (*link)->number != wanted.number))
+        link = &(*link)->next;
+    if (*link == NULL)
+        *link = new_reduction(engine, wanted);
+    dsgd_reduction *const reduction = *link;
     if (++reduction->n_joined == reduction->n_members)
-        tdelete(reduction, tree, by_scope_and_number);
+        *link = reduction->next;
     return reduction;
 }
 
@@ -100,13 +95,6 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
                                    .members = {NULL, group, leader},
                                    .call = call};
     return join(engine, wanted);
-}
-
-void dsgd_reductions_close(dsgd_engine *engine)
-{
-    while (engine->reductions != NULL && engine->reductions->waiting != NULL)
-        tdelete(*(dsgd_reduction **)engine->reductions->waiting, &engine->reductions->waiting,
-                by_scope_and_number);
 }
 
 static void release_contributions(dsgd_engine *engine, dsgd_reduction *reduction)

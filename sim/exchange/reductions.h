@@ -70,6 +70,7 @@ int dsgd_members_index(const dsgd_members *members, int rank);
 int dsgd_members_rank(const dsgd_members *members, int index);
 
 typedef struct dsgd_reduction {
+    struct dsgd_reduction *next; /* in a list of what some member has yet to join */
     /* 0: all workers; 1 + leader: of the group; DSGD_SCOPE_COMM + its id: of a communicator. */
     uint64_t scope;
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
@@ -130,8 +131,5 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
  */
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   long ahead);
-
-/** Forgets reductions that never became complete. */
-void dsgd_reductions_close(dsgd_engine *engine);
 
 #endif

@@ -102,7 +102,7 @@ size_t dsgd_cluster_loads(dsgd_load **loads);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
-/** A counting semaphore, first come, first served. */
+/** A counting semaphore, first come, first served; it is kept (dsgd_keep()). */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
 /** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */
@@ -203,7 +203,6 @@ typedef struct dsgd_simulator {
     void (*sleep)(double seconds);
     void (*compute)(double flops); /* on the actor's host */
     dsgd_semaphore *(*semaphore_new)(void);
-    void (*semaphore_free)(dsgd_semaphore *semaphore);
     void (*semaphore_wait)(dsgd_semaphore *semaphore);
     /** False: @p seconds passed first. */
     bool (*semaphore_wait_for)(dsgd_semaphore *semaphore, double seconds);
@@ -245,7 +244,6 @@ enum { DSGD_NOTHING_BYTES = 8 };
 #define dsgd_now_s (dsgd_simulator_used->now_s)
 #define dsgd_sleep (dsgd_simulator_used->sleep)
 #define dsgd_semaphore_new (dsgd_simulator_used->semaphore_new)
-#define dsgd_semaphore_free (dsgd_simulator_used->semaphore_free)
 #define dsgd_semaphore_wait (dsgd_simulator_used->semaphore_wait)
 #define dsgd_semaphore_wait_for (dsgd_simulator_used->semaphore_wait_for)
 #define dsgd_semaphore_post (dsgd_simulator_used->semaphore_post)

@@ -230,12 +230,7 @@ static void compute(double flops)
 
 static dsgd_semaphore *semaphore_new(void)
 {
-    return dsgd_xcalloc(1, sizeof(dsgd_semaphore));
-}
-
-static void semaphore_free(dsgd_semaphore *semaphore)
-{
-    free(semaphore);
+    return dsgd_keep(1, sizeof(dsgd_semaphore));
 }
 
 /** Whether the caller has to wait, in the queue: unless the count is above 0, which it takes. */
@@ -566,7 +561,6 @@ const dsgd_simulator dsgd_simulator_nics = {
     .sleep = sleep_for,
     .compute = compute,
     .semaphore_new = semaphore_new,
-    .semaphore_free = semaphore_free,
     .semaphore_wait = acquire,
     .semaphore_wait_for = semaphore_wait_for,
     .semaphore_post = semaphore_post,

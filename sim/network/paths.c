@@ -40,7 +40,7 @@ dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
     const int per_nic = hosts_per_nic(platform, places, n_hosts);
     dsgd_paths *paths = NULL;
     if (per_nic > 0) {
-        paths = dsgd_xcalloc(1, sizeof *paths + n * sizeof paths->end[0]);
+        paths = dsgd_keep(1, sizeof *paths + n * sizeof paths->end[0]);
         paths->platform = platform;
         paths->per_nic = per_nic;
         for (int i = 0; i < n_hosts; i++)

@@ -55,7 +55,7 @@ typedef struct dsgd_paths {
 bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, const int *places);
 
 /**
- * Paths between the cluster's hosts, by free(); NULL: messages can share links. If each NIC is
+ * Paths between the cluster's hosts, kept; NULL: messages can share links. If each NIC is
  * shared by 2^k consecutive hosts of a switch, per_nic is 2^k; a message's time then assumes that all
  * 2^k hosts start one at the same instant.
  */

@@ -299,14 +299,16 @@ static void run(void)
     hosts = NULL;
 }
 
-static dsgd_semaphore *semaphore_new(void)
+static void semaphore_end(void *semaphore)
 {
-    return (dsgd_semaphore *)sg_sem_init(0);
+    sg_sem_destroy(semaphore);
 }
 
-static void semaphore_free(dsgd_semaphore *semaphore)
+static dsgd_semaphore *semaphore_new(void)
 {
-    sg_sem_destroy((sg_sem_t)semaphore);
+    sg_sem_t const semaphore = sg_sem_init(0);
+    dsgd_keep_for(semaphore_end, semaphore);
+    return (dsgd_semaphore *)semaphore;
 }
 
 static void semaphore_wait(dsgd_semaphore *semaphore)
@@ -412,7 +414,6 @@ const dsgd_simulator dsgd_simulator_simgrid = {
     .sleep = sg_actor_sleep_for,
     .compute = sg_actor_execute,
     .semaphore_new = semaphore_new,
-    .semaphore_free = semaphore_free,
     .semaphore_wait = semaphore_wait,
     .semaphore_wait_for = semaphore_wait_for,
     .semaphore_post = semaphore_post,

@@ -216,7 +216,6 @@ static void waiting_work(dsgd_node *self)
         }
         support_current->note[self->rank] = dsgd_now_s();
     }
-    dsgd_semaphore_free(never);
 }
 
 static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = waiting_work};
