@@ -218,8 +218,12 @@ void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double wai
 
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 
-/** The next step of an allreduce of all workers, by `exchange: collective`, until it is over. */
-dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes);
+/**
+ * The next step of an allreduce of all workers, by `exchange: collective`, until it is over;
+ * @p meeting is as in closed.h.
+ */
+dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes,
+                                   struct dsgd_schedule **meeting);
 
 /** The same of what the reduction's members have called; versions by `partial_collective`. */
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction *reduction);

@@ -27,6 +27,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <sys/queue.h>
 
 #include "base/round.h"
 #include "sim/network/paths.h"
@@ -35,8 +36,7 @@
 
 /** An allreduce under way. */
 typedef struct dsgd_schedule {
-    struct dsgd_schedule *next,
-        **link; /* of the gathering or complete ones; link: what points here */
+    TAILQ_ENTRY(dsgd_schedule) in; /* the gathering or the complete ones */
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;
@@ -51,9 +51,7 @@ struct dsgd_closed {
     dsgd_paths *paths; /* NULL: messages can meet */
     int *rank; /* [n_workers], of a pass: of members */
     double *at_s, *next_s; /* [n_workers], of a pass */
-    dsgd_schedule *of_all; /* that gathers */
-    dsgd_schedule *gathering; /* first */
-    dsgd_schedule *complete, **end_of_complete; /* first come, first counted */
+    TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* the first come, first counted */
 };
 
 static struct dsgd_closed *state_of(dsgd_engine *engine)
@@ -67,7 +65,8 @@ static struct dsgd_closed *state_of(dsgd_engine *engine)
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
     state->at_s = dsgd_run_alloc(engine, n * sizeof *state->at_s);
     state->next_s = dsgd_run_alloc(engine, n * sizeof *state->next_s);
-    state->end_of_complete = &state->complete;
+    TAILQ_INIT(&state->gathering);
+    TAILQ_INIT(&state->complete);
     return state;
 }
 
@@ -118,11 +117,6 @@ bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes)
 {
     return dsgd_path_s(engine->closed->paths, from, to, bytes);
-}
-
-dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine)
-{
-    return &state_of(engine)->of_all;
 }
 
 /* --- a pass ----------------------------------------------------------------------------------- */
@@ -257,39 +251,19 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
 
 /* --- schedules under way ---------------------------------------------------------------------- */
 
-/** Inserts it where @p link points. */
-static void put(dsgd_schedule *s, dsgd_schedule **link)
-{
-    s->next = *link;
-    s->link = link;
-    *link = s;
-    if (s->next != NULL)
-        s->next->link = &s->next;
-}
-
-static void take(dsgd_schedule *s)
-{
-    *s->link = s->next;
-    if (s->next != NULL)
-        s->next->link = s->link;
-}
-
 /** Counts and frees those at whose turn all members have ended. */
 static void count_ended(dsgd_engine *engine)
 {
     struct dsgd_closed *const state = engine->closed;
-    while (state->complete != NULL && state->complete->n_ended == state->complete->plan.n) {
-        dsgd_schedule *const s = state->complete;
+    for (dsgd_schedule *s;
+         (s = TAILQ_FIRST(&state->complete)) != NULL && s->n_ended == s->plan.n;) {
         if (!s->counted) {
             follow(engine, s, true, DBL_MAX);
             for (int i = 0; i < s->plan.n; i++)
                 dsgd_count_later_end(&engine->workers[state->rank[i]]);
         }
-        if (state->end_of_complete == &s->next)
-            state->end_of_complete = &state->complete;
-        take(s);
-        if (s->plan.members.comm != NULL)
-            dsgd_comm_release(engine, s->plan.members.comm);
+        TAILQ_REMOVE(&state->complete, s, in);
+        dsgd_comm_release(engine, s->plan.members.comm);
         dsgd_run_free(s);
     }
 }
@@ -300,9 +274,9 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
     double last_s = 0;
     if (state == NULL)
         return last_s;
-    dsgd_schedule *const lists[] = {state->complete, state->gathering};
+    dsgd_schedule *const lists[] = {TAILQ_FIRST(&state->complete), TAILQ_FIRST(&state->gathering)};
     for (int i = 0; i < 2; i++)
-        for (dsgd_schedule *s = lists[i]; s != NULL; s = s->next)
+        for (dsgd_schedule *s = lists[i]; s != NULL; s = TAILQ_NEXT(s, in))
             if (!s->counted) {
                 s->counted = true;
                 last_s = dsgd_greater(last_s, follow(engine, s, true, until_s + same_instant_s));
@@ -323,9 +297,8 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
     for (int i = 0; i < plan->n; i++)
         s->member[i] =
             (struct member){.rank = dsgd_members_rank(&plan->members, i), .arrived_s = INFINITY};
-    if (plan->members.comm != NULL)
-        dsgd_comm_retain(plan->members.comm);
-    put(s, &engine->closed->gathering);
+    dsgd_comm_retain(plan->members.comm);
+    TAILQ_INSERT_HEAD(&engine->closed->gathering, s, in);
     return s;
 }
 
@@ -333,9 +306,8 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
 static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
 {
     struct dsgd_closed *const state = engine->closed;
-    take(s);
-    put(s, state->end_of_complete);
-    state->end_of_complete = &s->next;
+    TAILQ_REMOVE(&state->gathering, s, in);
+    TAILQ_INSERT_TAIL(&state->complete, s, in);
     follow(engine, s, false, 0);
     for (int i = 0; i < s->plan.n; i++)
         s->member[i].end_s = state->at_s[i];

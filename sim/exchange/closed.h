@@ -31,9 +31,6 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
  */
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 
-/** Where the members of the next allreduce of all workers meet. */
-struct dsgd_schedule **dsgd_closed_meeting_of_all(dsgd_engine *engine);
-
 /**
  * Begins this member's part: the channel has a schedule then, until the part is over.
  *

@@ -7,7 +7,7 @@
 
 /** The argument of an exchange. */
 typedef struct collective {
-    dsgd_comm *comm;
+    const dsgd_comm *comm;
     dsgd_part part;
     int root;
     double divisor;
@@ -31,13 +31,10 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_reduction *const reduction = ((collective_job *)job)->reduction;
     const dsgd_origin where = dsgd_origin_of(w);
-    if (reduction->numbers != NULL) {
-        dsgd_job_finish(job);
-        return;
-    }
     if (reduction->call.part == DSGD_ALLGATHER)
         dsgd_reduction_agree(w->engine, reduction, where);
-    else if (reduction->call.part != DSGD_BROADCAST && gets(w, reduction))
+    else if (reduction->numbers == NULL && reduction->call.part != DSGD_BROADCAST &&
+             gets(w, reduction))
         dsgd_reduction_combine(w->engine, reduction, where, job->piece);
     dsgd_job_finish(job);
 }
@@ -55,13 +52,16 @@ static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 }
 
 /** This worker's part in its next collective of a communicator. */
-static collective_job *new_collective_job(dsgd_worker *w, dsgd_comm *comm, dsgd_call call)
+static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm, dsgd_call call)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (collective_job){.job = {.step = step_collective, .piece = call.piece},
-                            .reduction = dsgd_reduction_join_next(w, comm, call)};
-    job->job.collective = w->collectives;
-    job->job.verb = "dsgd_allgather"; /* dsgd_exchange_start() sets others */
+    *job =
+        (collective_job){.job = {.step = step_collective,
+                                 .piece = call.piece,
+                                 .collective = w->collectives,
+                                 .verb = "dsgd_allgather"}, /* dsgd_exchange_start() sets others */
+                         /* opaque to algorithms, which hold it as a constant */
+                         .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
     return job;
 }
 
@@ -73,21 +73,14 @@ static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
 }
 
 /** Stops the program where a worker is no member, or the run is said to have no such collectives. */
-static dsgd_comm *require_member(dsgd_worker *w, const dsgd_comm *comm, const char *verb)
+static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const char *verb)
 {
     if (comm == DSGD_WORLD)
-        return NULL;
+        return;
     DSGD_ASSERT(dsgd_comm_index(comm, w->node.rank) >= 0,
                 "worker %d calls %s() in step %ld on a communicator of which it is no member",
                 w->node.rank, verb, w->node.step);
     dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
-    return (dsgd_comm *)comm; /* opaque to algorithms, which hold it as a constant */
-}
-
-/** Whether a worker has a communicator for itself: then it does not even wait for its gradient. */
-static bool is_alone(const dsgd_comm *comm)
-{
-    return comm != NULL && comm->n == 1;
 }
 
 /* --- of vectors --------------------------------------------------------------------------------- */
@@ -169,31 +162,39 @@ static const dsgd_exchange reduce_scatter = {begin, end, {"dsgd_reduce_scatter_s
 static const dsgd_exchange allgather_shares = {
     begin, end, {"dsgd_allgather_shares", lacks_call}, true};
 
-static void allreduce(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
-                      const dsgd_comm *comm, double divisor)
+/** A blocking collective; @p sent NULL: this worker sends nothing of its own. */
+static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent, dsgd_vector *x,
+                collective c)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const collective c = {.comm = require_member(w, comm, exchange->waiting.verb),
-                          .divisor = divisor};
-    if (!is_alone(c.comm))
-        dsgd_exchange_run(w, exchange, x, x, &c);
+    const int n = dsgd_comm_size(self, c.comm);
+    require_member(w, c.comm, exchange->waiting.verb);
+    DSGD_ASSERT(c.root >= 0 && c.root < n,
+                "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
+                c.root, self->step, n - 1);
+    if (c.part != DSGD_ALLREDUCE)
+        dsgd_exchanges_otherwise(w, true);
+    if (c.comm == DSGD_WORLD || n > 1) /* alone a worker does not even wait for its gradient */
+        dsgd_exchange_run(w, exchange, sent, x, &c);
 }
 
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    allreduce(self, &allreduce_mean, x, comm, dsgd_comm_size(self, comm));
+    run(self, &allreduce_mean, x, x,
+        (collective){.comm = comm, .divisor = dsgd_comm_size(self, comm)});
 }
 
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    allreduce(self, &allreduce_sum, x, comm, 1);
+    run(self, &allreduce_sum, x, x, (collective){.comm = comm, .divisor = 1});
 }
 
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
-    const collective c = {.comm = require_member(w, comm, "dsgd_allreduce_begin"),
+    require_member(w, comm, "dsgd_allreduce_begin");
+    const collective c = {.comm = comm,
                           .divisor = dsgd_comm_size(self, comm),
                           .aside = comm != DSGD_WORLD && !one_at_a_time};
     return dsgd_exchange_begin(w, &iallreduce, x, &c);
@@ -204,40 +205,25 @@ void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mea
     dsgd_exchange_end(dsgd_worker_of(self), &iallreduce, request, mean);
 }
 
-/** A collective that is no allreduce; @p sent NULL: this worker sends nothing of its own. */
-static void run_other(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent,
-                      dsgd_vector *x, const dsgd_comm *comm, dsgd_part part, int root)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    const collective c = {require_member(w, comm, exchange->waiting.verb), part, root, 1};
-    const int n = dsgd_comm_size(self, c.comm);
-    DSGD_ASSERT(c.root >= 0 && c.root < n,
-                "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
-                c.root, self->step, n - 1);
-    dsgd_exchanges_otherwise(w, true);
-    if (!is_alone(c.comm))
-        dsgd_exchange_run(w, exchange, sent, x, &c);
-}
-
 void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
-    run_other(self, &reduce, x, x, comm, DSGD_REDUCE, root);
+    run(self, &reduce, x, x, (collective){comm, DSGD_REDUCE, root, 1});
 }
 
 void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
     dsgd_vector *const sent = dsgd_comm_rank(self, comm) == root ? x : NULL;
-    run_other(self, &broadcast, sent, x, comm, DSGD_BROADCAST, root);
+    run(self, &broadcast, sent, x, (collective){comm, DSGD_BROADCAST, root, 1});
 }
 
 void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    run_other(self, &reduce_scatter, x, x, comm, DSGD_REDUCE_SCATTER, 0);
+    run(self, &reduce_scatter, x, x, (collective){comm, DSGD_REDUCE_SCATTER, 0, 1});
 }
 
 void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    run_other(self, &allgather_shares, x, x, comm, DSGD_ALLGATHER, 0);
+    run(self, &allgather_shares, x, x, (collective){comm, DSGD_ALLGATHER, 0, 1});
 }
 
 /* --- control data ----------------------------------------------------------------------------- */
@@ -252,11 +238,11 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
         "worker %d calls dsgd_allgather() in step %ld while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);
-    dsgd_comm *const on = require_member(w, comm, allgather.verb);
+    require_member(w, comm, allgather.verb);
     const double bytes = (double)m * dsgd_comm_size(self, comm) * sizeof *mine;
     w->collectives++;
     collective_job *const job =
-        new_collective_job(w, on, (dsgd_call){.bytes = bytes, .divisor = 1});
+        new_collective_job(w, comm, (dsgd_call){.bytes = bytes, .divisor = 1});
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, m);
     dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &allgather, &job->job);

@@ -15,10 +15,10 @@ typedef struct dsgd_partition {
     dsgd_colours *colours;
     long round;
     long users; /* workers that keep it, and what is under way */
-    int *rank; /* [n_workers], by colour, then ascending */
+    dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
+    uint64_t *begun; /* [n_workers], by colour, then ascending, like: */
+    int *rank;
     int *index; /* [n_workers] of a rank among its members */
-    uint64_t *begun; /* [n_workers], like rank */
-    dsgd_comm *of; /* [n_colours] */
     int *colour; /* [n_workers]: of[colour[rank]] */
 } dsgd_partition;
 
@@ -27,7 +27,7 @@ typedef struct kept {
     struct kept *next;
     dsgd_colours *colours;
     unsigned n; /* so far */
-    dsgd_partition *last[KEPT];
+    dsgd_comm *last[KEPT]; /* the worker's group in each */
 } kept;
 
 struct dsgd_comms {
@@ -73,21 +73,21 @@ static dsgd_partition *new_split(dsgd_engine *engine, const dsgd_colouring *at,
                                  dsgd_colours *colours)
 {
     const size_t p = (size_t)engine->n_workers;
-    int *const colour = dsgd_xcalloc(p, sizeof *colour);
+    dsgd_partition *const split =
+        dsgd_run_alloc(engine, sizeof *split + p * (sizeof *split->of + sizeof *split->begun +
+                                                    3 * sizeof *split->rank));
+    split->colours = colours;
+    split->round = at->round;
+    split->of = (dsgd_comm *)(split + 1);
+    split->begun = (uint64_t *)(split->of + p);
+    split->rank = (int *)(split->begun + p);
+    split->index = split->rank + p;
+    split->colour = split->index + p;
+    colours(at, split->colour);
     coloured *const sorted = dsgd_xcalloc(p, sizeof *sorted);
-    colours(at, colour);
     for (size_t i = 0; i < p; i++)
-        sorted[i] = (coloured){colour[i], (int)i};
-    free(colour);
+        sorted[i] = (coloured){split->colour[i], (int)i};
     qsort(sorted, p, sizeof *sorted, by_colour);
-    dsgd_partition *const split = dsgd_run_alloc(engine, sizeof *split);
-    *split = (dsgd_partition){.colours = colours,
-                              .round = at->round,
-                              .rank = dsgd_run_alloc(engine, p * sizeof *split->rank),
-                              .index = dsgd_run_alloc(engine, p * sizeof *split->index),
-                              .begun = dsgd_run_alloc(engine, p * sizeof *split->begun),
-                              .of = dsgd_run_alloc(engine, p * sizeof *split->of),
-                              .colour = dsgd_run_alloc(engine, p * sizeof *split->colour)};
     make_comms(engine, split, sorted);
     free(sorted);
     return split;
@@ -95,30 +95,21 @@ static dsgd_partition *new_split(dsgd_engine *engine, const dsgd_colouring *at,
 
 /* --- keeping ------------------------------------------------------------------------------------ */
 
-static void release(dsgd_engine *engine, dsgd_partition *split)
-{
-    if (split == NULL || --split->users > 0)
-        return;
-    dsgd_partition **link = &engine->comms->splits;
-    while (*link != split)
-        link = &(*link)->next;
-    *link = split->next;
-    dsgd_run_free(split->rank);
-    dsgd_run_free(split->index);
-    dsgd_run_free(split->begun);
-    dsgd_run_free(split->of);
-    dsgd_run_free(split->colour);
-    dsgd_run_free(split);
-}
-
 void dsgd_comm_retain(dsgd_comm *comm)
 {
-    comm->split->users++;
+    if (comm != NULL)
+        comm->split->users++;
 }
 
 void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
 {
-    release(engine, comm->split);
+    if (comm == NULL || --comm->split->users > 0)
+        return;
+    dsgd_partition **link = &engine->comms->splits;
+    while (*link != comm->split)
+        link = &(*link)->next;
+    *link = comm->split->next;
+    dsgd_run_free(comm->split);
 }
 
 /** What this worker keeps of a colouring. */
@@ -139,37 +130,31 @@ static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
     return *link;
 }
 
-/** The split of this round, which the worker keeps from now on. */
-static dsgd_partition *take_split(dsgd_worker *w, dsgd_colours *colours, long round)
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round)
 {
+    dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     kept *const mine = kept_of(w, colours);
     for (unsigned i = 0; i < KEPT; i++)
-        if (mine->last[i] != NULL && mine->last[i]->round == round)
+        if (mine->last[i] != NULL && mine->last[i]->split->round == round)
             return mine->last[i];
     dsgd_partition *split = engine->comms->splits;
     while (split != NULL && (split->colours != colours || split->round != round))
         split = split->next;
     if (split == NULL) {
-        const dsgd_colouring at = {w->node.params, engine->n_workers, engine->config->seed, round};
+        const dsgd_colouring at = {self->params, engine->n_workers, engine->config->seed, round};
         split = new_split(engine, &at, colours);
         split->next = engine->comms->splits;
         engine->comms->splits = split;
     }
-    split->users++;
-    dsgd_partition **const oldest = &mine->last[mine->n++ % KEPT];
-    release(engine, *oldest);
-    *oldest = split;
-    return split;
+    dsgd_comm *const comm = &split->of[split->colour[self->rank]];
+    dsgd_comm_retain(comm);
+    dsgd_comm **const oldest = &mine->last[mine->n++ % KEPT];
+    dsgd_comm_release(engine, *oldest);
+    return *oldest = comm;
 }
 
-/* --- verbs -------------------------------------------------------------------------------------- */
-
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round)
-{
-    const dsgd_partition *const split = take_split(dsgd_worker_of(self), colours, round);
-    return &split->of[split->colour[self->rank]];
-}
+/* --- asking -------------------------------------------------------------------------------------- */
 
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
 {

@@ -22,6 +22,8 @@ struct dsgd_fused {
     struct dsgd_fused *next;
     double bytes;
     int n_announced;
+    struct dsgd_schedule
+        *schedule; /* closed.c's, of workers that gather for it and those fused with it */
     void (*finish)(dsgd_worker *w, dsgd_job *job);
     dsgd_job *jobs[]; /* [n_workers], for finish() */
 };
@@ -58,8 +60,9 @@ static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused 
     for (; end != NULL && bytes + end->bytes <= w->engine->config->exchange.fusion_bytes;
          end = end->next)
         bytes += end->bytes;
-    dsgd_await await = dsgd_schedule_allreduce(channel, bytes);
-    for (; await.kind != DSGD_AWAIT_NOTHING; await = dsgd_schedule_allreduce(channel, bytes))
+    for (dsgd_await await;
+         (await = dsgd_schedule_allreduce(channel, bytes, &first->schedule)).kind !=
+         DSGD_AWAIT_NOTHING;)
         dsgd_await_here(await);
     for (struct dsgd_fused *t = first; t != end; t = t->next)
         t->finish(w, t->jobs[w->node.rank]);

@@ -211,29 +211,23 @@ dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double by
     return plan;
 }
 
-/** An encoded piece, to be added. */
-typedef struct encoded_piece {
-    double bytes, whole; /* on the wire, and of its numbers */
-    dsgd_encoding_sum sum;
-    bool decodes, adds_all; /* as in dsgd_encoded */
-} encoded_piece;
-
 /**
- * The same of encoded vectors. An allreduce of what differs among workers is an allgather of all,
- * unless the sum itself takes no more: 2 (n - 1) / n of its bytes against n - 1 encoded ones.
+ * The same of a piece of encoded vectors, of @p one bytes that stand for @p whole. An allreduce of
+ * what differs among workers is an allgather of all, unless the sum itself takes no more: 2 (n - 1) /
+ * n of its bytes against n - 1 encoded ones.
  */
 static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
-                                 const encoded_piece *e)
+                                 const dsgd_encoded *e, double one, double whole)
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
-    if (gathers && n * e->bytes >= 2 * e->whole)
-        return dsgd_plan_of(setting, part, n, e->whole);
-    const double bytes = gathers ? n * e->bytes : e->bytes;
+    if (gathers && n * one >= 2 * whole)
+        return dsgd_plan_of(setting, part, n, whole);
+    const double bytes = gathers ? n * one : one;
     dsgd_collective how = how_for(setting, n, bytes);
     if (e->sum == DSGD_SUM_REENCODED) /* each number is added and encoded in one place */
         how = how_in_shares(how, DSGD_REDUCE_SCATTER, n);
     dsgd_plan plan = dsgd_plan_of(how, gathers ? DSGD_ALLGATHER : part, n, bytes);
-    const double ratio = e->whole / e->bytes;
+    const double ratio = whole / one;
     plan.encoding =
         (struct dsgd_plan_encoding){gathers, e->adds_all ? ratio : 1, e->decodes ? ratio : 0};
     return plan;
@@ -241,15 +235,9 @@ static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
 
 dsgd_plan dsgd_plan_of_call(dsgd_collective setting, const dsgd_call *call, int n, double whole)
 {
-    const dsgd_encoded *const encoded = call->encoded;
-    dsgd_plan plan;
-    if (encoded == NULL) {
-        plan = dsgd_plan_of(setting, call->part, n, call->bytes);
-    } else {
-        const encoded_piece e = {call->bytes, whole, encoded->sum, encoded->decodes,
-                                 encoded->adds_all};
-        plan = plan_of_encoded(setting, call->part, n, &e);
-    }
+    dsgd_plan plan = call->encoded == NULL ? dsgd_plan_of(setting, call->part, n, call->bytes)
+                                           : plan_of_encoded(setting, call->part, n, call->encoded,
+                                                             call->bytes, whole);
     plan.root = call->root;
     return plan;
 }
@@ -290,13 +278,14 @@ static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n
         sum, (dsgd_traffic){n - 1, plan.half > 0 ? shares * bytes / n : (n - 1) * bytes});
 }
 
-/** One collective of a vector among @p n, per member. */
-static dsgd_traffic traffic_of(const dsgd_scale *scale, int setting, dsgd_part part, int n)
+/** One collective of a vector, per member. */
+static dsgd_traffic traffic_of(const dsgd_scale *scale, dsgd_part part)
 {
+    const int n = scale->n_workers;
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
         const double bytes = dsgd_scale_piece(scale, k);
-        const dsgd_collective how = how_for((dsgd_collective)setting, n, bytes);
+        const dsgd_collective how = how_for((dsgd_collective)scale->collective, n, bytes);
         sum = dsgd_traffic_sum(sum, part_of_piece(how, part, n, bytes));
     }
     return dsgd_traffic_times(sum, 1.0 / n);
@@ -307,16 +296,15 @@ static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *en
                                     bool of_columns)
 {
     const int n = scale->n_workers;
+    const dsgd_encoded e = {.sum = encoding != NULL ? dsgd_encoding_sum_of(encoding)
+                                                    : DSGD_SUM_DIRECT};
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
-        encoded_piece e = {.whole = dsgd_scale_piece(scale, k), .sum = DSGD_SUM_DIRECT};
-        if (encoding != NULL)
-            e = (encoded_piece){dsgd_encoding_bytes(encoding, e.whole), e.whole,
-                                dsgd_encoding_sum_of(encoding), true};
-        else
-            e.bytes = dsgd_factor_bytes(e.whole, rank, of_columns);
-        const dsgd_plan plan =
-            plan_of_encoded((dsgd_collective)scale->collective, DSGD_ALLREDUCE, n, &e);
+        const double whole = dsgd_scale_piece(scale, k);
+        const double bytes = encoding != NULL ? dsgd_encoding_bytes(encoding, whole)
+                                              : dsgd_factor_bytes(whole, rank, of_columns);
+        const dsgd_plan plan = plan_of_encoded((dsgd_collective)scale->collective, DSGD_ALLREDUCE,
+                                               n, &e, bytes, whole);
         const dsgd_traffic of_piece = part_of_piece(plan.how, plan.part, n, plan.bytes);
         sum = dsgd_traffic_sum(sum, dsgd_traffic_times(of_piece, 1.0 / n));
     }
@@ -337,42 +325,43 @@ dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pic
                                          double times)
 {
     dsgd_traffic sum = {(double)scale->n_pieces * times, 0};
-    for (size_t k = 0; k < scale->n_pieces; k++)
-        sum.bytes += dsgd_encoding_bytes(encoding, dsgd_scale_piece(scale, k)) * times;
+    for (size_t k = 0; k < scale->n_pieces; k++) {
+        const double whole = dsgd_scale_piece(scale, k);
+        sum.bytes += (encoding == NULL ? whole : dsgd_encoding_bytes(encoding, whole)) * times;
+    }
     return sum;
 }
 
 dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale)
 {
-    return traffic_of(scale, scale->collective, DSGD_ALLREDUCE, scale->n_workers);
+    return traffic_of(scale, DSGD_ALLREDUCE);
 }
 
 dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale)
 {
-    return traffic_of(scale, scale->collective, DSGD_REDUCE, scale->n_workers);
+    return traffic_of(scale, DSGD_REDUCE);
 }
 
 dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale)
 {
-    return traffic_of(scale, scale->collective, DSGD_BROADCAST, scale->n_workers);
+    return traffic_of(scale, DSGD_BROADCAST);
 }
 
 dsgd_traffic dsgd_shares_traffic(const dsgd_scale *scale)
 {
-    return traffic_of(scale, scale->collective, DSGD_ALLGATHER, scale->n_workers);
+    return traffic_of(scale, DSGD_ALLGATHER);
 }
 
 dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times)
 {
-    dsgd_traffic sum = {(double)scale->n_pieces * times, 0};
-    for (size_t k = 0; k < scale->n_pieces; k++)
-        sum.bytes += dsgd_scale_piece(scale, k) * times;
-    return sum;
+    return dsgd_encoded_vector_traffic(scale, NULL, times);
 }
 
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits)
 {
     const double activations = (double)scale->n_pieces * (scale->n_workers - 1) / scale->n_workers;
-    return dsgd_traffic_sum(traffic_of(scale, scale->partial_collective, DSGD_ALLREDUCE, 1 << bits),
+    dsgd_scale group = dsgd_scale_of_comm(scale, 1 << bits);
+    group.collective = scale->partial_collective;
+    return dsgd_traffic_sum(traffic_of(&group, DSGD_ALLREDUCE),
                             (dsgd_traffic){activations, activations * DSGD_ACTIVATION_BYTES});
 }

@@ -31,8 +31,7 @@ static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
     reduction->references = wanted.n_members;
     for (size_t i = 0; i < n; i++)
         reduction->contribution[i].stamp = -1;
-    if (wanted.members.comm != NULL)
-        dsgd_comm_retain(wanted.members.comm);
+    dsgd_comm_retain(wanted.members.comm);
     return reduction;
 }
 
@@ -114,8 +113,7 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
         release_contributions(engine, reduction);
     dsgd_run_free(reduction->numbers);
     dsgd_run_free(reduction->alike);
-    if (reduction->members.comm != NULL)
-        dsgd_comm_release(engine, reduction->members.comm);
+    dsgd_comm_release(engine, reduction->members.comm);
     dsgd_run_free(reduction);
 }
 

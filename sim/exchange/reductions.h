@@ -25,7 +25,7 @@ struct dsgd_comm {
 /** Index of a rank among the members; -1: it is none. */
 int dsgd_comm_index(const dsgd_comm *comm, int rank);
 
-/** What has a communicator under way. */
+/** What has a communicator (NULL: none) under way. */
 void dsgd_comm_retain(dsgd_comm *comm);
 void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
 

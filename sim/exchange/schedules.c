@@ -105,7 +105,8 @@ static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool p
                : send_messages(channel, plan);
 }
 
-dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
+dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes,
+                                   struct dsgd_schedule **meeting)
 {
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
@@ -113,7 +114,7 @@ dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes)
     dsgd_plan plan =
         dsgd_plan_of(engine->config->exchange.collective, DSGD_ALLREDUCE, engine->n_workers, bytes);
     plan.members = DSGD_ALL_WORKERS;
-    return next_step(channel, &plan, false, dsgd_closed_meeting_of_all(engine));
+    return next_step(channel, &plan, false, meeting);
 }
 
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduction)
@@ -128,9 +129,7 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
         dsgd_plan_of_call(partial ? dsgd_partial_collective_of(exchange) : exchange->collective,
                           call, reduction->n_members, engine->piece_bytes[call->piece]);
     plan.members = reduction->members;
-    return next_step(channel, &plan, partial,
-                     reduction->scope == 0 ? dsgd_closed_meeting_of_all(engine)
-                                           : &reduction->schedule);
+    return next_step(channel, &plan, partial, &reduction->schedule);
 }
 
 enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */
