@@ -36,12 +36,6 @@ static void a_psgd_work(dsgd_node *self)
     }
 }
 
-static int a_psgd_servers(const void *params, int n_workers)
-{
-    (void)n_workers;
-    return (int)((const a_psgd_params *)params)->servers;
-}
-
 /** A push, and the reply, which acknowledges it. */
 static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
 {
@@ -73,7 +67,6 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                      "arrive; Downpour's Adagrad at the server is not modelled"},
     .work = a_psgd_work,
     .serve = dsgd_serve_model,
-    .n_servers = a_psgd_servers,
     .traffic = a_psgd_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 4}, {"servers", 3})}),

@@ -122,7 +122,6 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .check = backup_workers_check,
     .work = backup_workers_work,
     .serve = backup_workers_serve,
-    .n_servers = dsgd_one_server,
     .traffic = backup_workers_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"backups", 0})}),

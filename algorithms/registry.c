@@ -62,9 +62,8 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
         return dsgd_refuse(
             error, "an algorithm has %s%s; a name of letters, digits and _ is needed",
             about->name == NULL ? "no name" : "the name ", about->name == NULL ? "" : about->name);
-    if ((algorithm->serve == NULL) != (algorithm->n_servers == NULL))
-        return dsgd_refuse(error, "algorithm `%s` needs both serve() and n_servers(), or neither",
-                           about->name);
+    if (algorithm->serve == NULL && algorithm->n_servers != NULL)
+        return dsgd_refuse(error, "algorithm `%s` needs serve() with its n_servers()", about->name);
     if (about->summary == NULL || algorithm->work == NULL)
         return dsgd_refuse(error, "algorithm `%s` has no %s", about->name,
                            algorithm->work == NULL ? "work()" : "summary");

@@ -115,7 +115,6 @@ const dsgd_algorithm dsgd_algorithm_rennala = {
                 "it gets the newest. One server: several would end rounds at different times"},
     .work = rennala_work,
     .serve = rennala_serve,
-    .n_servers = dsgd_one_server,
     .traffic = dsgd_traffic_by_time,
     .cancels = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}),

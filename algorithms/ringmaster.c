@@ -120,7 +120,6 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
                      "the newest. One server: several would count delays of their own"},
     .work = ringmaster_work,
     .serve = ringmaster_serve,
-    .n_servers = dsgd_one_server,
     .traffic = ringmaster_traffic,
     .cancels = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"delay", INFINITE})}),

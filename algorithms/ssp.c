@@ -115,7 +115,6 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
                      "worker go at different times"},
     .work = ssp_work,
     .serve = ssp_serve,
-    .n_servers = dsgd_one_server,
     .traffic = ssp_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", INFINITE})}),

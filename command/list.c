@@ -200,8 +200,8 @@ static void print_doc(const dsgd_algorithm *a)
     dsgd_options_default(a->about.options, params);
     if (a->traffic != NULL && dsgd_algorithm_check(a, params, WORKERS, NULL) == DSGD_OK) {
         const dsgd_scale scale = {.n_workers = WORKERS,
-                                  .n_servers =
-                                      a->n_servers == NULL ? 0 : a->n_servers(params, WORKERS),
+                                  .n_servers = dsgd_n_servers(&(dsgd_run_config){
+                                      .algorithm = a, .params = params, .workers = WORKERS}),
                                   .n_pieces = 1,
                                   .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);

@@ -110,10 +110,11 @@ typedef struct dsgd_algorithm {
     void (*work)(dsgd_node *self);
     /** Optional. A second actor of each worker, which answers or asks others meanwhile. */
     void (*assist)(dsgd_node *self);
-    /** Optional. The life of one of n_servers() servers, on hosts behind the workers'. */
+    /** Optional. The life of one of the servers, on hosts behind the workers'. */
     void (*serve)(dsgd_node *self);
+    /** Optional, pure. How many there are. NULL: what the option `servers` has, or 1. */
     int (*n_servers)(const void *params, int n_workers);
-    /* Each of n_servers() has a whole vector, by messages alone: servers of regions. Without it the
+    /* Each server has a whole vector, by messages alone: servers of regions. Without it the
      * servers share one, and every exchange is cut into a part for each, messages too. */
     bool whole_servers;
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
@@ -572,14 +573,6 @@ enum {
  * Returns all that hold; 0: it is until_s. Like MPI_Waitany.
  */
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
-
-/** For `.n_servers`: one. */
-static inline int dsgd_one_server(const void *params, int n_workers)
-{
-    (void)params;
-    (void)n_workers;
-    return 1;
-}
 
 /* --- draws ------------------------------------------------------------------------------------ */
 

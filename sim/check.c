@@ -11,10 +11,21 @@
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"
 
+/** What the algorithm's option of that name has, if it is an integer; else 1. */
+static long integer_of(const dsgd_run_config *config, const char *name)
+{
+    const dsgd_option *const option = dsgd_option_find(config->algorithm->about.options, name);
+    return option == NULL || option->kind != DSGD_LONG
+               ? 1
+               : *(const long *)(const void *)((const char *)config->params + option->offset);
+}
+
 int dsgd_n_servers(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
-    return algorithm->n_servers == NULL ? 0 : algorithm->n_servers(config->params, config->workers);
+    if (algorithm->n_servers != NULL)
+        return algorithm->n_servers(config->params, config->workers);
+    return algorithm->serve == NULL ? 0 : (int)integer_of(config, "servers");
 }
 
 /** What an algorithm's option `graph` picks; NULL: it has no such option, or picks none. */
@@ -30,14 +41,11 @@ static const dsgd_pick *graph_of(const dsgd_algorithm *algorithm, const void *pa
 long dsgd_period(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
-    const dsgd_option *const option = dsgd_option_find(algorithm->about.options, "period");
     const dsgd_pick *const graph = graph_of(algorithm, config->params);
-    long period = 1;
+    long period = integer_of(config, "period");
     if (algorithm->period != NULL)
         period = algorithm->period(config->params, config->workers);
-    else if (option != NULL && option->kind == DSGD_LONG)
-        period = *(const long *)(const void *)((const char *)config->params + option->offset);
-    else if (graph != NULL)
+    else if (graph != NULL && dsgd_option_find(algorithm->about.options, "period") == NULL)
         period = dsgd_graph_period(graph, config->workers);
     return period < 1 ? 1 : period;
 }
@@ -45,9 +53,9 @@ long dsgd_period(const dsgd_run_config *config)
 dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *params, int n_workers,
                                  dsgd_error *error)
 {
-    const dsgd_pick *const graph = graph_of(algorithm, params);
     if (algorithm->check != NULL)
         return algorithm->check(params, n_workers, error);
+    const dsgd_pick *const graph = graph_of(algorithm, params);
     return graph == NULL ? DSGD_OK
                          : dsgd_graph_check(graph, n_workers, algorithm->about.name, error);
 }
@@ -90,15 +98,14 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
     if (config->inherent)
         lists[n++] = config->workload->inherent;
     lists[n++] = config->imbalance;
-    const dsgd_status status = dsgd_imbalance_open(lists, n, config->workers, imbalance, error);
+    DSGD_TRY(dsgd_imbalance_open(lists, n, config->workers, imbalance, error));
     const bool learning = config->learning != NULL && config->learning->model.about != NULL;
-    if (status == DSGD_OK && dsgd_imbalance_reads_samples(*imbalance) && !learning) {
-        dsgd_imbalance_close(*imbalance);
-        *imbalance = NULL;
-        return dsgd_refuse(error, "imbalance: data takes its time from the samples, but there is "
-                                  "no learn: that says which");
-    }
-    return status;
+    if (learning || !dsgd_imbalance_reads_samples(*imbalance))
+        return DSGD_OK;
+    dsgd_imbalance_close(*imbalance);
+    *imbalance = NULL;
+    return dsgd_refuse(error, "imbalance: data takes its time from the samples, but there is "
+                              "no learn: that says which");
 }
 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
@@ -136,21 +143,16 @@ static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *err
     return DSGD_OK;
 }
 
-static dsgd_status check_workload(const dsgd_run_config *config, dsgd_error *error)
-{
-    return dsgd_workload_check(config->workload, error);
-}
-
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
-    const dsgd_status status =
-        dsgd_algorithm_check(config->algorithm, config->params, config->workers, error);
-    const int n_servers = status == DSGD_OK ? dsgd_n_servers(config) : 0;
+    DSGD_TRY(dsgd_workload_check(config->workload, error));
+    DSGD_TRY(dsgd_algorithm_check(config->algorithm, config->params, config->workers, error));
+    const int n_servers = dsgd_n_servers(config);
     if (n_servers < 0)
         return dsgd_refuse(
             error, "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or more",
             config->algorithm->about.name, n_servers, config->workers);
-    return status;
+    return DSGD_OK;
 }
 
 enum { MOST_PIECES = 4096 };
@@ -274,8 +276,8 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,  check_learning, check_workload, check_algorithm, check_exchange, check_pieces,
-        check_fusion, check_encoding, check_stops,    check_machine,   check_imbalance};
+        check_until,  check_learning, check_algorithm, check_exchange, check_pieces,
+        check_fusion, check_encoding, check_stops,     check_machine,  check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

@@ -212,21 +212,23 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
     request->in = in;
     request->arguments = arguments;
     request->since_s = dsgd_now_s();
-    if (dsgd_encoded_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself) {
-        request->sent = dsgd_run_alloc(w->engine, w->engine->n_pieces * sizeof *request->sent);
+    request->sent = dsgd_run_alloc(w->engine, w->engine->n_pieces * sizeof *request->sent);
+    if (dsgd_encoded_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself)
         request->call = w->encodings++;
-    }
     return request;
 }
 
 static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->in != NULL) {
+        dsgd_piece *const sent = &request->sent[k];
         dsgd_piece_wait(request->in, k);
-        if (request->sent != NULL)
-            request->sent[k] = dsgd_piece_sent(w, request->in, k, request->call);
-        request->staged_s =
-            dsgd_stage_out(w, request->in, k, dsgd_exchange_sent(request, k), request->since_s);
+        *sent = request->in->piece[k];
+        if (request->exchange->encodes_itself)
+            dsgd_value_retain(sent->value);
+        else
+            *sent = dsgd_piece_sent(w, request->in, k, request->call);
+        request->staged_s = dsgd_stage_out(w, request->in, k, sent, request->since_s);
         dsgd_observe_sends(w, &request->in->piece[k], request->exchange->waiting.verb);
     }
     request->exchange->begin(w, k, request);
@@ -237,8 +239,7 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
     if (request->jobs[k] != NULL)
         dsgd_job_wait(w, &request->exchange->waiting, request->jobs[k]);
     request->exchange->end(w, k, request);
-    if (request->sent != NULL)
-        dsgd_value_release(w->engine->values, request->sent[k].value);
+    dsgd_value_release(w->engine->values, request->sent[k].value);
     const double done_s = request->jobs[k] != NULL ? request->jobs[k]->done_s : dsgd_now_s();
     if (!request->unchanged)
         request->back_s = dsgd_stage_in(w, request->out, k, done_s);
@@ -313,8 +314,7 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
         dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
-/** The first job of a request that is not done, or NULL. */
-static const dsgd_job *undone_job(const dsgd_worker *w, const dsgd_request *request)
+const dsgd_job *dsgd_request_undone(const dsgd_worker *w, const dsgd_request *request)
 {
     for (size_t k = 0; k < w->engine->n_pieces; k++)
         if (request->jobs[k] != NULL && !request->jobs[k]->done)
@@ -322,15 +322,10 @@ static const dsgd_job *undone_job(const dsgd_worker *w, const dsgd_request *requ
     return NULL;
 }
 
-bool dsgd_request_done(const dsgd_worker *w, const dsgd_request *request)
-{
-    return undone_job(w, request) == NULL;
-}
-
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request)
 {
     find_request(w, exchange, request);
-    const dsgd_job *const job = undone_job(w, request);
+    const dsgd_job *const job = dsgd_request_undone(w, request);
     if (job != NULL)
         dsgd_count_poll(w, exchange->waiting.lacks, job);
     return job == NULL;

@@ -87,8 +87,8 @@ struct dsgd_request {
     const dsgd_exchange *exchange;
     dsgd_request *next; /* of the worker, begun and not ended */
     dsgd_vector *in; /* sent; NULL: nothing, which only a blocking verb does */
-    dsgd_piece *sent; /* [n_pieces] what of it, under `exchange: encoding`; NULL: as it is */
-    uint32_t call; /* of these encodings */
+    dsgd_piece *sent; /* [n_pieces] what of it, from its begin to its end, encoded under ... */
+    uint32_t call; /* ... `exchange: encoding`, in this call */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
     double since_s; /* when it was begun */
@@ -97,12 +97,6 @@ struct dsgd_request {
     bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
     dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
 };
-
-/** For begin(): what is sent of in[k]. The request has its value, until the end of its piece. */
-static inline const dsgd_piece *dsgd_exchange_sent(const dsgd_request *request, size_t k)
-{
-    return request->sent != NULL ? &request->sent[k] : &request->in->piece[k];
-}
 
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
@@ -124,8 +118,8 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
  */
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request);
 
-/** Whether all jobs of a request are done. */
-bool dsgd_request_done(const dsgd_worker *w, const dsgd_request *request);
+/** The first job of a request that is not done, or NULL. */
+const dsgd_job *dsgd_request_undone(const dsgd_worker *w, const dsgd_request *request);
 
 /**
  * Counts that a worker asked for something that was not there. At the millionth time at one instant

@@ -91,9 +91,9 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
     const collective *const c = request->arguments;
     const dsgd_vector *const pieces = request->in != NULL ? request->in : request->out;
     w->collectives += k == pieces->first;
-    const dsgd_piece *const mine = request->in != NULL ? dsgd_exchange_sent(request, k) : NULL;
+    dsgd_piece *const mine = &request->sent[k];
     const dsgd_encoded *const encoded =
-        mine != NULL ? mine->encoded : dsgd_encoded_exchange(w->engine);
+        request->in != NULL ? mine->encoded : dsgd_encoded_exchange(w->engine);
     const dsgd_call call = {.part = c->part,
                             .root = c->root,
                             .piece = k,
@@ -101,10 +101,9 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .divisor = c->divisor,
                             .encoded = encoded};
     collective_job *const job = new_collective_job(w, c->comm, call);
-    if (mine != NULL) {
-        const dsgd_piece contribution = {dsgd_value_retain(mine->value), mine->stamp, 1};
-        dsgd_reduction_sample(w, job->reduction, contribution);
-    }
+    if (request->in != NULL)
+        dsgd_reduction_sample(w, job->reduction, *mine);
+    mine->value = DSGD_ZERO_VALUE; /* the reduction's now */
     job->job.aside = c->aside;
     if (!dsgd_fuses(w->engine)) {
         dsgd_exchange_start(w, request, &job->job);

@@ -151,15 +151,15 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
     dsgd_exchanges_otherwise(w, false);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
-    *job = (gossip_job){.job = {.step = step_gossip, .piece = k},
-                        .mine = *dsgd_exchange_sent(request, k),
-                        .keep = n->keep,
-                        .gives =
-                            request->sent != NULL && x->piece[k].encoded == NULL ? 1 - n->keep : 0,
-                        .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
-                        .n_to = n->n_to,
-                        .n_from = n->n_from};
-    dsgd_value_retain(job->mine.value);
+    *job = (gossip_job){
+        .job = {.step = step_gossip, .piece = k},
+        .mine = request->sent[k],
+        .keep = n->keep,
+        .gives =
+            dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL ? 1 - n->keep : 0,
+        .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
+        .n_to = n->n_to,
+        .n_from = n->n_from};
     state->node[w->node.rank].last = x->whole;
     x->piece[k].weight = n->keep * job->mine.weight;
     for (int i = 0; i < n->n_to; i++) {
@@ -241,7 +241,6 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_packet_free(w, job->peer[i].received);
     }
     require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");
-    dsgd_value_release(engine->values, job->mine.value);
 }
 
 /* --- verbs ------------------------------------------------------------------------------------ */

@@ -74,11 +74,8 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     const pair_question *const question = request->arguments;
     dsgd_exchanges_otherwise(w, false);
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job =
-        (pair_job){.job = {.run = run_pair, .piece = k},
-                   .wanted = *question,
-                   .mine = request->in == NULL ? DSGD_NO_PIECE : *dsgd_exchange_sent(request, k)};
-    dsgd_value_retain(job->mine.value);
+    *job = (pair_job){
+        .job = {.run = run_pair, .piece = k}, .wanted = *question, .mine = request->sent[k]};
     dsgd_exchange_start(w, request, &job->job);
 }
 
@@ -93,7 +90,6 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     else
         dsgd_vector_update(x, k, dsgd_value_retain(theirs->value), theirs->stamp);
     dsgd_observe_used(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
-    dsgd_value_release(w->engine->values, job->mine.value);
     dsgd_packet_free(w, job->reply);
 }
 

@@ -98,7 +98,6 @@ static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind,
     *job = (server_job){.job = {.run = run_question, .piece = k, .verb = "dsgd_server_push"},
                         .kind = kind,
                         .mine = mine};
-    dsgd_value_retain(mine.value);
     return job;
 }
 
@@ -112,7 +111,6 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
         dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
         const dsgd_piece sent = dsgd_piece_sent(w, u, k, call);
         dsgd_job *const job = &new_server_job(w, k, PUSH, sent)->job;
-        dsgd_value_release(w->engine->values, sent.value);
         job->not_before_s = dsgd_stage_out(w, u, k, &sent, since_s);
         dsgd_channel_add(w, job);
     }
@@ -147,7 +145,7 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, *dsgd_exchange_sent(request, k));
+    server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, request->sent[k]);
     const int channel = dsgd_channel_of(w, &job->job)->number; /* behind others */
     job->answer = dsgd_irecv(
         dsgd_mailbox_of(server_of(w->engine, k), w->node.rank, DSGD_PORT_SERVER_ANSWER, channel),
@@ -164,7 +162,6 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_wait_end(w, wait);
     dsgd_packet_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(&job->job); /* only now the piece is there */
-    dsgd_value_release(w->engine->values, job->mine.value);
     end_fetch(w, k, request);
 }
 

@@ -93,7 +93,8 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
     ck_assert_msg(a->laws != NULL && a->traffic != NULL, "%s", a->about.name);
     void *const params = dsgd_keep(1, a->about.params_size + 1);
     dsgd_options_default(a->about.options, params);
-    const int n_servers = a->n_servers == NULL ? 0 : a->n_servers(params, 8);
+    const int n_servers =
+        dsgd_n_servers(&(dsgd_run_config){.algorithm = a, .params = params, .workers = 8});
     const double bytes = 1;
     const dsgd_scale scale = {
         .n_workers = 8, .n_servers = n_servers, .n_pieces = 1, .piece_bytes = &bytes};

@@ -190,10 +190,8 @@ static void serve_always(dsgd_node *self)
 static const dsgd_algorithm parts = {.about = {.name = "parts"}, .work = parts_work};
 static const dsgd_algorithm asking = {
     .about = {.name = "asking"}, .work = parts_work, .assist = assist_by};
-static const dsgd_algorithm serving = {.about = {.name = "serving"},
-                                       .work = parts_work,
-                                       .serve = serve_always,
-                                       .n_servers = dsgd_one_server};
+static const dsgd_algorithm serving = {
+    .about = {.name = "serving"}, .work = parts_work, .serve = serve_always};
 
 static support_case *case_of(int verb)
 {

@@ -37,10 +37,8 @@ static void serve_thrice(dsgd_node *self)
 }
 
 static const dsgd_algorithm breaking = {.about = {.name = "breaking"}, .work = broken_work};
-static const dsgd_algorithm serving = {.about = {.name = "serving"},
-                                       .work = broken_work,
-                                       .serve = serve_thrice,
-                                       .n_servers = dsgd_one_server};
+static const dsgd_algorithm serving = {
+    .about = {.name = "serving"}, .work = broken_work, .serve = serve_thrice};
 
 static void calls_alone(dsgd_node *self, dsgd_vector *x)
 {

@@ -48,10 +48,8 @@ static void adding_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm adding = {.about = {.name = "adding"},
-                                      .work = adding_work,
-                                      .serve = adding_serve,
-                                      .n_servers = dsgd_one_server};
+static const dsgd_algorithm adding = {
+    .about = {.name = "adding"}, .work = adding_work, .serve = adding_serve};
 
 SUITE(messages, "messages", .seconds = 60);
 
@@ -86,10 +84,8 @@ static void noticing_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm noticing = {.about = {.name = "noticing"},
-                                        .work = noticing_work,
-                                        .serve = noticing_serve,
-                                        .n_servers = dsgd_one_server};
+static const dsgd_algorithm noticing = {
+    .about = {.name = "noticing"}, .work = noticing_work, .serve = noticing_serve};
 
 /** Where a vector takes hours, too. */
 TEST(a_message_without_a_vector_reduces_nothing)
@@ -195,10 +191,8 @@ static void optimized_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm optimizing = {.about = {.name = "optimizing"},
-                                          .work = optimized_work,
-                                          .serve = optimizing_serve,
-                                          .n_servers = dsgd_one_server};
+static const dsgd_algorithm optimizing = {
+    .about = {.name = "optimizing"}, .work = optimized_work, .serve = optimizing_serve};
 
 /** Momentum, Adam's count of steps and a learning rate that falls are the server's. */
 TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
@@ -413,10 +407,8 @@ static void dropped_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm dropping = {.about = {.name = "dropping"},
-                                        .work = dropped_work,
-                                        .serve = dropping_serve,
-                                        .n_servers = dsgd_one_server};
+static const dsgd_algorithm dropping = {
+    .about = {.name = "dropping"}, .work = dropped_work, .serve = dropping_serve};
 
 TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
 {
@@ -497,10 +489,7 @@ TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way,
 {
     static const dsgd_algorithm ordered[] = {
         {.about = {.name = "ordered"}, .work = in_order_work},
-        {.about = {.name = "ordered"},
-         .work = in_order_work,
-         .serve = in_order_serve,
-         .n_servers = dsgd_one_server},
+        {.about = {.name = "ordered"}, .work = in_order_work, .serve = in_order_serve},
     };
     way = _i % 3;
     support_case *c = costly(NULL, way == TO_WORKER ? 2 : 1);

@@ -77,10 +77,8 @@ static void hasty_serve(dsgd_node *self)
         dsgd_serve(self, dsgd_model(self));
 }
 
-static const dsgd_algorithm hasty = {.about = {.name = "hasty"},
-                                     .work = hasty_work,
-                                     .serve = hasty_serve,
-                                     .n_servers = dsgd_one_server};
+static const dsgd_algorithm hasty = {
+    .about = {.name = "hasty"}, .work = hasty_work, .serve = hasty_serve};
 
 TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {

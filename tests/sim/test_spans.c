@@ -139,10 +139,8 @@ static void asking_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm asking = {.about = {.name = "asking"},
-                                      .work = asking_work,
-                                      .serve = answering_serve,
-                                      .n_servers = dsgd_one_server};
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = asking_work, .serve = answering_serve};
 
 /** A message is waited for, by workers, whether they compute or not; the own gradient is not. */
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
