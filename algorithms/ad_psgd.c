@@ -4,9 +4,8 @@
  * worker waits for a gradient.
  *
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
- * descent", ICML 2018, Algorithm 1. Even ranks are passive and only answer, odd ranks are active,
- * so that no deadlock can form. `variant` selects three released codes that differ; two of them
- * average in an endless loop beside the computation.
+ * descent", ICML 2018, Algorithm 1. Even ranks are passive, odd ones active. `variant` selects three
+ * released codes that differ; two of them average in an endless loop beside the computation.
  */
 #include "sim/algorithm.h"
 
@@ -27,9 +26,7 @@ static bool loops(const ad_psgd_params *p)
 /** Per gradient, or ENDLESS. */
 static long averagings(const ad_psgd_params *p)
 {
-    if (p->averagings != OWN)
-        return p->averagings;
-    return loops(p) ? ENDLESS : 1;
+    return p->averagings != OWN ? p->averagings : loops(p) ? ENDLESS : 1;
 }
 
 static bool is_active(const dsgd_node *self)
@@ -190,14 +187,11 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
 {
     const ad_psgd_params *p = params;
     const bool own = p->graph.about == NULL;
-    dsgd_status status = DSGD_OK;
     if (p->variant == PULL && !own)
-        status = dsgd_graph_check(&p->graph, n_workers, "ad_psgd", error);
+        DSGD_TRY(dsgd_graph_check(&p->graph, n_workers, "ad_psgd", error));
     else if (p->variant != PULL && !(own && p->variant == PAPER))
-        status = dsgd_graph_check_bipartite(own ? &dsgd_graph_exponential_pairs : &p->graph,
-                                            n_workers, "ad_psgd", error);
-    if (status != DSGD_OK)
-        return status;
+        DSGD_TRY(dsgd_graph_check_bipartite(own ? &dsgd_graph_exponential_pairs : &p->graph,
+                                            n_workers, "ad_psgd", error));
     if (p->variant == GOSSIP_PROCESS && !own)
         return dsgd_refuse(error,
                            "ad_psgd: graph: %s, but in variant gossip_process the pairs of a round "
@@ -232,10 +226,10 @@ static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
         whole.messages *= 2; /* the request is empty */
         return whole;
     }
-    const long n = averagings(p);
-    if (n == ENDLESS && n_odd > 0)
+    const long n = n_odd > 0 ? averagings(p) : 0;
+    if (n == ENDLESS)
         return (dsgd_traffic){NAN, NAN}; /* as much as the network carries */
-    return dsgd_vector_traffic(scale, active * 2 * (double)(n == ENDLESS ? 0 : n));
+    return dsgd_vector_traffic(scale, active * 2 * (double)n);
 }
 
 static const char *const averagings_words[] = {"own", "endless", NULL};

@@ -4,9 +4,7 @@
  * with whoever has; how many that are adapts to who is slow.
  *
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
- * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. A reading: its abstract and a recollection
- * of its body were at hand. A server, which stands for the paper's broadcasts of ids, says who
- * mixes.
+ * asynchronous updates", MobiHoc 2024, arXiv 2306.06559: its abstract and a recollection of its body.
  */
 #include "sim/algorithm.h"
 
@@ -127,9 +125,9 @@ static dsgd_status dsgd_aau_check(const void *params, int n_workers, dsgd_error 
 {
     const dsgd_aau_params *p = params;
     const dsgd_graph_kind *kind = (const dsgd_graph_kind *)p->graph.about;
-    const dsgd_status status = dsgd_graph_check(&p->graph, n_workers, "dsgd_aau", error);
-    if (status != DSGD_OK || (kind->from == NULL && dsgd_graph_period(&p->graph, n_workers) == 1))
-        return status;
+    DSGD_TRY(dsgd_graph_check(&p->graph, n_workers, "dsgd_aau", error));
+    if (!kind->directed && dsgd_graph_period(&p->graph, n_workers) == 1)
+        return DSGD_OK;
     return dsgd_refuse(
         error, "dsgd_aau: graph: %s changes from round to round, or is directed; a ring would do",
         kind->about.name);

@@ -35,12 +35,22 @@ static int insert(int *list, int n, int rank, int self)
 
 /* --- ring ------------------------------------------------------------------------------------- */
 
+/** The four beside it, or fewer, in a rectangle of so many rows whose opposite sides meet. */
+static int beside(int n_workers, int rows, int rank, int *to)
+{
+    const int columns = n_workers / rows;
+    const int row = rank / columns;
+    const int column = rank % columns;
+    int n = insert(to, 0, row * columns + modulo(column - 1, columns), rank);
+    n = insert(to, n, row * columns + modulo(column + 1, columns), rank);
+    n = insert(to, n, modulo(row - 1, rows) * columns + column, rank);
+    return insert(to, n, modulo(row + 1, rows) * columns + column, rank);
+}
+
 static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
     (void)round;
-    const int p = graph->n_workers;
-    const int n = insert(to, 0, modulo(rank - 1, p), rank);
-    return insert(to, n, modulo(rank + 1, p), rank);
+    return beside(graph->n_workers, 1, rank, to);
 }
 
 static const dsgd_graph_kind ring = {
@@ -86,14 +96,7 @@ static dsgd_status torus_check(const dsgd_graph *graph, const char *who, dsgd_er
 static int torus_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
     (void)round;
-    const int rows = torus_rows(graph);
-    const int columns = graph->n_workers / rows;
-    const int row = rank / columns;
-    const int column = rank % columns;
-    int n = insert(to, 0, row * columns + modulo(column - 1, columns), rank);
-    n = insert(to, n, row * columns + modulo(column + 1, columns), rank);
-    n = insert(to, n, modulo(row - 1, rows) * columns + column, rank);
-    return insert(to, n, modulo(row + 1, rows) * columns + column, rank);
+    return beside(graph->n_workers, torus_rows(graph), rank, to);
 }
 
 static const char *const auto_word[] = {"auto", NULL};
@@ -142,8 +145,8 @@ static int list_length(const dsgd_graph *graph)
     return graph->n_workers > 2 ? 2 * (dsgd_log2(graph->n_workers - 1) + 1) : 1;
 }
 
-/** The i-th peer of a rank in a round; direction 1: a receiver, -1: a sender. */
-static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i, int direction)
+/** The i-th peer of a rank in a round. */
+static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i)
 {
     const exponential_params *const params = graph->params;
     const int p = graph->n_workers;
@@ -165,27 +168,17 @@ static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i
         if (params->schedule == BIPARTITE && rank % 2 == 1)
             distance = -distance;
     }
-    const int sign = params->schedule == BIPARTITE ? 1 : direction;
-    return modulo(rank + sign * distance, p);
-}
-
-static int exponential_list(const dsgd_graph *graph, int rank, long round, int direction, int *list)
-{
-    const exponential_params *const params = graph->params;
-    int n = 0;
-    for (int i = 0; i < params->peers; i++)
-        n = insert(list, n, exponential_peer(graph, rank, round, i, direction), rank);
-    return n;
+    return modulo(
+        graph->senders && params->schedule != BIPARTITE ? rank - distance : rank + distance, p);
 }
 
 static int exponential_to(const dsgd_graph *graph, int rank, long round, int *to)
 {
-    return exponential_list(graph, rank, round, 1, to);
-}
-
-static int exponential_from(const dsgd_graph *graph, int rank, long round, int *from)
-{
-    return exponential_list(graph, rank, round, -1, from);
+    const exponential_params *const params = graph->params;
+    int n = 0;
+    for (int i = 0; i < params->peers; i++)
+        n = insert(to, n, exponential_peer(graph, rank, round, i), rank);
+    return n;
 }
 
 static long exponential_period(const dsgd_graph *graph)
@@ -235,7 +228,7 @@ static const dsgd_graph_kind exponential = {
               .options = exponential_options},
     .check = exponential_check,
     .to = exponential_to,
-    .from = exponential_from,
+    .directed = true,
     .period = exponential_period,
 };
 
@@ -257,16 +250,10 @@ static int matching_to(const dsgd_graph *graph, int rank, long round, int *to)
     return 1;
 }
 
-static long never(const dsgd_graph *graph)
-{
-    (void)graph;
-    return 0;
-}
-
 static const dsgd_graph_kind matching = {
     .about = {.name = "matching", .summary = "random pairs, new ones in every round"},
     .to = matching_to,
-    .period = never,
+    .random = true,
 };
 
 /* --- complete --------------------------------------------------------------------------------- */
@@ -389,28 +376,19 @@ dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *w
     return kind_of(pick)->check == NULL ? DSGD_OK : kind_of(pick)->check(&graph, who, error);
 }
 
-/** A receiver of @p rank in a round, both even or both odd; -1: there is none. */
-static int unlike_bipartite(const dsgd_pick *pick, int n_workers, int rank, long round, int *to)
-{
-    const dsgd_graph graph = {pick->params, n_workers, 0};
-    const int n = kind_of(pick)->to(&graph, rank, round, to);
-    for (int i = 0; i < n; i++)
-        if (to[i] % 2 == rank % 2)
-            return to[i];
-    return -1;
-}
-
 dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, const char *who,
                                        dsgd_error *error)
 {
     DSGD_TRY(dsgd_graph_check(pick, n_workers, who, error));
+    const dsgd_graph graph = {pick->params, n_workers, 0};
     const long period = dsgd_graph_period(pick, n_workers);
     int other = period == 0 && n_workers > 2 ? 2 : -1; /* random: at some time 0 and 2 */
     int rank = 0;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
     for (long i = 0; other < 0 && i < period * n_workers; i++) {
         rank = (int)(i % n_workers);
-        other = unlike_bipartite(pick, n_workers, rank, i / n_workers, to);
+        for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
+            other = to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* the first */
     }
     free(to);
     if (other < 0)
@@ -424,8 +402,9 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, con
 
 long dsgd_graph_period(const dsgd_pick *pick, int n_workers)
 {
+    const dsgd_graph_kind *const kind = kind_of(pick);
     const dsgd_graph graph = {pick->params, n_workers, 0};
-    return kind_of(pick)->period == NULL ? 1 : kind_of(pick)->period(&graph);
+    return kind->random ? 0 : kind->period == NULL ? 1 : kind->period(&graph);
 }
 
 double dsgd_graph_degree(const dsgd_pick *pick, int n_workers)
@@ -450,8 +429,9 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint
     const dsgd_graph graph = {pick->params, n_workers, seed};
     dsgd_neighbours n = {.to = room->to, .from = room->to, .share = room->share, .keep = 1};
     n.n_from = n.n_to = kind->to(&graph, rank, round, room->to);
-    if (kind->from != NULL) {
-        n.n_from = kind->from(&graph, rank, round, room->from);
+    if (kind->directed) {
+        const dsgd_graph back = {pick->params, n_workers, seed, true};
+        n.n_from = kind->to(&back, rank, round, room->from);
         n.from = room->from;
     }
     bool alike = n.n_to > 0; /* all shares */

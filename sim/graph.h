@@ -30,6 +30,7 @@ typedef struct dsgd_graph {
     const void *params;
     int n_workers;
     uint64_t seed; /* of random graphs */
+    bool senders; /* of a directed graph: `to` lists these */
 } dsgd_graph;
 
 /** A family of graphs that a user can name, as `d_psgd: graph: ring`. */
@@ -39,9 +40,9 @@ typedef struct dsgd_graph_kind {
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
     /** Fills to[n_workers - 1] with the receivers of @p rank, ascending; returns how many. */
     int (*to)(const dsgd_graph *graph, int rank, long round, int *to);
-    /** Likewise its senders; NULL: the same ranks. */
-    int (*from)(const dsgd_graph *graph, int rank, long round, int *from);
-    /** Rounds after which the graphs repeat; 0: never, they are random. NULL: one. */
+    bool directed; /* senders are not the receivers */
+    bool random; /* the graphs never repeat */
+    /** Rounds after which they do. NULL: one. */
     long (*period)(const dsgd_graph *graph);
     bool irregular; /* ranks may have different numbers of neighbours in one round */
 } dsgd_graph_kind;

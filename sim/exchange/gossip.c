@@ -19,8 +19,7 @@ typedef struct gossip_node {
     dsgd_neighbours neighbours; /* in the round of `graph` that was last evaluated */
     const dsgd_pick *graph;
     dsgd_shares shares;
-    int room; /* for so many peers: */
-    double *share; /* [room]; behind them to[room] and from[room] */
+    double *share; /* of `neighbours`; behind them its `to` and `from` */
 } gossip_node;
 
 struct dsgd_gossip_state {
@@ -248,18 +247,14 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 /** node->neighbours <- n, in memory of its own. */
 static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
 {
-    const int most = n.n_to > n.n_from ? n.n_to : n.n_from;
-    if (most >= node->room) {
-        dsgd_run_free(node->share);
-        node->room = most + 1;
-        node->share =
-            dsgd_run_alloc(engine, (size_t)node->room * (sizeof *node->share + 2 * sizeof *n.to));
-    }
-    int *const to = (void *)(node->share + node->room);
-    int *const from = to + node->room;
-    memcpy(to, n.to, (size_t)n.n_to * sizeof *to);
-    memcpy(from, n.from, (size_t)n.n_from * sizeof *from);
-    memcpy(node->share, n.share, (size_t)n.n_to * sizeof *node->share);
+    const size_t n_to = (size_t)n.n_to, n_from = (size_t)n.n_from;
+    dsgd_run_free(node->share);
+    node->share = dsgd_run_alloc(engine, n_to * sizeof *n.share + (n_to + n_from) * sizeof *n.to);
+    int *const to = (void *)(node->share + n_to);
+    int *const from = to + n_to;
+    memcpy(to, n.to, n_to * sizeof *to);
+    memcpy(from, n.from, n_from * sizeof *from);
+    memcpy(node->share, n.share, n_to * sizeof *node->share);
     n.to = to;
     n.from = from;
     n.share = node->share;

@@ -21,14 +21,13 @@ typedef struct stream {
     struct incoming *first, *last;
 } stream;
 
-/** Of one receiver, who has room for it for ever. */
+/** Of one receiver, who has room for its vector for ever. */
 typedef struct incoming {
     dsgd_message seen; /* first: what the algorithm sees */
     struct incoming *next; /* in the inbox */
     stream *stream; /* that it came by */
     dsgd_vector *x; /* its room for a vector; NULL: none yet */
-    long *numbers; /* its room for numbers */
-    size_t numbers_room;
+    long *numbers; /* of the message */
     size_t n_left; /* packets that have not arrived */
     double back_s; /* when its vector is in the device's memory */
     long step; /* of the sender, ... */
@@ -85,11 +84,8 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
         l = dsgd_run_alloc(to->engine, sizeof *l);
     if (x != NULL && l->x == NULL)
         l->x = dsgd_vector_new(&to->node);
-    if (n > l->numbers_room) {
-        dsgd_run_free(l->numbers);
-        l->numbers = dsgd_run_alloc(to->engine, n * sizeof *l->numbers);
-        l->numbers_room = n;
-    }
+    dsgd_run_free(l->numbers);
+    l->numbers = dsgd_run_alloc(to->engine, n * sizeof *l->numbers);
     if (n > 0)
         memcpy(l->numbers, numbers, n * sizeof *numbers);
     l->seen = (dsgd_message){from->host, x != NULL ? dsgd_view_like(l->x, x) : NULL, n, l->numbers};
