@@ -4,9 +4,8 @@
  * independently of the others.
  *
  * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1); the
- * loop follows the code released with EASGD, which posts push and fetch together. Its server may
- * answer before the push is there; here the answer contains it. Staleness: the others' pushes since
- * the fetch, P - 1 at equal speeds.
+ * loop follows the code released with EASGD, which posts push and fetch together. Staleness: the
+ * others' pushes since the fetch, P - 1 at equal speeds.
  */
 #include "sim/algorithm.h"
 

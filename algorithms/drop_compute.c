@@ -4,11 +4,9 @@
  * micro-batches.
  *
  * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
- * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. Sent per
- * worker and step: one allreduce of the gradient; once, for an automatic threshold, everyone's
- * compute times (8 P bytes per calibration step).
+ * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. An automatic
+ * threshold costs everyone's compute times once, 8 P bytes per calibration step.
  */
-
 #include "sim/algorithm.h"
 
 typedef struct drop_compute_params {

@@ -4,10 +4,8 @@
  * send buffers of the others as they are.
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
- * operations", PPoPP 2020, figure 7. A gradient that comes too late stays in the send buffer for
- * the next version. Sent per worker and step: one allreduce, about 2 N bytes. A worker that falls
- * more than one version behind misses sums, and one that finds no newer sum applies the last one
- * twice, so models drift until they are synchronised.
+ * operations", PPoPP 2020, figure 7. Who misses a sum, or applies one twice, drifts away from the
+ * others until models are synchronised.
  */
 #include "sim/algorithm.h"
 

@@ -5,9 +5,8 @@
  *
  * J. Kolehmainen et al., "NoLoCo: no-all-reduce low communication training method for large
  * models", 2025, and the released code, in which the paper's gamma is tied to the outer learning
- * rate and Adam's moments stay local. Sent per worker and step: one allreduce of the model in the
- * group / period; the code sends two vectors each way through the group's first member, where one
- * would do.
+ * rate and Adam's moments stay local. The code sends two vectors each way through the group's first
+ * member, where one would do.
  */
 #include "sim/algorithm.h"
 

@@ -6,8 +6,7 @@
  * selected elements are added region by region, one region per worker, and the k largest of the
  * sum are gathered; what was selected here but not there stays in the residual. Other than in the
  * paper both selections are exact in every step (the paper reuses thresholds for tau' steps),
- * regions have equal numbers of selected elements at no cost, and sizes need no messages. Sent per
- * worker and step: 4 k (P - 1) / P values, where an index counts as a value.
+ * regions have equal numbers of selected elements at no cost, and sizes need no messages.
  */
 #include "sim/algorithm.h"
 

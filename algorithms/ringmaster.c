@@ -88,9 +88,7 @@ static void ringmaster_serve(dsgd_node *self)
 static dsgd_traffic ringmaster_traffic(const void *params, const dsgd_scale *scale)
 {
     const ringmaster_params *p = params;
-    if (p->delay != INFINITE)
-        return (dsgd_traffic){NAN, NAN};
-    return dsgd_vector_traffic(scale, 2);
+    return p->delay == INFINITE ? dsgd_vector_traffic(scale, 2) : (dsgd_traffic){NAN, NAN};
 }
 
 static const char *const delay_words[] = {"workers", "infinite", NULL};

@@ -5,7 +5,7 @@
  *
  * M. Assran, N. Loizou, N. Ballas, M. Rabbat, "Stochastic gradient push for distributed deep
  * learning", ICML 2019, Algorithms 1 and 2. x is the numerator, w its push-sum weight, z = x / w
- * the model. Sent per worker and step: n N bytes for n out-peers.
+ * the model.
  *
  * OSGP's `delay` bounds the steps for which a worker leaves a round open, not the age of the
  * shares: a round ends when its shares have arrived, and shares are matched by the number of the
@@ -48,10 +48,7 @@ static void osgp_work(dsgd_node *self)
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
-        /*
-         * Shares are added before the next forward pass, at the latest `delay` steps after their
-         * round began.
-         */
+        /* Shares are added before a forward pass, at the latest `delay` steps after their round began. */
         if (round != NULL && (self->step - begun >= p->delay || dsgd_gossip_done(self, round))) {
             dsgd_gossip_end(self, round, x);
             round = NULL;

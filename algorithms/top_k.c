@@ -6,8 +6,7 @@
  * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S. U.
  * Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. Momentum is the
  * optimizer's, after the mean; with `correction` it is in front of the selection instead: Y. Lin et
- * al., "Deep gradient compression", ICLR 2018. Sent per worker and step: P - 1 messages' worth of
- * (index, value) pairs, (P - 1) density N 2, or 2 N (P - 1) / P where that is less.
+ * al., "Deep gradient compression", ICLR 2018. Where that is less, 2 N (P - 1) / P bytes are sent.
  */
 #include "sim/algorithm.h"
 

@@ -257,14 +257,6 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     engine->most_steps = config->steps_each;
 }
 
-static void close_engine(dsgd_engine *engine)
-{
-    dsgd_learning_close(engine);
-    dsgd_imbalance_close(engine->imbalance);
-    engine->result->n_blocks_kept = dsgd_run_free_all(engine);
-    free(engine->piece_work);
-}
-
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
 {
     const double start_s = dsgd_wall_s();
@@ -273,15 +265,13 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
                                 .local_loss = NAN,
                                 .local_accuracy = NAN,
                                 .local_accuracy_min = NAN};
-    dsgd_status status = dsgd_run_check(config, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_run_check(config, error));
     dsgd_engine engine;
     open_engine(&engine, config, result);
-    result->worker_shares = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_shares);
-    result->worker_steps = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_steps);
-    result->worker_places = dsgd_xcalloc((size_t)config->workers, sizeof *result->worker_places);
-    status = dsgd_imbalance_for(config, &engine.imbalance, error);
+    result->worker_shares = dsgd_keep((size_t)config->workers, sizeof *result->worker_shares);
+    result->worker_steps = dsgd_keep((size_t)config->workers, sizeof *result->worker_steps);
+    result->worker_places = dsgd_keep((size_t)config->workers, sizeof *result->worker_places);
+    dsgd_status status = dsgd_imbalance_for(config, &engine.imbalance, error);
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
     dsgd_machine machine = dsgd_machine_of(config);
@@ -293,7 +283,10 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     dsgd_error why = {""};
     if (dsgd_recorder_close(engine.recorder, status == DSGD_OK, &why) != DSGD_OK)
         status = dsgd_fail(error, DSGD_EIO, "%s", why.text);
-    close_engine(&engine);
+    dsgd_learning_close(&engine);
+    dsgd_imbalance_close(engine.imbalance);
+    free(engine.piece_work);
+    result->n_blocks_kept = dsgd_run_free_all(&engine);
     result->total_wall_s = dsgd_wall_s() - start_s;
     return status;
 }
@@ -313,9 +306,6 @@ const char *dsgd_timed_by_name(unsigned timed_by)
 
 void dsgd_run_result_free(dsgd_run_result *result)
 {
-    free(result->worker_shares);
-    free(result->worker_steps);
-    free(result->worker_places);
     free(result->points);
     free(result->ages.share);
     free(result->gradient_ages.share);

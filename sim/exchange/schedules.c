@@ -43,7 +43,7 @@ struct dsgd_sending {
     int round; /* the next one */
     dsgd_phase phase; /* of ranks */
     double started_s;
-    enum { EXCHANGED, REDUCED } next; /* what it waits for, once it has begun */
+    bool exchanged; /* of the round that has begun: overhead and reduction are left */
 };
 
 /** Begins the next round in which the worker takes part; behind the last awaits nothing. */
@@ -64,7 +64,7 @@ static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
     phase.to = phase.to < 0 ? -1 : dsgd_members_rank(&plan->members, phase.to);
     phase.from = phase.from < 0 ? -1 : dsgd_members_rank(&plan->members, phase.from);
     s->phase = phase;
-    s->next = EXCHANGED;
+    s->exchanged = false;
     return (dsgd_await){.kind = DSGD_AWAIT_SENDRECV,
                         .amount = phase.bytes,
                         .exchange = {.out = mailbox(channel, rank, phase.to, plan->members.comm),
@@ -81,9 +81,9 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
         channel->sending = dsgd_run_alloc(w->engine, sizeof *channel->sending);
         return begin_round(channel, plan);
     }
-    if (s->next == EXCHANGED) {
+    if (!s->exchanged) {
         count_sent(w, s->phase, s->started_s);
-        s->next = REDUCED;
+        s->exchanged = true;
         const double cost_s = dsgd_phase_cost_s(w, &s->phase);
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};

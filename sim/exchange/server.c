@@ -50,12 +50,9 @@ typedef struct server_job {
     dsgd_transfer *answer; /* under way, of PUSH_AND_FETCH; it sets `reply` */
 } server_job;
 
-static dsgd_port port_of_answer(server_request kind)
-{
-    return kind == PUSH    ? DSGD_PORT_SERVER_ACK
-           : kind == FETCH ? DSGD_PORT_SERVER_REPLY
-                           : DSGD_PORT_SERVER_ANSWER;
-}
+static const dsgd_port port_of_answer[] = {[PUSH] = DSGD_PORT_SERVER_ACK,
+                                           [FETCH] = DSGD_PORT_SERVER_REPLY,
+                                           [PUSH_AND_FETCH] = DSGD_PORT_SERVER_ANSWER};
 
 /** Asks a server for a piece, with the age of what the worker has, and awaits the answer. */
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
@@ -79,7 +76,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
         return;
     }
     job->reply = dsgd_mailbox_recv(
-        dsgd_mailbox_of(server, w->node.rank, port_of_answer(job->kind), channel->number));
+        dsgd_mailbox_of(server, w->node.rank, port_of_answer[job->kind], channel->number));
     dsgd_packet_received(w, job->reply, since_s,
                          job->kind == PUSH ? dsgd_packet_cost_s(w)
                                            : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
@@ -95,9 +92,7 @@ static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind,
 {
     dsgd_exchanges_otherwise(w, false);
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (server_job){.job = {.run = run_question, .piece = k, .verb = "dsgd_server_push"},
-                        .kind = kind,
-                        .mine = mine};
+    *job = (server_job){{.run = run_question, .piece = k, .verb = "dsgd_server_push"}, kind, mine};
     return job;
 }
 
@@ -222,7 +217,7 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
                                                message->kind == PUSH ? DSGD_NO_PIECE : x->piece[k]);
     reply->version = server_state_of(server, k)->version;
     dsgd_mailbox *const to =
-        dsgd_mailbox_of(self->rank, message->from, port_of_answer(message->kind), message->channel);
+        dsgd_mailbox_of(self->rank, message->from, port_of_answer[message->kind], message->channel);
     const double bytes =
         message->kind == PUSH ? 0 : dsgd_encoded_bytes(server->engine, reply->content.encoded, k);
     reply->span = dsgd_observe_sent(server->engine, server->host, message->host, bytes);
