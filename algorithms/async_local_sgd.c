@@ -4,7 +4,7 @@
  * applies it at once, with a momentum that moves once in `delay` arrivals (Delayed Nesterov).
  *
  * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135;
- * the update is that of HALoS's released code (its servers of a region; 3.2, 0.9, period 8, delay
+ * the update is as in HALoS's released code (its servers of a region; 3.2, 0.9, period 8, delay
  * 16).
  */
 #include "sim/algorithm.h"

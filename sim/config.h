@@ -28,7 +28,7 @@ typedef enum dsgd_collective {
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
 
-/** Of a partial collective: 0 is as that of all workers, else 1 + a dsgd_collective. */
+/** Of a partial collective: 0: as the collective of all workers; else 1 + a dsgd_collective. */
 enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;

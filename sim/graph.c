@@ -111,8 +111,7 @@ static const dsgd_option torus_options[] = {
 static const dsgd_graph_kind torus = {
     .about = {.name = "torus",
               .summary = "a rectangle whose opposite sides meet; four neighbours",
-              .params_size = sizeof(torus_params),
-              .options = torus_options},
+              DSGD_PARAMS(torus_params, torus_options)},
     .check = torus_check,
     .to = torus_to,
 };
@@ -224,8 +223,7 @@ static const dsgd_graph_kind exponential = {
     .about = {.name = "exponential",
               .summary = "distances that double from round to round; few messages, fast mixing",
               .reference = "Assran et al., ICML 2019, and its released code",
-              .params_size = sizeof(exponential_params),
-              .options = exponential_options},
+              DSGD_PARAMS(exponential_params, exponential_options)},
     .check = exponential_check,
     .to = exponential_to,
     .directed = true,
@@ -350,8 +348,7 @@ static const dsgd_option edges_options[] = {
 static const dsgd_graph_kind edges_kind = {
     .about = {.name = "edges",
               .summary = "a graph of the user's own",
-              .params_size = sizeof(edges_params),
-              .options = edges_options},
+              DSGD_PARAMS(edges_params, edges_options)},
     .check = edges_check,
     .to = edges_to,
     .irregular = true,

@@ -55,7 +55,7 @@ struct dsgd_channel {
     size_t span; /* timeline.c's, of the job that it carries out */
 };
 
-/** Starts as many channels as a worker or server has; @p number is that of the first. */
+/** Starts as many channels as a worker or server has; @p number is the first one's. */
 dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number);
 
 /** For run(): the exchange has its result. */

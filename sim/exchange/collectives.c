@@ -30,12 +30,8 @@ static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 static void finish_collective(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_reduction *const reduction = ((collective_job *)job)->reduction;
-    const dsgd_origin where = dsgd_origin_of(w);
-    if (reduction->call.part == DSGD_ALLGATHER)
-        dsgd_reduction_agree(w->engine, reduction, where);
-    else if (reduction->numbers == NULL && reduction->call.part != DSGD_BROADCAST &&
-             gets(w, reduction))
-        dsgd_reduction_combine(w->engine, reduction, where, job->piece);
+    if (reduction->numbers == NULL && reduction->call.part != DSGD_BROADCAST && gets(w, reduction))
+        dsgd_reduction_combine(w->engine, reduction, dsgd_origin_of(w), job->piece);
     dsgd_job_finish(job);
 }
 

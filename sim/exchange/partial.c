@@ -228,12 +228,6 @@ static void receive(activation *received)
 {
     dsgd_worker *const w = received->to;
     dsgd_partial *const partial = w->partial;
-    if (received->arrived) {
-        partial->is_notified = false;
-        activate(w, received->position, received->link);
-        dsgd_run_free(received);
-        return;
-    }
     if (partial == NULL) {
         activation **end = &w->early;
         while (*end != NULL)
@@ -241,7 +235,11 @@ static void receive(activation *received)
         *end = received;
         return;
     }
-    if (w->stopped || has_reached(w, received->position)) {
+    if (received->arrived) {
+        partial->is_notified = false;
+        activate(w, received->position, received->link);
+    }
+    if (received->arrived || w->stopped || has_reached(w, received->position)) {
         dsgd_run_free(received);
         return;
     }

@@ -168,6 +168,19 @@ static void sum_up_stamps(dsgd_reduction *reduction)
     }
 }
 
+/** What all members have sampled. */
+static dsgd_value agreed_value(dsgd_engine *engine, const dsgd_reduction *reduction,
+                               dsgd_origin where)
+{
+    const dsgd_value first = reduction->contribution[0].value;
+    for (int i = 1; i < reduction->n_members && engine->values != NULL; i++)
+        DSGD_ASSERT(dsgd_value_equal(reduction->contribution[i].value, first),
+                    "worker %d gathers shares of a vector in step %lu that the members of the "
+                    "communicator have computed in different ways, by dsgd_allgather_shares()",
+                    (int)where.worker, (unsigned long)where.step);
+    return dsgd_value_retain(first);
+}
+
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
                             size_t piece)
 {
@@ -178,7 +191,9 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
                 reduction->n_sampled, n);
     reduction->combined = true;
     sum_up_stamps(reduction);
-    if (engine->values != NULL) {
+    if (reduction->call.part == DSGD_ALLGATHER) {
+        reduction->sum = agreed_value(engine, reduction, where);
+    } else if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
         double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
         for (int i = 0; i < n; i++) {
@@ -192,22 +207,6 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         free(x);
         free(weights);
     }
-    release_contributions(engine, reduction);
-}
-
-void dsgd_reduction_agree(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where)
-{
-    if (reduction->combined)
-        return;
-    reduction->combined = true;
-    sum_up_stamps(reduction);
-    const dsgd_value first = reduction->contribution[0].value;
-    for (int i = 1; i < reduction->n_members && engine->values != NULL; i++)
-        DSGD_ASSERT(dsgd_value_equal(reduction->contribution[i].value, first),
-                    "worker %d gathers shares of a vector in step %lu that the members of the "
-                    "communicator have computed in different ways, by dsgd_allgather_shares()",
-                    (int)where.worker, (unsigned long)where.step);
-    reduction->sum = dsgd_value_retain(first);
     release_contributions(engine, reduction);
 }
 

@@ -113,12 +113,12 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction);
 void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction,
                            dsgd_piece contribution);
 
-/** sum <- (sum of contributions) / divisor, at the first call. All must have been sampled. */
+/**
+ * sum <- (sum of contributions) / divisor, at the first call; of an allgather what all have sampled,
+ * which must be one value: shares of it that belong together. All must have been sampled.
+ */
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
                             size_t piece);
-
-/** sum <- what all members have sampled, which must be one value: shares of it that belong together. */
-void dsgd_reduction_agree(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where);
 
 /** Copies mine[n] into numbers[n_members][n]. */
 void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int rank,
