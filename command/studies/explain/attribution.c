@@ -31,13 +31,11 @@ static void scale_latency(dsgd_platform *p, double factor)
     p->group_latency_s *= factor;
     p->island_latency_s *= factor;
     p->file_links.latency *= factor;
-    if (p->hosts.n == 0)
-        return;
-    dsgd_platform_entry *const entries =
-        dsgd_keep(1, p->hosts.n * sizeof *entries); /* others share the old ones */
-    memcpy(entries, p->hosts.v, p->hosts.n * sizeof *entries);
-    for (size_t i = 0; i < p->hosts.n; i++)
+    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n, sizeof *entries);
+    for (size_t i = 0; i < p->hosts.n; i++) { /* others share the old ones */
+        entries[i] = ((const dsgd_platform_entry *)p->hosts.v)[i];
         entries[i].latency_s *= factor;
+    }
     p->hosts.v = entries;
 }
 
@@ -134,17 +132,17 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment, dsgd_numeric
 }
 
 /**
- * Completes a counterfactual of run @p i by what was recorded of it. False: it would be the run as
- * it is.
+ * Completes a counterfactual of run @p i by what was recorded of it, of so many steps of all workers / P.
+ * False: it would be the run as it is.
  */
 static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
-                   const dsgd_facts *facts)
+                   const dsgd_facts *facts, double steps)
 {
     static const double alike = 1e-9; /* step times, but for rounding */
     dsgd_planned_run *const run = &experiment->runs[dsgd_counterfactual_run(experiment, i, which)];
     const bool ends_by_work = !(run->config.until.seconds > 0 || run->config.until.accuracy > 0);
     if (!ends_by_work)
-        run->config.until = (dsgd_until){.steps = facts->steps};
+        run->config.until = (dsgd_until){.steps = steps};
     if (which == DSGD_SAME_STEPS)
         return !ends_by_work;
     if (which == DSGD_WITHOUT_STRAGGLERS) {
@@ -164,10 +162,9 @@ typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
     dsgd_pool_config config;
-    bool *wanted; /* [n_unchanged] */
-    bool is_second; /* round: the counterfactuals */
-    dsgd_error failure; /* the first */
-    dsgd_status failed;
+    bool *
+        next; /* [n_runs]: of the next round, which are runs as they are, and then counterfactuals */
+    bool is_over; /* there are no more */
 } attribution;
 
 /* --- the runs --------------------------------------------------------------------------------- */
@@ -181,45 +178,34 @@ static dsgd_status simulate(const void *of, size_t i, const dsgd_run_config *run
                : dsgd_simulate(run, result, error);
 }
 
-/** The counterfactuals of a run that are other than it. */
-static void choose_counterfactuals(attribution *a, size_t i, bool *chosen)
-{
-    dsgd_facts facts;
-    dsgd_error why;
-    if (dsgd_results_state(a->config.results, i) != DSGD_RUN_DONE)
-        return;
-    const dsgd_status status = dsgd_facts_read(a->config.folder, i, &facts, &why);
-    for (int which = 0; status == DSGD_OK && which < DSGD_N_COUNTERFACTUALS; which++)
-        chosen[dsgd_counterfactual_run(a->experiment, i, which)] =
-            settle(a->experiment, i, which, &facts);
-    if (a->failed == DSGD_OK && status != DSGD_OK) {
-        a->failed = status;
-        a->failure = why;
-    }
-}
-
 static void choose(void *of, bool *chosen)
 {
-    attribution *const a = of;
-    for (size_t i = 0; i < a->experiment->n_unchanged; i++) {
-        if (a->wanted[i] && a->is_second)
-            choose_counterfactuals(a, i, chosen);
-        else
-            chosen[i] = a->wanted[i];
-    }
+    const attribution *const a = of;
+    memcpy(chosen, a->next, a->experiment->n_runs * sizeof *chosen);
 }
 
-/** After the first round there is another where it had results, but for a figure. */
+/**
+ * After the first round there is another where it had results, but for a figure: of the counterfactuals that
+ * are other than the run as it is.
+ */
 static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 {
     attribution *const a = of;
     *more = false;
-    for (size_t i = 0; i < a->experiment->n_unchanged; i++)
-        *more = *more || (a->wanted[i] && dsgd_results_throughput(a->config.results, i) > 0);
-    *more = *more && !a->is_second && a->options->format == DSGD_EXPLAIN_TEXT;
-    a->is_second = true;
-    *error = a->failure;
-    return a->failed;
+    for (size_t i = 0; !a->is_over && i < a->experiment->n_unchanged; i++) {
+        dsgd_facts facts;
+        if (!a->next[i] || dsgd_results_state(a->config.results, i) != DSGD_RUN_DONE)
+            continue;
+        DSGD_TRY(dsgd_facts_read(a->config.folder, i, &facts, error));
+        const double steps = dsgd_results_value(a->config.results, i, "steps");
+        for (int which = 0; which < DSGD_N_COUNTERFACTUALS; which++)
+            a->next[dsgd_counterfactual_run(a->experiment, i, which)] =
+                settle(a->experiment, i, which, &facts, steps);
+        *more = *more || dsgd_results_throughput(a->config.results, i) > 0;
+    }
+    memset(a->next, 0, a->experiment->n_unchanged * sizeof *a->next);
+    a->is_over = true;
+    return DSGD_OK;
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
@@ -229,10 +215,10 @@ static long least(long a, long b)
     return a < b ? a : b;
 }
 
-/** The slow-down of every worker in every step, as the table of a figure; the caller frees it. */
+/** The slow-down of every worker in every step, as the table of a figure */
 static char *table_of(const dsgd_facts *f)
 {
-    enum { MOST_ROWS = 128, MOST_COLUMNS = 160 }; /* cells that can be told apart on half a page */
+    enum { MOST_ROWS = 128, MOST_COLUMNS = 160 }; /* areas that can be told apart on half a page */
     char *text = NULL;
     size_t n_bytes = 0;
     FILE *const stream = dsgd_text_open(&text, &n_bytes);
@@ -277,11 +263,9 @@ static dsgd_status write_map(const attribution *a, dsgd_error *error)
 static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *error)
 {
     const attribution *const a = of;
-    const dsgd_explained explained = {a->experiment, a->config.results, a->wanted};
     const char *const output = a->options->output;
-    dsgd_status status = DSGD_OK;
     if (a->options->format != DSGD_EXPLAIN_TEXT) {
-        status = write_map(a, error);
+        DSGD_TRY(write_map(a, error));
     } else {
         dsgd_program_flush();
         FILE *const file = output == NULL ? stdout : fopen(output, "w");
@@ -289,12 +273,11 @@ static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *
             return dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", output);
         if (file != stdout)
             fclose(file);
-        status = dsgd_explained_print(&explained, error);
+        DSGD_TRY(dsgd_explained_print(a->experiment, a->config.results, error));
     }
-    return status == DSGD_OK && done->n_failed > 0
-               ? dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed", done->n_failed,
-                           done->n_runs)
-               : status;
+    return done->n_failed == 0 ? DSGD_OK
+                               : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed",
+                                           done->n_failed, done->n_runs);
 }
 
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error)
@@ -302,9 +285,14 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     const int numerics = options->numerics < 0 ? DSGD_NUMERICS_OFF : options->numerics;
     const dsgd_source source = {options->source.v[0], &options->sets, numerics, options->run};
     dsgd_experiment experiment;
-    dsgd_status status = dsgd_source_open(&source, &experiment, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_source_open(&source, &experiment, error));
+    /* A figure is of one run: the first, where none is named. */
+    const bool figure = options->format != DSGD_EXPLAIN_TEXT;
+    const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
+    dsgd_prepare_left_out(&experiment);
+    if (run > experiment.n_unchanged)
+        return dsgd_refuse(error, "--run %zu: there are %zu runs; `dsgd check %s` lists them", run,
+                           experiment.n_unchanged, experiment.path);
     attribution a = {.options = options,
                      .experiment = &experiment,
                      .config = {.experiment = &experiment,
@@ -313,23 +301,13 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                                 .numerics = numerics,
                                 .limits = options->limits,
                                 .simulate = simulate,
-                                .simulator = &a}};
+                                .simulator = &a},
+                     .is_over = figure};
     const dsgd_study study = {&a, NULL, choose, read_results, conclude};
-    /* A figure is of one run: the first, where none is named. */
-    const bool figure = options->format != DSGD_EXPLAIN_TEXT;
-    const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
-    a.wanted = dsgd_keep(experiment.n_unchanged, sizeof *a.wanted);
+    DSGD_TRY(dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error));
+    DSGD_TRY(add_counterfactuals(&experiment, a.config.numerics, error));
+    a.next = dsgd_keep(experiment.n_runs, sizeof *a.next);
     for (size_t i = 0; i < experiment.n_unchanged; i++)
-        a.wanted[i] = run == 0 || run == i + 1;
-    if (run > experiment.n_unchanged)
-        status = dsgd_refuse(error, "--run %zu: there are %zu runs; `dsgd check %s` lists them",
-                             run, experiment.n_unchanged, experiment.path);
-    dsgd_prepare_left_out(&experiment);
-    if (status == DSGD_OK)
-        status = dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error);
-    if (status == DSGD_OK)
-        status = add_counterfactuals(&experiment, a.config.numerics, error);
-    if (status == DSGD_OK)
-        status = dsgd_study_run(&study, &a.config, &options->plugins, error);
-    return status;
+        a.next[i] = run == 0 || run == i + 1;
+    return dsgd_study_run(&study, &a.config, &options->plugins, error);
 }

@@ -42,14 +42,13 @@ typedef struct dsgd_facts {
     int slowest, median; /* workers, by their means; of an even number the faster of the middle */
     size_t n_links;
     dsgd_link_facts *links; /* [n_links] */
-    double virtual_s, steps; /* of the run; of all workers / P */
 } dsgd_facts;
 
 /** dsgd_simulate(), whose facts go to the file of run @p i in the folder. */
 dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,
                               const char *folder, size_t i, dsgd_error *error);
 
-/** Of run @p i. DSGD_EIO where there are none. Release by dsgd_facts_free() in any case. */
+/** Of run @p i. DSGD_EIO where there are none. */
 dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error);
 
 /* --- attribution.c ---------------------------------------------------------------------------- */
@@ -77,14 +76,11 @@ size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
 
 /* --- report.c: what is shown ------------------------------------------------------------------- */
 
-/** The runs of an experiment and their counterfactuals, when they are done. */
-typedef struct dsgd_explained {
-    const dsgd_experiment *experiment;
-    const dsgd_results *results; /* of all of them */
-    const bool *wanted; /* [n_unchanged] */
-} dsgd_explained;
-
-/** Prints a table, names and a sentence per algorithm. */
-dsgd_status dsgd_explained_print(const dsgd_explained *explained, dsgd_error *error);
+/**
+ * Prints a table, names and a sentence per algorithm, of the runs that have results, and of their
+ * counterfactuals.
+ */
+dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_results *results,
+                                 dsgd_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"
@@ -41,18 +41,16 @@ typedef struct step {
 } step;
 
 typedef struct heard {
-    size_t n_steps, room;
+    size_t n_steps, n_waits;
     step *steps;
     interval computation; /* the last one */
-    size_t n_waits, waits_room;
     wait *waits; /* since that ended: the next computation may have hidden them */
 } heard;
 
 typedef struct listener {
-    int n_workers;
-    long n_gradients;
+    dsgd_facts facts;
+    size_t n_gradients;
     heard *workers; /* [n_workers] */
-    double *held_s; /* [n_workers] */
 } listener;
 
 /** Counts the waits but for those within the computation that has ended now. */
@@ -63,7 +61,7 @@ static void count_waits(listener *l, heard *w, interval now)
         const double overlap_s =
             fmax(0, fmin(at.end_s, before.end_s) - fmax(at.since_s, before.since_s));
         if (at.since_s < now.since_s)
-            l->held_s[w->waits[i].peer] += at.end_s - at.since_s - overlap_s;
+            l->facts.workers[w->waits[i].peer].held_s += at.end_s - at.since_s - overlap_s;
     }
     w->n_waits = 0;
 }
@@ -74,12 +72,8 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
     const size_t k = (size_t)span->step;
     count_waits(l, w, at);
     w->computation = at;
-    if (k >= w->room) {
-        w->room = 2 * k + 64;
-        w->steps = dsgd_keep_more(w->steps, w->room, sizeof *w->steps);
-    }
-    while (w->n_steps <= k)
-        w->steps[w->n_steps++] = (step){0, 0};
+    w->steps = dsgd_keep_more(w->steps, k + 1, sizeof *w->steps);
+    w->n_steps = k < w->n_steps ? w->n_steps : k + 1;
     w->steps[k].compute_s += at.end_s - at.since_s;
     w->steps[k].end_s = at.end_s;
     l->n_gradients++;
@@ -88,26 +82,25 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
 static void hear(void *of, const dsgd_span *span)
 {
     listener *const l = of;
-    if (span->host >= l->n_workers)
+    const int n_workers = l->facts.n_workers;
+    const double end_s = fmin(span->turn_s, span->end_s); /* of a wait for others */
+    if (span->host >= n_workers)
         return;
+    heard *const w = &l->workers[span->host];
     if (span->kind == DSGD_SPAN_COMPUTE && span->step >= 0 && !dsgd_is_cancelled(span))
-        hear_computation(l, &l->workers[span->host], span);
+        hear_computation(l, w, span);
     if (span->kind == DSGD_SPAN_WAIT && span->track == 0 && span->peer >= 0 &&
-        span->peer < l->n_workers && fmin(span->turn_s, span->end_s) > span->since_s) {
-        heard *const w = &l->workers[span->host];
-        if (w->n_waits == w->waits_room) {
-            w->waits_room = 2 * w->waits_room + 8;
-            w->waits = dsgd_keep_more(w->waits, w->waits_room, sizeof *w->waits);
-        }
-        w->waits[w->n_waits++] =
-            (wait){{span->since_s, fmin(span->turn_s, span->end_s)}, span->peer};
+        span->peer < n_workers && end_s > span->since_s) {
+        w->waits = dsgd_keep_more(w->waits, w->n_waits + 1, sizeof *w->waits);
+        w->waits[w->n_waits++] = (wait){{span->since_s, end_s}, span->peer};
     }
 }
 
 /* --- summing up ------------------------------------------------------------------------------- */
 
-static void sum_up_steps(const listener *l, dsgd_facts *f)
+static void sum_up_steps(listener *l)
 {
+    dsgd_facts *const f = &l->facts;
     size_t n = 0;
     for (int i = 0; i < f->n_workers; i++)
         f->n_steps = fmax(f->n_steps, l->workers[i].n_steps);
@@ -126,7 +119,6 @@ static void sum_up_steps(const listener *l, dsgd_facts *f)
             f->workers[i].n_steps++;
         }
         f->workers[i].compute_s = sum_s / (double)f->workers[i].n_steps; /* 0 / 0 is NAN */
-        f->workers[i].held_s = l->held_s[i];
     }
     gsl_sort(all, 1, n);
     if (n > 0) {
@@ -141,8 +133,9 @@ static void sum_up_steps(const listener *l, dsgd_facts *f)
  * Who ended the computation of a step last, of the steps that all have; of several at one instant all
  * count, unless all workers do. And who is slowest.
  */
-static void sum_up_order(const listener *l, dsgd_facts *f)
+static void sum_up_order(listener *l)
 {
+    dsgd_facts *const f = &l->facts;
     static const double instant = 1e-9; /* of the time */
     const size_t n = (size_t)f->n_workers;
     size_t common = (size_t)f->n_steps;
@@ -171,87 +164,70 @@ static void sum_up_order(const listener *l, dsgd_facts *f)
 
 /* --- the file, which never leaves the machine ------------------------------------------------- */
 
-/** That of run @p i; the caller closes it. NULL: there is none, or it cannot be written. */
-static FILE *facts_file(const char *folder, size_t i, const char *mode)
+/** Writes an array of so many elements, or reads it into new memory; not *good: it cannot. */
+static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size, bool *good)
 {
-    char *const path = dsgd_xprintf("%s/%zu.facts", folder, i + 1);
-    FILE *const stream = fopen(path, mode);
-    return stream;
+    void *const v = writes ? array : dsgd_keep(n + 1, size);
+    *good = (writes ? fwrite(v, size, n, stream) : fread(v, size, n, stream)) == n && *good;
+    return v;
 }
 
-static dsgd_status write_facts(const dsgd_facts *f, const char *folder, size_t i, dsgd_error *error)
+/** The facts of run @p i, into their file or from it. False: they cannot be written, or there are none. */
+static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
 {
-    FILE *const stream = facts_file(folder, i, "wb");
-    const size_t n = (size_t)f->n_workers, n_cells = n * (size_t)f->n_steps;
-    bool good = stream != NULL && fwrite(f, sizeof *f, 1, stream) == 1 &&
-                fwrite(f->workers, sizeof *f->workers, n, stream) == n &&
-                fwrite(f->compute_s, sizeof *f->compute_s, n_cells, stream) == n_cells &&
-                fwrite(f->links, sizeof *f->links, f->n_links, stream) == f->n_links;
-    if (stream != NULL)
-        good = fclose(stream) == 0 && good;
-    return good ? DSGD_OK
-                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,
-                            i + 1);
+    FILE *const stream = fopen(dsgd_xprintf("%s/%zu.facts", folder, i + 1), writes ? "wb" : "rb");
+    bool good = stream != NULL;
+    if (!good)
+        return false;
+    *f = *(const dsgd_facts *)pass(stream, writes, f, 1, sizeof *f, &good);
+    const size_t n = (size_t)f->n_workers, n_all = n * (size_t)f->n_steps;
+    f->workers = pass(stream, writes, f->workers, n, sizeof *f->workers, &good);
+    f->compute_s = pass(stream, writes, f->compute_s, n_all, sizeof *f->compute_s, &good);
+    f->links = pass(stream, writes, f->links, f->n_links, sizeof *f->links, &good);
+    return fclose(stream) == 0 && good;
 }
 
 dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error)
 {
-    FILE *const stream = facts_file(folder, i, "rb");
-    bool good = stream != NULL && fread(facts, sizeof *facts, 1, stream) == 1;
-    if (!good)
-        *facts = (dsgd_facts){0};
-    const size_t n = (size_t)facts->n_workers, n_cells = n * (size_t)facts->n_steps;
-    facts->workers = dsgd_keep(n + 1, sizeof *facts->workers);
-    facts->compute_s = dsgd_keep(n_cells + 1, sizeof *facts->compute_s);
-    facts->links = dsgd_keep(facts->n_links + 1, sizeof *facts->links);
-    good = good && fread(facts->workers, sizeof *facts->workers, n, stream) == n &&
-           fread(facts->compute_s, sizeof *facts->compute_s, n_cells, stream) == n_cells &&
-           fread(facts->links, sizeof *facts->links, facts->n_links, stream) == facts->n_links;
-    if (stream != NULL)
-        fclose(stream);
-    return good ? DSGD_OK
-                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: what was recorded is not there", folder,
-                            i + 1);
+    return pass_facts(folder, i, false, facts)
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: what was recorded is not there", folder,
+                           i + 1);
 }
 
 dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,
                               const char *folder, size_t i, dsgd_error *error)
 {
     const size_t n = (size_t)config->workers;
-    listener l = {.n_workers = config->workers,
-                  .workers = dsgd_keep(n, sizeof *l.workers),
-                  .held_s = dsgd_keep(n, sizeof *l.held_s)};
     bool *const all = dsgd_keep(n, sizeof *all);
-    for (size_t k = 0; k < n; k++)
-        all[k] = true;
+    memset(all, true, n);
+    listener l = {.workers = dsgd_keep(n, sizeof *l.workers),
+                  .facts = {.n_workers = config->workers,
+                            .workers = dsgd_keep(n, sizeof(dsgd_worker_facts))}};
+    dsgd_facts *const f = &l.facts;
     dsgd_timeline timeline = {.end_step = LONG_MAX, .chosen = all, .ended = hear, .listener = &l};
     dsgd_run_config watched = *config;
     watched.timeline = &timeline;
     watched.loads = true;
-    dsgd_status status = dsgd_simulate(&watched, result, error);
-    if (status == DSGD_OK) {
-        dsgd_facts f = {.n_workers = l.n_workers,
-                        .workers = dsgd_keep(n, sizeof *f.workers),
-                        .n_links = result->n_loads,
-                        .links = dsgd_keep(result->n_loads + 1, sizeof *f.links),
-                        .virtual_s = result->virtual_s,
-                        .steps = result->steps};
-        for (size_t k = 0; k < n; k++) {
-            count_waits(&l, &l.workers[k], (interval){INFINITY, INFINITY});
-            f.workers[k].place = result->worker_places[k];
-        }
-        for (size_t k = 0; k < f.n_links; k++) {
-            const dsgd_load *const load = &result->loads[k];
-            f.links[k].bytes = load->bytes;
-            f.links[k].bytes_per_s = load->bytes_per_s;
-            snprintf(f.links[k].link, sizeof f.links[k].link, "%s", load->link);
-        }
-        sum_up_steps(&l, &f);
-        sum_up_order(&l, &f);
-        status = write_facts(&f, folder, i, error);
-    }
+    const dsgd_status status = dsgd_simulate(&watched, result, error);
     dsgd_timeline_free(&timeline);
+    if (status != DSGD_OK)
+        return status;
     for (size_t k = 0; k < n; k++) {
+        count_waits(&l, &l.workers[k], (interval){INFINITY, INFINITY});
+        f->workers[k].place = result->worker_places[k];
     }
-    return status;
+    f->n_links = result->n_loads;
+    f->links = dsgd_keep(f->n_links + 1, sizeof *f->links);
+    for (size_t k = 0; k < f->n_links; k++) {
+        const dsgd_load *const load = &result->loads[k];
+        f->links[k] = (dsgd_link_facts){.bytes = load->bytes, .bytes_per_s = load->bytes_per_s};
+        snprintf(f->links[k].link, sizeof f->links[k].link, "%s", load->link);
+    }
+    sum_up_steps(&l);
+    sum_up_order(&l);
+    return pass_facts(folder, i, true, f)
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,
+                           i + 1);
 }

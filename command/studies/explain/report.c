@@ -14,6 +14,11 @@
 #include "command/runs/rows.h"
 #include "command/studies/explain/attribution.h"
 
+typedef struct explained {
+    const dsgd_experiment *experiment;
+    const dsgd_results *results; /* of its runs and their counterfactuals */
+} explained;
+
 /** Runs that differ in the seed alone. */
 typedef struct point {
     size_t n, *runs; /* [n] that have results */
@@ -22,29 +27,14 @@ typedef struct point {
     double then_s[DSGD_SAME_STEPS]; /* step */
 } point;
 
-static bool differ_in_seed_alone(const dsgd_experiment *e, size_t i, size_t j)
-{
-    for (size_t a = 0; a < DSGD_N_AXES; a++)
-        if (a != DSGD_AXIS_SEED && e->runs[i].chosen[a] != e->runs[j].chosen[a])
-            return false;
-    for (size_t k = 0; k < e->n_columns; k++) {
-        const char *const x = e->runs[i].swept[k];
-        const char *const y = e->runs[j].swept[k];
-        if (strcmp(e->columns[k], "seed") != 0 && x != y &&
-            (x == NULL || y == NULL || strcmp(x, y) != 0))
-            return false;
-    }
-    return true;
-}
-
 /** The run with which the counterfactuals of run @p i are compared. */
-static size_t as_it_is(const dsgd_explained *e, size_t i)
+static size_t as_it_is(const explained *e, size_t i)
 {
     const size_t by_steps = dsgd_counterfactual_run(e->experiment, i, DSGD_SAME_STEPS);
     return isnan(dsgd_results_throughput(e->results, by_steps)) ? i : by_steps;
 }
 
-static double mean_of(const dsgd_explained *e, const point *p, const char *column)
+static double mean_of(const explained *e, const point *p, const char *column)
 {
     double sum = 0;
     for (size_t k = 0; k < p->n; k++)
@@ -53,7 +43,7 @@ static double mean_of(const dsgd_explained *e, const point *p, const char *colum
 }
 
 /** Of the seeds for which both ran. */
-static void compare(const dsgd_explained *e, point *p, dsgd_counterfactual which)
+static void compare(const explained *e, point *p, dsgd_counterfactual which)
 {
     double *const logs = dsgd_keep(p->n, sizeof *logs);
     double sum_s = 0;
@@ -71,14 +61,15 @@ static void compare(const dsgd_explained *e, point *p, dsgd_counterfactual which
     p->then_s[which] = sum_s / (double)n;
 }
 
-/** The runs from @p first on that differ in the seed alone, of those that have results. */
-static point point_of(const dsgd_explained *e, size_t first)
+/** The runs of a point of the frame that have results. */
+static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_point *of)
 {
-    point p = {.runs = dsgd_keep(e->experiment->n_unchanged, sizeof *p.runs)};
-    for (size_t i = first; i < e->experiment->n_unchanged; i++)
-        if (e->wanted[i] && differ_in_seed_alone(e->experiment, first, i) &&
-            dsgd_results_throughput(e->results, i) > 0)
-            p.runs[p.n++] = i;
+    const size_t number = dsgd_csv_column(f->csv, "run");
+    point p = {.runs = dsgd_keep(of->n_rows, sizeof *p.runs)};
+    for (size_t k = 0; k < of->n_rows; k++) {
+        p.runs[p.n] = (size_t)dsgd_csv_value(f->csv, of->rows[k], number) - 1;
+        p.n += dsgd_results_throughput(e->results, p.runs[p.n]) > 0;
+    }
     if (p.n == 0)
         return p;
     p.throughput = mean_of(e, &p, "throughput_samples_per_s");
@@ -98,10 +89,8 @@ static void put_row(dsgd_columns *t, const char *what, double step_s, double sha
     dsgd_columns_row(t);
     dsgd_columns_put(t, "", "%s", what);
     dsgd_columns_put(t, "step (s)", "%.4g", step_s);
-    dsgd_columns_take(t, "share (%)",
-                      isnan(share) ? dsgd_xstrdup("") : dsgd_xprintf("%.1f", 100 * share));
-    dsgd_columns_take(t, "times as fast",
-                      isnan(gain) ? dsgd_xstrdup("") : dsgd_xprintf("%.3f", gain));
+    dsgd_columns_take(t, "share (%)", isnan(share) ? "" : dsgd_xprintf("%.1f", 100 * share));
+    dsgd_columns_take(t, "times as fast", isnan(gain) ? "" : dsgd_xprintf("%.3f", gain));
 }
 
 static void print_table(const point *p)
@@ -120,11 +109,11 @@ static void print_table(const point *p)
 }
 
 /** "wagma group=4, 64 workers, habitat-p100 on piz-daint, 3 seeds from 1". */
-static void print_title(const dsgd_explained *e, const point *p)
+static void print_title(const explained *e, const point *p)
 {
     const dsgd_planned_run *const run = &e->experiment->runs[p->runs[0]];
     char *const swept = dsgd_row_swept(e->experiment, p->runs[0]);
-    char *const seeds = p->n > 1 ? dsgd_xprintf("%zu seeds from", p->n) : dsgd_xstrdup("seed");
+    const char *const seeds = p->n > 1 ? dsgd_xprintf("%zu seeds from", p->n) : "seed";
     dsgd_print_text("", 0, "%s%s%s, %d worker%s, %s on %s, %s %ld", run->label,
                     *swept == '\0' ? "" : " ", swept, run->config.workers,
                     run->config.workers == 1 ? "" : "s", run->workload_name, run->platform_name,
@@ -178,8 +167,8 @@ static void print_workers(const dsgd_facts *f, double steps)
         dsgd_columns_print(&t);
 }
 
-/** "NIC 3, out", or as it is called in the user's file; the caller frees it. */
-static char *link_name(const char *link)
+/** "NIC 3, out", or as it is called in the user's file */
+static const char *link_name(const char *link)
 {
     int i = 0;
     char way[8] = "";
@@ -191,17 +180,17 @@ static char *link_name(const char *link)
         return dsgd_xprintf("NIC %d, %s", i, direction);
     if (strncmp(link, "island", 6) == 0 && *direction != '\0')
         return dsgd_xprintf("island of host %d, %s", i, direction);
-    return dsgd_xstrdup(link);
+    return link;
 }
 
-static void print_links(const dsgd_facts *f)
+static void print_links(const dsgd_facts *f, double virtual_s)
 {
     static const double alike = 0.99; /* shares of use */
     double *const use = dsgd_keep(f->n_links + 1, sizeof *use);
     size_t busiest[MOST_NAMED], n_alike = 0; /* used as much as the last named one, or more */
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < f->n_links; i++)
-        use[i] = f->links[i].bytes / f->links[i].bytes_per_s / f->virtual_s;
+        use[i] = f->links[i].bytes / f->links[i].bytes_per_s / virtual_s;
     const size_t n = find_largest(use, f->n_links, 0, busiest);
     for (size_t k = 0; k < n; k++) {
         const dsgd_link_facts *const link = &f->links[busiest[k]];
@@ -251,7 +240,7 @@ static int best_of(const point *p, int but)
     return best;
 }
 
-static void print_sentence(const dsgd_explained *e, const point *p)
+static void print_sentence(const explained *e, const point *p)
 {
     const int best = best_of(p, -1);
     const int other = best < 0 ? -1 : best_of(p, best);
@@ -270,26 +259,24 @@ static void print_sentence(const dsgd_explained *e, const point *p)
     dsgd_print_text("", 0, "%s", text);
 }
 
-static dsgd_status print_point(const dsgd_explained *e, const point *p, dsgd_error *error)
+static dsgd_status print_point(const explained *e, const point *p, dsgd_error *error)
 {
     dsgd_facts facts;
-    const dsgd_status status = dsgd_facts_read(e->results->folder, p->runs[0], &facts, error);
+    DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[0], &facts, error));
     print_title(e, p);
     printf(p->throughput >= 1000 ? "%.0f samples/s\n\n" : "%.4g samples/s\n\n", p->throughput);
     print_table(p);
-    if (status == DSGD_OK) {
-        putchar('\n');
-        print_workers(&facts, dsgd_results_value(e->results, p->runs[0], "steps"));
-        putchar('\n');
-        print_links(&facts);
-    }
+    putchar('\n');
+    print_workers(&facts, dsgd_results_value(e->results, p->runs[0], "steps"));
+    putchar('\n');
+    print_links(&facts, dsgd_results_value(e->results, p->runs[0], "virtual_s"));
     print_sentence(e, p);
     putchar('\n');
-    return status;
+    return DSGD_OK;
 }
 
 /** Why runs failed or diverged. */
-static void print_notes(const dsgd_explained *e)
+static void print_notes(const explained *e)
 {
     for (size_t i = 0; i < e->experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &e->experiment->runs[i];
@@ -302,24 +289,26 @@ static void print_notes(const dsgd_explained *e)
     }
 }
 
-dsgd_status dsgd_explained_print(const dsgd_explained *e, dsgd_error *error)
+dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_results *results,
+                                 dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < e->experiment->n_unchanged; i++) {
-        bool is_first = e->wanted[i];
-        for (size_t j = 0; j < i; j++)
-            is_first = is_first && !(e->wanted[j] && differ_in_seed_alone(e->experiment, j, i));
-        if (!is_first)
-            continue;
-        point p = point_of(e, i);
+    const explained e = {experiment, results};
+    dsgd_csv runs;
+    dsgd_frame f;
+    DSGD_TRY(dsgd_csv_read(&runs, error, "%s/runs.csv", results->folder));
+    DSGD_TRY(dsgd_frame_open(&runs, &(dsgd_framing){.planned = true}, &f, error));
+    for (const dsgd_frame_point *of = f.points; of < f.points + f.n_points; of++) {
+        if (*dsgd_frame_value(&f, of, f.n_keys - 1) != '\0')
+            continue; /* what_if: its row is in the table of the runs as they are */
+        const point p = point_of(&e, &f, of);
         if (p.n > 0)
-            status = print_point(e, &p, error);
+            DSGD_TRY(print_point(&e, &p, error));
         else
-            printf("%s: no step to explain\n\n", e->experiment->runs[i].label);
+            printf("%s: no step to explain\n\n", dsgd_frame_value(&f, of, 0));
     }
-    print_notes(e);
+    print_notes(&e);
     dsgd_print_text("", 0,
                     "Times as fast: samples per second over those of the same run as it is, with "
                     "the same draws. Gains do not add up: each is of one change alone.");
-    return status;
+    return DSGD_OK;
 }
