@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "command/analysis/plot.h"
 #include "command/console/command.h"
+#include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
 
@@ -19,22 +20,20 @@ const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};
 
 enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
 
-/** The algorithm's entry in the file, a line as `  - {name: easgd, period: 2}`; else one with its name. */
+/** The algorithm's entry in the file, such as {name: easgd, period: 2}; else one with its name. */
 static char *entry_of(const char *path, const char *algorithm)
 {
-    FILE *const stream = dsgd_file_open(path);
-    char *line = NULL, *entry = NULL;
-    size_t room = 0;
-    while (stream != NULL && entry == NULL && dsgd_read_line(stream, &line, &room)) {
-        char name[64] = "";
-        line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, " - {name: %63[a-z0-9_]", name) == 1 && strcmp(name, algorithm) == 0)
-            entry = dsgd_xstrdup(strchr(line, '{'));
+    dsgd_config *file = NULL;
+    dsgd_entry *list = NULL;
+    if (dsgd_config_open(path, &file, NULL) == DSGD_OK)
+        list = dsgd_entry_find(dsgd_config_root(file), "algorithms");
+    for (size_t i = 0; i < dsgd_entry_count(list); i++) {
+        dsgd_entry *const entry = dsgd_entry_at(list, i);
+        const char *const name = dsgd_entry_text(dsgd_entry_find(entry, "name"));
+        if (name != NULL && strcmp(name, algorithm) == 0)
+            return dsgd_entry_yaml(entry);
     }
-    free(line);
-    if (stream != NULL)
-        fclose(stream);
-    return entry != NULL ? entry : dsgd_xprintf("{name: %s}", algorithm);
+    return dsgd_xprintf("{name: %s}", algorithm);
 }
 
 /** The file's experiment of this algorithm for so many workers; the user's own values come last. */
@@ -43,22 +42,20 @@ static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_opt
 {
     const long workers = options->workers > 0 ? options->workers : WORKERS;
     char *const path = dsgd_xprintf("%s/plots/lesson/lesson.yaml", dsgd_data_folder());
-    char *const entry = entry_of(path, algorithm->name);
     char *own[] = {dsgd_xprintf("workers=%ld", workers),
                    dsgd_xprintf("imbalance.0.worker=%ld", workers - 1),
                    dsgd_xprintf("learn.data.points=%ld", BATCH * workers),
-                   dsgd_xprintf("algorithms=[%s]", entry)};
+                   dsgd_xprintf("algorithms=[%s]", entry_of(path, algorithm->name))};
     enum { N_OWN = sizeof own / sizeof own[0] };
     const char *sets[DSGD_MOST_TEXTS + N_OWN];
     memcpy(sets, own, sizeof own);
     memcpy(sets + N_OWN, options->sets.v, options->sets.n * sizeof *sets);
-    dsgd_status status = dsgd_experiment_open(path, sets, N_OWN + options->sets.n,
-                                              DSGD_NUMERICS_CPU, experiment, error);
-    if (status == DSGD_OK && experiment->n_runs != 1) {
-        status = dsgd_refuse(error, "explain: --set makes %zu runs, but a lesson is one",
-                             experiment->n_runs);
-    }
-    return status;
+    DSGD_TRY(dsgd_experiment_open(path, sets, N_OWN + options->sets.n, DSGD_NUMERICS_CPU,
+                                  experiment, error));
+    if (experiment->n_runs != 1)
+        return dsgd_refuse(error, "explain: --set makes %zu runs, but a lesson is one",
+                           experiment->n_runs);
+    return DSGD_OK;
 }
 
 static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algorithm,
@@ -93,9 +90,8 @@ static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic 
                                   dsgd_error *error)
 {
     dsgd_data *data = NULL;
-    dsgd_status status = dsgd_data_open(&config->learning->data, config->seed, false, &data, error);
-    if (status != DSGD_OK)
-        return status;
+    dsgd_status status = DSGD_OK;
+    DSGD_TRY(dsgd_data_open(&config->learning->data, config->seed, false, &data, error));
     if (data->n_features != 1 || data->train.targets == NULL)
         status = dsgd_refuse(error, "explain: a line goes through points of one feature, not %u",
                              data->n_features);
@@ -105,53 +101,55 @@ static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic 
     return status;
 }
 
-static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_timeline *t,
-                            dsgd_lesson_run *run, dsgd_error *error)
+static void free_run(void *run)
+{
+    dsgd_ledger_free(&((dsgd_lesson_run *)run)->ledger);
+}
+
+static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_lesson_run *run,
+                            dsgd_error *error)
 {
     static const bool all[MOST_WORKERS] = {true, true, true, true, true, true, true, true,
                                            true, true, true, true, true, true, true, true};
     dsgd_run_config config = planned->config;
-    *t = (dsgd_timeline){.end_step = n_steps, .chosen = all};
-    config.timeline = t;
     config.ledger = &run->ledger;
     config.numerics = DSGD_NUMERICS_CPU;
     config.threads = 1;
     config.memory_bytes = SIZE_MAX;
     config.until.steps = fmin(config.until.steps, MOST_LEAD * (double)n_steps);
-    const dsgd_status status = dsgd_view_open(planned, &config, &run->view, error);
+    dsgd_keep_for(free_run, run);
     run->n_workers = config.workers;
     run->n_hosts = config.workers + dsgd_n_servers(&config);
-    return status;
+    return dsgd_view_open(planned, &config, &(dsgd_timeline){.end_step = n_steps, .chosen = all},
+                          &run->view, error);
 }
 
 static dsgd_status write_run(const char *name, const dsgd_explain_options *options,
                              const dsgd_lesson_run *run, dsgd_error *error)
 {
     const char *const format = dsgd_explain_formats[options->format];
-    const bool is_text = options->format == DSGD_EXPLAIN_TEXT;
-    if (is_text && options->output == NULL) {
+    const char *const path =
+        options->output != NULL ? options->output : dsgd_xprintf("%s.%s", name, format);
+    char *table = NULL;
+    size_t size = 0;
+    dsgd_whole_file file;
+    if (options->format == DSGD_EXPLAIN_TEXT && options->output == NULL) {
         dsgd_lesson_print(run, stdout);
         return DSGD_OK;
     }
-    char *text = NULL;
-    size_t size = 0;
-    char *const path = options->output != NULL ? dsgd_xstrdup(options->output)
-                                               : dsgd_xprintf("%s.%s", name, format);
-    FILE *const stream = dsgd_text_open(&text, &size);
-    (is_text ? dsgd_lesson_print : dsgd_lesson_write_csv)(run, stream);
-    dsgd_text_close(stream, &text);
-    dsgd_whole_file file;
-    dsgd_status status = DSGD_EIO;
-    if (!is_text) {
-        status = dsgd_figure_write("lesson", text, options->size, format, path, error);
-    } else if (dsgd_whole_open(&file, error, "%s", path) != NULL) {
-        fputs(text, file.stream);
-        status = dsgd_whole_close(&file, error);
+    if (options->format == DSGD_EXPLAIN_TEXT) {
+        if (dsgd_whole_open(&file, error, "%s", path) == NULL)
+            return DSGD_EIO;
+        dsgd_lesson_print(run, file.stream);
+        DSGD_TRY(dsgd_whole_close(&file, error));
+    } else {
+        FILE *const stream = dsgd_text_open(&table, &size);
+        dsgd_lesson_write_csv(run, stream);
+        dsgd_text_close(stream, &table);
+        DSGD_TRY(dsgd_figure_write("lesson", table, options->size, format, path, error));
     }
-    if (status == DSGD_OK)
-        printf("%s: %s, %d workers, %.6g s\n", path, name, run->n_workers,
-               run->view.timeline->end_s);
-    return status;
+    printf("%s: %s, %d workers, %.6g s\n", path, name, run->n_workers, run->view.timeline->end_s);
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options *options,
@@ -165,22 +163,12 @@ dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options 
     if (n_steps > MOST_STEPS)
         return dsgd_refuse(error, "--steps %ld: a lesson has at most %d", n_steps, MOST_STEPS);
     dsgd_experiment experiment;
-    dsgd_status status = open_file(algorithm, options, &experiment, error);
-    if (status != DSGD_OK)
-        return status;
+    dsgd_lesson_run *const run = dsgd_keep(1, sizeof *run);
+    DSGD_TRY(open_file(algorithm, options, &experiment, error));
     const dsgd_planned_run *const planned = &experiment.runs[0];
-    dsgd_timeline t = {.first_step = 0};
-    dsgd_lesson_run run = {.n_workers = 0};
-    status = check(planned, algorithm, error);
-    if (status == DSGD_OK)
-        status = read_quadratic(&planned->config, &run.quadratic, error);
-    if (status == DSGD_OK)
-        status = simulate(planned, n_steps, &t, &run, error);
-    if (status == DSGD_OK) {
-        dsgd_lesson_apply(&run);
-        status = write_run(algorithm->name, options, &run, error);
-    }
-    dsgd_ledger_free(&run.ledger);
-    dsgd_timeline_free(&t);
-    return status;
+    DSGD_TRY(check(planned, algorithm, error));
+    DSGD_TRY(read_quadratic(&planned->config, &run->quadratic, error));
+    DSGD_TRY(simulate(planned, n_steps, run, error));
+    dsgd_lesson_apply(run);
+    return write_run(algorithm->name, options, run, error);
 }

@@ -78,15 +78,15 @@ typedef struct dsgd_lesson_event {
     char *text;
 } dsgd_lesson_event;
 
-/** All events [n], in the order of time; the caller frees them and their texts. */
+/** All events [n], in the order of time. */
 dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n);
 
-/** "3", "0-2", "1 3"; "worker 3", "workers 0-2", "server 0": of bits. The caller frees them. */
+/** "3", "0-2", "1 3"; "worker 3", "workers 0-2", "server 0": of bits. */
 char *dsgd_lesson_ranks(uint32_t ranks);
 char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts);
 
-/** Appends "(0.731, -0.764)". */
-void dsgd_lesson_append_x(char **text, const dsgd_lesson_run *run, size_t value);
+/** "(0.731, -0.764)": two parameters. */
+char *dsgd_lesson_x_text(const double *x);
 
 /** Text of at most 80 columns, and the table of the figure `lesson`. */
 void dsgd_lesson_print(const dsgd_lesson_run *run, FILE *stream);

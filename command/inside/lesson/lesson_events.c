@@ -25,10 +25,9 @@ char *dsgd_lesson_ranks(uint32_t ranks)
     return text;
 }
 
-void dsgd_lesson_append_x(char **text, const dsgd_lesson_run *run, size_t value)
+char *dsgd_lesson_x_text(const double *x)
 {
-    const double *const x = dsgd_lesson_x(run, value);
-    dsgd_append(text, "(%.3f, %.3f)", x[0] + 0.0, x[1] + 0.0);
+    return dsgd_xprintf("(%.3f, %.3f)", x[0] + 0.0, x[1] + 0.0);
 }
 
 char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
@@ -36,46 +35,37 @@ char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
     const uint32_t workers = hosts & ((1u << run->n_workers) - 1);
     if (workers != hosts)
         return dsgd_xprintf("server %d", __builtin_ctz(hosts & ~workers) - run->n_workers);
-    char *const ranks = dsgd_lesson_ranks(workers);
-    return dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s", ranks);
+    return dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s",
+                        dsgd_lesson_ranks(workers));
 }
-
-/** What has reached a host since it last changed its model, and how each is called. */
-typedef struct received {
-    size_t n;
-    struct {
-        size_t value;
-        char *name;
-    } * v; /* [n] */
-} received;
 
 typedef struct teller {
     const dsgd_lesson_run *run;
-    size_t n, room;
-    dsgd_lesson_event *events;
+    size_t n;
+    dsgd_lesson_event *events; /* [n] */
     size_t *model, *updated; /* [n_hosts] models now; what its last local step has made */
     bool *is_model; /* [n_values] that are, or were, of any host */
-    received *received; /* [n_hosts] */
+    /* [n_hosts][n_values]: how a host calls what has reached it since it last changed its model; NULL: it has
+     * not. */
+    const char **names;
+    bool *has_received; /* [n_hosts] anything since then */
     double *weights; /* [n_values] */
 } teller;
 
 static void tell(teller *t, double at_s, int phase, int host, char *text)
 {
-    if (t->n == t->room) {
-        t->room = 2 * t->room + 64;
-        t->events = dsgd_keep_more(t->events, t->room, sizeof *t->events);
-    }
+    t->events = dsgd_keep_more(t->events, t->n + 1, sizeof *t->events);
     t->events[t->n] = (dsgd_lesson_event){at_s, phase, t->n, host, text};
     t->n++;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-static void append_hosts(char **text, const dsgd_lesson_run *run, uint32_t hosts)
+/** How a value reads. */
+static char *x_of(const teller *t, size_t value)
 {
-    char *const names = dsgd_lesson_hosts(run, hosts);
-    dsgd_append(text, "%s", names);
+    return dsgd_lesson_x_text(dsgd_lesson_x(t->run, value));
 }
+
+/* --- names ------------------------------------------------------------------------------------ */
 
 /** Workers whose gradient of that step is in t->weights with that weight, which are then taken out. */
 static uint32_t take_alike(teller *t, long step, double weight)
@@ -117,32 +107,27 @@ static char *gradients_text(teller *t, int host, size_t value)
         if (weight != largest)
             dsgd_append(&text, "%.3g of ", weight / largest);
         dsgd_append(&text, "gradient %ld", ledger->values[i].step);
-        if (n > 1 || workers != 1u << host) {
-            dsgd_append(&text, " of ");
-            append_hosts(&text, t->run, workers);
-        }
+        if (n > 1 || workers != 1u << host)
+            dsgd_append(&text, " of %s", dsgd_lesson_hosts(t->run, workers));
     }
     return text;
+}
+
+static const char **name_at(const teller *t, int host, size_t value)
+{
+    return &t->names[(size_t)host * t->run->ledger.n_values + value];
 }
 
 /** What a host calls a value: "its x", what it has received, or NULL. */
 static const char *name_of(const teller *t, int host, size_t value)
 {
-    const received *const all = &t->received[host];
-    if (value == t->model[host])
-        return "its x";
-    for (size_t i = all->n; i-- > 0;)
-        if (all->v[i].value == value)
-            return all->v[i].name;
-    return NULL;
+    return value == t->model[host] ? "its x" : *name_at(t, host, value);
 }
 
-static void note_received(teller *t, int host, size_t value, char *name)
+static void note_received(teller *t, int host, size_t value, const char *name)
 {
-    received *const all = &t->received[host];
-    all->v = dsgd_keep_more(all->v, all->n + 1, sizeof *all->v);
-    all->v[all->n].value = value;
-    all->v[all->n++].name = name;
+    *name_at(t, host, value) = name;
+    t->has_received[host] = true;
 }
 
 /* --- what a host computes, and waits for -------------------------------------------------------- */
@@ -165,11 +150,8 @@ static void tell_gradient(teller *t, const dsgd_span *span)
     } else if (at >= ledger->n_values) {
         dsgd_append(&text, " is dropped: no part of it is ready in time");
     } else {
-        dsgd_append(&text, " = ");
-        dsgd_lesson_append_x(&text, t->run, at);
-        dsgd_append(&text, " at ");
-        dsgd_lesson_append_x(&text, t->run, ledger->values[at].from[0]);
-        dsgd_append(&text, " since %.3f s", span->since_s);
+        dsgd_append(&text, " = %s at %s since %.3f s", x_of(t, at),
+                    x_of(t, ledger->values[at].from[0]), span->since_s);
     }
     tell(t, span->end_s, 0, span->host, text);
 }
@@ -232,16 +214,11 @@ static void tell_spans(teller *t)
 
 static void tell_sent(teller *t, const dsgd_ledger_entry *e)
 {
-    char *const gradients = gradients_text(t, e->host, e->value);
-    char *text = dsgd_xstrdup("sends ");
-    if (gradients != NULL)
-        dsgd_append(&text, "%s", gradients);
-    else if (t->is_model[e->value])
-        dsgd_append(&text, "x = ");
-    if (gradients == NULL)
-        dsgd_lesson_append_x(&text, t->run, e->value);
-    dsgd_append(&text, " (%s)", verb_of(e->verb));
-    tell(t, e->at_s, 1, e->host, text);
+    const char *const gradients = gradients_text(t, e->host, e->value);
+    const char *const x = t->is_model[e->value] && gradients == NULL ? "x = " : "";
+    tell(t, e->at_s, 1, e->host,
+         dsgd_xprintf("sends %s%s (%s)", x, gradients != NULL ? gradients : x_of(t, e->value),
+                      verb_of(e->verb)));
 }
 
 /** What a partial collective takes of a host is told where it is not what it sends in that step. */
@@ -271,9 +248,7 @@ static void tell_received(teller *t, const dsgd_ledger_entry *e)
     char *const peer = dsgd_lesson_hosts(t->run, 1u << e->peer);
     char *const name = dsgd_xprintf("%s %s%s", is_x ? "x of" : "what", peer, is_x ? "" : " sent");
     if (!dsgd_lesson_is_server(t->run, e->host)) {
-        char *text = dsgd_xprintf("gets %s", is_x ? "x = " : "");
-        dsgd_lesson_append_x(&text, t->run, e->value);
-        dsgd_append(&text, " of %s", peer);
+        char *text = dsgd_xprintf("gets %s%s of %s", is_x ? "x = " : "", x_of(t, e->value), peer);
         if (!dsgd_lesson_is_server(t->run, e->peer))
             dsgd_append(&text, ", after %ld step%s", e->stamp, e->stamp == 1 ? "" : "s");
         tell(t, e->at_s, 1, e->host, text);
@@ -295,8 +270,7 @@ static void append_members(teller *t, char **text, const dsgd_ledger_entry *used
             if (other->kind == DSGD_ENTRY_SAMPLED && other->scope == e->scope &&
                 other->number == e->number && other->stamp == e->stamp)
                 alike |= 1u << other->host;
-        dsgd_append(text, "%s", told == 0 ? ", of " : "; of ");
-        append_hosts(text, t->run, alike);
+        dsgd_append(text, "%s of %s", told == 0 ? "," : ";", dsgd_lesson_hosts(t->run, alike));
         if (e->stamp < 0)
             dsgd_append(text, " nothing");
         else
@@ -318,8 +292,7 @@ static void tell_used(teller *t, const dsgd_ledger_entry *e)
         dsgd_append(&text, " of version %llu", (unsigned long long)e->number);
     if (is_version && (long)e->number != e->step)
         dsgd_append(&text, " (in its step %ld)", e->step);
-    dsgd_append(&text, ", ");
-    dsgd_lesson_append_x(&text, t->run, e->value);
+    dsgd_append(&text, ", %s", x_of(t, e->value));
     char *const gradients = gradients_text(t, e->host, e->value);
     if (gradients != NULL)
         dsgd_append(&text, ": of %s", gradients);
@@ -339,21 +312,18 @@ static void tell_stale(teller *t, const dsgd_ledger_entry *e)
         const dsgd_made *const g = &run->ledger.values[a->gradient];
         if (&run->ledger.entries[a->entry] != e || a->age == 0)
             continue;
-        char *text = dsgd_xprintf("gradient %ld of worker %d is %ld update%s old: taken at ",
-                                  g->step, g->worker, a->age, a->age == 1 ? "" : "s");
-        dsgd_lesson_append_x(&text, run, g->from[0]);
-        dsgd_append(&text, ", applied at ");
-        dsgd_lesson_append_x(&text, run, a->to);
-        tell(t, e->at_s, 1, e->host, text);
+        tell(t, e->at_s, 1, e->host,
+             dsgd_xprintf(
+                 "gradient %ld of worker %d is %ld update%s old: taken at %s, applied at %s",
+                 g->step, g->worker, a->age, a->age == 1 ? "" : "s", x_of(t, g->from[0]),
+                 x_of(t, a->to)));
     }
 }
 
-static void append_new_x(const teller *t, char **text, size_t value)
+static char *new_x_text(const teller *t, size_t value)
 {
-    dsgd_append(text, "x = ");
-    dsgd_lesson_append_x(text, t->run, value);
-    dsgd_append(text, ", F = %.3f",
-                dsgd_quadratic_at(&t->run->quadratic, dsgd_lesson_x(t->run, value)));
+    return dsgd_xprintf("x = %s, F = %.3f", x_of(t, value),
+                        dsgd_quadratic_at(&t->run->quadratic, dsgd_lesson_x(t->run, value)));
 }
 
 static void tell_updated(teller *t, const dsgd_ledger_entry *e)
@@ -362,22 +332,16 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
     char *const gradients = gradients_text(t, e->host, g);
     const bool alone = t->run->ledger.values[g].by == DSGD_MADE_GRADIENT;
     char *text = dsgd_xstrdup("steps with ");
-    if (!alone) {
-        dsgd_append(&text, "g = ");
-        dsgd_lesson_append_x(&text, t->run, g);
-    }
-    if (gradients != NULL && (alone || t->received[e->host].n == 0)) /* else it has been told */
+    if (!alone)
+        dsgd_append(&text, "g = %s", x_of(t, g));
+    if (gradients != NULL && (alone || !t->has_received[e->host])) /* else it has been told */
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
     const size_t from = t->run->ledger.values[e->value].from[0];
     if (from == t->model[e->host]) {
-        dsgd_append(&text, ": ");
-        append_new_x(t, &text, e->value);
+        dsgd_append(&text, ": %s", new_x_text(t, e->value));
         t->updated[e->host] = e->value;
     } else { /* of a vector beside the model */
-        dsgd_append(&text, " from ");
-        dsgd_lesson_append_x(&text, t->run, from);
-        dsgd_append(&text, " to ");
-        dsgd_lesson_append_x(&text, t->run, e->value);
+        dsgd_append(&text, " from %s to %s", x_of(t, from), x_of(t, e->value));
     }
     tell(t, e->at_s, 1, e->host, text);
     tell_stale(t, e);
@@ -406,10 +370,7 @@ static void append_terms(const teller *t, char **text, int host, size_t value)
         if (fabs(fabs(weight) - 1) > 1e-12)
             dsgd_append(text, "%.3g ", fabs(weight));
         const char *const operand = name_of(t, host, made->from[i]);
-        if (operand != NULL)
-            dsgd_append(text, "%s", operand);
-        else
-            dsgd_lesson_append_x(text, t->run, made->from[i]);
+        dsgd_append(text, "%s", operand != NULL ? operand : x_of(t, made->from[i]));
     }
 }
 
@@ -419,8 +380,7 @@ static void tell_model(teller *t, const dsgd_ledger_entry *e)
     const double *const x = dsgd_lesson_x(t->run, e->value);
     const double *const old = dsgd_lesson_x(t->run, before);
     if (before > 0 && e->value != t->updated[e->host] && (x[0] != old[0] || x[1] != old[1])) {
-        char *text = dsgd_xstrdup("");
-        append_new_x(t, &text, e->value);
+        char *text = new_x_text(t, e->value);
         append_terms(t, &text, e->host, e->value);
         tell(t, e->at_s, 1, e->host, text);
     }
@@ -428,7 +388,8 @@ static void tell_model(teller *t, const dsgd_ledger_entry *e)
         tell_stale(t, e);
     t->model[e->host] = e->value;
     t->is_model[e->value] = true;
-    t->received[e->host].n = 0;
+    t->has_received[e->host] = false;
+    memset(name_at(t, e->host, 0), 0, t->run->ledger.n_values * sizeof *t->names);
 }
 
 static int by_time(const void *a, const void *b)
@@ -452,14 +413,13 @@ dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
     teller t = {.run = run,
                 .model = dsgd_keep(2 * n_hosts, sizeof *t.model),
                 .is_model = dsgd_keep(run->ledger.n_values + 1, sizeof *t.is_model),
-                .received = dsgd_keep(n_hosts, sizeof *t.received),
+                .names = dsgd_keep(n_hosts * run->ledger.n_values + 1, sizeof *t.names),
+                .has_received = dsgd_keep(n_hosts, sizeof *t.has_received),
                 .weights = dsgd_keep(run->ledger.n_values + 1, sizeof *t.weights)};
     t.updated = t.model + n_hosts;
     tell_spans(&t);
     for (size_t i = 0; i < run->ledger.n_entries; i++)
         tells[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);
-    for (size_t i = 0; i < n_hosts; i++) {
-    }
     if (t.n > 0)
         qsort(t.events, t.n, sizeof *t.events, by_time);
     *n = t.n;

@@ -9,15 +9,11 @@
 #include "command/console/table.h"
 #include "command/inside/lesson/lesson.h"
 
-/* --- names ------------------------------------------------------------------------------------ */
-
 enum { HEAD_WIDTH = 16 }; /* of time and worker */
 
-/* --- printing --------------------------------------------------------------------------------- */
-
 /** Events whose times read alike; the hosts that do the same have one line. */
-static void print_group(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
-                        size_t n)
+static void print_instant(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
+                          size_t n)
 {
     uint32_t *const hosts = dsgd_keep(n, sizeof *hosts);
     size_t last_of[32] = {0}; /* line of each host, from 1: its own stay in their order */
@@ -34,10 +30,10 @@ static void print_group(const dsgd_lesson_run *run, FILE *stream, const dsgd_les
         if (hosts[i] == 0)
             continue;
         const bool server = hosts[i] >> run->n_workers != 0;
-        char *const who = server ? dsgd_xstrdup("server") : dsgd_lesson_ranks(hosts[i]);
-        char *const head = first ? dsgd_xprintf("%7.3f  %-6s ", events[0].at_s, who)
-                                 : dsgd_xprintf("%7s  %-6s ", "", who);
-        dsgd_print_wrapped(stream, head, HEAD_WIDTH, DSGD_TEXT_WIDTH, events[i].text);
+        const char *const when = first ? dsgd_xprintf("%7.3f", events[0].at_s) : "";
+        const char *const who = server ? "server" : dsgd_lesson_ranks(hosts[i]);
+        dsgd_print_wrapped(stream, dsgd_xprintf("%7s  %-6s ", when, who), HEAD_WIDTH,
+                           DSGD_TEXT_WIDTH, events[i].text);
         first = false;
     }
 }
@@ -52,7 +48,7 @@ static void print_events(const dsgd_lesson_run *run, FILE *stream)
         while (i + n < n_events && /* and reads alike */
                lround(events[i].at_s * 1000) == lround(events[i + n].at_s * 1000))
             n++;
-        print_group(run, stream, events + i, n);
+        print_instant(run, stream, events + i, n);
     }
 }
 
@@ -60,18 +56,17 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
 {
     const dsgd_about *const about = run->view.run->algorithm.about;
     const dsgd_quadratic *const quadratic = &run->quadratic;
-    char *text = dsgd_xprintf("%s: %s", about->name, about->summary);
-    dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
-    text =
+    const double *const x = dsgd_lesson_x(run, 1);
+    dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH,
+                       dsgd_xprintf("%s: %s", about->name, about->summary));
+    char *text =
         dsgd_xprintf("%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
                      "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
-                     "All begin at ",
+                     "All begin at %s, F = %.3f. "
+                     "Gradient t of a worker is over its %ld points of step t. ",
                      run->n_workers, quadratic->n_points, quadratic->minimum[0],
-                     quadratic->minimum[1], quadratic->least);
-    dsgd_lesson_append_x(&text, run, 1);
-    dsgd_append(&text, ", F = %.3f. ", dsgd_quadratic_at(quadratic, dsgd_lesson_x(run, 1)));
-    dsgd_append(&text, "Gradient t of a worker is over its %ld points of step t. ",
-                run->view.run->learning.batch);
+                     quadratic->minimum[1], quadratic->least, dsgd_lesson_x_text(x),
+                     dsgd_quadratic_at(quadratic, x), run->view.run->learning.batch);
     const dsgd_optimizer by = dsgd_optimizer_resolved(&run->view.run->learning.optimizer);
     if (dsgd_optimizer_states(&by) == 0 && by.weight_decay == 0)
         dsgd_append(&text, "A local step is x <- x - %g g.", by.lr);
@@ -126,10 +121,8 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         for (size_t k = 0; k < row->n_spans; k++)
             n_steps += row->spans[k]->kind == DSGD_SPAN_COMPUTE &&
                        !dsgd_is_cancelled(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
-        char *const name = dsgd_lesson_hosts(run, 1u << row->host);
-        char *text = dsgd_xstrdup("");
-        dsgd_lesson_append_x(&text, run, last_model(run, row->host));
-        fprintf(stream, "%-10s %-20s %7.3f", name, text, dsgd_quadratic_at(&run->quadratic, x));
+        fprintf(stream, "%-10s %-20s %7.3f", dsgd_lesson_hosts(run, 1u << row->host),
+                dsgd_lesson_x_text(x), dsgd_quadratic_at(&run->quadratic, x));
         if (server)
             fprintf(stream, "%7s ", "");
         else
@@ -141,8 +134,8 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         for (int k = 0; k < 2 && !server; k++)
             mean[k] += x[k] / run->n_workers;
     }
-    char *const text = dsgd_xprintf("(%.3f, %.3f)", mean[0], mean[1]);
-    fprintf(stream, "mean x     %-20s %7.3f\n", text, dsgd_quadratic_at(&run->quadratic, mean));
+    fprintf(stream, "mean x     %-20s %7.3f\n", dsgd_lesson_x_text(mean),
+            dsgd_quadratic_at(&run->quadratic, mean));
 }
 
 void dsgd_lesson_print(const dsgd_lesson_run *run, FILE *stream)

@@ -66,8 +66,7 @@ static void text(writer *w, const char *before, const char *name, const char *va
     json_dumpf(json, w->stream, JSON_ENCODE_ANY);
 }
 
-/** The name of an event, an owned text. */
-static void take_name(writer *w, char *name)
+static void event_name(writer *w, const char *name)
 {
     text(w, ",", "name", name);
 }
@@ -81,7 +80,7 @@ static void number(writer *w, const char *before, const char *name, double value
 /* --- names of hosts and tracks ---------------------------------------------------------------- */
 
 /** Of a track, or of a host: its name, and its place among others. */
-static void name_it(writer *w, int host, int track, char *name)
+static void name_it(writer *w, int host, int track, const char *name)
 {
     const char *const what = track > 0 ? "thread" : "process";
     begin(w, 'M', host, track);
@@ -103,7 +102,7 @@ static void name_host(writer *w, const dsgd_row *row)
         static const char *const tracks[] = {"state", "steps", "work() waits", "assist() waits",
                                              "versions"};
         for (int i = 0; i < (int)(sizeof tracks / sizeof *tracks); i++)
-            name_it(w, row->host, STATE + i, dsgd_xstrdup(tracks[i]));
+            name_it(w, row->host, STATE + i, tracks[i]);
     }
     int last = -1;
     for (size_t i = 0; i < row->n_spans; i++)
@@ -136,17 +135,17 @@ static void write_mark(writer *w, const dsgd_span *span)
     event(w, 'i', span->host, MARKS, span->since_s);
     char *const peer = span->peer < 0 ? NULL : dsgd_view_host_name(w->view, span->peer);
     if (span->kind == DSGD_SPAN_ACTIVATED)
-        take_name(w, dsgd_xprintf("version %ld activated%s%s", span->version,
-                                  peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
+        event_name(w, dsgd_xprintf("version %ld activated%s%s", span->version,
+                                   peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED && span->made < 0)
-        take_name(w, dsgd_xprintf("gives nothing to version %ld", span->version));
+        event_name(w, dsgd_xprintf("gives nothing to version %ld", span->version));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED)
-        take_name(w, dsgd_xprintf("gives step %ld to version %ld%s", span->made, span->version,
-                                  dsgd_is_late(span) ? ": late" : ""));
+        event_name(w, dsgd_xprintf("gives step %ld to version %ld%s", span->made, span->version,
+                                   dsgd_is_late(span) ? ": late" : ""));
     else if (peer == NULL)
-        take_name(w, dsgd_xprintf("uses version %ld in step %ld", span->version, span->step));
+        event_name(w, dsgd_xprintf("uses version %ld in step %ld", span->version, span->step));
     else
-        take_name(w, dsgd_xprintf("uses what %s had after step %ld", peer, span->version));
+        event_name(w, dsgd_xprintf("uses what %s had after step %ld", peer, span->version));
     fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%ld}}", span->piece);
 }
 
@@ -163,14 +162,14 @@ static void write_span(writer *w, const dsgd_span *span)
     char *const whom =
         is_wait && dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
     if (is_step)
-        take_name(w, dsgd_xprintf("step %ld", span->step));
+        event_name(w, dsgd_xprintf("step %ld", span->step));
     else if (is_wait)
-        take_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
-                                  whom == NULL ? "" : whom));
+        event_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
+                                   whom == NULL ? "" : whom));
     else if (span->version >= 0)
-        take_name(w, dsgd_xprintf("version %ld, piece %ld", span->version, span->piece));
+        event_name(w, dsgd_xprintf("version %ld, piece %ld", span->version, span->piece));
     else
-        take_name(w, dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
+        event_name(w, dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
     if (!is_step)
         fprintf(w->stream, ",\"args\":{\"step\":%ld", span->step);
     if (is_wait && span->turn_s < end_s)
@@ -231,13 +230,13 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
     if (lane == all->n) {
         all->free_ns = dsgd_keep_more(all->free_ns, ++all->n, sizeof *all->free_ns);
-        name_it(w, host, track, dsgd_xstrdup(out ? "sends" : "receives"));
+        name_it(w, host, track, out ? "sends" : "receives");
     }
     all->free_ns[lane] = ns_of(end_s);
     interval(w, host, track, since_s, end_s);
-    take_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %ld", out ? "to" : "from",
-                                                other, m->verb, m->version)
-                                 : dsgd_xprintf("%s %s", out ? "to" : "from", other));
+    event_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %ld", out ? "to" : "from",
+                                                 other, m->verb, m->version)
+                                  : dsgd_xprintf("%s %s", out ? "to" : "from", other));
     number(w, ",\"args\":{", "bytes", m->bytes);
     fprintf(w->stream, "%s}}", arrives ? "" : ",\"arrives\":false");
     if (arrives && dsgd_view_row(view, m->host) < view->n_rows &&

@@ -21,6 +21,7 @@
 #include "command/experiment/shipped.h"
 #include "command/inside/timeline/view.h"
 #include "command/runs/manifest.h"
+#include "command/runs/pool.h"
 
 typedef struct arguments {
     dsgd_operands source;
@@ -130,21 +131,21 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
 {
     const bool trace = a->format == JSON;
     const int most = trace ? TRACE_WORKERS : CHART_WORKERS;
-    dsgd_status status = read_steps(a->steps != NULL ? a->steps : trace ? "0:10" : "0:4", t, error);
-    if (status == DSGD_OK && a->workers != NULL)
-        status = read_workers(a->workers, n_workers, chosen, error);
+    DSGD_TRY(read_steps(a->steps != NULL ? a->steps : trace ? "0:10" : "0:4", t, error));
+    if (a->workers != NULL)
+        DSGD_TRY(read_workers(a->workers, n_workers, chosen, error));
     for (int i = 0; a->workers == NULL && i < n_workers && i < most; i++)
         chosen[i] = true;
     int n = 0;
     for (int i = 0; i < n_workers; i++)
         n += chosen[i];
-    if (status == DSGD_OK && !trace && n > most)
+    if (!trace && n > most)
         return dsgd_refuse(
             error,
             "--workers %s: a chart has room for %d workers, these are %d; --format json takes all",
             a->workers, most, n);
     t->chosen = chosen;
-    return status;
+    return DSGD_OK;
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
@@ -152,15 +153,8 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
 /** Writes a text as it is, or, where the name ends in .gz, compressed. */
 static dsgd_status write_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
-    const size_t length = strlen(path);
-    const bool packed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
-    gzFile const file = gzopen(path, packed ? "wb6" : "wbT");
-    bool good = file != NULL;
-    enum { PART = 1 << 24 };
-    for (size_t at = 0; good && at < n; at += PART) {
-        const unsigned part = (unsigned)(n - at < PART ? n - at : PART);
-        good = gzwrite(file, text + at, part) == (int)part;
-    }
+    gzFile const file = gzopen(path, dsgd_ends_with(path, ".gz") ? "wb6" : "wbT");
+    bool good = file != NULL && gzfwrite(text, 1, n, file) == n;
     if (file != NULL)
         good = gzclose(file) == Z_OK && good;
     return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
@@ -182,40 +176,34 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
         dsgd_view_write_csv(view, stream);
     }
     dsgd_text_close(stream, &text);
-    char *const path = a->output != NULL
-                           ? dsgd_xstrdup(a->output)
-                           : dsgd_xprintf("%s-%ld.%s", name, a->run, endings[a->format]);
-    dsgd_status status = DSGD_OK;
-    if (a->format == TEXT && a->output == NULL)
+    if (a->format == TEXT && a->output == NULL) {
         fwrite(text, 1, n, stdout);
-    else if (a->format == JSON || a->format == TEXT)
-        status = write_text(path, text, n, error);
-    else
-        status = dsgd_figure_write("timeline", text, a->size, format_words[a->format], path, error);
-    if (status == DSGD_OK && (a->format != TEXT || a->output != NULL))
-        printf("%s: %.6g to %.6g s of run %ld (%s)%s\n", path, view->timeline->since_s,
-               view->timeline->end_s, a->run, view->run->label,
-               a->format == JSON ? "; open it in ui.perfetto.dev or speedscope.app" : "");
-    return status;
+        return DSGD_OK;
+    }
+    const char *const path =
+        a->output != NULL ? a->output : dsgd_xprintf("%s-%ld.%s", name, a->run, endings[a->format]);
+    DSGD_TRY(
+        a->format == JSON || a->format == TEXT
+            ? write_text(path, text, n, error)
+            : dsgd_figure_write("timeline", text, a->size, format_words[a->format], path, error));
+    printf("%s: %.6g to %.6g s of run %ld (%s)%s\n", path, view->timeline->since_s,
+           view->timeline->end_s, a->run, view->run->label,
+           a->format == JSON ? "; open it in ui.perfetto.dev or speedscope.app" : "");
+    return DSGD_OK;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/** Simulates a run, of which *t says what is wanted. The caller closes the view in any case. */
-static dsgd_status simulate(const dsgd_planned_run *run, int numerics, dsgd_timeline *t,
+static dsgd_status simulate(const dsgd_planned_run *run, int numerics, const dsgd_timeline *wanted,
                             dsgd_view *view, dsgd_error *error)
 {
     dsgd_run_config config = run->config;
-    *view = (dsgd_view){.n_rows = 0};
-    config.timeline = t;
-    const bool in_double =
-        config.learning != NULL && config.learning->precision == DSGD_PRECISION_DOUBLE;
     const bool has_cuda = numerics == DSGD_NUMERICS_AUTO && config.learning != NULL &&
                           dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
-    config.numerics = dsgd_numerics_resolved((dsgd_numerics)numerics, has_cuda, in_double);
+    config.numerics = dsgd_run_numerics(run, numerics, has_cuda);
     config.threads = 1;
     config.memory_bytes = dsgd_physical_bytes() / 2;
-    return dsgd_view_open(run, &config, view, error);
+    return dsgd_view_open(run, &config, wanted, view, error);
 }
 
 static dsgd_status show_run(const arguments *a, const dsgd_experiment *experiment,
@@ -226,36 +214,30 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
                            a->run, experiment->n_runs, experiment->path);
     const dsgd_planned_run *const run = &experiment->runs[a->run - 1];
     dsgd_timeline t = {.first_step = 0};
-    dsgd_view view = {.n_rows = 0};
+    dsgd_view view;
     bool *const chosen = dsgd_keep((size_t)run->config.workers, sizeof *chosen);
-    dsgd_status status = read_window(a, run->config.workers, chosen, &t, error);
-    if (status == DSGD_OK)
-        status = simulate(run, a->numerics, &t, &view, error);
-    if (status == DSGD_OK)
-        status = write_view(a, &view, experiment->name, error);
-    dsgd_timeline_free(&t);
-    return status;
+    DSGD_TRY(read_window(a, run->config.workers, chosen, &t, error));
+    DSGD_TRY(simulate(run, a->numerics, &t, &view, error));
+    return write_view(a, &view, experiment->name, error);
 }
 
 static void print_example(const dsgd_planned_run *run)
 {
     static const bool all[] = {true, true, true, true};
-    dsgd_timeline t = {.end_step = 4, .chosen = all};
     dsgd_view view;
     DSGD_ASSERT(run->config.workers == sizeof all / sizeof all[0], "%d workers",
                 run->config.workers);
-    if (simulate(run, DSGD_NUMERICS_OFF, &t, &view, NULL) == DSGD_OK) {
+    if (simulate(run, DSGD_NUMERICS_OFF, &(dsgd_timeline){.end_step = 4, .chosen = all}, &view,
+                 NULL) == DSGD_OK) {
         puts("\nfour workers, of which the last is slow (plots/timeline/timeline.yaml):");
         dsgd_view_print(&view, DSGD_TEXT_WIDTH, stdout);
     }
-    dsgd_timeline_free(&t);
 }
 
 void dsgd_timeline_print_example(const char *algorithm)
 {
     char *const path = dsgd_xprintf("%s/plots/timeline/timeline.yaml", dsgd_data_folder());
-    char *const other = dsgd_xprintf("algorithms=[%s]", algorithm);
-    const char *const sets[] = {other};
+    const char *const sets[] = {dsgd_xprintf("algorithms=[%s]", algorithm)};
     const dsgd_planned_run *run = NULL;
     dsgd_experiment experiment;
     /* One that the file does not have, of a plug-in, with its defaults. */

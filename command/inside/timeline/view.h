@@ -47,11 +47,11 @@ typedef struct dsgd_view {
 } dsgd_view;
 
 /**
- * Simulates one run, and cuts what config->timeline has recorded then. Of a run that fails, which it
- * says on stderr, that is what happened before. The caller closes the view in any case.
+ * Simulates one run by @p config, and cuts what it records of what @p wanted says. Of a run that fails,
+ * which it says on stderr, that is what happened before.
  */
-dsgd_status dsgd_view_open(const dsgd_planned_run *run, const dsgd_run_config *config,
-                           dsgd_view *view, dsgd_error *error);
+dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
+                           const dsgd_timeline *wanted, dsgd_view *view, dsgd_error *error);
 
 /** Where a span begins and ends in the window. */
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span);
@@ -63,10 +63,10 @@ bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
 /** Index of the row of a host, or n_rows. */
 size_t dsgd_view_row(const dsgd_view *view, int host);
 
-/** "worker 3" or "server 0"; the caller frees it. */
+/** "worker 3" or "server 0". */
 char *dsgd_view_host_name(const dsgd_view *view, int host);
 
-/** "worker 3", "worker 3, the last of 15", or NULL: for whom a wait is. The caller frees it. */
+/** "worker 3", "worker 3, the last of 15", or NULL: for whom a wait is. */
 char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait);
 
 /** Whether a partial collective gets what was published before its version. */
@@ -74,7 +74,7 @@ bool dsgd_is_late(const dsgd_span *span);
 
 /**
  * "v2:1": of a contribution that is late: to version 2, what was published in step 1; "v2:-": nothing.
- * NULL: it is none, or not of the first piece. The caller frees it.
+ * NULL: it is none, or not of the first piece.
  */
 char *dsgd_view_late_text(const dsgd_span *span);
 
