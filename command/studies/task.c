@@ -189,15 +189,14 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
     static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
     double *const x = dsgd_keep(3 * g->n_rows, sizeof *x);
     double *const y = x + g->n_rows, *const logs = y + g->n_rows;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < g->n_rows; i++) {
-        status = value_of(c, want->measure, g->rows[i], &x[i], error);
+    for (size_t i = 0; i < g->n_rows; i++) {
         const size_t other = want->against == NULL || g->baseline == NULL
                                  ? SIZE_MAX
                                  : dsgd_frame_seed(&c->frame, g->baseline, g->rows[i]);
+        DSGD_TRY(value_of(c, want->measure, g->rows[i], &x[i], error));
         y[i] = NAN;
-        if (status == DSGD_OK && other != SIZE_MAX)
-            status = value_of(c, want->measure, other, &y[i], error);
+        if (other != SIZE_MAX)
+            DSGD_TRY(value_of(c, want->measure, other, &y[i], error));
         logs[i] = log(x[i] / y[i]);
     }
     *o = (outcome){.ratio = dsgd_ratio_of(logs, g->n_rows).ratio};
@@ -206,7 +205,7 @@ static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_
     const double reached = want->against == NULL ? o->of : o->ratio;
     o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
              (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
-    return status;
+    return DSGD_OK;
 }
 
 static const char *number(double x)
@@ -249,27 +248,26 @@ static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *er
     const dsgd_frame_point *shown = NULL;
     outcome of_shown = {.met = true};
     dsgd_comparison c;
-    dsgd_status status = dsgd_comparison_open(t->runs.folder, &how, want->target, &c, error);
-    if (status == DSGD_OK && find_measure(want->measure) == DSGD_N_MEASURES &&
+    DSGD_TRY(dsgd_comparison_open(t->runs.folder, &how, want->target, &c, error));
+    if (find_measure(want->measure) == DSGD_N_MEASURES &&
         dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
-        status = goal_fails(t, i, "measure", error,
-                            "measure is no column of runs.csv and no measure of `dsgd compare`");
-    for (size_t k = 0; status == DSGD_OK && of_shown.met && k < c.frame.n_points; k++) {
+        return goal_fails(t, i, "measure", error,
+                          "measure is no column of runs.csv and no measure of `dsgd compare`");
+    for (size_t k = 0; of_shown.met && k < c.frame.n_points; k++) {
         const dsgd_frame_point *const g = &c.frame.points[k];
         outcome o;
         if (strcmp(dsgd_frame_value(&c.frame, g, 0), want->of) != 0)
             continue;
         if (judge(&c, want, g, &o, NULL) != DSGD_OK)
-            status = goal_fails(t, i, "measure", error, "measure is a column of texts");
+            return goal_fails(t, i, "measure", error, "measure is a column of texts");
         if (shown == NULL || !o.met) {
             shown = g;
             of_shown = o;
         }
     }
-    if (status == DSGD_OK)
-        print_outcome(&c, shown, want, &of_shown);
+    print_outcome(&c, shown, want, &of_shown);
     *met = of_shown.met;
-    return status;
+    return DSGD_OK;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -313,14 +311,11 @@ static dsgd_status judge_runs(void *state, const dsgd_pool_counts *done, dsgd_er
                              done->n_failed, done->n_runs, i + 1, experiment->runs[i].label,
                              dsgd_results_why(t->runs.results, i));
     size_t n_met = 0;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < t->goals.n; i++) {
+    for (size_t i = 0; i < t->goals.n; i++) {
         bool met = false;
-        status = judge_goal(t, i, &met, error);
+        DSGD_TRY(judge_goal(t, i, &met, error));
         n_met += met;
     }
-    if (status != DSGD_OK)
-        return status;
     if (t->goals.n > 1)
         printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
                n_met, t->goals.n);
@@ -342,17 +337,11 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     arguments a = {.limits = {0}};
     dsgd_experiment experiment;
     task t;
-    dsgd_status status = dsgd_parse(count, words, &syntax, &a, error);
-    if (status == DSGD_OK)
-        status = dsgd_plugins_load(&a.plugins, error);
-    if (status == DSGD_OK)
-        status =
-            dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &experiment, error);
-    if (status != DSGD_OK)
-        return status;
-    status = read_task(&experiment, &t, error);
-    if (status == DSGD_OK)
-        status = check_changes(&experiment, &t, error);
+    DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
+    DSGD_TRY(dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &experiment, error));
+    DSGD_TRY(read_task(&experiment, &t, error));
+    DSGD_TRY(check_changes(&experiment, &t, error));
     t.runs = (dsgd_pool_config){.experiment = &experiment,
                                 .command = "dsgd task",
                                 .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
@@ -362,11 +351,8 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                 .progress =
                                     isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
     const dsgd_study study = {.state = &t, .plan = ask, .conclude = judge_runs};
-    if (status == DSGD_OK)
-        status = dsgd_study_prepare(&t.runs, true, false, error);
-    if (status == DSGD_OK) /* in a folder that goes when it is judged */
-        status = dsgd_study_run(&study, &t.runs, &a.plugins, error);
-    return status;
+    DSGD_TRY(dsgd_study_prepare(&t.runs, true, false, error));
+    return dsgd_study_run(&study, &t.runs, &a.plugins, error); /* in a folder that goes then */
 }
 
 const dsgd_command dsgd_command_task = {

@@ -51,7 +51,6 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
 
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
-    t->evaluations = NULL;
     t->results = dsgd_keep_more(t->results, t->grid.n_runs, sizeof *t->results);
     for (size_t i = 0; i < t->grid.n_runs; i++) {
         const char *const outcome = dsgd_results_field(t->pool.results, i, "status");
@@ -61,16 +60,13 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
                                .reached = NAN};
     }
     dsgd_csv csv;
-    dsgd_status status = dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder);
-    if (status == DSGD_OK &&
-        t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
+    DSGD_TRY(dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder));
+    if (t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
         t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};
         if (csv.n_rows > 0 && !isnan(dsgd_csv_value(&csv, 0, dsgd_csv_column(&csv, "accuracy"))))
             t->target = (dsgd_target){.column = "accuracy", .value = INFINITY};
     }
-    if (status == DSGD_OK)
-        status = read_curves(t, &csv, error);
-    return status;
+    return read_curves(t, &csv, error);
 }
 
 const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned *a,
@@ -85,6 +81,13 @@ const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned
             return r;
     }
     return NULL;
+}
+
+const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
+                                        size_t length, size_t seed)
+{
+    const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, candidate, length, seed);
+    return r == NULL || r->diverged || r->n == 0 ? NULL : r;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -110,15 +113,15 @@ static void score(const dsgd_tune *t, const dsgd_tuned *a, dsgd_tune_trial *tria
     double at = INFINITY;
     for (size_t i = 0; i < n * n_seeds && t->on != DSGD_TUNE_FINAL; i++) {
         const dsgd_tune_result *const r =
-            dsgd_tune_result_of(t, a, trials[i / n_seeds].candidate, length, i % n_seeds);
-        if (r != NULL && !r->diverged && r->n > 0 && isnan(r->reached))
+            dsgd_tune_ended(t, a, trials[i / n_seeds].candidate, length, i % n_seeds);
+        if (r != NULL && isnan(r->reached))
             at = fmin(at, t->evaluations[r->first + r->n - 1].at);
     }
     for (dsgd_tune_trial *x = trials; x < trials + n; x++) {
         double places = 0, values = 0;
         for (size_t seed = 0; seed < n_seeds; seed++) {
-            const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, x->candidate, length, seed);
-            if (r == NULL || r->diverged || r->n == 0) {
+            const dsgd_tune_result *const r = dsgd_tune_ended(t, a, x->candidate, length, seed);
+            if (r == NULL) {
                 x->n_diverged++;
             } else if (!isnan(r->reached)) {
                 x->n_reached++;
@@ -128,7 +131,6 @@ static void score(const dsgd_tune *t, const dsgd_tuned *a, dsgd_tune_trial *tria
             }
         }
         const size_t n_missed = n_seeds - x->n_diverged - x->n_reached;
-        x->n_seeds = n_seeds;
         x->place = x->n_reached == 0 ? NAN : places / (double)x->n_reached;
         x->near = n_missed == 0 ? NAN : values / (double)n_missed;
     }
@@ -174,11 +176,9 @@ static bool widen(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial *rank
     const size_t best = ranked[0].candidate;
     const bool ties = n > 1 && compare(t, &ranked[0], &ranked[1]) == 0;
     const bool has_diverged = ranked[0].n_diverged > 0;
-    size_t stride = a->n_candidates;
     for (size_t k = 0; k < a->n_options; k++) {
         dsgd_tune_option *const o = &a->options[k];
-        const size_t v = dsgd_tune_value(a, best, k);
-        stride /= o->n;
+        const size_t v = dsgd_tune_value(a, best, k), stride = dsgd_tune_stride(a, k);
         if (o->n_beyond == 0 || (ties && !has_diverged))
             continue;
         if (v == o->low && v > 0) {
@@ -203,15 +203,13 @@ static bool widen(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial *rank
 static bool look_around(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial *best)
 {
     const size_t length = t->n_lengths - 1;
-    size_t stride = a->n_candidates;
     bool any = false;
     if (a->rungs[a->rung].length != length || best->n_diverged > 0)
         return false;
     for (size_t k = 0; k < a->n_options; k++) {
         const dsgd_tune_option *const o = &a->options[k];
-        const size_t v = dsgd_tune_value(a, best->candidate, k);
+        const size_t v = dsgd_tune_value(a, best->candidate, k), stride = dsgd_tune_stride(a, k);
         double number = 0;
-        stride /= o->n;
         if (!dsgd_parse_number(o->texts[v], NULL, &number))
             continue; /* words have no order */
         const size_t beside[] = {best->candidate - (v > o->low ? stride : 0),
@@ -265,7 +263,7 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
     for (size_t i = 0; i < n; i++) {
         ranked[i].ties = i > 0 && compare(t, &ranked[i - 1], &ranked[i]) == 0;
         ranked[i].fate = i < kept ? DSGD_TUNE_KEPT
-                         : kept == 0 && i == 0 && ranked[i].n_diverged < ranked[i].n_seeds
+                         : kept == 0 && i == 0 && ranked[i].n_diverged < a->rungs[a->rung].n_seeds
                              ? DSGD_TUNE_BEST
                              : DSGD_TUNE_DROPPED;
         a->is_in[ranked[i].candidate] = i < kept;
@@ -286,21 +284,21 @@ dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error)
 {
     dsgd_tune *const t = tune;
     bool *const wanted = dsgd_keep(t->grid.n_runs, sizeof *wanted);
-    dsgd_status status = read_results(t, error);
-    dsgd_tune_choose(t, wanted);
     size_t n_missing = 0;
-    for (size_t i = 0; i < t->grid.n_runs && status == DSGD_OK; i++)
+    DSGD_TRY(read_results(t, error));
+    dsgd_tune_choose(t, wanted);
+    for (size_t i = 0; i < t->grid.n_runs; i++)
         n_missing += wanted[i] && !t->results[i].is_done;
     if (n_missing > 0)
-        status = dsgd_fail(error, DSGD_ERUNS,
-                           "%zu runs failed, so it is not known which candidates are better; the "
-                           "others are kept in %s, and the same command does the rest",
-                           n_missing, t->pool.folder);
+        return dsgd_fail(error, DSGD_ERUNS,
+                         "%zu runs failed, so it is not known which candidates are better; the "
+                         "others are kept in %s, and the same command does the rest",
+                         n_missing, t->pool.folder);
     *more = false;
-    for (size_t i = 0; i < t->n_algorithms && status == DSGD_OK; i++) {
-        if (!t->algorithms[i].is_over)
-            advance(t, &t->algorithms[i]);
-        *more = *more || !t->algorithms[i].is_over;
+    for (dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++) {
+        if (!a->is_over)
+            advance(t, a);
+        *more = *more || !a->is_over;
     }
-    return status;
+    return DSGD_OK;
 }

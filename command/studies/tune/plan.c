@@ -13,6 +13,11 @@
 
 static const char of_rate[] = "optimizer.lr";
 
+static dsgd_tuned *algorithm_of(const dsgd_tune *t, const dsgd_planned_run *run)
+{
+    return &t->algorithms[run->chosen[DSGD_AXIS_ALGORITHM]];
+}
+
 void dsgd_tune_add(dsgd_lines *sets, const char *set)
 {
     sets->v = dsgd_keep_more(sets->v, sets->n + 1, sizeof *sets->v);
@@ -98,11 +103,11 @@ static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_erro
                            "the learning rate of %s is 0, so there is nothing to look around; give "
                            "--over learn.optimizer.lr=FROM:TO:N",
                            run->label);
-    const char *list = "[";
-    for (int power = -AROUND - BEYOND; power <= AROUND + BEYOND; power++)
-        list = dsgd_xprintf("%s%s%.9g", list, list[1] == '\0' ? "" : ", ", ldexp(rate, power));
-    const dsgd_tune_option option = {
-        .rest = of_rate, .values = dsgd_xprintf("%s]", list), .n_beyond = BEYOND};
+    char *list = dsgd_xprintf("[%.9g", ldexp(rate, -AROUND - BEYOND));
+    for (int power = 1 - AROUND - BEYOND; power <= AROUND + BEYOND; power++)
+        dsgd_append(&list, ", %.9g", ldexp(rate, power));
+    dsgd_append(&list, "]");
+    const dsgd_tune_option option = {.rest = of_rate, .values = list, .n_beyond = BEYOND};
     return add_option(t, run->chosen[DSGD_AXIS_ALGORITHM], option, error);
 }
 
@@ -118,7 +123,7 @@ static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_erro
     }
     for (size_t i = 0; i < t->plain->n_runs; i++) {
         const dsgd_planned_run *const run = &t->plain->runs[i];
-        const dsgd_tuned *const a = &t->algorithms[run->chosen[DSGD_AXIS_ALGORITHM]];
+        const dsgd_tuned *const a = algorithm_of(t, run);
         bool has_rate = false;
         for (size_t k = 0; k < a->n_options; k++)
             has_rate = has_rate || strstr(a->options[k].rest, of_rate) != NULL;
@@ -129,17 +134,16 @@ static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_erro
 }
 
 /** Every entry a mapping, so that its options can be set; then the options. */
-static void set_options(dsgd_tune *t)
+static void set_options(dsgd_tune *t, dsgd_entry *list)
 {
-    dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(t->config), "algorithms");
-    const char *set = "algorithms=[";
-    for (size_t i = 0; i < dsgd_entry_count(list); i++) {
+    char *set = dsgd_xstrdup("algorithms=[");
+    for (size_t i = 0; i < t->n_algorithms; i++) {
         dsgd_entry *const entry = dsgd_entry_at(list, i);
-        char *const text = dsgd_entry_yaml(entry);
-        set = dsgd_xprintf(dsgd_entry_text(entry) == NULL ? "%s%s%s" : "%s%s{name: %s}", set,
-                           i == 0 ? "" : ", ", text);
+        dsgd_append(&set, dsgd_entry_text(entry) == NULL ? "%s%s" : "%s{name: %s}",
+                    i == 0 ? "" : ", ", dsgd_entry_yaml(entry));
     }
-    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]", set));
+    dsgd_append(&set, "]");
+    dsgd_tune_add(&t->sets, set);
     for (size_t i = 0; i < t->n_algorithms; i++)
         for (size_t k = 0; k < t->algorithms[i].n_options; k++)
             dsgd_tune_add(&t->sets, dsgd_xprintf("%s={sweep: %s}", t->algorithms[i].options[k].path,
@@ -151,51 +155,59 @@ static void set_options(dsgd_tune *t)
 /** The smallest seeds from 1 on that the experiment does not have. */
 static void set_seeds(dsgd_tune *t)
 {
-    const char *set = "seed=[";
+    char *set = dsgd_xstrdup("seed=[");
     size_t n = 0;
-    t->seeds = dsgd_keep(1, t->n_seeds * sizeof *t->seeds);
+    t->seeds = dsgd_keep(t->n_seeds, sizeof *t->seeds);
     for (long seed = 1; n < t->n_seeds; seed++) {
         bool is_used = false;
         for (size_t i = 0; i < t->plain->n_runs; i++)
             is_used = is_used || t->plain->runs[i].seed == seed;
         if (is_used)
             continue;
-        set = dsgd_xprintf("%s%s%ld", set, n == 0 ? "" : ", ", seed);
+        dsgd_append(&set, "%s%ld", n == 0 ? "" : ", ", seed);
         t->seeds[n++] = seed;
     }
-    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]", set));
+    dsgd_append(&set, "]");
+    dsgd_tune_add(&t->sets, set);
 }
 
-/** `{steps: 400, accuracy: 0.8}`, or one number where there is one bound beside an accuracy. */
-static const char *bounds_text(const dsgd_until *until, bool is_one)
+static double bound_of(const dsgd_until *until, const dsgd_option *o)
 {
-    const char *text = "{";
-    for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++) {
-        const double *const value = (const double *)((const char *)until + o->offset);
-        char *const number = dsgd_csv_number_text(*value);
-        if (*value > 0 && is_one && value != &until->accuracy)
-            text = dsgd_xstrdup(number);
-        else if (*value > 0 && !is_one)
-            text = dsgd_xprintf("%s%s%s: %s", text, text[1] == '\0' ? "" : ", ", o->name, number);
-    }
-    return is_one ? text : dsgd_xprintf("%s}", text);
+    return *(const double *)(const void *)((const char *)until + o->offset);
+}
+
+/** `{steps: 400, accuracy: 0.8}`. */
+static char *bounds_text(const dsgd_until *until)
+{
+    char *text = dsgd_xstrdup("");
+    for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++)
+        if (bound_of(until, o) > 0)
+            dsgd_append(&text, "%s%s: %s", *text == '\0' ? "" : ", ", o->name,
+                        dsgd_csv_number_text(bound_of(until, o)));
+    return dsgd_xprintf("{%s}", text);
 }
 
 /** The lengths as a sweep: of a number, where there is one bound beside an accuracy. */
 static void set_bounds(dsgd_tune *t)
 {
     const dsgd_until *const last = &t->lengths[t->n_lengths - 1];
-    const bool is_one = (last->steps > 0) + (last->seconds > 0) + (last->samples > 0) == 1;
-    const char *const key = !is_one             ? ""
-                            : last->steps > 0   ? ".steps"
-                            : last->seconds > 0 ? ".seconds"
-                                                : ".samples";
-    const char *set = dsgd_xprintf("until%s={sweep: [", key);
+    const dsgd_option *one = NULL;
+    size_t n = 0;
+    for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++)
+        if (o->offset != offsetof(dsgd_until, accuracy) && bound_of(last, o) > 0) {
+            one = o;
+            n++;
+        }
+    char *set =
+        n == 1 ? dsgd_xprintf("until.%s={sweep: [", one->name) : dsgd_xstrdup("until={sweep: [");
     for (size_t k = 0; k < t->n_lengths; k++)
-        set = dsgd_xprintf("%s%s%s", set, k == 0 ? "" : ", ", bounds_text(&t->lengths[k], is_one));
-    if (is_one && last->accuracy > 0)
+        dsgd_append(&set, "%s%s", k == 0 ? "" : ", ",
+                    n == 1 ? dsgd_csv_number_text(bound_of(&t->lengths[k], one))
+                           : bounds_text(&t->lengths[k]));
+    if (n == 1 && last->accuracy > 0)
         dsgd_tune_add(&t->sets, dsgd_xprintf("until.accuracy=%.17g", last->accuracy));
-    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]}", set));
+    dsgd_append(&set, "]}");
+    dsgd_tune_add(&t->sets, set);
 }
 
 /** The parts of the steps, seconds and samples that short rungs have. */
@@ -261,17 +273,16 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
 {
     const dsgd_experiment *const plain = t->plain;
     DSGD_TRY(check(t, error));
-    for (size_t i = 0; i < plain->n_runs; i++)
-        if (plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] >= t->n_algorithms)
-            t->n_algorithms = plain->runs[i].chosen[DSGD_AXIS_ALGORITHM] + 1;
-    t->algorithms = dsgd_keep(1, t->n_algorithms * sizeof *t->algorithms);
+    dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(plain->config), "algorithms");
+    t->n_algorithms = dsgd_entry_count(list);
+    t->algorithms = dsgd_keep(t->n_algorithms, sizeof *t->algorithms);
     for (size_t i = 0; i < plain->n_runs; i++) {
-        dsgd_tuned *const a = &t->algorithms[plain->runs[i].chosen[DSGD_AXIS_ALGORITHM]];
+        dsgd_tuned *const a = algorithm_of(t, &plain->runs[i]);
         a->label = plain->runs[i].label;
         a->name = plain->runs[i].algorithm.about->name;
     }
     DSGD_TRY(find_options(t, over, error));
-    set_options(t);
+    set_options(t, list);
     set_seeds(t);
     return set_lengths(t, error);
 }
@@ -288,9 +299,20 @@ static size_t text_index(dsgd_tune_option *o, const char *text)
     return o->n++;
 }
 
-static dsgd_tuned *algorithm_of(const dsgd_tune *t, const dsgd_planned_run *run)
+/** Which candidate, length and seed a run is of: its place in a->runs. */
+static size_t place_of(const dsgd_tune *t, const dsgd_planned_run *run)
 {
-    return &t->algorithms[run->chosen[DSGD_AXIS_ALGORITHM]];
+    dsgd_tuned *const a = algorithm_of(t, run);
+    size_t candidate = 0, length = 0, seed = 0;
+    for (size_t k = 0; k < a->n_options; k++)
+        candidate = candidate * a->options[k].n +
+                    text_index(&a->options[k], run->swept[a->options[k].column]);
+    while (length + 1 < t->n_lengths &&
+           strcmp(bounds_text(&t->lengths[length]), bounds_text(&run->config.until)) != 0)
+        length++;
+    while (seed + 1 < t->n_seeds && t->seeds[seed] != run->seed)
+        seed++;
+    return (candidate * t->n_lengths + length) * t->n_seeds + seed;
 }
 
 /** Values in the order of their lists. */
@@ -310,27 +332,8 @@ static void find_values(dsgd_tune *t)
             if (dsgd_find_word(t->rests, o->rest) < 0)
                 t->rests[n_rests++] = o->rest;
         }
-    for (size_t i = 0; i < e->n_runs; i++) {
-        dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
-        for (size_t k = 0; k < a->n_options; k++)
-            text_index(&a->options[k], e->runs[i].swept[a->options[k].column]);
-    }
-}
-
-/** Which candidate, length and seed a run is of: its place in a->runs. */
-static size_t place_of(const dsgd_tune *t, dsgd_tuned *a, const dsgd_planned_run *run)
-{
-    size_t candidate = 0, length = 0, seed = 0;
-    for (size_t k = 0; k < a->n_options; k++)
-        candidate = candidate * a->options[k].n +
-                    text_index(&a->options[k], run->swept[a->options[k].column]);
-    while (length + 1 < t->n_lengths && (t->lengths[length].steps != run->config.until.steps ||
-                                         t->lengths[length].seconds != run->config.until.seconds ||
-                                         t->lengths[length].samples != run->config.until.samples))
-        length++;
-    while (seed + 1 < t->n_seeds && t->seeds[seed] != run->seed)
-        seed++;
-    return (candidate * t->n_lengths + length) * t->n_seeds + seed;
+    for (size_t i = 0; i < e->n_runs; i++)
+        place_of(t, &e->runs[i]);
 }
 
 /** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each. */
@@ -407,25 +410,29 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
     }
     bool *const keep = dsgd_keep(1, e->n_runs * sizeof *keep);
     for (size_t i = 0; i < e->n_runs; i++) {
-        dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
-        const size_t place = place_of(t, a, &e->runs[i]);
+        const dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
+        const size_t place = place_of(t, &e->runs[i]);
         for (size_t rung = 0; rung < a->n_rungs; rung++)
             keep[i] = keep[i] || (place / t->n_seeds % t->n_lengths == a->rungs[rung].length &&
                                   place % t->n_seeds < a->rungs[rung].n_seeds);
     }
     dsgd_experiment_keep(e, keep);
-    for (size_t i = 0; i < e->n_runs; i++) {
-        dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
-        a->runs[place_of(t, a, &e->runs[i])] = i + 1;
-    }
+    for (size_t i = 0; i < e->n_runs; i++)
+        algorithm_of(t, &e->runs[i])->runs[place_of(t, &e->runs[i])] = i + 1;
     return DSGD_OK;
+}
+
+size_t dsgd_tune_stride(const dsgd_tuned *a, size_t k)
+{
+    size_t stride = 1;
+    for (size_t j = k + 1; j < a->n_options; j++)
+        stride *= a->options[j].n;
+    return stride;
 }
 
 size_t dsgd_tune_value(const dsgd_tuned *a, size_t candidate, size_t k)
 {
-    for (size_t j = a->n_options - 1; j > k; j--)
-        candidate /= a->options[j].n;
-    return candidate % a->options[k].n;
+    return candidate / dsgd_tune_stride(a, k) % a->options[k].n;
 }
 
 const char *dsgd_tune_text_of(const dsgd_tuned *a, size_t candidate, size_t k)

@@ -26,11 +26,10 @@ static const char *length_text(const dsgd_tune *t, size_t length)
     const dsgd_until *const until = &t->lengths[length];
     const double bounds[] = {until->steps, until->seconds, until->samples};
     static const char *const units[] = {"steps", "s", "samples"};
-    const char *text = "";
+    char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < 3; k++)
         if (bounds[k] > 0)
-            text =
-                dsgd_xprintf("%s%s%.6g %s", text, *text == '\0' ? "" : ", ", bounds[k], units[k]);
+            dsgd_append(&text, "%s%.6g %s", *text == '\0' ? "" : ", ", bounds[k], units[k]);
     return text;
 }
 
@@ -40,7 +39,7 @@ static json_t *trial_json(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tu
     for (size_t k = 0; k < a->n_options; k++)
         json_object_set_new(values, a->options[k].path,
                             dsgd_json_text(dsgd_tune_text_of(a, trial->candidate, k)));
-    for (size_t s = 0; s < trial->n_seeds; s++)
+    for (size_t s = 0; s < a->rungs[trial->rung].n_seeds; s++)
         json_array_append_new(seeds, json_integer(t->seeds[s]));
     json_t *const place = isnan(trial->place) ? NULL : json_real(trial->place);
     json_t *const near = isnan(trial->near) ? NULL : json_real(trial->near);
@@ -77,49 +76,79 @@ dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
             }
             fprintf(file.stream, ",%zu,", x->rung + 1);
             dsgd_csv_text(file.stream, length_text(t, a->rungs[x->rung].length));
-            fprintf(file.stream, ",%zu,%zu,%zu", x->n_seeds, x->n_reached, x->n_diverged);
+            fprintf(file.stream, ",%zu,%zu,%zu", a->rungs[x->rung].n_seeds, x->n_reached,
+                    x->n_diverged);
             dsgd_csv_numbers(file.stream, (double[]){x->place, x->near}, 2);
             fprintf(file.stream, ",%d,%s\n", x->ties, fates[x->fate]);
             json_array_append_new(tried, trial_json(t, a, x));
         }
-    dsgd_status status = dsgd_whole_close(&file, error);
-    char *const path = dsgd_xprintf("%s/manifest.json", folder);
+    DSGD_TRY(dsgd_whole_close(&file, error));
+    const char *const path = dsgd_xprintf("%s/manifest.json", folder);
     json_error_t why;
     json_t *const manifest = json_load_file(path, 0, &why);
-    if (status == DSGD_OK && manifest == NULL)
-        status = dsgd_fail(error, DSGD_EIO, "%s:%d: %s", path, why.line, why.text);
-    json_t *const tune = json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
-                                   dsgd_json_text(t->target.text), "measure", t->target.column,
-                                   "eta", DSGD_TUNE_ETA, "tried", tried);
-    json_object_set_new(manifest, "tune", tune); /* without a manifest, frees it */
-    if (status == DSGD_OK)
-        status = dsgd_manifest_write(folder, manifest, error);
-    return status;
+    if (manifest == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s:%d: %s", path, why.line, why.text);
+    json_object_set_new(manifest, "tune",
+                        json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
+                                  dsgd_json_text(t->target.text), "measure", t->target.column,
+                                  "eta", DSGD_TUNE_ETA, "tried", tried));
+    return dsgd_manifest_write(folder, manifest, error);
 }
 
 /** The value for readers. */
 static const char *shown(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t k)
 {
-    char *const value =
-        dsgd_swept_value(t->grid.columns[a->options[k].column], dsgd_tune_text_of(a, candidate, k));
-    return dsgd_xstrdup(value);
+    return dsgd_swept_value(t->grid.columns[a->options[k].column],
+                            dsgd_tune_text_of(a, candidate, k));
 }
 
 /** "0.1" or "lr 0.1, group 4". */
 static const char *shown_all(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate)
 {
-    const char *text = a->n_options == 1 ? shown(t, a, candidate, 0) : "";
+    char *text = dsgd_xstrdup("");
     for (size_t k = 0; a->n_options > 1 && k < a->n_options; k++)
-        text = dsgd_xprintf("%s%s%s %s", text, k == 0 ? "" : ", ",
-                            dsgd_last_key(a->options[k].path), shown(t, a, candidate, k));
-    return text;
+        dsgd_append(&text, "%s%s %s", k == 0 ? "" : ", ", dsgd_last_key(a->options[k].path),
+                    shown(t, a, candidate, k));
+    return a->n_options == 1 ? shown(t, a, candidate, 0) : text;
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+/** A sentence with the algorithms that it is about. */
+typedef struct note {
+    char *who;
+    const char *text;
+} note;
+
+typedef struct notes {
+    size_t n;
+    note *v; /* [n] */
+} notes;
+
+static void say(notes *all, const dsgd_tuned *a, const char *text)
+{
+    size_t i = 0;
+    while (i < all->n && strcmp(all->v[i].text, text) != 0)
+        i++;
+    if (i < all->n) {
+        dsgd_append(&all->v[i].who, ", %s", a->label);
+        return;
+    }
+    all->v = dsgd_keep_more(all->v, all->n + 1, sizeof *all->v);
+    all->v[all->n++] = (note){dsgd_xstrdup(a->label), text};
+}
+
+static void print_notes(const notes *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        dsgd_print_text("", 2, "%s: %s", all->v[i].who, all->v[i].text);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static void print_rungs(const dsgd_tune *t, const dsgd_tuned *a, const char *who)
+static const char *rungs_text(const dsgd_tune *t, const dsgd_tuned *a)
 {
-    const char *text = "";
+    char *text = dsgd_xstrdup("");
     size_t n = a->n_begun;
     for (size_t rung = 0; rung < a->n_rungs; rung++) {
         const size_t n_seeds = a->rungs[rung].n_seeds, length = a->rungs[rung].length;
@@ -127,36 +156,25 @@ static void print_rungs(const dsgd_tune *t, const dsgd_tuned *a, const char *who
             n = rung + 1 == a->n_rungs && t->n_seeds > 1 ? DSGD_TUNE_FINALISTS
                                                          : (n + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
         n = n < DSGD_TUNE_FINALISTS && a->n_begun > 1 ? DSGD_TUNE_FINALISTS : n;
-        /* dsgd_tune_advance() adds those in rungs of full length. */
+        /* dsgd_tune_advance() adds these in rungs of full length. */
         const bool looks_around = rung > 0 && length + 1 == t->n_lengths;
-        text = dsgd_xprintf("%s%s%zu%s for %s with %zu seed%s", text,
-                            rung == 0 ? "" : "; the best ", n,
-                            rung == 0      ? " candidates"
-                            : looks_around ? " and those beside the best"
-                                           : "",
-                            length_text(t, length), n_seeds, n_seeds == 1 ? "" : "s");
+        dsgd_append(&text, "%s%zu%s for %s with %zu seed%s", rung == 0 ? "" : "; the best ", n,
+                    rung == 0      ? " candidates"
+                    : looks_around ? " and those beside the best"
+                                   : "",
+                    length_text(t, length), n_seeds, n_seeds == 1 ? "" : "s");
     }
-    dsgd_print_text("", 2, "%s: %s", who, text);
+    return text;
 }
 
 dsgd_status dsgd_tune_print_plan(void *tune, dsgd_error *error)
 {
     (void)error;
     const dsgd_tune *const t = tune;
-    for (size_t i = 0; i < t->n_algorithms; i++) {
-        const dsgd_tuned *const a = &t->algorithms[i];
-        const char *who = a->label;
-        bool is_first = true;
-        for (size_t j = 0; j < t->n_algorithms; j++) {
-            const dsgd_tuned *const b = &t->algorithms[j];
-            if (j == i || a->n_begun != b->n_begun || a->n_rungs != b->n_rungs)
-                continue; /* those with the same grid and rungs share their sentence */
-            is_first = is_first && j > i;
-            who = dsgd_xprintf("%s, %s", who, b->label);
-        }
-        if (is_first)
-            print_rungs(t, a, who);
-    }
+    notes all = {0, NULL};
+    for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
+        say(&all, a, rungs_text(t, a));
+    print_notes(&all);
     fflush(stdout);
     return DSGD_OK;
 }
@@ -167,8 +185,8 @@ dsgd_status dsgd_tune_print_plan(void *tune, dsgd_error *error)
 static double of_seed(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t seed,
                       bool of_place)
 {
-    const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, candidate, t->n_lengths - 1, seed);
-    if (r == NULL || r->diverged || r->n == 0)
+    const dsgd_tune_result *const r = dsgd_tune_ended(t, a, candidate, t->n_lengths - 1, seed);
+    if (r == NULL)
         return NAN;
     return of_place ? r->reached : t->evaluations[r->first + r->n - 1].value;
 }
@@ -246,32 +264,8 @@ static void put_row(const dsgd_tune *t, const dsgd_tuned *a, dsgd_columns *table
     dsgd_columns_put(table, "better by", "%s%s", by, settled ? " *" : "");
 }
 
-/** A sentence with the algorithms that it is about. */
-typedef struct note {
-    const char *who, *text;
-} note;
-
-typedef struct notes {
-    const dsgd_tune *of;
-    size_t n;
-    note *v; /* [n], with room for a few of each algorithm */
-} notes;
-
-/** Of an algorithm: at most one about each option, and three others. */
-enum { MOST_NOTES = DSGD_TUNE_MOST_OPTIONS + 3 };
-
-static void say(notes *all, const dsgd_tuned *a, const char *text)
-{
-    size_t i = 0;
-    while (i < all->n && strcmp(all->v[i].text, text) != 0)
-        i++;
-    const bool is_new = i == all->n;
-    all->v[i] = (note){is_new ? a->label : dsgd_xprintf("%s, %s", all->v[i].who, a->label), text};
-    all->n += is_new;
-}
-
 /** Whether a best value is the smallest or largest of those tried, and what to do. */
-static void say_ends(notes *all, const dsgd_tuned *a)
+static void say_ends(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
 {
     for (size_t k = 0; k < a->n_options; k++) {
         const dsgd_tune_option *const o = &a->options[k];
@@ -282,7 +276,7 @@ static void say_ends(notes *all, const dsgd_tuned *a)
             continue;
         const char *text = dsgd_xprintf(
             "the best %s, %s, is at the end of what was tried, so one beyond it may be better",
-            dsgd_last_key(o->path), shown(all->of, a, a->last->candidate, k));
+            dsgd_last_key(o->path), shown(t, a, a->last->candidate, k));
         if (strcmp(o->rest, "optimizer.lr") == 0) {
             double other = 0; /* on which side it lies is said by the other end */
             dsgd_parse_number(o->texts[v == o->low ? o->high : o->low], NULL, &other);
@@ -293,9 +287,8 @@ static void say_ends(notes *all, const dsgd_tuned *a)
     }
 }
 
-static void say_all(notes *all, const dsgd_tuned *a)
+static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
 {
-    const dsgd_tune *const t = all->of;
     bool settled = true;
     if (!dsgd_tune_has_best(a))
         say(all, a, "no value that was tried ends with a result, so the file's own stays");
@@ -314,12 +307,12 @@ static void say_all(notes *all, const dsgd_tuned *a)
                 : dsgd_xprintf("%s may be as good: of one seed no noise is known", second));
     }
     if (dsgd_tune_has_best(a))
-        say_ends(all, a);
-    const char *diverged = "";
+        say_ends(all, t, a);
+    char *diverged = dsgd_xstrdup("");
     for (size_t i = 0; i < a->n_trials; i++)
         if (a->trials[i].n_diverged > 0)
-            diverged = dsgd_xprintf("%s%s%s", diverged, *diverged == '\0' ? "diverged: " : "; ",
-                                    shown_all(t, a, a->trials[i].candidate));
+            dsgd_append(&diverged, "%s%s", *diverged == '\0' ? "diverged: " : "; ",
+                        shown_all(t, a, a->trials[i].candidate));
     if (*diverged != '\0')
         say(all, a, diverged);
 }
@@ -350,10 +343,10 @@ static void print_cost(const dsgd_tune *t)
 void dsgd_tune_print(const dsgd_tune *t)
 {
     dsgd_columns table = {.wraps = true};
-    notes all = {t, 0, dsgd_keep(1, t->n_algorithms * MOST_NOTES * sizeof(note))};
-    for (size_t i = 0; i < t->n_algorithms; i++) {
-        put_row(t, &t->algorithms[i], &table);
-        say_all(&all, &t->algorithms[i]);
+    notes all = {0, NULL};
+    for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++) {
+        put_row(t, a, &table);
+        say_all(&all, t, a);
     }
     dsgd_columns_hide(&table, t->target.column, "-");
     dsgd_columns_hide(&table, place_head(t), "-");
@@ -365,7 +358,6 @@ void dsgd_tune_print(const dsgd_tune *t)
                t->on == DSGD_TUNE_TIME ? "Virtual time" : "Steps", t->target.text, t->n_seeds,
                t->n_seeds == 1 ? "" : "s");
     printf("Better by: over common seeds, with its 95 %% interval; *: by more than the noise.\n");
-    for (size_t i = 0; i < all.n; i++)
-        dsgd_print_text("", 2, "%s: %s", all.v[i].who, all.v[i].text);
+    print_notes(&all);
     print_cost(t);
 }

@@ -95,14 +95,12 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
             dsgd_tune_add(&sets, t->own->v[i]);
     const size_t expands = sets.n;
     dsgd_tune_add(&sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
-    for (size_t i = 0; i < t->n_algorithms; i++) {
-        const dsgd_tuned *const a = &t->algorithms[i];
+    for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
         for (size_t k = 0; dsgd_tune_has_best(a) && k < a->n_options; k++)
             dsgd_tune_add(&sets, dsgd_xprintf("%s=%s", a->options[k].path,
                                               dsgd_tune_text_of(a, a->last->candidate, k)));
-    }
-    for (size_t i = 0; i < t->n_algorithms; i++) /* else of what the file has */
-        if (!dsgd_tune_has_best(&t->algorithms[i]) && t->algorithms[i].name != NULL)
+    for (size_t i = 0; i < t->n_algorithms; i++) /* else what the file has */
+        if (!dsgd_tune_has_best(&t->algorithms[i]))
             dsgd_tune_add(&sets, dsgd_xprintf("algorithms.%zu.name=%s", i, t->algorithms[i].name));
     dsgd_tune_add(&sets, dsgd_xprintf("name=%s-tuned", t->plain->name));
     char *text = NULL;
@@ -209,7 +207,6 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
     DSGD_TRY(read_arguments(&a, &t, error));
     DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
     DSGD_TRY(dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &plain, error));
-    t.config = plain.config;
     for (size_t i = 0; i < a.sets.n; i++)
         dsgd_tune_add(&t.sets, a.sets.v[i]);
     return tune_file(&a, &t, error);

@@ -41,7 +41,7 @@ typedef enum dsgd_tune_fate { DSGD_TUNE_DROPPED, DSGD_TUNE_KEPT, DSGD_TUNE_BEST 
 /** What became of a candidate in a rung. */
 typedef struct dsgd_tune_trial {
     size_t rung, candidate;
-    size_t n_seeds, n_diverged, n_reached;
+    size_t n_diverged, n_reached; /* seeds */
     double place; /* mean time or steps to the target of those that reached it; NAN: none */
     double near; /* mean value of the others, where the first of them ended; NAN: none */
     bool ties; /* with the one before it */
@@ -50,7 +50,7 @@ typedef struct dsgd_tune_trial {
 
 /** An algorithm with its grid of candidates: the last option varies fastest. */
 typedef struct dsgd_tuned {
-    const char *label, *name; /* NULL: no run is possible */
+    const char *label, *name;
     size_t n_options;
     dsgd_tune_option options[DSGD_TUNE_MOST_OPTIONS];
     size_t n_candidates;
@@ -81,7 +81,6 @@ typedef struct dsgd_tune {
     dsgd_target target; /* FINAL: what is compared, and a value that nothing reaches */
     dsgd_tune_on on;
     const dsgd_experiment *plain; /* the user's */
-    struct dsgd_config *config; /* of that */
     const dsgd_texts *own; /* its assignments */
     const char *command; /* the command line */
     dsgd_lines sets; /* of the experiment, and what makes the grid of it */
@@ -116,6 +115,9 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
  */
 dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error);
 
+/** What lies between two candidates with neighbouring values of option @p k. */
+size_t dsgd_tune_stride(const dsgd_tuned *a, size_t k);
+
 /** Index of the value of option @p k in a candidate, and its text in the column. */
 size_t dsgd_tune_value(const dsgd_tuned *a, size_t candidate, size_t k);
 const char *dsgd_tune_text_of(const dsgd_tuned *a, size_t candidate, size_t k);
@@ -132,6 +134,10 @@ size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, 
  */
 const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned *a,
                                             size_t candidate, size_t length, size_t seed);
+
+/** The same where it ended with a value; NULL: it diverged, or there is none. */
+const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
+                                        size_t length, size_t seed);
 
 /** Of a study, whose state is a dsgd_tune: the runs of a round; after it, to the next rungs. */
 void dsgd_tune_choose(void *tune, bool *chosen);
