@@ -50,12 +50,10 @@ static dsgd_status check_source(const char *source, dsgd_error *error)
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
         return DSGD_OK; /* its reader has the better sentence */
     dsgd_about_names(dsgd_algorithms, names);
-    const char *const hint = dsgd_hint(source, names);
-    dsgd_refuse(error,
-                "explain %s: this is no file, no folder and no algorithm%s; `dsgd list algorithms` "
-                "lists them",
-                source, hint);
-    return DSGD_EUSAGE;
+    return dsgd_refuse(error,
+                       "explain %s: this is no file, no folder and no algorithm%s; `dsgd list "
+                       "algorithms` lists them",
+                       source, dsgd_hint(source, names));
 }
 
 static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error *error)

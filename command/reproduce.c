@@ -35,11 +35,13 @@ typedef struct arguments {
     bool force;
 } arguments;
 
+enum { POINTS, PREDICTED, BOUNDS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
+
 /** What is scored, of a figure or of all. */
 typedef struct score {
-    /** |relative error| of all points, and of those whose use is `predicted`. */
-    double *errors, *predicted;
-    size_t n, n_predicted, n_bounds, n_kept, n_pairs, n_in_order;
+    /** |relative error| of all points, and of the points whose use is `predicted`. */
+    double *errors[PREDICTED + 1]; /* [n[POINTS]], [n[PREDICTED]] */
+    size_t n[N_COUNTS];
 } score;
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -54,8 +56,7 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
     const dsgd_csv *const p = &f->published;
     for (size_t row = 0; row <= p->n_rows; row++) {
         for (size_t c = 0; c < p->n_columns; c++) {
-            if (c > 0)
-                fputc(',', stream);
+            fputs(c > 0 ? "," : "", stream);
             dsgd_csv_text(stream, p->fields[row * p->n_columns + c]);
         }
         if (row == 0) {
@@ -70,7 +71,7 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-/** The keys of a published row: "ad_psgd, workers 4"; the caller frees it. */
+/** The keys of a published row: "ad_psgd, workers 4". */
 static char *keys_text(const dsgd_published *f, size_t row)
 {
     char *text = dsgd_xstrdup("");
@@ -78,10 +79,9 @@ static char *keys_text(const dsgd_published *f, size_t row)
         const char *const value = dsgd_csv_field(&f->published, row, f->keys[k]);
         const char *const key = f->published.fields[f->keys[k]];
         const bool plain = strcmp(key, "algorithm") == 0;
-        if (*value == '\0')
-            continue;
-        dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : ", ", plain ? "" : key,
-                    plain ? "" : " ", value);
+        if (*value != '\0')
+            dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : ", ", plain ? "" : key,
+                        plain ? "" : " ", value);
     }
     return text;
 }
@@ -102,11 +102,10 @@ static void print_rows(const dsgd_published *f)
         dsgd_columns_put(&t, "", "%s", point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
         dsgd_columns_take(&t, "published",
                           point ? readable(f->values[row])
-                                : dsgd_xstrdup(dsgd_published_field(f, row, DSGD_PUBLISHED)));
+                                : dsgd_published_field(f, row, DSGD_PUBLISHED));
         dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
         dsgd_columns_take(&t, "error (%)",
-                          point ? dsgd_xprintf("%+.1f", 100 * dsgd_published_error(f, row))
-                                : dsgd_xstrdup("-"));
+                          point ? dsgd_xprintf("%+.1f", 100 * dsgd_published_error(f, row)) : "-");
         dsgd_columns_put(&t, "use", "%s",
                          point                            ? dsgd_published_field(f, row, DSGD_USE)
                          : dsgd_published_is_kept(f, row) ? "holds"
@@ -172,23 +171,21 @@ static void print_predictions(const dsgd_published *f)
     putchar('\n');
 }
 
-/** Whether two rows differ in the algorithm alone. */
+/** Whether two rows are points that differ in the algorithm alone. */
 static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
 {
     bool differ = false;
-    for (size_t k = 0; k < f->n_keys; k++) {
-        const bool same = strcmp(dsgd_csv_field(&f->published, a, f->keys[k]),
-                                 dsgd_csv_field(&f->published, b, f->keys[k])) == 0;
-        if (strcmp(f->published.fields[f->keys[k]], "algorithm") == 0)
-            differ = !same;
-        else if (!same)
+    for (size_t k = 0; k < f->n_keys + 2; k++) {
+        const size_t more[] = {f->fixed[DSGD_QUANTITY], f->fixed[DSGD_OVER]};
+        const size_t column = k < f->n_keys ? f->keys[k] : more[k - f->n_keys];
+        if (strcmp(dsgd_csv_field(&f->published, a, column),
+                   dsgd_csv_field(&f->published, b, column)) == 0)
+            continue;
+        if (strcmp(f->published.fields[column], "algorithm") != 0)
             return false;
+        differ = true;
     }
-    return differ && dsgd_published_is_point(f, a) && dsgd_published_is_point(f, b) &&
-           strcmp(dsgd_published_field(f, a, DSGD_QUANTITY),
-                  dsgd_published_field(f, b, DSGD_QUANTITY)) == 0 &&
-           strcmp(dsgd_published_field(f, a, DSGD_OVER), dsgd_published_field(f, b, DSGD_OVER)) ==
-               0;
+    return differ && dsgd_published_is_point(f, a) && dsgd_published_is_point(f, b);
 }
 
 /**
@@ -197,26 +194,25 @@ static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
  */
 static const double tie = 0.02;
 
-static void compare_orders(const dsgd_published *f, score *total)
+static void compare_orders(const dsgd_published *f, score *of)
 {
     const size_t algorithm = dsgd_csv_column(&f->published, "algorithm");
     const size_t workers = dsgd_csv_column(&f->published, "workers");
+    const bool has_workers = workers < f->published.n_columns;
     for (size_t a = 0; a < f->published.n_rows; a++)
         for (size_t b = a + 1; b < f->published.n_rows; b++) {
             const double ratio = f->values[a] / f->values[b];
             if (!are_rivals(f, a, b) || fabs(ratio - 1) <= tie)
                 continue;
             const bool in_order = (ratio > 1) == (f->simulated[a] > f->simulated[b]);
-            total->n_pairs++;
-            total->n_in_order += in_order;
-            if (in_order)
-                continue;
-            printf("  order: %s%s: %s %s %s as published, not as simulated\n",
-                   workers < f->published.n_columns ? "workers " : "",
-                   workers < f->published.n_columns ? dsgd_csv_field(&f->published, a, workers)
-                                                    : f->name,
-                   dsgd_csv_field(&f->published, a, algorithm), ratio > 1 ? "above" : "below",
-                   dsgd_csv_field(&f->published, b, algorithm));
+            of->n[PAIRS]++;
+            of->n[IN_ORDER] += in_order;
+            if (!in_order)
+                printf("  order: %s%s: %s %s %s as published, not as simulated\n",
+                       has_workers ? "workers " : "",
+                       has_workers ? dsgd_csv_field(&f->published, a, workers) : f->name,
+                       dsgd_csv_field(&f->published, a, algorithm), ratio > 1 ? "above" : "below",
+                       dsgd_csv_field(&f->published, b, algorithm));
         }
 }
 
@@ -234,45 +230,46 @@ static void print_errors(const char *what, double *errors, size_t n)
            100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
 }
 
-static void print_score(const score *total)
+static void print_score(const score *of)
 {
-    print_errors(total->n == 1 ? "point" : "points", total->errors, total->n);
-    print_errors("of them predicted", total->predicted, total->n_predicted);
-    if (total->n_pairs > 0)
+    const size_t *const n = of->n;
+    print_errors(n[POINTS] == 1 ? "point" : "points", of->errors[POINTS], n[POINTS]);
+    print_errors("of them predicted", of->errors[PREDICTED], n[PREDICTED]);
+    if (n[PAIRS] > 0)
         printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
                "left out)\n",
-               total->n_in_order, total->n_pairs, 100 * tie);
-    if (total->n_bounds > 0)
-        printf("%zu of %zu stated bounds hold\n", total->n_kept, total->n_bounds);
+               n[IN_ORDER], n[PAIRS], 100 * tie);
+    if (n[BOUNDS] > 0)
+        printf("%zu of %zu stated bounds hold\n", n[KEPT], n[BOUNDS]);
+}
+
+static void add_error(score *to, int which, double x)
+{
+    to->errors[which] = dsgd_keep_more(to->errors[which], to->n[which] + 1, sizeof x);
+    to->errors[which][to->n[which]++] = x;
 }
 
 /** Scores a figure, prints that, and adds it to the total. */
 static void add_score(const dsgd_published *f, score *total)
 {
-    const score before = *total;
-    const size_t n_rows = f->published.n_rows;
-    total->errors = dsgd_keep_more(total->errors, before.n + n_rows, sizeof *total->errors);
-    total->predicted =
-        dsgd_keep_more(total->predicted, before.n_predicted + n_rows, sizeof *total->predicted);
-    for (size_t row = 0; row < n_rows; row++)
+    score own = {.n = {0}};
+    for (size_t row = 0; row < f->published.n_rows; row++) {
         if (!dsgd_published_is_point(f, row)) {
-            total->n_bounds++;
-            total->n_kept += dsgd_published_is_kept(f, row);
-        } else {
-            const double x = fabs(dsgd_published_error(f, row));
-            total->errors[total->n++] = x;
-            if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
-                total->predicted[total->n_predicted++] = x;
+            own.n[BOUNDS]++;
+            own.n[KEPT] += dsgd_published_is_kept(f, row);
+            continue;
         }
-    compare_orders(f, total);
-    print_score(&(score){.errors = total->errors + before.n,
-                         .predicted = total->predicted + before.n_predicted,
-                         .n = total->n - before.n,
-                         .n_predicted = total->n_predicted - before.n_predicted,
-                         .n_bounds = total->n_bounds - before.n_bounds,
-                         .n_kept = total->n_kept - before.n_kept,
-                         .n_pairs = total->n_pairs - before.n_pairs,
-                         .n_in_order = total->n_in_order - before.n_in_order});
+        add_error(&own, POINTS, fabs(dsgd_published_error(f, row)));
+        if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
+            add_error(&own, PREDICTED, fabs(dsgd_published_error(f, row)));
+    }
+    compare_orders(f, &own);
+    print_score(&own);
+    for (int which = POINTS; which <= PREDICTED; which++)
+        for (size_t i = 0; i < own.n[which]; i++)
+            add_error(total, which, own.errors[which][i]);
+    for (int which = BOUNDS; which < N_COUNTS; which++)
+        total->n[which] += own.n[which];
 }
 
 /* --- a figure --------------------------------------------------------------------------------- */
@@ -312,24 +309,20 @@ static dsgd_status reproduce_figure(const arguments *a, const char *name, score 
     dsgd_published f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
     dsgd_error why;
     char none = 0;
-    dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, &f}, &none, 1,
-                                       "its experiment could not be run", &why);
+    const dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, &f}, &none, 1,
+                                             "its experiment could not be run", &why);
     if (status != DSGD_OK)
-        dsgd_fail(error, status, "%s: %s", name, why.text);
-    else
-        status = dsgd_published_open(&f, error);
-    if (status == DSGD_OK)
-        status = write_scores(&f, error);
-    if (status == DSGD_OK) {
-        printf("\n%s\n", name);
-        print_rows(&f);
-        print_predictions(&f);
-        add_score(&f, total);
-        if (dsgd_figures_make(f.folder, &why) != DSGD_OK ||
-            dsgd_figure_draw(name, f.folder, &why) != DSGD_OK)
-            printf("  not drawn: %s\n", why.text);
-    }
-    return status;
+        return dsgd_fail(error, status, "%s: %s", name, why.text);
+    DSGD_TRY(dsgd_published_open(&f, error));
+    DSGD_TRY(write_scores(&f, error));
+    printf("\n%s\n", name);
+    print_rows(&f);
+    print_predictions(&f);
+    add_score(&f, total);
+    if (dsgd_figures_make(f.folder, &why) != DSGD_OK ||
+        dsgd_figure_draw(name, f.folder, &why) != DSGD_OK)
+        printf("  not drawn: %s\n", why.text);
+    return DSGD_OK;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -339,20 +332,15 @@ static bool has_published(const char *name)
     return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
 }
 
-/** The figures that are named, of those that have published numbers; all of these where none is. */
+/** The figures that are named, which have to have published numbers; all that have, where none is. */
 static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
     const char *const *const names = a->figures.n > 0 ? (const char *const *)a->figures.v : known;
-    for (size_t i = 0; i < a->figures.n; i++) {
-        if (has_published(names[i]) && strchr(names[i], '/') == NULL)
-            continue;
-        const char *const hint = dsgd_hint(names[i], known);
-        char *const all = dsgd_listed(known, ", ");
-        dsgd_refuse(error, "figure `%s` has no published numbers%s; these have: %s", names[i], hint,
-                    all);
-        return DSGD_EUSAGE;
-    }
-    score total = {0};
+    for (size_t i = 0; i < a->figures.n; i++)
+        if (!has_published(names[i]) || strchr(names[i], '/') != NULL)
+            return dsgd_refuse(error, "figure `%s` has no published numbers%s; these have: %s",
+                               names[i], dsgd_hint(names[i], known), dsgd_listed(known, ", "));
+    score total = {.n = {0}};
     DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
     for (size_t i = 0; (a->figures.n > 0 ? i < a->figures.n : names[i] != NULL); i++)
         DSGD_TRY(reproduce_figure(a, names[i], &total, error));

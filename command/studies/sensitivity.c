@@ -110,24 +110,19 @@ dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *
         return dsgd_refuse(error,
                            "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
                            request->baseline);
-    dsgd_status status = dsgd_plugins_load(request->plugins, error);
-    if (status == DSGD_OK)
-        status = dsgd_experiment_open(request->path, request->sets->v, request->sets->n,
-                                      (dsgd_numerics)request->numerics, experiment, error);
-    if (status != DSGD_OK || sensitivity == NULL)
-        return status;
-    const char **const names = dsgd_keep(1, (experiment->n_runs + 1) * sizeof *names);
+    DSGD_TRY(dsgd_plugins_load(request->plugins, error));
+    DSGD_TRY(dsgd_experiment_open(request->path, request->sets->v, request->sets->n,
+                                  (dsgd_numerics)request->numerics, experiment, error));
+    if (sensitivity == NULL)
+        return DSGD_OK;
+    const char **const names = dsgd_keep(experiment->n_runs + 1, sizeof *names);
     for (size_t i = 0; i < experiment->n_runs; i++)
         names[i] = experiment->runs[i].label;
-    if (request->baseline != NULL && dsgd_find_word(names, request->baseline) < 0) {
-        const char *const hint = dsgd_hint(request->baseline, names);
-        status =
-            dsgd_refuse(error, "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
-                        request->baseline, experiment->path, hint);
-    }
-    if (status == DSGD_OK)
-        status = vary(experiment, *percent, error);
-    return status;
+    if (request->baseline != NULL && dsgd_find_word(names, request->baseline) < 0)
+        return dsgd_refuse(
+            error, "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
+            request->baseline, experiment->path, dsgd_hint(request->baseline, names));
+    return vary(experiment, *percent, error);
 }
 
 /* --- their throughputs ------------------------------------------------------------------------ */
@@ -136,12 +131,8 @@ typedef struct analysis {
     dsgd_csv runs;
     dsgd_frame frame;
     double *throughput; /* by row, samples/s; NAN: does not count */
-    const dsgd_frame_point **points; /* [variations][places][series]; NULL: there is none */
-    /* [variations], [places], [series]: a parameter; "64 workers", and what else distinguishes the
-     * places; "wagma; group 4" */
-    char **names[DSGD_N_COORDINATES];
-    size_t factor; /* column */
-    size_t n_left_out; /* runs without results */
+    /* [variations][places][series]; NULL: there is none. Points are planned: their runs may have no results. */
+    const dsgd_frame_point **points;
     double percent;
 } analysis;
 
@@ -150,25 +141,21 @@ static const dsgd_frame_point **point_at(const analysis *a, size_t v, size_t pla
     return &a->points[(v * a->frame.n[DSGD_PLACE] + place) * a->frame.n[DSGD_SERIES] + series];
 }
 
-/** By what a variation multiplies at a place; 0: there is no such parameter. */
-static double factor_at(const analysis *a, size_t v, size_t place)
+static const char *parameter_of(const analysis *a, const dsgd_frame_point *p)
 {
-    for (size_t series = 0; series < a->frame.n[DSGD_SERIES]; series++) {
-        const dsgd_frame_point *const p = *point_at(a, v, place, series);
-        if (p != NULL)
-            return dsgd_csv_value(&a->runs, p->rows[0], a->factor);
-    }
-    return 0;
+    return dsgd_csv_field(&a->runs, p->rows[0], dsgd_csv_column(&a->runs, "parameter"));
 }
 
-/** How readers know a coordinate of a point; the caller frees it. */
+static double factor_of(const analysis *a, const dsgd_frame_point *p)
+{
+    return dsgd_csv_value(&a->runs, p->rows[0], dsgd_csv_column(&a->runs, "factor"));
+}
+
+/** How readers know series ("wagma; group 4") or place ("64 workers", and what else is told) of a point. */
 static char *name_of(const analysis *a, const dsgd_frame_point *p, dsgd_coordinate of)
 {
     enum { WORKERS = 1, PLATFORM, WORKLOAD }; /* keys */
     const dsgd_frame *const f = &a->frame;
-    if (of == DSGD_VARIATION)
-        return dsgd_xstrdup(
-            dsgd_csv_field(&a->runs, p->rows[0], dsgd_csv_column(&a->runs, "parameter")));
     char *name = of == DSGD_SERIES ? dsgd_xstrdup(dsgd_frame_value(f, p, 0))
                                    : dsgd_xprintf("%s workers", dsgd_frame_value(f, p, WORKERS));
     for (size_t k = 1; k < f->n_keys; k++) {
@@ -191,20 +178,11 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
     const dsgd_framing framing = {.baseline = baseline, .planned = true};
     DSGD_TRY(dsgd_csv_read(&a->runs, error, "%s/runs.csv", folder));
     DSGD_TRY(dsgd_frame_open(&a->runs, &framing, f, error));
-    a->factor = dsgd_csv_column(&a->runs, "factor");
     a->throughput = dsgd_frame_numbers(f, "throughput_samples_per_s");
-    for (size_t row = 0; row < a->runs.n_rows; row++)
-        a->n_left_out += isnan(a->throughput[row]);
     a->points = dsgd_keep(f->n[DSGD_VARIATION] * f->n[DSGD_PLACE] * f->n[DSGD_SERIES] + 1,
                           sizeof *a->points);
-    for (int c = 0; c < DSGD_N_COORDINATES; c++)
-        a->names[c] = dsgd_keep(f->n[c] + 1, sizeof *a->names[c]);
-    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
+    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++)
         *point_at(a, p->at[DSGD_VARIATION], p->at[DSGD_PLACE], p->at[DSGD_SERIES]) = p;
-        for (int c = 0; c < DSGD_N_COORDINATES; c++)
-            if (a->names[c][p->at[c]] == NULL)
-                a->names[c][p->at[c]] = name_of(a, p, c);
-    }
     return DSGD_OK;
 }
 
@@ -218,14 +196,11 @@ typedef struct effect {
     double speedup, unchanged_speedup, speedup_change; /* over the baseline; change: relative */
 } effect;
 
-static effect effect_of(const analysis *a, size_t v, size_t place, size_t series)
+static effect effect_of(const analysis *a, const dsgd_frame_point *new)
 {
     const dsgd_frame *const f = &a->frame;
     const double *const x = a->throughput;
-    const dsgd_frame_point *const new = *point_at(a, v, place, series);
-    const dsgd_frame_point *const old = *point_at(a, 0, place, series);
-    if (new == NULL || old == NULL)
-        return (effect){.n = 0};
+    const dsgd_frame_point *const old = *point_at(a, 0, new->at[DSGD_PLACE], new->at[DSGD_SERIES]);
     double *const own = dsgd_keep(2 * new->n_rows, sizeof *own);
     double *const others = own + new->n_rows;
     const size_t n = dsgd_frame_pairs(f, new, old, x, own, others);
@@ -247,10 +222,8 @@ typedef enum order {
     UNKNOWN = 2 /* they have no seed in common */
 } order;
 
-static order order_of(const analysis *a, size_t v, size_t place, size_t first, size_t second)
+static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_frame_point *q)
 {
-    const dsgd_frame_point *const p = *point_at(a, v, place, first);
-    const dsgd_frame_point *const q = *point_at(a, v, place, second);
     if (p == NULL || q == NULL)
         return UNKNOWN;
     const dsgd_ratio ratio = dsgd_frame_ratio(&a->frame, p, q, a->throughput);
@@ -271,7 +244,7 @@ static bool is_swap(order a, order b)
 
 /* --- sensitivity.csv -------------------------------------------------------------------------- */
 
-/** The cells of the keys that a row has, each behind a comma: not those of the variation. */
+/** The keys of a point (NULL: their names) but for its variation, each behind a comma. */
 static void write_keys(FILE *stream, const analysis *a, const dsgd_frame_point *p)
 {
     for (size_t k = 0; k < a->frame.n_keys; k++) {
@@ -294,23 +267,22 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
     fputs(",n,throughput_samples_per_s,unchanged_samples_per_s,change,elasticity,speedup,"
           "unchanged_speedup,speedup_change\n",
           stream);
-    const size_t n_series = a->frame.n[DSGD_SERIES], n_rows = a->frame.n[DSGD_PLACE] * n_series;
-    for (size_t v = 1; v < a->frame.n[DSGD_VARIATION]; v++)
-        for (size_t k = 0; k < n_rows; k++) {
-            const size_t place = k / n_series, series = k % n_series;
-            const effect x = effect_of(a, v, place, series);
-            if (x.n == 0)
-                continue;
-            const double factor = factor_at(a, v, place);
-            const double numbers[] = {
-                x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
-                x.speedup,    x.unchanged_speedup, x.speedup_change};
-            fprintf(stream, "%s,%.6g", a->names[DSGD_VARIATION][v], factor);
-            write_keys(stream, a, *point_at(a, v, place, series));
-            fprintf(stream, ",%zu", x.n);
-            dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
-            fputc('\n', stream);
-        }
+    const size_t *const n = a->frame.n, n_unchanged = n[DSGD_PLACE] * n[DSGD_SERIES];
+    for (size_t k = n_unchanged; k < n[DSGD_VARIATION] * n_unchanged; k++) {
+        const dsgd_frame_point *const p = a->points[k];
+        const effect x = p == NULL ? (effect){.n = 0} : effect_of(a, p);
+        if (x.n == 0)
+            continue;
+        const double factor = factor_of(a, p);
+        const double numbers[] = {
+            x.throughput, x.unchanged,         x.change,        log1p(x.change) / log(factor),
+            x.speedup,    x.unchanged_speedup, x.speedup_change};
+        fprintf(stream, "%s,%.6g", parameter_of(a, p), factor);
+        write_keys(stream, a, p);
+        fprintf(stream, ",%zu", x.n);
+        dsgd_csv_numbers(stream, numbers, sizeof numbers / sizeof numbers[0]);
+        fputc('\n', stream);
+    }
     return dsgd_whole_close(&file, error);
 }
 
@@ -318,9 +290,8 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
 
 /** The largest change by a parameter, and where. */
 typedef struct largest {
-    bool known;
+    const dsgd_frame_point *at; /* NULL: none is known */
     double change; /* relative */
-    size_t variation, place, series;
 } largest;
 
 typedef struct line {
@@ -329,10 +300,10 @@ typedef struct line {
     size_t swaps;
 } line;
 
-static void take(largest *l, double change, size_t v, size_t place, size_t series)
+static void take(largest *l, double change, const dsgd_frame_point *at)
 {
-    if (!isnan(change) && (!l->known || fabs(change) > fabs(l->change)))
-        *l = (largest){true, change, v, place, series};
+    if (!isnan(change) && (l->at == NULL || fabs(change) > fabs(l->change)))
+        *l = (largest){at, change};
 }
 
 static int by_effect(const void *a, const void *b)
@@ -346,37 +317,39 @@ static int by_effect(const void *a, const void *b)
     return y < 0 ? 1 : y > 0 ? -1 : strcmp(s->parameter, t->parameter);
 }
 
-/** "-12.3 %: wagma at 64 workers, for +20 %"; the caller frees it. */
-static char *largest_text(const analysis *a, const largest *l)
+/** "-12.3 %: wagma at 64 workers, for +20 %". */
+static const char *largest_text(const analysis *a, const largest *l)
 {
-    if (!l->known)
-        return dsgd_xstrdup("-");
+    if (l->at == NULL)
+        return "-";
     if (fabs(l->change) < 5e-4)
-        return dsgd_xstrdup("0.0 %");
+        return "0.0 %";
     return dsgd_xprintf("%+.1f %%: %s at %s, for %+.3g %%", 100 * l->change,
-                        a->names[DSGD_SERIES][l->series], a->names[DSGD_PLACE][l->place],
-                        100 * (factor_at(a, l->variation, l->place) - 1));
+                        name_of(a, l->at, DSGD_SERIES), name_of(a, l->at, DSGD_PLACE),
+                        100 * (factor_of(a, l->at) - 1));
 }
 
 /** The parameters in the order of their effect. */
 static void print_parameters(const analysis *a, const char *folder)
 {
-    const size_t *const n = a->frame.n;
-    line *const lines = dsgd_keep(n[DSGD_VARIATION], sizeof *lines);
+    const size_t n_series = a->frame.n[DSGD_SERIES];
+    const size_t n_unchanged = a->frame.n[DSGD_PLACE] * n_series;
+    line *const lines = dsgd_keep(a->frame.n[DSGD_VARIATION], sizeof *lines);
     size_t n_lines = 0;
-    for (size_t v = 1; v < n[DSGD_VARIATION]; v++) {
-        const char *const parameter = a->names[DSGD_VARIATION][v];
+    for (size_t k = n_unchanged; k < a->frame.n[DSGD_VARIATION] * n_unchanged; k++) {
+        const dsgd_frame_point *const p = a->points[k];
+        if (p == NULL)
+            continue;
+        const char *const parameter = parameter_of(a, p);
         if (n_lines == 0 || strcmp(lines[n_lines - 1].parameter, parameter) != 0)
             lines[n_lines++].parameter = parameter;
         line *const l = &lines[n_lines - 1];
-        for (size_t place = 0; place < n[DSGD_PLACE]; place++)
-            for (size_t c = 0; c < n[DSGD_SERIES]; c++) {
-                const effect x = effect_of(a, v, place, c);
-                take(&l->speedup, x.speedup_change, v, place, c);
-                take(&l->throughput, x.change, v, place, c);
-                for (size_t d = 0; d < c; d++)
-                    l->swaps += is_swap(order_of(a, 0, place, d, c), order_of(a, v, place, d, c));
-            }
+        const effect x = effect_of(a, p);
+        take(&l->speedup, x.speedup_change, p);
+        take(&l->throughput, x.change, p);
+        for (size_t d = 1, u = k % n_unchanged; d <= k % n_series; d++)
+            l->swaps += is_swap(order_of(a, a->points[u - d], a->points[u]),
+                                order_of(a, a->points[k - d], p));
     }
     qsort(lines, n_lines, sizeof *lines, by_effect);
     printf("\nSensitivity, each parameter times %g and %g; speed-ups over %s;\n"
@@ -400,39 +373,35 @@ static void print_parameters(const analysis *a, const char *folder)
  */
 static bool print_pair(const analysis *a, size_t place, size_t first, size_t second, size_t *ties)
 {
-    const order unchanged = order_of(a, 0, place, first, second);
+    const dsgd_frame_point *const p = *point_at(a, 0, place, first);
+    const dsgd_frame_point *const q = *point_at(a, 0, place, second);
+    const order unchanged = order_of(a, p, q);
     char *when = dsgd_xstrdup("");
     bool tie = false;
     for (size_t v = 1; v < a->frame.n[DSGD_VARIATION]; v++) {
-        if (factor_at(a, v, place) == 0)
-            continue; /* there is no such parameter here */
-        const order varied = order_of(a, v, place, first, second);
+        const dsgd_frame_point *const new = *point_at(a, v, place, first);
+        const order varied = order_of(a, new, *point_at(a, v, place, second));
         if (unchanged != UNKNOWN && varied != UNKNOWN)
             tie = tie || (unchanged == TIE) != (varied == TIE);
-        if (!is_swap(unchanged, varied))
-            continue;
-        dsgd_append(&when, "%s%s %+.3g %%", *when == '\0' ? "" : ", ", a->names[DSGD_VARIATION][v],
-                    100 * (factor_at(a, v, place) - 1));
+        if (is_swap(unchanged, varied))
+            dsgd_append(&when, "%s%s %+.3g %%", *when == '\0' ? "" : ", ", parameter_of(a, new),
+                        100 * (factor_of(a, new) - 1));
     }
     *ties += tie;
-    const bool swap = *when != '\0';
-    const char *const *const names = (const char *const *)a->names[DSGD_SERIES];
-    if (swap) {
-        char *const text =
-            dsgd_xprintf("at %s %s is before %s, but behind for %s", a->names[DSGD_PLACE][place],
-                         names[unchanged == FASTER ? first : second],
-                         names[unchanged == FASTER ? second : first], when);
-        dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH, text);
-    }
-    return swap;
+    if (*when == '\0')
+        return false;
+    dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH,
+                       dsgd_xprintf("at %s %s is before %s, but behind for %s",
+                                    name_of(a, p, DSGD_PLACE),
+                                    name_of(a, unchanged == FASTER ? p : q, DSGD_SERIES),
+                                    name_of(a, unchanged == FASTER ? q : p, DSGD_SERIES), when));
+    return true;
 }
 
 /** The pairs that swap places, and how many rankings change. */
 static void print_rankings(const analysis *a)
 {
-    size_t changed = 0;
-    size_t pairs = 0;
-    size_t ties = 0;
+    size_t changed = 0, pairs = 0, ties = 0, left_out = 0;
     for (size_t place = 0; place < a->frame.n[DSGD_PLACE]; place++) {
         bool any = false;
         for (size_t c = 0; c < a->frame.n[DSGD_SERIES]; c++)
@@ -444,8 +413,10 @@ static void print_rankings(const analysis *a)
         printf("%zu of %zu pairs become or cease to be ties (closer than 2 %% or than the 95 %%\n"
                "interval over seeds), which counts as no swap\n",
                ties, pairs);
-    if (a->n_left_out > 0)
-        printf("%zu runs without results are left out\n", a->n_left_out);
+    for (size_t row = 0; row < a->runs.n_rows; row++)
+        left_out += isnan(a->throughput[row]);
+    if (left_out > 0)
+        printf("%zu runs without results are left out\n", left_out);
     if (changed == 0)
         puts("no ranking changes");
     else
