@@ -228,8 +228,6 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
         n_chosen += config->chosen[i];
     if (a->refine)
         printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
-    else if (q->has_phase)
-        dsgd_phase_want_all(&q->phase);
     if (q->has_phase && config->selected == NULL)
         DSGD_TRY(dsgd_phase_write(&q->phase, error));
     print_table(config, a->verbose);
@@ -303,8 +301,8 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
     DSGD_TRY(dsgd_study_prepare(config, a->numerics != DSGD_NUMERICS_OFF || a->record != NULL,
                                 a->verbose, error));
     inquiry q = {.arguments = a, .config = config};
-    const dsgd_study study = {&q, plan, a->refine ? choose : NULL, a->refine ? refine : NULL,
-                              conclude};
+    const dsgd_study study = {
+        {&q, a->refine ? choose : NULL, a->refine ? refine : NULL}, plan, conclude};
     return dsgd_study_run(&study, config, &a->plugins, error);
 }
 

@@ -1,6 +1,6 @@
 /**
  * @file phase.c
- * The grid of an experiment: what is known of its cells, blocks of cells that are cut where the winner
+ * The grid of an experiment: what is known of its places, blocks of them that are cut where the winner
  * changes, and phase.csv.
  */
 #include "command/studies/phase.h"
@@ -23,7 +23,7 @@
 static bool read_values(dsgd_phase *p, size_t side)
 {
     const dsgd_experiment *const e = p->experiment;
-    double *const values = dsgd_keep(1, e->n_unchanged * sizeof *values);
+    double *const values = dsgd_keep(e->n_unchanged, sizeof *values);
     p->values[side] = values;
     for (size_t i = 0; i < e->n_unchanged; i++) {
         const char *const text = e->runs[i].swept[p->columns[side]];
@@ -42,15 +42,15 @@ static bool find_sides(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
     size_t n = 0;
+    bool sweeps_workers = false;
     for (size_t k = 0; k < e->n_columns; k++) {
         if (strcmp(e->columns[k], "seed") == 0)
             continue;
         if (n == 2)
             return false;
         p->columns[n++] = k;
+        sweeps_workers = sweeps_workers || strcmp(e->columns[k], "workers") == 0;
     }
-    const bool sweeps_workers = n == 2 && (strcmp(e->columns[p->columns[0]], "workers") == 0 ||
-                                           strcmp(e->columns[p->columns[1]], "workers") == 0);
     for (size_t i = 0; n == 2 && i < e->n_unchanged; i++)
         if (e->runs[i].chosen[DSGD_AXIS_PLATFORM] > 0 ||
             e->runs[i].chosen[DSGD_AXIS_WORKLOAD] > 0 ||
@@ -59,54 +59,58 @@ static bool find_sides(dsgd_phase *p)
     return n == 2 && read_values(p, 0) && read_values(p, 1);
 }
 
+static dsgd_phase_place *place_at(const dsgd_phase *p, size_t x, size_t y)
+{
+    return &p->places[y * p->n[0] + x];
+}
+
 /** The number of the algorithm or seed of a run: how many came before it. */
 static size_t number_of(size_t *seen, size_t *n, size_t chosen)
 {
-    for (size_t i = 0; i < *n; i++)
-        if (seen[i] == chosen)
-            return i;
-    seen[(*n)++] = chosen;
-    return *n - 1;
+    size_t i = 0;
+    while (i < *n && seen[i] != chosen)
+        i++;
+    seen[i] = chosen;
+    *n += i == *n;
+    return i;
 }
 
 /** Puts each run at its place. */
 static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
-    size_t *const algorithms = dsgd_keep(1, e->n_unchanged * sizeof *algorithms);
-    size_t *const seeds = dsgd_keep(1, e->n_unchanged * sizeof *seeds);
-    p->labels = dsgd_keep(1, e->n_unchanged * sizeof *p->labels);
-    for (size_t i = 0; i < e->n_unchanged; i++) {
+    const size_t n = e->n_unchanged;
+    size_t *const algorithms = dsgd_keep(n, sizeof *algorithms);
+    size_t *const seeds = dsgd_keep(n, sizeof *seeds);
+    size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers); /* of algorithm and seed */
+    p->labels = dsgd_keep(n, sizeof *p->labels);
+    for (size_t i = 0; i < n; i++) {
         const dsgd_planned_run *const run = &e->runs[i];
-        p->labels[number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM])] =
-            run->label;
-        number_of(seeds, &p->n_seeds, run->config.seed);
+        numbers[i][0] = number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM]);
+        numbers[i][1] = number_of(seeds, &p->n_seeds, run->config.seed);
+        p->labels[numbers[i][0]] = run->label;
     }
-    p->n_cells = p->n[0] * p->n[1];
-    p->cells = dsgd_keep(1, p->n_cells * sizeof *p->cells);
-    p->blocks = dsgd_keep(1, p->n_cells * sizeof *p->blocks);
-    for (size_t k = 0; k < p->n_cells; k++) {
-        dsgd_phase_cell *const c = &p->cells[k];
-        c->at[0] = k % p->n[0];
-        c->at[1] = k / p->n[0];
-        c->wanted = dsgd_keep(1, p->n_algorithms * sizeof *c->wanted);
-        c->logs = dsgd_keep(1, p->n_algorithms * sizeof *c->logs);
-        c->runs = dsgd_keep(1, p->n_algorithms * p->n_seeds * sizeof *c->runs);
+    p->n_places = p->n[0] * p->n[1];
+    p->places = dsgd_keep(p->n_places, sizeof *p->places);
+    p->blocks = dsgd_keep(p->n_places, sizeof *p->blocks);
+    for (size_t k = 0; k < p->n_places; k++) {
+        dsgd_phase_place *const c = &p->places[k];
+        *c = (dsgd_phase_place){.at = {k % p->n[0], k / p->n[0]},
+                                .wanted = dsgd_keep(p->n_algorithms, sizeof *c->wanted),
+                                .logs = dsgd_keep(p->n_algorithms, sizeof *c->logs),
+                                .runs = dsgd_keep(p->n_algorithms * p->n_seeds, sizeof *c->runs)};
         for (size_t a = 0; a < p->n_algorithms; a++)
             c->logs[a] = NAN;
     }
-    for (size_t i = 0; i < e->n_unchanged; i++) {
-        const dsgd_planned_run *const run = &e->runs[i];
+    for (size_t i = 0; i < n; i++) {
         size_t at[2] = {0, 0};
         for (size_t side = 0; side < 2; side++) {
             double x = 0;
-            dsgd_parse_number(run->swept[p->columns[side]], NULL, &x);
-            while (at[side] + 1 < p->n[side] && p->values[side][at[side]] < x)
+            dsgd_parse_number(e->runs[i].swept[p->columns[side]], NULL, &x);
+            while (p->values[side][at[side]] < x)
                 at[side]++;
         }
-        const size_t a = number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM]);
-        const size_t s = number_of(seeds, &p->n_seeds, run->config.seed);
-        p->cells[at[1] * p->n[0] + at[0]].runs[a * p->n_seeds + s] = i + 1;
+        place_at(p, at[0], at[1])->runs[numbers[i][0] * p->n_seeds + numbers[i][1]] = i + 1;
     }
 }
 
@@ -114,10 +118,9 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
                             dsgd_phase *phase, dsgd_error *error)
 {
     *phase = (dsgd_phase){.experiment = experiment, .results = results};
-    const bool fits = find_sides(phase);
-    if (fits)
+    if (find_sides(phase))
         find_runs(phase);
-    if (!fits || phase->n_algorithms < 2)
+    if (phase->n_algorithms < 2)
         return dsgd_refuse(
             error,
             "%s: two or more algorithms, two swept numbers, such as platform.host_bandwidth and "
@@ -128,7 +131,7 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
 
 void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
 {
-    for (const dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++)
+    for (const dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++)
         for (size_t a = 0; a < phase->n_algorithms; a++)
             for (size_t s = 0; s < c->wanted[a]; s++)
                 if (c->runs[a * phase->n_seeds + s] > 0)
@@ -144,14 +147,9 @@ static const double enough = 2;
 /** Of what a throughput changes across a block: by how much it may miss its interpolation. */
 static const double curved = 0.5;
 
-static dsgd_phase_cell *cell_at(const dsgd_phase *p, size_t x, size_t y)
+static dsgd_phase_place *corner_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t k)
 {
-    return &p->cells[y * p->n[0] + x];
-}
-
-static dsgd_phase_cell *corner_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t k)
-{
-    return cell_at(p, k % 2 == 0 ? b->from[0] : b->to[0], k / 2 == 0 ? b->from[1] : b->to[1]);
+    return place_at(p, k % 2 == 0 ? b->from[0] : b->to[0], k / 2 == 0 ? b->from[1] : b->to[1]);
 }
 
 static dsgd_phase_block whole_grid(const dsgd_phase *p)
@@ -169,14 +167,14 @@ static void find_weights(double u, double v, double weights[4])
 /* --- results ---------------------------------------------------------------------------------- */
 
 /** The logarithm of a run's throughput; NAN: it has no result that counts. */
-static double log_of(const dsgd_phase *p, const dsgd_phase_cell *c, size_t a, size_t s)
+static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, size_t s)
 {
     const size_t run = c->runs[a * p->n_seeds + s];
     return run > 0 ? log(dsgd_results_throughput(p->results, run - 1)) : NAN;
 }
 
-/** Winner and second; those that are not known come last. */
-static void rank(const dsgd_phase *p, dsgd_phase_cell *c)
+/** Winner and second; what is not known comes last. */
+static void rank(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const double *const x = c->logs;
     c->winner = 0;
@@ -192,8 +190,8 @@ static void rank(const dsgd_phase *p, dsgd_phase_cell *c)
     c->is_uncertain = !(c->ratio >= 1 + DSGD_TIE);
 }
 
-/** Spread between seeds at a cell: between the corners of the grid it changes by factors. */
-static double noise_at(const dsgd_phase *p, const dsgd_phase_cell *c)
+/** Spread between seeds at a place: between the corners of the grid it changes by factors. */
+static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     double weights[4], sum = 0;
     find_weights((double)c->at[0] / (double)(p->n[0] - 1), (double)c->at[1] / (double)(p->n[1] - 1),
@@ -204,7 +202,7 @@ static double noise_at(const dsgd_phase *p, const dsgd_phase_cell *c)
 }
 
 /** The interval of winner over second, of the seeds of both; of one seed by the noise. */
-static void judge(const dsgd_phase *p, dsgd_phase_cell *c)
+static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const size_t a = c->winner, b = c->second;
     const size_t n = c->wanted[a] < c->wanted[b] ? c->wanted[a] : c->wanted[b];
@@ -222,7 +220,7 @@ static void judge(const dsgd_phase *p, dsgd_phase_cell *c)
 }
 
 /** Mean of what is wanted of an algorithm; NAN: nothing is, or a run has no result. */
-static double mean_of(const dsgd_phase *p, const dsgd_phase_cell *c, size_t a)
+static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 {
     double sum = 0;
     for (size_t s = 0; s < c->wanted[a]; s++)
@@ -231,10 +229,10 @@ static double mean_of(const dsgd_phase *p, const dsgd_phase_cell *c, size_t a)
 }
 
 /**
- * Reads what is wanted of a cell. Means are of the differences to the algorithm with most seeds, over
+ * Reads what is wanted of a place. Means are of the differences to the algorithm with most seeds, over
  * the seeds of both, so that numbers of seeds may differ.
  */
-static void read_cell(const dsgd_phase *p, dsgd_phase_cell *c)
+static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const size_t *const n = c->wanted;
     size_t most = p->n_algorithms;
@@ -255,7 +253,7 @@ static void read_cell(const dsgd_phase *p, dsgd_phase_cell *c)
         judge(p, c);
 }
 
-static bool is_wanted(const dsgd_phase *p, const dsgd_phase_cell *c)
+static bool is_wanted(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     for (size_t a = 0; a < p->n_algorithms; a++)
         if (c->wanted[a] > 0)
@@ -264,7 +262,7 @@ static bool is_wanted(const dsgd_phase *p, const dsgd_phase_cell *c)
 }
 
 /** The largest spread of the logarithm of a ratio of two algorithms; 0: it is not known. */
-static double noise_of(const dsgd_phase *p, const dsgd_phase_cell *c)
+static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     double *const x = dsgd_keep(p->n_seeds, sizeof *x);
     double largest = 0;
@@ -282,14 +280,14 @@ static void read_wanted(dsgd_phase *p)
     const dsgd_phase_block whole = whole_grid(p);
     for (size_t k = 0; k < 4; k++)
         p->noise[k] = noise_of(p, corner_of(p, &whole, k));
-    for (dsgd_phase_cell *c = p->cells; c < p->cells + p->n_cells; c++)
+    for (dsgd_phase_place *c = p->places; c < p->places + p->n_places; c++)
         if (is_wanted(p, c) && !c->is_settled)
-            read_cell(p, c);
+            read_place(p, c);
 }
 
 /* --- wishes ----------------------------------------------------------------------------------- */
 
-static bool want(dsgd_phase_cell *c, size_t a, size_t n_seeds)
+static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
 {
     if (c->wanted[a] >= n_seeds)
         return false;
@@ -299,10 +297,10 @@ static bool want(dsgd_phase_cell *c, size_t a, size_t n_seeds)
 }
 
 /**
- * Wants what would settle a cell: an algorithm that was thought too slow and is not, or all seeds of
- * those that noise does not tell from the winner, unless it is a tie at any rate.
+ * Wants what would settle a place: an algorithm that was thought too slow and is not, or all seeds of
+ * the algorithms that noise does not tell from the winner, unless it is a tie at any rate.
  */
-static bool want_more(const dsgd_phase *p, dsgd_phase_cell *c)
+static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const double *const x = c->logs;
     const double best = x[c->winner], noise = enough * noise_at(p, c);
@@ -331,7 +329,7 @@ static double share_of(const double *values, size_t from, size_t at, size_t to)
 }
 
 /** The logarithm of an algorithm's throughput between the corners of a block. */
-static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd_phase_cell *c,
+static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd_phase_place *c,
                       size_t a)
 {
     double weights[4], x = 0;
@@ -354,8 +352,8 @@ static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
     return curved * (high - low);
 }
 
-/** Wants the algorithms that can win at a cell of a block that is cut. */
-static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_cell *c)
+/** Wants the algorithms that can win at a place of a block that is cut. */
+static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_place *c)
 {
     const bool is_new = !is_wanted(p, c);
     double surely = -INFINITY; /* what the winner has at least */
@@ -377,7 +375,7 @@ static void want_corners(const dsgd_phase *p, const dsgd_phase_block *b, size_t 
             want(corner_of(p, b, k), a, n_seeds);
 }
 
-/** Makes the grid blocks of so many steps along each side, and wants the cells at their corners. */
+/** Makes the grid blocks of so many steps along each side, and wants the places at their corners. */
 static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 {
     const dsgd_phase_block whole = whole_grid(p);
@@ -403,19 +401,14 @@ void dsgd_phase_begin(dsgd_phase *phase)
     want_corners(phase, &whole, phase->n_seeds);
 }
 
-void dsgd_phase_want_all(dsgd_phase *phase)
-{
-    begin(phase, (const size_t[]){1, 1}, phase->n_seeds);
-}
-
-/** Whether the known cells of a block, its edges included, have no winner in common, or tie with it. */
+/** Whether the known places of a block, its edges included, have no winner in common, or tie with it. */
 static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 {
     for (size_t a = 0; a < p->n_algorithms; a++) {
         bool wins = true;
         for (size_t y = b->from[1]; y <= b->to[1]; y++)
             for (size_t x = b->from[0]; x <= b->to[0]; x++) {
-                const dsgd_phase_cell *const c = cell_at(p, x, y);
+                const dsgd_phase_place *const c = place_at(p, x, y);
                 if (c->is_known && !(c->logs[c->winner] - c->logs[a] < log(1 + DSGD_TIE)))
                     wins = false;
             }
@@ -434,20 +427,16 @@ static bool cut(dsgd_phase *p, size_t i)
     if (!cuts[0] && !cuts[1])
         return false;
     p->blocks[i] = p->blocks[--p->n_blocks];
-    for (size_t k = 0; k < 4; k++) {
-        const bool high[] = {k % 2 == 1, k / 2 == 1};
-        dsgd_phase_block part = b;
-        for (size_t side = 0; side < 2; side++)
-            if (high[side])
-                part.from[side] = middle[side];
-            else if (cuts[side])
-                part.to[side] = middle[side];
-        if ((high[0] && !cuts[0]) || (high[1] && !cuts[1]))
-            continue;
-        p->blocks[p->n_blocks++] = part;
-        for (size_t m = 0; m < 4; m++)
-            want_rivals(p, &b, corner_of(p, &part, m));
-    }
+    const size_t ends[2][3] = {{b.from[0], cuts[0] ? middle[0] : b.to[0], b.to[0]},
+                               {b.from[1], cuts[1] ? middle[1] : b.to[1], b.to[1]}};
+    for (size_t y = 0; y < 1 + (size_t)cuts[1]; y++)
+        for (size_t x = 0; x < 1 + (size_t)cuts[0]; x++) {
+            const dsgd_phase_block part = {{ends[0][x], ends[1][y]},
+                                           {ends[0][x + 1], ends[1][y + 1]}};
+            p->blocks[p->n_blocks++] = part;
+            for (size_t m = 0; m < 4; m++)
+                want_rivals(p, &b, corner_of(p, &part, m));
+        }
     return true;
 }
 
@@ -455,7 +444,7 @@ bool dsgd_phase_refine(dsgd_phase *phase)
 {
     bool any = false;
     read_wanted(phase);
-    for (dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++)
+    for (dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++)
         if (is_wanted(phase, c) && !c->is_settled)
             any = want_more(phase, c) || any;
     if (any)
@@ -466,14 +455,14 @@ bool dsgd_phase_refine(dsgd_phase *phase)
     return any;
 }
 
-/** Reads the results, and interpolates the cells that are not known between corners of blocks. */
+/** Reads the results, and interpolates the places that are not known between corners of blocks. */
 static void interpolate(dsgd_phase *phase)
 {
     read_wanted(phase);
     for (const dsgd_phase_block *b = phase->blocks; b < phase->blocks + phase->n_blocks; b++)
         for (size_t y = b->from[1]; y <= b->to[1]; y++)
             for (size_t x = b->from[0]; x <= b->to[0]; x++) {
-                dsgd_phase_cell *const c = cell_at(phase, x, y);
+                dsgd_phase_place *const c = place_at(phase, x, y);
                 if (c->is_known)
                     continue;
                 for (size_t a = 0; a < phase->n_algorithms; a++)
@@ -487,6 +476,8 @@ static void interpolate(dsgd_phase *phase)
 
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
+    if (phase->n_blocks == 0)
+        begin(phase, (const size_t[]){1, 1}, phase->n_seeds); /* all has been done */
     interpolate(phase);
     dsgd_whole_file file;
     FILE *const stream = dsgd_whole_open(&file, error, "%s/phase.csv", phase->results->folder);
@@ -500,7 +491,7 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
     for (size_t a = 0; a < phase->n_algorithms; a++)
         fprintf(stream, ",lead_%s", phase->labels[a]);
     /* An algorithm's lead: by how many powers of two it is faster than the best of the others. */
-    for (const dsgd_phase_cell *c = phase->cells; c < phase->cells + phase->n_cells; c++) {
+    for (const dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++) {
         if (c->at[0] == 0) /* gnuplot takes rows behind a blank line for the next line of a grid */
             fputc('\n', stream);
         dsgd_csv_number(stream, phase->values[0][c->at[0]]);

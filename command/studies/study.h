@@ -10,13 +10,9 @@
 #include "command/runs/pool.h"
 
 typedef struct dsgd_study {
-    void *state; /* of the functions below */
+    dsgd_rounds rounds; /* whose state is also that of the functions below */
     /** When the folder of results is there, before the first run; NULL: nothing. */
     dsgd_status (*plan)(void *state, dsgd_error *error);
-    /** Marks the runs of a round in chosen[n_runs], as of dsgd_rounds; NULL: one round of all. */
-    void (*choose)(void *state, bool *chosen);
-    /** Reads the results after a round; *more: there is another. */
-    dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
     /** All rounds are over. */
     dsgd_status (*conclude)(void *state, const dsgd_pool_counts *done, dsgd_error *error);
 } dsgd_study;

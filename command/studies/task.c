@@ -142,9 +142,8 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
     dsgd_experiment given;
     const char *const path = dsgd_config_path(t->config, t->given);
     DSGD_TRY(dsgd_experiment_open(path, NULL, 0, DSGD_NUMERICS_OFF, &given, error));
-    const char **const paths = dsgd_keep(1, (t->may_change.n + 1) * sizeof *paths);
-    for (size_t i = 0; i < t->may_change.n; i++)
-        paths[i] = t->may_change.v[i];
+    const char **const paths = dsgd_keep(t->may_change.n + 1, sizeof *paths);
+    memcpy(paths, t->may_change.v, t->may_change.n * sizeof *paths);
     DSGD_TRY(dsgd_config_check_changes(experiment->config, given.config, paths, error));
     for (size_t i = 0; i < 2 * t->goals.n; i++) {
         const goal *const g = goal_at(t, i / 2);
@@ -169,43 +168,40 @@ typedef struct outcome {
     bool met;
 } outcome;
 
-/** The measure in a row; NAN: it has none, or diverged. */
-static dsgd_status value_of(const dsgd_comparison *c, const char *measure, size_t row,
-                            double *value, dsgd_error *error)
+/** The measure by row; NAN: it has none, or diverged. DSGD_EUSAGE: it is a text. */
+static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, double *x)
 {
     const size_t m = find_measure(measure), column = dsgd_csv_column(&c->csv, measure);
-    *value = NAN;
-    if (m < DSGD_N_MEASURES)
-        *value = c->numbers[m] != NULL ? c->numbers[m][row] : NAN;
-    else if (dsgd_frame_counts(&c->frame, row, measure))
-        return dsgd_csv_read_number(&c->csv, row, column, value, error);
+    for (size_t row = 0; row < c->csv.n_rows; row++) {
+        x[row] = m < DSGD_N_MEASURES && c->numbers[m] != NULL ? c->numbers[m][row] : NAN;
+        if (m == DSGD_N_MEASURES && dsgd_frame_counts(&c->frame, row, measure))
+            DSGD_TRY(dsgd_csv_read_number(&c->csv, row, column, &x[row], NULL));
+    }
     return DSGD_OK;
 }
 
-/** Over the seeds, all of which have to have the measure. */
-static dsgd_status judge(const dsgd_comparison *c, const goal *want, const dsgd_frame_point *g,
-                         outcome *o, dsgd_error *error)
+/** Over the seeds, which all have to have the measure; x[] is by row. */
+static outcome judge(const dsgd_comparison *c, const goal *want, const dsgd_frame_point *g,
+                     const double *x)
 {
     static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
-    double *const x = dsgd_keep(3 * g->n_rows, sizeof *x);
-    double *const y = x + g->n_rows, *const logs = y + g->n_rows;
+    double *const of = dsgd_keep(3 * g->n_rows, sizeof *of);
+    double *const against = of + g->n_rows, *const logs = against + g->n_rows;
     for (size_t i = 0; i < g->n_rows; i++) {
         const size_t other = want->against == NULL || g->baseline == NULL
                                  ? SIZE_MAX
                                  : dsgd_frame_seed(&c->frame, g->baseline, g->rows[i]);
-        DSGD_TRY(value_of(c, want->measure, g->rows[i], &x[i], error));
-        y[i] = NAN;
-        if (other != SIZE_MAX)
-            DSGD_TRY(value_of(c, want->measure, other, &y[i], error));
-        logs[i] = log(x[i] / y[i]);
+        of[i] = x[g->rows[i]];
+        against[i] = other == SIZE_MAX ? NAN : x[other];
+        logs[i] = log(of[i] / against[i]);
     }
-    *o = (outcome){.ratio = dsgd_ratio_of(logs, g->n_rows).ratio};
-    o->of = dsgd_mean(x, g->n_rows).mean;
-    o->against = dsgd_mean(y, g->n_rows).mean;
-    const double reached = want->against == NULL ? o->of : o->ratio;
-    o->met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
-             (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
-    return DSGD_OK;
+    outcome o = {.of = dsgd_mean(of, g->n_rows).mean,
+                 .against = dsgd_mean(against, g->n_rows).mean,
+                 .ratio = dsgd_ratio_of(logs, g->n_rows).ratio};
+    const double reached = want->against == NULL ? o.of : o.ratio;
+    o.met = (want->at_least < 0 || reached >= want->at_least * (1 - rounding)) &&
+            (want->at_most < 0 || reached <= want->at_most * (1 + rounding)) && !isnan(reached);
+    return o;
 }
 
 static const char *number(double x)
@@ -253,13 +249,14 @@ static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *er
         dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
         return goal_fails(t, i, "measure", error,
                           "measure is no column of runs.csv and no measure of `dsgd compare`");
+    double *const x = dsgd_keep(c.csv.n_rows, sizeof *x);
+    if (read_measure(&c, want->measure, x) != DSGD_OK)
+        return goal_fails(t, i, "measure", error, "measure is a column of texts");
     for (size_t k = 0; of_shown.met && k < c.frame.n_points; k++) {
         const dsgd_frame_point *const g = &c.frame.points[k];
-        outcome o;
         if (strcmp(dsgd_frame_value(&c.frame, g, 0), want->of) != 0)
             continue;
-        if (judge(&c, want, g, &o, NULL) != DSGD_OK)
-            return goal_fails(t, i, "measure", error, "measure is a column of texts");
+        const outcome o = judge(&c, want, g, x);
         if (shown == NULL || !o.met) {
             shown = g;
             of_shown = o;
@@ -350,7 +347,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                 .numerics = a.numerics,
                                 .progress =
                                     isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
-    const dsgd_study study = {.state = &t, .plan = ask, .conclude = judge_runs};
+    const dsgd_study study = {{.state = &t}, ask, judge_runs};
     DSGD_TRY(dsgd_study_prepare(&t.runs, true, false, error));
     return dsgd_study_run(&study, &t.runs, &a.plugins, error); /* in a folder that goes then */
 }

@@ -72,7 +72,7 @@ static inline const double *dsgd_lesson_x(const dsgd_lesson_run *run, size_t val
 /** What a host does at an instant. */
 typedef struct dsgd_lesson_event {
     double at_s;
-    int phase; /* among those of an instant: a gradient is there; entries, in their order; waits */
+    int phase; /* of an instant: a gradient is there; entries, in their order; waits */
     size_t order;
     int host;
     char *text;

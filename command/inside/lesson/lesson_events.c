@@ -170,7 +170,7 @@ static const char *verb_of(const char *verb)
 static void tell_wait(teller *t, const dsgd_span *span)
 {
     const dsgd_view *const view = &t->run->view;
-    const dsgd_row *const row = &view->rows[dsgd_view_row(view, span->host)];
+    const dsgd_row *const row = &view->rows[view->row_of[span->host]];
     const double end_s = dsgd_view_end_s(view, span);
     double since_s = span->since_s, idle_s = 0;
     for (size_t i = 0; i < row->n_tiles; i++) {

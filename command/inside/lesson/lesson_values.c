@@ -130,11 +130,7 @@ static void apply_at_worker(follower *f, size_t entry)
     dsgd_lesson_expand(ledger, updated->from[1], false, NULL, f->weights);
     for (size_t i = 0; i < ledger->n_values; i++)
         if (ledger->values[i].by == DSGD_MADE_GRADIENT && f->weights[i] != 0)
-            add(f, (dsgd_application){.entry = entry,
-                                      .gradient = i,
-                                      .to = to,
-                                      .weight = f->weights[i],
-                                      .age = age_at_worker(f, entry, i, to)});
+            add(f, (dsgd_application){entry, i, to, f->weights[i], age_at_worker(f, entry, i, to)});
 }
 
 /** A server adds what was pushed: new gradients that are in it as a local step would take them. */
@@ -156,8 +152,7 @@ static void apply_at_server(follower *f, size_t entry)
             continue;
         const long age =
             g->from[0] == to ? 0 : changes_since(f->run, e->host, g->from[0], g->at_s, entry);
-        add(f,
-            (dsgd_application){.entry = entry, .gradient = i, .to = to, .weight = 1, .age = age});
+        add(f, (dsgd_application){entry, i, to, 1, age});
     }
     f->pushed = 0;
 }

@@ -239,8 +239,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
                                   : dsgd_xprintf("%s %s", out ? "to" : "from", other));
     number(w, ",\"args\":{", "bytes", m->bytes);
     fprintf(w->stream, "%s}}", arrives ? "" : ",\"arrives\":false");
-    if (arrives && dsgd_view_row(view, m->host) < view->n_rows &&
-        dsgd_view_row(view, m->peer) < view->n_rows) {
+    if (arrives && view->row_of[m->host] < view->n_rows && view->row_of[m->peer] < view->n_rows) {
         event(w, out ? 's' : 'f', host, track, out ? since_s : 0.5 * (since_s + end_s));
         fprintf(w->stream, ",\"id\":%td,\"cat\":\"message\",\"name\":\"message\"%s}",
                 m - view->timeline->spans + 1, out ? "" : ",\"bp\":\"e\"");
@@ -255,7 +254,7 @@ static void write_messages(writer *w, const dsgd_span **messages, size_t n, bool
         const int host = out ? messages[i]->host : messages[i]->peer;
         if (i > 0 && host != (out ? messages[i - 1]->host : messages[i - 1]->peer))
             all.n = 0;
-        if (dsgd_view_row(w->view, host) < w->view->n_rows)
+        if (w->view->row_of[host] < w->view->n_rows)
             write_end(w, &all, messages[i], out);
     }
 }
@@ -302,7 +301,7 @@ static void write_load(writer *w, const dsgd_span **messages, size_t n)
         sum.in_bytes_per_s += c->in_bytes_per_s;
         const bool last = i + 1 == n_changes || changes[i + 1].host != c->host;
         if ((!last && ns_of(changes[i + 1].at_s) == ns_of(c->at_s)) ||
-            dsgd_view_row(w->view, c->host) == w->view->n_rows)
+            w->view->row_of[c->host] == w->view->n_rows)
             continue;
         event(w, 'C', c->host, 0, c->at_s);
         fprintf(w->stream, ",\"name\":\"load (MB/s)\",\"args\":{\"out\":%.3f,\"in\":%.3f}}",

@@ -50,7 +50,7 @@ static void write_wait(const dsgd_view *view, size_t i, const dsgd_tile *tile, F
     if (tile->wait == NULL || tile->wait->peer < 0)
         return;
     const dsgd_timeline *const t = view->timeline;
-    const size_t peer = dsgd_view_row(view, tile->wait->peer);
+    const size_t peer = view->row_of[tile->wait->peer];
     const double turn_s = fmin(tile->end_s, fmax(tile->since_s, tile->wait->turn_s));
     if (peer < view->n_rows && tile->end_s - tile->since_s > least_part * (t->end_s - t->since_s))
         write_line(stream, "held", turn_s, tile->end_s, (double)peer, (double)i, "");
@@ -60,8 +60,7 @@ static bool is_arrow(const dsgd_view *view, const dsgd_span *span)
 {
     return span->kind == DSGD_SPAN_MESSAGE && span->verb == NULL && /* no activation */
            span->since_s >= view->timeline->since_s && span->end_s <= view->timeline->end_s &&
-           dsgd_view_row(view, span->host) < view->n_rows &&
-           dsgd_view_row(view, span->peer) < view->n_rows;
+           view->row_of[span->host] < view->n_rows && view->row_of[span->peer] < view->n_rows;
 }
 
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream)
@@ -81,8 +80,8 @@ void dsgd_view_write_csv(const dsgd_view *view, FILE *stream)
     for (size_t i = 0; n_arrows <= MOST_ARROWS && i < t->n_spans; i++)
         if (is_arrow(view, &t->spans[i]))
             write_line(stream, "message", t->spans[i].since_s, t->spans[i].end_s,
-                       (double)dsgd_view_row(view, t->spans[i].host),
-                       (double)dsgd_view_row(view, t->spans[i].peer), "");
+                       (double)view->row_of[t->spans[i].host],
+                       (double)view->row_of[t->spans[i].peer], "");
     for (size_t i = 0; i < view->n_rows; i++) {
         write_row(view, i, stream);
         for (size_t k = 0; k < view->rows[i].n_tiles; k++)

@@ -100,10 +100,12 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
 /** Ranks such as 0-3,7 into chosen[n_workers]. */
 static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, dsgd_error *error)
 {
-    const bool all = strcmp(text, "all") == 0;
-    for (int i = 0; all && i < n_workers; i++)
-        chosen[i] = true;
-    for (const char *rest = text; !all;) {
+    const char *rest = text;
+    if (strcmp(text, "all") == 0) {
+        memset(chosen, true, (size_t)n_workers);
+        return DSGD_OK;
+    }
+    do {
         long first = 0;
         bool good = read_count(&rest, &first);
         long last = first;
@@ -116,11 +118,8 @@ static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, d
         if (last >= n_workers)
             return dsgd_refuse(error, "--workers %s: the run has %d workers, of ranks 0 to %d",
                                text, n_workers, n_workers - 1);
-        for (long i = first; i <= last; i++)
-            chosen[i] = true;
-        if (*rest++ == '\0')
-            break;
-    }
+        memset(chosen + first, true, (size_t)(last - first) + 1);
+    } while (*rest++ == ',');
     return DSGD_OK;
 }
 
@@ -134,11 +133,11 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
     DSGD_TRY(read_steps(a->steps != NULL ? a->steps : trace ? "0:10" : "0:4", t, error));
     if (a->workers != NULL)
         DSGD_TRY(read_workers(a->workers, n_workers, chosen, error));
-    for (int i = 0; a->workers == NULL && i < n_workers && i < most; i++)
-        chosen[i] = true;
     int n = 0;
-    for (int i = 0; i < n_workers; i++)
+    for (int i = 0; i < n_workers; i++) {
+        chosen[i] = chosen[i] || (a->workers == NULL && i < most);
         n += chosen[i];
+    }
     if (!trace && n > most)
         return dsgd_refuse(
             error,

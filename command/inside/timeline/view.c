@@ -25,17 +25,6 @@ bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span)
            span->since_s >= view->timeline->since_s;
 }
 
-static int by_host(const void *host, const void *row)
-{
-    return *(const int *)host - ((const dsgd_row *)row)->host;
-}
-
-size_t dsgd_view_row(const dsgd_view *view, int host)
-{
-    const dsgd_row *const row = bsearch(&host, view->rows, view->n_rows, sizeof *row, by_host);
-    return row == NULL ? view->n_rows : (size_t)(row - view->rows);
-}
-
 char *dsgd_view_host_name(const dsgd_view *view, int host)
 {
     const bool server = host >= view->n_workers;
@@ -231,9 +220,14 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
                            t->end_s);
     const int n_hosts = config->workers + dsgd_n_servers(config);
     view->rows = dsgd_keep((size_t)n_hosts, sizeof *view->rows);
+    view->row_of = dsgd_keep((size_t)n_hosts, sizeof *view->row_of);
     for (int i = 0; i < n_hosts; i++)
         if (i >= config->workers || t->chosen[i])
             view->rows[view->n_rows++].host = i;
+    for (int i = n_hosts; i-- > 0;)
+        view->row_of[i] = view->n_rows;
+    for (size_t i = 0; i < view->n_rows; i++)
+        view->row_of[view->rows[i].host] = i;
     fill_rows(view);
     view->straggler = straggler(view);
     return DSGD_OK;

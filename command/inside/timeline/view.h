@@ -42,7 +42,8 @@ typedef struct dsgd_view {
     int n_workers; /* of the run */
     size_t n_rows;
     dsgd_row *rows; /* [n_rows] */
-    const dsgd_span **spans; /* those of all rows */
+    size_t *row_of; /* [hosts]: index of its row; n_rows: it has none */
+    const dsgd_span **spans; /* of all rows */
     int straggler; /* the worker whose gradients take longest; -1: nobody's do, clearly */
 } dsgd_view;
 
@@ -59,9 +60,6 @@ double dsgd_view_end_s(const dsgd_view *view, const dsgd_span *span);
 
 /** Whether it is a step that begins in the window, where its number is shown. */
 bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
-
-/** Index of the row of a host, or n_rows. */
-size_t dsgd_view_row(const dsgd_view *view, int host);
 
 /** "worker 3" or "server 0". */
 char *dsgd_view_host_name(const dsgd_view *view, int host);

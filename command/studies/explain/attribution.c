@@ -210,11 +210,6 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-static long least(long a, long b)
-{
-    return a < b ? a : b;
-}
-
 /** The slow-down of every worker in every step, as the table of a figure */
 static char *table_of(const dsgd_facts *f)
 {
@@ -227,17 +222,15 @@ static char *table_of(const dsgd_facts *f)
     fputs("worker,workers,step,steps,slowdown\n", stream);
     for (long i = 0; i < f->n_workers; i += rows)
         for (long t = 0; t < f->n_steps; t += columns) {
-            const long n[] = {least(rows, f->n_workers - i), least(columns, f->n_steps - t)};
+            const long n[] = {rows < f->n_workers - i ? rows : f->n_workers - i,
+                              columns < f->n_steps - t ? columns : f->n_steps - t};
             double worst = NAN; /* over the median; NAN: nothing is computed there */
             for (long k = 0; k < n[0] * n[1]; k++)
                 worst = fmax(worst, f->compute_s[(i + k / n[1]) * f->n_steps + t + k % n[1]] /
                                         f->gradient_s); /* but for NAN */
             fprintf(stream, "%ld,%ld,%ld,%ld,", i, n[0], t, n[1]);
-            if (isnan(worst)) /* an empty cell would move others: an image is rows of one length */
-                fputs("nan", stream);
-            else
-                dsgd_csv_number(stream, worst);
-            fputc('\n', stream);
+            /* An empty field would move others: an image is rows of one length. */
+            fprintf(stream, "%s\n", isnan(worst) ? "nan" : dsgd_csv_number_text(worst));
         }
     dsgd_text_close(stream, &text);
     return text;
@@ -251,11 +244,12 @@ static dsgd_status write_map(const attribution *a, dsgd_error *error)
     DSGD_TRY(dsgd_facts_read(a->config.folder, i, &facts, error));
     if (!(facts.gradient_s > 0))
         return dsgd_fail(error, DSGD_ERUNS, "run %zu ended before any step was computed", i + 1);
-    char *const path = a->options->output != NULL
-                           ? dsgd_xstrdup(a->options->output)
-                           : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
-    char *const table = table_of(&facts);
-    DSGD_TRY(dsgd_figure_write("slowdown", table, a->options->size, format, path, error));
+    const char *const path =
+        a->options->output != NULL
+            ? a->options->output
+            : dsgd_xprintf("%s-%zu-slowdown.%s", a->experiment->name, i + 1, format);
+    DSGD_TRY(
+        dsgd_figure_write("slowdown", table_of(&facts), a->options->size, format, path, error));
     printf("%s: step times of run %zu (%s)\n", path, i + 1, a->experiment->runs[i].label);
     return DSGD_OK;
 }
@@ -303,7 +297,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                                 .simulate = simulate,
                                 .simulator = &a},
                      .is_over = figure};
-    const dsgd_study study = {&a, NULL, choose, read_results, conclude};
+    const dsgd_study study = {{&a, choose, read_results}, NULL, conclude};
     DSGD_TRY(dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error));
     DSGD_TRY(add_counterfactuals(&experiment, a.config.numerics, error));
     a.next = dsgd_keep(experiment.n_runs, sizeof *a.next);

@@ -70,9 +70,12 @@ typedef enum dsgd_counterfactual {
 /** What is different, by dsgd_counterfactual: "without stragglers". */
 extern const char *const dsgd_counterfactual_names[];
 
-/** Index of a counterfactual in the list of runs. */
-size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
-                               dsgd_counterfactual which);
+/** Index of a counterfactual of run @p i in the list of runs. */
+static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
+                                             dsgd_counterfactual which)
+{
+    return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
+}
 
 /* --- report.c: what is shown ------------------------------------------------------------------- */
 

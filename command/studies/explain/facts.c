@@ -17,12 +17,6 @@ const char *const dsgd_counterfactual_names[] = {
     "with twice the bandwidth", "with half the latency",      "without reduction cost",
     "without staging",          "as it is, by steps"};
 
-size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
-                               dsgd_counterfactual which)
-{
-    return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
-}
-
 /* --- listening -------------------------------------------------------------------------------- */
 
 typedef struct interval {

@@ -1,9 +1,6 @@
 /**
  * @file halving.c
  * What runs are worth: how soon they reach the target, else how near to it they come; and who goes on.
- *
- * There are as many short rungs as leave three candidates; then one of full length with one seed, and
- * one with all seeds, of two, each with what is beside the best.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -179,18 +176,13 @@ static bool widen(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial *rank
     for (size_t k = 0; k < a->n_options; k++) {
         dsgd_tune_option *const o = &a->options[k];
         const size_t v = dsgd_tune_value(a, best, k), stride = dsgd_tune_stride(a, k);
-        if (o->n_beyond == 0 || (ties && !has_diverged))
+        const bool down = v == o->low && v > 0, up = v == o->high && v + 1 < o->n && !has_diverged;
+        if (o->n_beyond == 0 || (ties && !has_diverged) || (!down && !up))
             continue;
-        if (v == o->low && v > 0) {
-            o->low--;
-            a->is_in[best - stride] = true;
-            return true;
-        }
-        if (v == o->high && v + 1 < o->n && !has_diverged) {
-            o->high++;
-            a->is_in[best + stride] = true;
-            return true;
-        }
+        o->low -= down;
+        o->high += !down;
+        a->is_in[down ? best - stride : best + stride] = true;
+        return true;
     }
     return false;
 }
@@ -216,11 +208,10 @@ static bool look_around(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial
                                  best->candidate + (v < o->high ? stride : 0)};
         for (size_t i = 0; i < 2; i++) {
             const dsgd_tune_result *const known = dsgd_tune_result_of(t, a, beside[i], length, 0);
-            const bool is_new = !a->is_in[beside[i]] &&
-                                dsgd_tune_run(t, a, beside[i], length, 0) > 0 &&
-                                !(known != NULL && known->diverged);
-            a->is_in[beside[i]] = a->is_in[beside[i]] || is_new;
-            any = any || is_new;
+            if (a->is_in[beside[i]] || dsgd_tune_run(t, a, beside[i], length, 0) == 0 ||
+                (known != NULL && known->diverged))
+                continue;
+            a->is_in[beside[i]] = any = true;
         }
     }
     return any;

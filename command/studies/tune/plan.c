@@ -289,7 +289,7 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-/** Index of a text among those of an option, where a new one is added. */
+/** Index of a text among the values of an option, where a new one is added. */
 static size_t text_index(dsgd_tune_option *o, const char *text)
 {
     for (size_t v = 0; v < o->n; v++)
@@ -307,28 +307,56 @@ static size_t place_of(const dsgd_tune *t, const dsgd_planned_run *run)
     for (size_t k = 0; k < a->n_options; k++)
         candidate = candidate * a->options[k].n +
                     text_index(&a->options[k], run->swept[a->options[k].column]);
-    while (length + 1 < t->n_lengths &&
-           strcmp(bounds_text(&t->lengths[length]), bounds_text(&run->config.until)) != 0)
+    while (length + 1 < t->n_lengths && (t->lengths[length].steps != run->config.until.steps ||
+                                         t->lengths[length].seconds != run->config.until.seconds ||
+                                         t->lengths[length].samples != run->config.until.samples))
         length++;
     while (seed + 1 < t->n_seeds && t->seeds[seed] != run->seed)
         seed++;
     return (candidate * t->n_lengths + length) * t->n_seeds + seed;
 }
 
+/** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each: which. */
+static const size_t *join_columns(dsgd_experiment *e)
+{
+    const size_t n = e->n_columns, n_prefix = strlen("algorithms.");
+    size_t *const to = dsgd_keep(n + 1, sizeof *to);
+    const char **const columns = dsgd_keep(n + 1, sizeof *columns);
+    e->n_columns = 0;
+    for (size_t k = 0; k < n; k++) {
+        const char *column = e->columns[k];
+        if (strncmp(column, "algorithms.", n_prefix) == 0)
+            column = dsgd_xprintf("algorithms.%s", strchr(column + n_prefix, '.') + 1);
+        const int known = dsgd_find_word(columns, column);
+        to[k] = known < 0 ? e->n_columns++ : (size_t)known;
+        columns[to[k]] = column;
+    }
+    e->columns = columns;
+    for (size_t i = 0; i < e->n_runs; i++) {
+        const char **const swept = dsgd_keep(n + 1, sizeof *swept);
+        for (size_t k = 0; k < n; k++)
+            if (e->runs[i].swept[k] != NULL)
+                swept[to[k]] = e->runs[i].swept[k];
+        e->runs[i].swept = swept;
+    }
+    return to;
+}
+
 /** Values in the order of their lists. */
 static void find_values(dsgd_tune *t)
 {
-    const dsgd_experiment *const e = &t->grid;
+    dsgd_experiment *const e = &t->grid;
+    const size_t *const to = join_columns(e);
     size_t n = 0, n_rests = 0;
     dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, dsgd_config_root(e->config), &n);
-    t->rests = dsgd_keep(1, (t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1) * sizeof *t->rests);
+    t->rests = dsgd_keep(t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1, sizeof *t->rests);
     for (size_t i = 0; i < t->n_algorithms; i++)
         for (size_t k = 0; k < t->algorithms[i].n_options; k++) {
             dsgd_tune_option *const o = &t->algorithms[i].options[k];
             for (size_t s = 0; s < n; s++)
                 if (strcmp(sweeps[s]->path, o->path) == 0)
-                    o->column = s;
-            o->texts = dsgd_keep(1, e->n_runs * sizeof *o->texts);
+                    o->column = to[s];
+            o->texts = dsgd_keep(e->n_runs, sizeof *o->texts);
             if (dsgd_find_word(t->rests, o->rest) < 0)
                 t->rests[n_rests++] = o->rest;
         }
@@ -336,36 +364,10 @@ static void find_values(dsgd_tune *t)
         place_of(t, &e->runs[i]);
 }
 
-/** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each. */
-static void join_columns(dsgd_tune *t)
-{
-    dsgd_experiment *const e = &t->grid;
-    const size_t n = e->n_columns, n_prefix = strlen("algorithms.");
-    size_t *const to = dsgd_keep(1, (n + 1) * sizeof *to);
-    const char **const columns = dsgd_keep(1, (n + 1) * sizeof *columns);
-    e->n_columns = 0;
-    for (size_t k = 0; k < n; k++) {
-        const char *column = e->columns[k];
-        if (strncmp(column, "algorithms.", n_prefix) == 0)
-            column = dsgd_xprintf("algorithms.%s", strchr(column + n_prefix, '.') + 1);
-        while (to[k] < e->n_columns && strcmp(columns[to[k]], column) != 0)
-            to[k]++;
-        columns[to[k]] = column;
-        e->n_columns += to[k] == e->n_columns;
-    }
-    e->columns = columns;
-    for (size_t i = 0; i < e->n_runs; i++) {
-        const char **const swept = dsgd_keep(1, (n + 1) * sizeof *swept);
-        for (size_t k = 0; k < n; k++)
-            if (e->runs[i].swept[k] != NULL)
-                swept[to[k]] = e->runs[i].swept[k];
-        e->runs[i].swept = swept;
-    }
-    for (size_t i = 0; i < t->n_algorithms; i++)
-        for (size_t k = 0; k < t->algorithms[i].n_options; k++)
-            t->algorithms[i].options[k].column = to[t->algorithms[i].options[k].column];
-}
-
+/**
+ * There are as many short rungs as leave three candidates; then one of full length with one seed, and
+ * one with all seeds, of two, each with what is beside the best.
+ */
 static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
 {
     size_t n_short = 0;
@@ -377,7 +379,7 @@ static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
         a->rungs[rung].length = t->n_lengths - 1 - (rung < n_short ? n_short - rung : 0);
         a->rungs[rung].n_seeds = rung + 1 == a->n_rungs ? t->n_seeds : 1;
     }
-    a->is_in = dsgd_keep(1, a->n_candidates * sizeof *a->is_in);
+    a->is_in = dsgd_keep(a->n_candidates, sizeof *a->is_in);
     a->trials = dsgd_keep(1, a->n_rungs * a->n_candidates * sizeof *a->trials);
     for (size_t i = 0; i < a->n_candidates; i++) {
         a->is_in[i] = true;
@@ -392,7 +394,6 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
 {
     dsgd_experiment *const e = &t->grid;
     find_values(t);
-    join_columns(t);
     for (size_t i = 0; i < t->n_algorithms; i++) {
         dsgd_tuned *const a = &t->algorithms[i];
         a->n_candidates = a->n_begun = 1;
@@ -408,7 +409,7 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
         a->runs = dsgd_keep(1, a->n_candidates * t->n_lengths * t->n_seeds * sizeof *a->runs);
         begin_rungs(t, a);
     }
-    bool *const keep = dsgd_keep(1, e->n_runs * sizeof *keep);
+    bool *const keep = dsgd_keep(e->n_runs, sizeof *keep);
     for (size_t i = 0; i < e->n_runs; i++) {
         const dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
         const size_t place = place_of(t, &e->runs[i]);

@@ -194,7 +194,7 @@ static double of_seed(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
 /** "412 ± 30", of all seeds of the best. */
 static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
-    double *const x = dsgd_keep(1, t->n_seeds * sizeof *x);
+    double *const x = dsgd_keep(t->n_seeds, sizeof *x);
     size_t n = 0;
     for (size_t s = 0; s < t->n_seeds; s++)
         if (!isnan(x[n] = of_seed(t, a, a->last->candidate, s, of_place)))
@@ -212,7 +212,7 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place, bool *settled)
 {
     const bool of_ratio = of_place || t->target.below;
-    double *const x = dsgd_keep(1, t->n_seeds * sizeof *x);
+    double *const x = dsgd_keep(t->n_seeds, sizeof *x);
     size_t n = 0, n_best = 0, n_second = 0;
     for (size_t s = 0; s < t->n_seeds; s++) {
         const double best = of_seed(t, a, a->last[0].candidate, s, of_place);
@@ -317,7 +317,7 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
         say(all, a, diverged);
 }
 
-/** Runs and steps that were needed, beside those of every candidate with every seed to the end. */
+/** Runs and steps that were needed, beside what every candidate with every seed to the end takes. */
 static void print_cost(const dsgd_tune *t)
 {
     size_t n = 0, n_full = 0;

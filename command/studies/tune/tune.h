@@ -42,7 +42,7 @@ typedef enum dsgd_tune_fate { DSGD_TUNE_DROPPED, DSGD_TUNE_KEPT, DSGD_TUNE_BEST 
 typedef struct dsgd_tune_trial {
     size_t rung, candidate;
     size_t n_diverged, n_reached; /* seeds */
-    double place; /* mean time or steps to the target of those that reached it; NAN: none */
+    double place; /* mean time or steps to the target, of seeds that reached it; NAN: none */
     double near; /* mean value of the others, where the first of them ended; NAN: none */
     bool ties; /* with the one before it */
     dsgd_tune_fate fate;
@@ -64,7 +64,7 @@ typedef struct dsgd_tuned {
     bool is_over;
     dsgd_tune_trial *trials; /* [n_trials], rung by rung, best first */
     size_t n_trials;
-    const dsgd_tune_trial *last; /* [n_last]: those of the last rung that is over */
+    const dsgd_tune_trial *last; /* [n_last]: of the last rung that is over */
     size_t n_last;
 } dsgd_tuned;
 
