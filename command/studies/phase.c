@@ -253,20 +253,12 @@ static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
         judge(p, c);
 }
 
-static bool is_wanted(const dsgd_phase *p, const dsgd_phase_place *c)
-{
-    for (size_t a = 0; a < p->n_algorithms; a++)
-        if (c->wanted[a] > 0)
-            return true;
-    return false;
-}
-
 /** The largest spread of the logarithm of a ratio of two algorithms; 0: it is not known. */
 static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     double *const x = dsgd_keep(p->n_seeds, sizeof *x);
     double largest = 0;
-    for (size_t a = 0; p->n_seeds > 1 && is_wanted(p, c) && a < p->n_algorithms; a++)
+    for (size_t a = 0; p->n_seeds > 1 && c->is_wanted && a < p->n_algorithms; a++)
         for (size_t b = 0; b < a; b++) {
             for (size_t s = 0; s < p->n_seeds; s++)
                 x[s] = log_of(p, c, a, s) - log_of(p, c, b, s);
@@ -281,7 +273,7 @@ static void read_wanted(dsgd_phase *p)
     for (size_t k = 0; k < 4; k++)
         p->noise[k] = noise_of(p, corner_of(p, &whole, k));
     for (dsgd_phase_place *c = p->places; c < p->places + p->n_places; c++)
-        if (is_wanted(p, c) && !c->is_settled)
+        if (c->is_wanted && !c->is_settled)
             read_place(p, c);
 }
 
@@ -292,6 +284,7 @@ static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
     if (c->wanted[a] >= n_seeds)
         return false;
     c->wanted[a] = n_seeds;
+    c->is_wanted = true;
     c->is_settled = false;
     return true;
 }
@@ -355,7 +348,7 @@ static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
 /** Wants the algorithms that can win at a place of a block that is cut. */
 static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_place *c)
 {
-    const bool is_new = !is_wanted(p, c);
+    const bool is_new = !c->is_wanted;
     double surely = -INFINITY; /* what the winner has at least */
     for (size_t a = 0; a < p->n_algorithms; a++)
         surely = fmax(surely, between(p, b, c, a) - error_of(p, b, a));
@@ -445,7 +438,7 @@ bool dsgd_phase_refine(dsgd_phase *phase)
     bool any = false;
     read_wanted(phase);
     for (dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++)
-        if (is_wanted(phase, c) && !c->is_settled)
+        if (c->is_wanted && !c->is_settled)
             any = want_more(phase, c) || any;
     if (any)
         return true;

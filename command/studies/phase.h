@@ -14,6 +14,7 @@ typedef struct dsgd_phase_place {
     size_t *runs; /* [n_algorithms][n_seeds]: numbers from 1; 0: there is none */
     size_t *wanted; /* [n_algorithms]: how many seeds are to be simulated */
     double *logs; /* [n_algorithms]: logarithms of throughputs, simulated or interpolated */
+    bool is_wanted; /* any of them */
     bool is_known; /* the winner has been simulated there; else interpolated */
     bool is_uncertain; /* a tie, or the difference is within noise */
     bool is_settled; /* more seeds would change nothing */

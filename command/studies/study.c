@@ -21,9 +21,9 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
                            const dsgd_texts *plugins, dsgd_error *error)
 {
     char *const meanwhile = config->folder == NULL ? dsgd_folder_new(NULL, error) : NULL;
-    if (config->folder == NULL && meanwhile == NULL)
+    config->folder = config->folder == NULL ? meanwhile : config->folder;
+    if (config->folder == NULL)
         return DSGD_EIO;
-    config->folder = meanwhile == NULL ? config->folder : meanwhile;
     const dsgd_results_config where = {.folder = config->folder,
                                        .experiment = config->experiment,
                                        .command = config->command,
@@ -43,9 +43,6 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
     }
     if (status == DSGD_OK)
         status = study->conclude(state, &done, error);
-    config->chosen = NULL;
-    config->results = NULL;
-    config->folder = meanwhile == NULL ? config->folder : NULL;
     dsgd_folder_remove(meanwhile);
     return status;
 }

@@ -26,7 +26,7 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explai
 
 /**
  * Does it, after dsgd_study_prepare(). Without a folder in @p config it has one meanwhile, which is
- * removed; `config->folder` names it in the functions of the study, and `config->results` has what
+ * removed; in the functions of the study `config->folder` names it, and `config->results` has what
  * came out.
  */
 dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,

@@ -12,29 +12,12 @@
 #include "base/file.h"
 #include "command/analysis/plot.h"
 #include "command/console/command.h"
-#include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
 
 const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};
 
 enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
-
-/** The algorithm's entry in the file, such as {name: easgd, period: 2}; else one with its name. */
-static char *entry_of(const char *path, const char *algorithm)
-{
-    dsgd_config *file = NULL;
-    dsgd_entry *list = NULL;
-    if (dsgd_config_open(path, &file, NULL) == DSGD_OK)
-        list = dsgd_entry_find(dsgd_config_root(file), "algorithms");
-    for (size_t i = 0; i < dsgd_entry_count(list); i++) {
-        dsgd_entry *const entry = dsgd_entry_at(list, i);
-        const char *const name = dsgd_entry_text(dsgd_entry_find(entry, "name"));
-        if (name != NULL && strcmp(name, algorithm) == 0)
-            return dsgd_entry_yaml(entry);
-    }
-    return dsgd_xprintf("{name: %s}", algorithm);
-}
 
 /** The file's experiment of this algorithm for so many workers; the user's own values come last. */
 static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_options *options,
@@ -45,7 +28,7 @@ static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_opt
     char *own[] = {dsgd_xprintf("workers=%ld", workers),
                    dsgd_xprintf("imbalance.0.worker=%ld", workers - 1),
                    dsgd_xprintf("learn.data.points=%ld", BATCH * workers),
-                   dsgd_xprintf("algorithms=[%s]", entry_of(path, algorithm->name))};
+                   dsgd_xprintf("algorithms=[%s]", dsgd_entry_of(path, algorithm->name))};
     enum { N_OWN = sizeof own / sizeof own[0] };
     const char *sets[DSGD_MOST_TEXTS + N_OWN];
     memcpy(sets, own, sizeof own);

@@ -17,6 +17,7 @@
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
+#include "command/experiment/config.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
 #include "command/inside/timeline/view.h"
@@ -220,35 +221,37 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
     return write_view(a, &view, experiment->name, error);
 }
 
-static void print_example(const dsgd_planned_run *run)
+char *dsgd_entry_of(const char *path, const char *algorithm)
+{
+    dsgd_config *file = NULL;
+    dsgd_entry *list = NULL;
+    if (dsgd_config_open(path, &file, NULL) == DSGD_OK)
+        list = dsgd_entry_find(dsgd_config_root(file), "algorithms");
+    for (size_t i = 0; i < dsgd_entry_count(list); i++) {
+        dsgd_entry *const entry = dsgd_entry_at(list, i);
+        const char *const name = dsgd_entry_text(dsgd_entry_find(entry, "name"));
+        if (name != NULL && strcmp(name, algorithm) == 0)
+            return dsgd_entry_yaml(entry);
+    }
+    return dsgd_xprintf("{name: %s}", algorithm);
+}
+
+void dsgd_timeline_print_example(const char *algorithm)
 {
     static const bool all[] = {true, true, true, true};
+    char *const path = dsgd_xprintf("%s/plots/timeline/timeline.yaml", dsgd_data_folder());
+    const char *const sets[] = {dsgd_xprintf("algorithms=[%s]", dsgd_entry_of(path, algorithm))};
+    dsgd_experiment experiment;
     dsgd_view view;
+    if (dsgd_experiment_open(path, sets, 1, DSGD_NUMERICS_OFF, &experiment, NULL) != DSGD_OK)
+        return;
+    const dsgd_planned_run *const run = &experiment.runs[0];
     DSGD_ASSERT(run->config.workers == sizeof all / sizeof all[0], "%d workers",
                 run->config.workers);
     if (simulate(run, DSGD_NUMERICS_OFF, &(dsgd_timeline){.end_step = 4, .chosen = all}, &view,
                  NULL) == DSGD_OK) {
         puts("\nfour workers, of which the last is slow (plots/timeline/timeline.yaml):");
         dsgd_view_print(&view, DSGD_TEXT_WIDTH, stdout);
-    }
-}
-
-void dsgd_timeline_print_example(const char *algorithm)
-{
-    char *const path = dsgd_xprintf("%s/plots/timeline/timeline.yaml", dsgd_data_folder());
-    const char *const sets[] = {dsgd_xprintf("algorithms=[%s]", algorithm)};
-    const dsgd_planned_run *run = NULL;
-    dsgd_experiment experiment;
-    /* One that the file does not have, of a plug-in, with its defaults. */
-    for (size_t n_sets = 0; run == NULL && n_sets < 2; n_sets++) {
-        if (dsgd_experiment_open(path, sets, n_sets, DSGD_NUMERICS_OFF, &experiment, NULL) !=
-            DSGD_OK)
-            break;
-        for (size_t i = 0; run == NULL && i < experiment.n_runs; i++)
-            if (strcmp(experiment.runs[i].algorithm.about->name, algorithm) == 0)
-                run = &experiment.runs[i];
-        if (run != NULL)
-            print_example(run);
     }
 }
 

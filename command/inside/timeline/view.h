@@ -91,6 +91,12 @@ void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
 
 /**
+ * The algorithm's entry in an experiment file, such as {name: easgd, period: 2}; where it has none,
+ * one with its name.
+ */
+char *dsgd_entry_of(const char *path, const char *algorithm);
+
+/**
  * Prints what four workers do under an algorithm, one of them slow, by the run of it in
  * plots/timeline/timeline.yaml; nothing where it refuses them. Simulates.
  */

@@ -47,14 +47,14 @@ typedef struct listener {
     heard *workers; /* [n_workers] */
 } listener;
 
-/** Counts the waits but for those within the computation that has ended now. */
-static void count_waits(listener *l, heard *w, interval now)
+/** Counts the waits before a time, but for what the computation that has ended hides of them. */
+static void count_waits(listener *l, heard *w, double since_s)
 {
     for (size_t i = 0; i < w->n_waits; i++) {
         const interval at = w->waits[i].at, before = w->computation;
         const double overlap_s =
             fmax(0, fmin(at.end_s, before.end_s) - fmax(at.since_s, before.since_s));
-        if (at.since_s < now.since_s)
+        if (at.since_s < since_s)
             l->facts.workers[w->waits[i].peer].held_s += at.end_s - at.since_s - overlap_s;
     }
     w->n_waits = 0;
@@ -64,7 +64,7 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
 {
     const interval at = {span->since_s, span->end_s};
     const size_t k = (size_t)span->step;
-    count_waits(l, w, at);
+    count_waits(l, w, at.since_s);
     w->computation = at;
     w->steps = dsgd_keep_more(w->steps, k + 1, sizeof *w->steps);
     w->n_steps = k < w->n_steps ? w->n_steps : k + 1;
@@ -208,7 +208,7 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     if (status != DSGD_OK)
         return status;
     for (size_t k = 0; k < n; k++) {
-        count_waits(&l, &l.workers[k], (interval){INFINITY, INFINITY});
+        count_waits(&l, &l.workers[k], INFINITY);
         f->workers[k].place = result->worker_places[k];
     }
     f->n_links = result->n_loads;
