@@ -84,11 +84,6 @@ static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic 
     return status;
 }
 
-static void free_run(void *run)
-{
-    dsgd_ledger_free(&((dsgd_lesson_run *)run)->ledger);
-}
-
 static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_lesson_run *run,
                             dsgd_error *error)
 {
@@ -100,7 +95,6 @@ static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_
     config.threads = 1;
     config.memory_bytes = SIZE_MAX;
     config.until.steps = fmin(config.until.steps, MOST_LEAD * (double)n_steps);
-    dsgd_keep_for(free_run, run);
     run->n_workers = config.workers;
     run->n_hosts = config.workers + dsgd_n_servers(&config);
     return dsgd_view_open(planned, &config, &(dsgd_timeline){.end_step = n_steps, .chosen = all},

@@ -186,18 +186,12 @@ static int straggler(const dsgd_view *view)
     return longest_s > by * second_s && second_s > 0 ? worker : -1;
 }
 
-static void free_timeline(void *timeline)
-{
-    dsgd_timeline_free(timeline);
-}
-
 dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
                            const dsgd_timeline *wanted, dsgd_view *view, dsgd_error *error)
 {
     dsgd_timeline *const t = dsgd_keep(1, sizeof *t);
     dsgd_run_result result;
     *t = *wanted;
-    dsgd_keep_for(free_timeline, t);
     config->timeline = t;
     *view = (dsgd_view){.run = run, .timeline = t, .n_workers = config->workers};
     DSGD_TRY(dsgd_simulate(config, &result, error));
