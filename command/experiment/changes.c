@@ -51,9 +51,9 @@ static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *min
                                 dsgd_entry *given, bool of_given)
 {
     void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL;
-         (p = fy_node_mapping_iterate(of_given ? given : mine, &iterator)) != NULL;) {
-        const char *const key = dsgd_entry_text(fy_node_pair_key(p));
+    dsgd_entry *name = NULL, *value = NULL;
+    while (dsgd_entry_next(of_given ? given : mine, &iterator, &name, &value)) {
+        const char *const key = dsgd_entry_text(name);
         dsgd_entry *const of_mine = key == NULL ? NULL : dsgd_entry_find(mine, key);
         dsgd_entry *const other = key == NULL ? NULL : dsgd_entry_find(given, key);
         if (of_given || other == NULL)

@@ -15,17 +15,9 @@
 #include "base/csv.h"
 #include "base/file.h"
 
-/** A part of the document that came from --set. */
-typedef struct override {
-    struct override *next;
-    struct fy_node *node;
-    const char *assignment;
-} override;
-
 struct dsgd_config {
     const char *path;
-    struct fy_document *document;
-    override *overrides;
+    struct fy_document *document; /* the meta of a part that came from --set is its assignment */
     dsgd_sweep **sweeps;
     size_t n_sweeps;
     dsgd_config *top; /* the file that led here; NULL: none */
@@ -123,25 +115,7 @@ static void close_document(void *document)
     fy_document_destroy(document);
 }
 
-struct fy_document *dsgd_config_document(const char *text)
-{
-    struct fy_diag *diag = NULL;
-    struct fy_parser *const parser = open_parser(text, FY_NT, &diag);
-    struct fy_document *document = fy_parse_load_document(parser);
-    /* What follows the first document is no part of it: libfyaml would find that out later, and leak. */
-    struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
-    if (second != NULL || fy_parser_get_stream_error(parser)) {
-        fy_parse_document_destroy(parser, second);
-        fy_parse_document_destroy(parser, document);
-        document = NULL;
-    }
-    fy_parser_destroy(parser);
-    fy_diag_destroy(diag);
-    dsgd_keep_for(close_document, document);
-    return document;
-}
-
-/** The only document of a file; NULL with an error. */
+/** The only document of a file, whose aliases are resolved (@p path NULL: they stay); NULL with an error. */
 static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     struct fy_diag *diag = NULL;
@@ -149,8 +123,9 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     struct fy_document *document = fy_parse_load_document(parser);
     dsgd_status status = DSGD_OK;
     size_t n_values = 0;
-    if (document != NULL)
+    if (document != NULL && path != NULL)
         count_values(fy_document_root(document), 0, &n_values);
+    /* What follows the first document is no part of it: libfyaml would find that out later, and leak. */
     struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
     if (second != NULL) {
         const struct fy_mark *const mark =
@@ -164,7 +139,8 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
             dsgd_fail(error, DSGD_EIO, "%s: with its aliases (*) the file has more than %d values",
                       path, MOST_VALUES);
     } else if (document == NULL || fy_document_root(document) == NULL ||
-               fy_parser_get_stream_error(parser) || fy_document_resolve(document) != 0) {
+               fy_parser_get_stream_error(parser) ||
+               (path != NULL && fy_document_resolve(document) != 0)) {
         status = no_document(path, text, diag, error);
     }
     if (status != DSGD_OK && document != NULL) {
@@ -175,6 +151,11 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     fy_diag_destroy(diag);
     dsgd_keep_for(close_document, document);
     return document;
+}
+
+struct fy_document *dsgd_config_document(const char *text)
+{
+    return parse(NULL, text, strlen(text), NULL);
 }
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)
@@ -258,35 +239,11 @@ static struct fy_node *first_scalar(struct fy_node *node)
 /** The scalar that says where a node is: the first at or below it, or else its key. */
 static struct fy_node *scalar_of(struct fy_node *node)
 {
-    struct fy_node *const first = first_scalar(node);
-    struct fy_node *const parent = node == NULL ? NULL : fy_node_get_parent(node);
-    if (first != NULL || parent == NULL || !fy_node_is_mapping(parent))
-        return first;
+    struct fy_node *scalar = first_scalar(node), *key = NULL, *value = NULL;
     void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(parent, &iterator)) != NULL;)
-        if (fy_node_pair_value(p) == node)
-            return first_scalar(fy_node_pair_key(p));
-    return NULL;
-}
-
-static const override *override_of(const dsgd_config *config, struct fy_node *node)
-{
-    for (; node != NULL; node = fy_node_get_parent(node))
-        for (const override *o = config->overrides; o != NULL; o = o->next)
-            if (o->node == node)
-                return o;
-    return NULL;
-}
-
-/** The range that a value was computed from, which is not in the file itself. */
-static const dsgd_sweep *range_of(const dsgd_config *config, struct fy_node *node)
-{
-    for (; node != NULL; node = fy_node_get_parent(node))
-        for (size_t i = 0; i < config->n_sweeps; i++)
-            if (config->sweeps[i]->is_range &&
-                dsgd_entry_find(config->sweeps[i]->entry, "sweep") == node)
-                return config->sweeps[i];
-    return NULL;
+    while (scalar == NULL && dsgd_entry_next(fy_node_get_parent(node), &iterator, &key, &value))
+        scalar = value == node ? first_scalar(key) : NULL;
+    return scalar;
 }
 
 dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
@@ -297,12 +254,14 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const dsgd_sweep *const range = range_of(config, entry);
-    struct fy_node *const place = range == NULL ? entry : range->entry;
-    const override *const set = override_of(config, place);
-    if (set != NULL)
-        return dsgd_refuse(error, "--set %s: %s", set->assignment, text);
-    struct fy_node *const scalar = scalar_of(place);
+    for (size_t i = 0; i < config->n_sweeps; i++) /* what is computed is not in the file itself */
+        if (config->sweeps[i]->is_range &&
+            dsgd_entry_is_in(entry, dsgd_entry_find(config->sweeps[i]->entry, "sweep")))
+            entry = config->sweeps[i]->entry;
+    for (struct fy_node *node = entry; node != NULL; node = fy_node_get_parent(node))
+        if (fy_node_get_meta(node) != NULL)
+            return dsgd_refuse(error, "--set %s: %s", (const char *)fy_node_get_meta(node), text);
+    struct fy_node *const scalar = scalar_of(entry);
     struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
     const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
     if (mark == NULL)
@@ -338,45 +297,17 @@ dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const 
     return dsgd_entry_chosen(config, entry);
 }
 
-static struct fy_node_pair *find_pair(dsgd_entry *mapping, const char *key)
-{
-    void *iterator = NULL;
-    struct fy_node_pair *p = NULL;
-    while (dsgd_entry_is_mapping(mapping) &&
-           (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL) {
-        const char *const text = dsgd_entry_text(fy_node_pair_key(p));
-        if (text != NULL && strcmp(text, key) == 0)
-            break;
-    }
-    return p;
-}
-
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
 {
-    return fy_node_pair_value(find_pair(mapping, key));
-}
-
-dsgd_entry *dsgd_entry_key(dsgd_entry *mapping, const char *key)
-{
-    return fy_node_pair_key(find_pair(mapping, key));
+    return fy_node_mapping_lookup_value_by_simple_key(mapping, key, FY_NT);
 }
 
 bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value)
 {
-    if (!dsgd_entry_is_mapping(entry)) {
-        *key = NULL;
-        *value = fy_node_is_sequence(entry) ? fy_node_sequence_iterate(entry, iterator) : NULL;
-        return *value != NULL;
-    }
     struct fy_node_pair *const pair = fy_node_mapping_iterate(entry, iterator);
     *key = fy_node_pair_key(pair);
-    *value = fy_node_pair_value(pair);
-    return pair != NULL;
-}
-
-bool dsgd_entry_is_mapping(dsgd_entry *entry)
-{
-    return entry != NULL && fy_node_is_mapping(entry);
+    *value = pair == NULL ? fy_node_sequence_iterate(entry, iterator) : fy_node_pair_value(pair);
+    return pair != NULL || *value != NULL;
 }
 
 size_t dsgd_entry_count(dsgd_entry *entry)
@@ -395,19 +326,11 @@ dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n)
 {
     *n = dsgd_entry_count(entry);
     dsgd_entry **const elements = dsgd_keep(1, (*n + 1) * sizeof(dsgd_entry *));
-    elements[0] = entry == NULL || fy_node_is_sequence(entry) ? NULL : entry;
+    elements[0] = fy_node_is_sequence(entry) ? NULL : entry;
     void *iterator = NULL;
     for (size_t i = 0; i < *n && fy_node_is_sequence(entry); i++)
         elements[i] = fy_node_sequence_iterate(entry, &iterator);
     return elements;
-}
-
-bool dsgd_entry_is_empty(dsgd_entry *entry)
-{
-    if (fy_node_is_mapping(entry))
-        return fy_node_mapping_item_count(entry) == 0;
-    return dsgd_entry_count(entry) == 0 ||
-           (dsgd_entry_text(entry) != NULL && *dsgd_entry_text(entry) == '\0');
 }
 
 /** libfyaml has no text where there is none, and where there is no memory for it. */
@@ -460,18 +383,17 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
     }
 }
 
-dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n)
+dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, size_t *n)
 {
-    dsgd_sweep **const found = dsgd_keep(1, (config->n_sweeps + 1) * sizeof *found);
-    *n = 0;
-    for (size_t i = 0; i < config->n_sweeps; i++) {
-        struct fy_node *node = config->sweeps[i]->entry;
-        while (node != NULL && node != entry)
-            node = fy_node_get_parent(node);
-        if (node != NULL)
-            found[(*n)++] = config->sweeps[i];
-    }
-    return found;
+    *n = config->n_sweeps;
+    return config->sweeps;
+}
+
+bool dsgd_entry_is_in(dsgd_entry *entry, dsgd_entry *whole)
+{
+    while (entry != NULL && entry != whole)
+        entry = fy_node_get_parent(entry);
+    return entry != NULL;
 }
 
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
@@ -499,9 +421,7 @@ void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
 
 void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
 {
-    override *const o = dsgd_keep(1, sizeof *o);
-    *o = (override){config->overrides, part, dsgd_xstrdup(assignment)};
-    config->overrides = o;
+    fy_node_set_meta(part, dsgd_xstrdup(assignment));
     config->n_sweeps = 0;
     find_sweeps(config, dsgd_config_root(config), "");
 }

@@ -1,7 +1,7 @@
 /**
  * @file config.h
- * YAML or JSON files, read by option tables (base/option.h). Only config.c, read.c and edit.c
- * know libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
+ * YAML or JSON files, read by option tables (base/option.h). Only what implements this header
+ * knows libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
  */
 #ifndef DSGD_COMMAND_EXPERIMENT_CONFIG_H
 #define DSGD_COMMAND_EXPERIMENT_CONFIG_H
@@ -44,11 +44,6 @@ const char *const *dsgd_config_data_files(const dsgd_config *config);
 /** The value of a key, or NULL. */
 dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 
-/** The key itself, or NULL. */
-dsgd_entry *dsgd_entry_key(dsgd_entry *mapping, const char *key);
-
-bool dsgd_entry_is_mapping(dsgd_entry *entry);
-
 /** The next value of a mapping, with its key, or element of a list (key: NULL). False: no more. */
 bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value);
 
@@ -59,8 +54,8 @@ dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
 /** All of these, [*n]; for long lists. */
 dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n);
 
-/** Whether there is nothing in it: an empty mapping, list or text, or no entry. */
-bool dsgd_entry_is_empty(dsgd_entry *entry);
+/** Whether an entry (not NULL) is @p whole, or stands below it. */
+bool dsgd_entry_is_in(dsgd_entry *entry, dsgd_entry *whole);
 
 /** Text of a scalar; NULL for anything else. */
 const char *dsgd_entry_text(dsgd_entry *entry);
@@ -143,8 +138,8 @@ void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
  */
 dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error);
 
-/** The *n sweeps at and below @p entry, in the order of the file. */
-dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, dsgd_entry *entry, size_t *n);
+/** The *n sweeps, in the order of the file. */
+dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, size_t *n);
 
 /** The entry, or the chosen value where it is a sweep. NULL gives NULL. */
 dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry);

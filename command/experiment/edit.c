@@ -5,6 +5,7 @@
  */
 #include "command/experiment/config.h"
 
+#include <jansson.h>
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,20 +43,6 @@ static bool has_alias(struct fy_node *node)
     return fy_node_is_alias(node);
 }
 
-static bool is_yaml(const char *text)
-{
-    struct fy_document *const document = dsgd_config_document(text);
-    return document != NULL && !has_alias(fy_document_root(document));
-}
-
-static bool is_utf8(const char *text)
-{
-    size_t n = strlen(text), length = 1;
-    for (; n > 0 && length > 0; text += length, n -= length)
-        length = dsgd_utf8_length(text, n);
-    return length > 0;
-}
-
 /** Puts a value, which is YAML, under a key. */
 static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
                 const char *assignment)
@@ -65,9 +52,9 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
     struct fy_node *const node = fy_node_build_from_string(document, dsgd_xstrdup(value), FY_NT);
     if (node == NULL)
         return false;
-    struct fy_node *const old = dsgd_entry_key(mapping, key); /* or the old list would be longer */
-    if (old != NULL)
-        fy_node_free(fy_node_mapping_remove_by_key(mapping, old));
+    struct fy_node_pair *const old = fy_node_mapping_lookup_pair_by_simple_key(mapping, key, FY_NT);
+    if (old != NULL) /* or the old list would be longer */
+        fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(old)));
     struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
     if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {
         fy_node_free(name); /* which was there already, but for blanks */
@@ -85,7 +72,7 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     if (equals == NULL || equals == assignment)
         return dsgd_refuse(
             error, "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1", assignment);
-    if (!is_utf8(assignment))
+    if (json_string(assignment) == NULL)
         return dsgd_refuse(error, "--set %s: this is no text in UTF-8", assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL)
@@ -104,7 +91,9 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
                            "--set %s: there is no such key; of an element of a list each key is "
                            "set by itself, as in algorithms.0.period=4, or the list as a whole",
                            assignment);
-    if (!is_yaml(value) || !set(config, place, rest, value, assignment))
+    struct fy_document *const document = dsgd_config_document(value);
+    if (document == NULL || has_alias(fy_document_root(document)) ||
+        !set(config, place, rest, value, assignment))
         return dsgd_refuse(error, "--set %s: the value is no YAML without aliases", assignment);
     return DSGD_OK;
 }

@@ -88,15 +88,18 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
 {
     const char *const name_key[] = {platform_option->key, NULL};
     entry = dsgd_entry_chosen(config, entry);
-    dsgd_entry *const named = dsgd_entry_chosen(
-        config, dsgd_entry_text(entry) != NULL ? entry : dsgd_entry_find(entry, *name_key));
+    const char *const text = dsgd_entry_text(entry);
+    dsgd_entry *const named =
+        dsgd_entry_chosen(config, text != NULL ? entry : dsgd_entry_find(entry, *name_key));
     const char *const name = dsgd_entry_text(named);
     dsgd_options_default(dsgd_platform_options, &run->platform);
     run->platform_name = name != NULL ? name : "inline";
     if (named != NULL && name == NULL)
         return dsgd_entry_fail(config, named, error,
                                "name has to be a text; several platforms are a list of them");
-    if (dsgd_entry_is_empty(entry))
+    dsgd_entry *key = NULL, *first = NULL;
+    void *iterator = NULL;
+    if (text == NULL ? !dsgd_entry_next(entry, &iterator, &key, &first) : *text == '\0')
         return dsgd_entry_fail(config, entry, error,
                                "platform is empty: give a name, or values such as topology and "
                                "host_bandwidth; `dsgd list platforms` has names");
@@ -110,10 +113,9 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
         DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
                                   &run->platform, error));
     }
-    if (dsgd_entry_text(entry) != NULL)
-        return DSGD_OK;
-    return dsgd_config_refine(config, entry, dsgd_platform_options, name_key, &run->platform,
-                              error);
+    return text != NULL ? DSGD_OK
+                        : dsgd_config_refine(config, entry, dsgd_platform_options, name_key,
+                                             &run->platform, error);
 }
 
 static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
@@ -218,19 +220,14 @@ static bool applies(const odometer *o, const swept *s)
 /** Finds the sweeps in the axes. */
 static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
 {
-    dsgd_config *const config = experiment->config;
     o->sweeps = dsgd_keep(experiment->n_columns, sizeof *o->sweeps);
-    for (size_t k = 0; k < experiment->n_columns; k++)
+    for (size_t k = 0; k < experiment->n_columns; k++) {
         o->sweeps[k] = (swept){sweeps[k], DSGD_N_AXES, 0};
-    for (size_t a = 0; a < DSGD_N_AXES; a++)
-        for (size_t i = 0; o->elements[a][0] != NULL && i < o->n[a]; i++) {
-            size_t n = 0;
-            dsgd_sweep **const inside = dsgd_config_sweeps(config, o->elements[a][i], &n);
-            for (size_t j = 0; j < n; j++)
-                for (size_t k = 0; k < experiment->n_columns; k++)
-                    if (inside[j] == sweeps[k])
-                        o->sweeps[k] = (swept){sweeps[k], a, i};
-        }
+        for (size_t a = 0; a < DSGD_N_AXES; a++)
+            for (size_t i = 0; o->elements[a][0] != NULL && i < o->n[a]; i++)
+                if (dsgd_entry_is_in(sweeps[k]->entry, o->elements[a][i]))
+                    o->sweeps[k] = (swept){sweeps[k], a, i};
+    }
 }
 
 /** The number of runs that an odometer will give. */
@@ -292,26 +289,17 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
     return DSGD_OK;
 }
 
-/** Runs through the values of the sweeps from the i-th on that apply. */
-static dsgd_status add_swept(dsgd_experiment *experiment, const odometer *o, size_t i,
-                             dsgd_error *error)
+/** Runs through the elements of the axes from the i-th on, and then the values of the sweeps that apply. */
+static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, dsgd_error *error)
 {
-    if (i == experiment->n_columns)
+    if (i == DSGD_N_AXES + experiment->n_columns)
         return add_run(experiment, o, error);
-    dsgd_sweep *const sweep = o->sweeps[i].sweep;
-    const size_t n = applies(o, &o->sweeps[i]) ? sweep->n : 1;
-    for (sweep->chosen = 0; sweep->chosen < n; sweep->chosen++)
-        DSGD_TRY(add_swept(experiment, o, i + 1, error));
-    sweep->chosen = 0;
-    return DSGD_OK;
-}
-
-static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t axis, dsgd_error *error)
-{
-    if (axis == DSGD_N_AXES)
-        return add_swept(experiment, o, 0, error);
-    for (o->chosen[axis] = 0; o->chosen[axis] < o->n[axis]; o->chosen[axis]++)
-        DSGD_TRY(add_all(experiment, o, axis + 1, error));
+    const swept *const s = i < DSGD_N_AXES ? NULL : &o->sweeps[i - DSGD_N_AXES];
+    size_t *const chosen = s == NULL ? &o->chosen[i] : &s->sweep->chosen;
+    const size_t n = s == NULL ? o->n[i] : applies(o, s) ? s->sweep->n : 1;
+    for (*chosen = 0; *chosen < n; ++*chosen)
+        DSGD_TRY(add_all(experiment, o, i + 1, error));
+    *chosen = 0;
     return DSGD_OK;
 }
 
@@ -379,8 +367,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     for (size_t i = 0; i < n_sets; i++)
         DSGD_TRY(dsgd_config_override(config, sets[i], error));
     DSGD_TRY(dsgd_config_spread(config, error));
-    dsgd_sweep **const sweeps =
-        dsgd_config_sweeps(config, dsgd_config_root(config), &experiment->n_columns);
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, &experiment->n_columns);
     odometer o = {.n = {0}};
     DSGD_TRY(find_axes(experiment, &o, error));
     DSGD_TRY(add_runs(experiment, &o, sweeps, error));

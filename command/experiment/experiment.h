@@ -53,7 +53,7 @@ typedef struct dsgd_experiment {
     size_t n_columns; /* sweeps */
     const char **columns; /* [n_columns] see dsgd_experiment_open() */
     size_t n_left_out; /* runs that their algorithms refuse, ... */
-    char *left_out; /* ... and lines that say why; NULL: none */
+    char *left_out; /* ... and lines that say why; "": none */
     struct dsgd_config *config; /* the file and all files that it names */
 } dsgd_experiment;
 

@@ -12,27 +12,22 @@
 #include "sim/run.h"
 #include "traces/platform.h"
 
-static bool same_options(const dsgd_option *options, const void *a, const void *b)
-{
-    void *const mark = dsgd_mark();
-    const bool same = json_equal(dsgd_json_options(options, a), dsgd_json_options(options, b)) == 1;
-    dsgd_drop(mark);
-    return same;
-}
-
 /** Whether a user's XML, which takes a process to check, is checked by the run before. */
 static bool is_checked(const dsgd_experiment *experiment, size_t i)
 {
-    static const dsgd_option placement[] = {
-        DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL), DSGD_OPTION_END};
-    const dsgd_planned_run *const run = &experiment->runs[i];
-    if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML)
+    static const dsgd_option checked[] = {
+        DSGD_OPTION_RECORD(dsgd_planned_run, platform, dsgd_platform_options, NULL),
+        DSGD_OPTION_LINES(dsgd_planned_run, config.placement, NULL, NULL), DSGD_OPTION_END};
+    const dsgd_planned_run *const run = &experiment->runs[i], *const before = run - 1;
+    if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML ||
+        run->config.network != before->config.network ||
+        dsgd_machine_of(&run->config).n_hosts != dsgd_machine_of(&before->config).n_hosts)
         return false;
-    const dsgd_planned_run *const before = &experiment->runs[i - 1];
-    return run->config.network == before->config.network &&
-           dsgd_machine_of(&run->config).n_hosts == dsgd_machine_of(&before->config).n_hosts &&
-           same_options(dsgd_platform_options, &run->platform, &before->platform) &&
-           same_options(placement, &run->config, &before->config);
+    void *const mark = dsgd_mark();
+    const bool is =
+        json_equal(dsgd_json_options(checked, run), dsgd_json_options(checked, before)) == 1;
+    dsgd_drop(mark);
+    return is;
 }
 
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
@@ -61,17 +56,6 @@ static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
     return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
-/** A line for each reason to leave runs out, with the first such run. */
-static void note_left_out(dsgd_experiment *experiment, const dsgd_planned_run *run, const char *why)
-{
-    const char *const line =
-        dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why);
-    if (experiment->left_out == NULL)
-        experiment->left_out = dsgd_xstrdup("");
-    if (strstr(experiment->left_out, line) == NULL)
-        dsgd_append(&experiment->left_out, "%s", line);
-}
-
 void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
 {
     size_t n = 0;
@@ -89,19 +73,25 @@ void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
 void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
 {
     bool *const possible = dsgd_keep(n_algorithms, sizeof *possible);
-    dsgd_error why;
-    for (size_t i = 0; i < experiment->n_runs; i++) {
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= is_possible(run, &why);
-    }
     bool *const keep = dsgd_keep(experiment->n_runs + 1, sizeof *keep);
+    dsgd_error why;
+    experiment->left_out = dsgd_xstrdup("");
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
-        keep[i] = !possible[run->chosen[DSGD_AXIS_ALGORITHM]] || is_possible(run, &why);
-        if (!keep[i]) {
-            note_left_out(experiment, run, why.text);
-            experiment->n_left_out++;
-        }
+        keep[i] = is_possible(run, &why);
+        possible[run->chosen[DSGD_AXIS_ALGORITHM]] |= keep[i];
+    }
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        keep[i] = keep[i] || !possible[run->chosen[DSGD_AXIS_ALGORITHM]];
+        if (keep[i])
+            continue;
+        is_possible(run, &why);
+        const char *const line =
+            dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why.text);
+        if (strstr(experiment->left_out, line) == NULL) /* the first such run, for each reason */
+            dsgd_append(&experiment->left_out, "%s", line);
+        experiment->n_left_out++;
     }
     dsgd_experiment_keep(experiment, keep);
 }
@@ -146,9 +136,9 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
     return DSGD_OK;
 }
 
-/** Costs of all runs can be compared. */
-static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_error *error)
+dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error)
 {
+    DSGD_TRY(refuse_twins(experiment, error));
     dsgd_price first = {0, ""}, price;
     for (size_t i = 0; i < experiment->n_runs; i++) {
         if (!dsgd_platform_price(&experiment->runs[i].platform, &price))
@@ -162,12 +152,6 @@ static dsgd_status refuse_currencies(const dsgd_experiment *experiment, dsgd_err
                                experiment->path, first.currency, price.currency);
     }
     return DSGD_OK;
-}
-
-dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error)
-{
-    DSGD_TRY(refuse_twins(experiment, error));
-    return refuse_currencies(experiment, error);
 }
 
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n)

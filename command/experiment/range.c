@@ -2,6 +2,7 @@
  * @file range.c
  * Sweeps over a range: their numbers.
  */
+#include <libfyaml.h>
 #include <math.h>
 #include <string.h>
 
@@ -67,9 +68,9 @@ static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *er
 dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error)
 {
     size_t n = 0;
-    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, &n);
     for (size_t i = 0; i < n; i++)
-        if (dsgd_entry_is_mapping(dsgd_entry_find(sweeps[i]->entry, "sweep")))
+        if (fy_node_is_mapping(dsgd_entry_find(sweeps[i]->entry, "sweep")))
             DSGD_TRY(spread(config, sweeps[i], error));
     return DSGD_OK;
 }

@@ -144,13 +144,14 @@ static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
     dsgd_table *const table = field;
     *table = (dsgd_table){0, dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double))};
     void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL; (p = fy_node_mapping_iterate(entry, &iterator)) != NULL;) {
+    dsgd_entry *name = NULL, *value = NULL;
+    while (dsgd_entry_next(entry, &iterator, &name, &value)) {
         double *const x = &table->x[table->n];
-        DSGD_TRY(read_number(&(reader){r->config, &key, r->error}, fy_node_pair_key(p), x));
-        DSGD_TRY(read_number(r, dsgd_entry_chosen_for(r->config, fy_node_pair_value(p), r->o),
-                             &table->y[table->n]));
+        DSGD_TRY(read_number(&(reader){r->config, &key, r->error}, name, x));
+        DSGD_TRY(
+            read_number(r, dsgd_entry_chosen_for(r->config, value, r->o), &table->y[table->n]));
         if (table->n > 0 && x[0] <= x[-1])
-            return dsgd_entry_fail(r->config, fy_node_pair_key(p), r->error,
+            return dsgd_entry_fail(r->config, name, r->error,
                                    "%s: %g follows %g, but keys have to rise", r->o->name, x[0],
                                    x[-1]);
         table->n++;
@@ -237,12 +238,10 @@ static void add_line(dsgd_lines *field, const char *text)
 static dsgd_status take_line(const reader *r, const char *where, char *line, void *field)
 {
     static const char blank[] = " \t\r";
-    char *const word = line + strspn(line, blank);
-    const size_t length = strcspn(word, blank);
-    if (word[length + strspn(word + length, blank)] != '\0')
+    char *rest = dsgd_xstrdup(line);
+    add_line(field, strtok_r(rest, blank, &rest));
+    if (strtok_r(NULL, blank, &rest) != NULL)
         return dsgd_refuse(r->error, "%s: `%.60s`, but one word is expected", where, line);
-    word[length] = '\0';
-    add_line(field, word);
     return DSGD_OK;
 }
 
@@ -408,16 +407,15 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
                                "%s stands where a mapping of keys to values is expected",
                                shown(mapping));
     void *iterator = NULL;
-    for (struct fy_node_pair *p = NULL;
-         mapping != NULL && (p = fy_node_mapping_iterate(mapping, &iterator)) != NULL;) {
-        const char *const key = shown(fy_node_pair_key(p));
+    dsgd_entry *name = NULL, *value = NULL;
+    while (dsgd_entry_next(mapping, &iterator, &name, &value)) {
+        const char *const key = shown(name);
         const dsgd_option *const o = dsgd_option_find(options, key);
         if (o == NULL ? dsgd_find_word(elsewhere, key) >= 0 : o->multiplies)
             continue;
         if (o == NULL)
-            return unknown_key(&(reader){config, NULL, error}, fy_node_pair_key(p), options,
-                               elsewhere);
-        DSGD_TRY(dsgd_config_read_value(config, fy_node_pair_value(p), o, params, error));
+            return unknown_key(&(reader){config, NULL, error}, name, options, elsewhere);
+        DSGD_TRY(dsgd_config_read_value(config, value, o, params, error));
     }
     return DSGD_OK;
 }

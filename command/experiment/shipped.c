@@ -48,19 +48,6 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
     return dsgd_config_open(path, config, error);
 }
 
-/** Only sweeps of the experiment's own file multiply the runs. */
-static dsgd_status refuse_sweeps(dsgd_config *config, dsgd_error *error)
-{
-    size_t n = 0;
-    dsgd_sweep **const sweeps = dsgd_config_sweeps(config, dsgd_config_root(config), &n);
-    if (n == 0)
-        return DSGD_OK;
-    return dsgd_entry_fail(
-        config, sweeps[0]->entry, error,
-        "%s is a sweep, but only what the experiment's own file says can be swept",
-        sweeps[0]->path);
-}
-
 dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
                             const char *name, const char *const *also, dsgd_config **config,
                             dsgd_error *error)
@@ -75,5 +62,12 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
             (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name,
             dsgd_shipped_hint(kind, name, also), kind);
     DSGD_TRY(dsgd_config_open_named(from, path, config, error));
-    return refuse_sweeps(*config, error);
+    size_t n = 0;
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(*config, &n);
+    if (n == 0)
+        return DSGD_OK;
+    return dsgd_entry_fail(
+        *config, sweeps[0]->entry, error,
+        "%s is a sweep, but only what the experiment's own file says can be swept",
+        sweeps[0]->path);
 }

@@ -224,14 +224,14 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
 char *dsgd_entry_of(const char *path, const char *algorithm)
 {
     dsgd_config *file = NULL;
-    dsgd_entry *list = NULL;
+    dsgd_entry **list = NULL;
+    size_t n = 0;
     if (dsgd_config_open(path, &file, NULL) == DSGD_OK)
-        list = dsgd_entry_find(dsgd_config_root(file), "algorithms");
-    for (size_t i = 0; i < dsgd_entry_count(list); i++) {
-        dsgd_entry *const entry = dsgd_entry_at(list, i);
-        const char *const name = dsgd_entry_text(dsgd_entry_find(entry, "name"));
+        list = dsgd_entry_elements(dsgd_entry_find(dsgd_config_root(file), "algorithms"), &n);
+    for (size_t i = 0; i < n; i++) {
+        const char *const name = dsgd_entry_text(dsgd_entry_find(list[i], "name"));
         if (name != NULL && strcmp(name, algorithm) == 0)
-            return dsgd_entry_yaml(entry);
+            return dsgd_entry_yaml(list[i]);
     }
     return dsgd_xprintf("{name: %s}", algorithm);
 }

@@ -134,13 +134,12 @@ static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_erro
 }
 
 /** Every entry a mapping, so that its options can be set; then the options. */
-static void set_options(dsgd_tune *t, dsgd_entry *list)
+static void set_options(dsgd_tune *t, dsgd_entry *const *list)
 {
     char *set = dsgd_xstrdup("algorithms=[");
     for (size_t i = 0; i < t->n_algorithms; i++) {
-        dsgd_entry *const entry = dsgd_entry_at(list, i);
-        dsgd_append(&set, dsgd_entry_text(entry) == NULL ? "%s%s" : "%s{name: %s}",
-                    i == 0 ? "" : ", ", dsgd_entry_yaml(entry));
+        dsgd_append(&set, dsgd_entry_text(list[i]) == NULL ? "%s%s" : "%s{name: %s}",
+                    i == 0 ? "" : ", ", dsgd_entry_yaml(list[i]));
     }
     dsgd_append(&set, "]");
     dsgd_tune_add(&t->sets, set);
@@ -273,8 +272,8 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
 {
     const dsgd_experiment *const plain = t->plain;
     DSGD_TRY(check(t, error));
-    dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(plain->config), "algorithms");
-    t->n_algorithms = dsgd_entry_count(list);
+    dsgd_entry **const list = dsgd_entry_elements(
+        dsgd_entry_find(dsgd_config_root(plain->config), "algorithms"), &t->n_algorithms);
     t->algorithms = dsgd_keep(t->n_algorithms, sizeof *t->algorithms);
     for (size_t i = 0; i < plain->n_runs; i++) {
         dsgd_tuned *const a = algorithm_of(t, &plain->runs[i]);
@@ -348,7 +347,7 @@ static void find_values(dsgd_tune *t)
     dsgd_experiment *const e = &t->grid;
     const size_t *const to = join_columns(e);
     size_t n = 0, n_rests = 0;
-    dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, dsgd_config_root(e->config), &n);
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, &n);
     t->rests = dsgd_keep(t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1, sizeof *t->rests);
     for (size_t i = 0; i < t->n_algorithms; i++)
         for (size_t k = 0; k < t->algorithms[i].n_options; k++) {
