@@ -5,6 +5,7 @@
 #include "command/runs/estimate.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,21 +53,16 @@ typedef struct kind {
 /** The first number of a file behind a word, times @p unit; otherwise what is given. */
 static double number_in(const char *path, const char *word, double unit, double otherwise)
 {
-    char line[256];
+    char text[4096] = "", *end = NULL;
     FILE *const stream = fopen(path, "re");
-    double number = otherwise;
-    while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
-        const size_t n = strlen(word);
-        char *end = NULL;
-        const double x = strtod(line + n, &end);
-        if (strncmp(line, word, n) == 0 && end != line + n) {
-            number = x * unit;
-            break;
-        }
-    }
-    if (stream != NULL)
-        fclose(stream);
-    return number;
+    if (stream == NULL)
+        return otherwise;
+    text[fread(text, 1, sizeof text - 1, stream)] = '\0';
+    fclose(stream);
+    const char *const place = strstr(text, word);
+    const char *const begin = place == NULL ? "" : place + strlen(word);
+    const double x = strtod(begin, &end);
+    return end == begin ? otherwise : x * unit;
 }
 
 static double available_bytes(void)
@@ -126,19 +122,17 @@ static int wait_for(pid_t process, double most_bytes, probe *out)
 {
     struct rusage usage;
     int state = 0;
-    double resident = 0;
     for (int k = 0; wait4(process, &state, WNOHANG, &usage) == 0; k++) {
         nanosleep(&(struct timespec){0, 2 * 1000 * 1000}, NULL);
-        if (k % 8 == 0)
-            resident = fmax(resident, resident_bytes(process));
-        if (resident > most_bytes || dsgd_process_cpu_s(process) > most_probe_s) {
+        if (k % 8 == 0 &&
+            (resident_bytes(process) > most_bytes || dsgd_process_cpu_s(process) > most_probe_s)) {
             out->is_cut = true;
             kill(process, SIGKILL);
         }
     }
     out->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                  1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    out->memory_bytes = fmax(resident, 1024 * (double)usage.ru_maxrss) + resident_bytes(getpid());
+    out->memory_bytes = 1024 * (double)usage.ru_maxrss + resident_bytes(getpid());
     return state;
 }
 
@@ -156,9 +150,9 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
     int state = 0;
     if (process > 0)
         state = wait_for(process, available, out);
-    out->virtual_s = dsgd_progress_number(&progress->virtual_s);
+    out->virtual_s = progress->virtual_s;
     if (out->is_cut)
-        out->steps = dsgd_progress_number(&progress->steps);
+        out->steps = progress->steps;
     if (process < 0)
         return dsgd_fail(error, DSGD_EIO, "no process for a short run: %m");
     if (out->is_cut && out->memory_bytes > available)
@@ -253,54 +247,46 @@ static dsgd_estimate estimate_of(const dsgd_planned_run *run, const kind *of)
 
 /* --- all runs --------------------------------------------------------------------------------- */
 
-typedef struct member {
-    char id[DSGD_RUN_ID]; /* of its kind */
-    size_t i;
-} member;
-
-static int by_kind(const void *a, const void *b)
+/** The runs of each kind, by its id. */
+static json_t *kinds_of(const dsgd_experiment *experiment, bool is_coarse)
 {
-    const member *const s = a;
-    const member *const t = b;
-    const int order = strcmp(s->id, t->id);
-    return order != 0 ? order : s->i < t->i ? -1 : 1;
-}
-
-/** All runs, sorted by kind; *n_kinds kinds. */
-static member *sort_runs(const dsgd_experiment *experiment, bool is_coarse, size_t *n_kinds)
-{
-    const size_t n = experiment->n_runs;
-    member *const members = dsgd_keep(n + 1, sizeof *members);
-    for (size_t i = 0; i < n; i++) {
-        members[i].i = i;
-        dsgd_run_kind(&experiment->runs[i], is_coarse, members[i].id);
+    json_t *const kinds = json_object();
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        char id[DSGD_RUN_ID];
+        dsgd_run_kind(&experiment->runs[i], is_coarse, id);
+        if (json_object_get(kinds, id) == NULL)
+            json_object_set_new(kinds, id, json_array());
+        json_array_append_new(json_object_get(kinds, id), json_integer((json_int_t)i));
     }
-    qsort(members, n, sizeof *members, by_kind);
-    *n_kinds = 0;
-    for (size_t k = 0; k < n; k++)
-        *n_kinds += k == 0 || strcmp(members[k].id, members[k - 1].id) != 0;
-    return members;
+    return kinds;
 }
 
 dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
                                dsgd_estimate *estimates, dsgd_error *error)
 {
     enum { UNKNOWN_STEPS = 1000 }; /* where seconds or an accuracy bound a run */
-    size_t n_kinds = 0;
-    member *members = sort_runs(experiment, false, &n_kinds);
-    if (n_kinds > MOST_KINDS)
-        members = sort_runs(experiment, true, &n_kinds);
-    for (size_t k = 0, end = 0; k < experiment->n_runs; k = end) {
+    json_t *kinds = kinds_of(experiment, false);
+    if (json_object_size(kinds) > MOST_KINDS)
+        kinds = kinds_of(experiment, true);
+    const char *id = NULL;
+    json_t *runs = NULL, *run = NULL;
+    size_t k = 0;
+    json_object_foreach(kinds, id, runs)
+    {
         double most_steps = 0;
-        for (end = k; end < experiment->n_runs && strcmp(members[end].id, members[k].id) == 0;
-             end++) {
-            const double steps = steps_of(&experiment->runs[members[end].i].config, 0);
+        json_array_foreach(runs, k, run)
+        {
+            const double steps = steps_of(&experiment->runs[json_integer_value(run)].config, 0);
             most_steps = fmax(most_steps, isnan(steps) ? UNKNOWN_STEPS : steps);
         }
+        const size_t first = (size_t)json_integer_value(json_array_get(runs, 0));
         kind of = {0};
-        DSGD_TRY(probe_kind(experiment, members[k].i, numerics, fmax(most_steps, 1), &of, error));
-        for (size_t m = k; m < end; m++)
-            estimates[members[m].i] = estimate_of(&experiment->runs[members[m].i], &of);
+        DSGD_TRY(probe_kind(experiment, first, numerics, fmax(most_steps, 1), &of, error));
+        json_array_foreach(runs, k, run)
+        {
+            const size_t i = (size_t)json_integer_value(run);
+            estimates[i] = estimate_of(&experiment->runs[i], &of);
+        }
     }
     const double available = available_bytes();
     for (size_t i = 0; i < experiment->n_runs; i++)

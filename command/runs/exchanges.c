@@ -19,11 +19,12 @@ static const struct {
     const char *head, *column; /* of runs.csv */
     const char *ordinary; /* in all runs: goes without saying */
     bool is_collective;
-} ways[] = {{"collective", "collective", "", true},
+} ways[] = {{"exchange", "piece_bytes", "", false},
+            {"collective", "collective", "", true},
             {"of groups", "partial_collective", "", true},
             {"network", "network", "flows", false}};
 
-enum { N_WAYS = sizeof ways / sizeof ways[0] };
+enum { N_WAYS = sizeof ways / sizeof ways[0], COLLECTIVE = 1, PARTIAL = 2 };
 
 static const char *size_text(double bytes)
 {
@@ -35,15 +36,12 @@ static const char *size_text(double bytes)
 void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i)
 {
     const double bytes = dsgd_results_value(results, i, "piece_bytes");
-    if (isnan(bytes))
-        dsgd_columns_put(t, "exchange", "%s", none);
-    else
-        dsgd_columns_put(t, "exchange", "%sx%s", dsgd_results_field(results, i, "pieces"),
-                         size_text(bytes));
     const char *const mode = dsgd_results_field(results, i, "exchange_mode");
     const bool fused = mode != NULL && strstr(mode, "fusion") != NULL;
     for (size_t k = 0; k < N_WAYS; k++) {
-        const char *const how = dsgd_results_field(results, i, ways[k].column);
+        const char *how = dsgd_results_field(results, i, ways[k].column);
+        if (k == 0 && !isnan(bytes))
+            how = dsgd_xprintf("%sx%s", dsgd_results_field(results, i, "pieces"), size_text(bytes));
         const bool says = how != NULL && *how != '\0';
         dsgd_columns_put(t, ways[k].head, "%s%s",
                          says && fused && ways[k].is_collective ? "fused " : "", says ? how : none);
@@ -53,14 +51,11 @@ void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i)
 char *dsgd_exchanges_fold(dsgd_columns *t)
 {
     char *line = dsgd_xstrdup("");
-    for (size_t k = 0; k <= N_WAYS; k++) {
-        const char *const head = k == 0 ? "exchange" : ways[k - 1].head;
-        const char *const ordinary = k == 0 ? "" : ways[k - 1].ordinary;
+    for (size_t k = 0; k < N_WAYS; k++) {
         const char *text = NULL;
-        if (!dsgd_columns_fold(t, head, none, &text))
-            continue;
-        if (strcmp(text, none) != 0 && strcmp(text, ordinary) != 0)
-            dsgd_append(&line, "%s%s%s %s", *line == '\0' ? "" : ", ", head,
+        if (dsgd_columns_fold(t, ways[k].head, none, &text) && strcmp(text, none) != 0 &&
+            strcmp(text, ways[k].ordinary) != 0)
+            dsgd_append(&line, "%s%s%s %s", *line == '\0' ? "" : ", ", ways[k].head,
                         *line == '\0' ? ":" : "", text);
     }
     return line;
@@ -136,14 +131,14 @@ void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experime
         const dsgd_exchange_config *const exchange = &experiment->runs[i].config.exchange;
         has_cycle = has_cycle || exchange->cycle_s != default_cycle_s;
         has_fusion = has_fusion || exchange->fusion_bytes > 0;
-        is_given[0] = is_given[0] || exchange->collective != DSGD_COLLECTIVE_AUTO;
-        is_given[1] = is_given[1] || exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE;
+        is_given[COLLECTIVE] |= exchange->collective != DSGD_COLLECTIVE_AUTO;
+        is_given[PARTIAL] |= exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE;
     }
     if (has_cycle && !has_fusion)
         warn(stream, "exchange: cycle is of Horovod's fusion, and has no effect without fusion");
     for (size_t k = 0; runs != NULL && k < N_WAYS; k++) {
         const bool is_used = !is_empty(runs, ways[k].column) ||
-                             (k == 0 && !is_empty(runs, ways[1].column)); /* as-collective */
+                             (k == COLLECTIVE && !is_empty(runs, ways[PARTIAL].column));
         if (is_given[k] && !is_used)
             warn(stream,
                  dsgd_xprintf("exchange: %s had no effect: no run summed so", ways[k].column));

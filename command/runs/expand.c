@@ -50,11 +50,6 @@ static const char *command_of(const dsgd_expansion *e, const task *t, size_t k)
                         dsgd_shell_word(dsgd_xprintf("%s.tasks/%zu", e->folder, k)));
 }
 
-static json_t *known(double x)
-{
-    return isnan(x) ? json_null() : json_real(x);
-}
-
 void dsgd_expand_json(const dsgd_expansion *e)
 {
     const dsgd_experiment *const experiment = e->experiment;
@@ -69,10 +64,10 @@ void dsgd_expand_json(const dsgd_expansion *e)
         for (size_t k = 0; k < experiment->n_columns; k++)
             json_object_set_new(swept, experiment->columns[k], dsgd_json_text(run->swept[k]));
         json_t *const json = json_pack(
-            "{s:I, s:s, s:o, s:i, s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "id", id,
+            "{s:I, s:s, s:o, s:i, s:I, s:o, s:o, s:o?, s:o?}", "run", (json_int_t)i + 1, "id", id,
             "algorithm", dsgd_json_text(run->label), "workers", run->config.workers, "seed",
             (json_int_t)run->config.seed, "swept", swept, "command", dsgd_json_text(command),
-            "seconds", known(estimate.cpu_s), "memory_bytes", known(estimate.memory_bytes));
+            "seconds", json_real(estimate.cpu_s), "memory_bytes", json_real(estimate.memory_bytes));
         enum { DIGITS = 4 };
         json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
         putchar('\n');

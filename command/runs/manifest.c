@@ -27,33 +27,19 @@
 #include "models/record/replay.h"
 #include "sim/network/cluster.h"
 
-/** Members of a run in the manifest that are options of its configuration. */
-static const dsgd_option run_options[] = {
-    DSGD_OPTION_AS("imbalance", PICKS, dsgd_run_config, imbalance, NULL),
-    DSGD_OPTION_AS("until", RECORD, dsgd_run_config, until, NULL, .fields = dsgd_until_options),
-    DSGD_OPTION_AS("placement", LINES, dsgd_run_config, placement, NULL),
-    DSGD_OPTION_AS("network", CHOICE, dsgd_run_config, network, NULL, .words = dsgd_network_names),
-    DSGD_OPTION_AS("exchange", RECORD, dsgd_run_config, exchange, NULL,
-                   .fields = dsgd_exchange_options),
-    DSGD_OPTION_AS("stops", RECORDS, dsgd_run_config, stops, NULL, .fields = dsgd_stop_options,
-                   .record_size = sizeof(dsgd_stop)),
-    DSGD_OPTION_END,
-};
-
 static json_t *run_json(const dsgd_planned_run *run)
 {
-    const dsgd_run_config *const c = &run->config;
-    json_t *const learn =
-        c->learning == NULL ? json_null() : dsgd_json_options(dsgd_learning_options, c->learning);
-    /* The nulls keep the places of the options. */
-    json_t *const json =
-        json_pack("{s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:n, s:n, s:o}", "algorithm",
-                  dsgd_json_pick(&run->algorithm), "label", dsgd_json_text(run->label), "workers",
-                  c->workers, "seed", (json_int_t)c->seed, "platform",
-                  dsgd_json_options(dsgd_platform_options, &run->platform), "workload",
-                  dsgd_json_options(dsgd_workload_options, &run->workload), "inherent",
-                  (int)c->inherent, "imbalance", "until", "learn", learn);
-    json_object_update_new(json, dsgd_json_options(run_options, c));
+    static const char *const members[] = {"algorithm", "label",    "workers",   "seed",  "platform",
+                                          "workload",  "inherent", "imbalance", "until", "learn",
+                                          "placement", "network",  "exchange",  "stops", NULL};
+    json_t *const all = dsgd_json_options(dsgd_experiment_options, run), *const json =
+                                                                             json_object();
+    json_object_set(all, "algorithm", json_object_get(all, "algorithms"));
+    json_object_set_new(all, "label", dsgd_json_text(run->label));
+    if (run->config.learning == NULL)
+        json_object_set_new(all, "learn", json_null());
+    for (size_t k = 0; members[k] != NULL; k++)
+        json_object_set(json, members[k], json_object_get(all, members[k]));
     return json;
 }
 
@@ -154,11 +140,6 @@ void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN
     }
     take_id(json, id);
     dsgd_drop(mark);
-}
-
-static bool same_member(const json_t *a, const json_t *b, const char *key)
-{
-    return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
 }
 
 /** A manifest of an earlier version says what this one would. */
@@ -270,23 +251,28 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
 
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
 {
+    static const struct {
+        const char *member, *are; /* the results where it differs */
+    } differences[] = {
+        {"runs", "the results of another experiment"},
+        {"swept", "the results of another experiment"},
+        {"computed", "the results of this experiment with other --numerics"},
+        {"files", "the results of this experiment with other contents of a file that it names"},
+        {"program", "the results of this experiment by another build of dsgd or a plug-in"},
+        {"libraries",
+         "the results of this experiment with other libraries or on another kind of CPU"},
+    };
     if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
         return dsgd_can_read("%s/runs.csv", folder) || dsgd_parts_exist(folder)
                    ? "results without a manifest.json"
                    : NULL;
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))
         return "the results of an older version of dsgd, whose files have other columns";
-    if (!same_member(old, new, "runs") || !same_member(old, new, "swept"))
-        return "the results of another experiment";
-    if (!same_member(old, new, "computed"))
-        return "the results of this experiment with other --numerics";
-    if (!same_member(old, new, "files"))
-        return "the results of this experiment with other contents of a file that it names";
-    if (!same_member(old, new, "program"))
-        return "the results of this experiment by another build of dsgd or a plug-in";
-    return same_member(old, new, "libraries")
-               ? NULL
-               : "the results of this experiment with other libraries or on another kind of CPU";
+    for (size_t k = 0; k < sizeof differences / sizeof differences[0]; k++)
+        if (json_equal(json_object_get(old, differences[k].member),
+                       json_object_get(new, differences[k].member)) != 1)
+            return differences[k].are;
+    return NULL;
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */
@@ -301,29 +287,20 @@ static const char *holder_of(int descriptor)
     return text[0] == '\0' ? "" : dsgd_xprintf(" (%s)", text);
 }
 
-/** Says whose lock it is now; where that fails, the lock holds all the same. */
-static void sign(int descriptor)
-{
-    char host[128] = "";
-    gethostname(host, sizeof host - 1);
-    const char *const text = dsgd_xprintf("process %ld on %s\n", (long)getpid(), host);
-    if (ftruncate(descriptor, 0) == 0 &&
-        pwrite(descriptor, text, strlen(text), 0) != (ssize_t)strlen(text))
-        errno = 0;
-}
-
 /** Makes and flock()s the folder; children inherit the lock, and the last to exit releases it. */
 static dsgd_status lock(const char *folder, dsgd_error *error)
 {
-    if (dsgd_make_folder(error, "%s", folder) != DSGD_OK ||
-        dsgd_make_folder(error, "%s/.parts", folder) != DSGD_OK)
-        return DSGD_EIO;
+    DSGD_TRY(dsgd_make_folder(error, "%s", folder));
+    DSGD_TRY(dsgd_make_folder(error, "%s/.parts", folder));
     const char *const path = dsgd_xprintf("%s/.parts/lock", folder);
     const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-        sign(descriptor);
+        char host[128] = "";
+        gethostname(host, sizeof host - 1);
+        if (ftruncate(descriptor, 0) == 0) /* where that fails, the lock holds all the same */
+            dprintf(descriptor, "process %ld on %s\n", (long)getpid(), host);
         return DSGD_OK;
     }
     const dsgd_status status =

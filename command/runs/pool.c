@@ -32,8 +32,8 @@ typedef struct task {
     size_t i; /* in the experiment */
     double cost; /* by which the longest come first */
     pid_t process; /* 0: not started or ended */
-    double start_wall_s;
-    bool started, ended;
+    double start_wall_s; /* 0: not started */
+    bool ended;
     bool on_gpu; /* it has a place on one */
     size_t gpu_bytes; /* that it needs there; 0: not asked yet */
     dsgd_device_place place;
@@ -52,7 +52,6 @@ typedef struct pool {
     dsgd_gpus gpus;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
-    bool goes_on; /* other rounds follow: as JSON, the end is not yet said */
     double joined_s, join_took_s; /* the last join's end, and its duration */
 } pool;
 
@@ -82,11 +81,6 @@ dsgd_progress *dsgd_progress_map(size_t n)
     return shared;
 }
 
-double dsgd_progress_number(_Atomic double *from)
-{
-    return atomic_load_explicit(from, memory_order_relaxed);
-}
-
 double dsgd_process_cpu_s(pid_t process)
 {
     clockid_t clock;
@@ -100,15 +94,6 @@ long dsgd_cores(void)
 {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n;
-}
-
-static int by_cost(const void *a, const void *b)
-{
-    const task *const s = a;
-    const task *const t = b;
-    if (s->cost != t->cost)
-        return s->cost > t->cost ? -1 : 1;
-    return s->i < t->i ? -1 : 1;
 }
 
 bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
@@ -212,7 +197,6 @@ static bool start(pool *p, task *t)
             signal(interrupts[k], SIG_DFL);
         run_here(p, t);
     }
-    t->started = true;
     t->start_wall_s = dsgd_wall_s();
     t->process = process;
     t->said = ends[0];
@@ -258,9 +242,9 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
 {
     dsgd_progress *const progress = &p->progress[t->i];
     dsgd_run_result r = {.outcome = (int)outcome, .why = *why, .device = "off"};
-    r.virtual_s = dsgd_progress_number(&progress->virtual_s);
-    r.steps = dsgd_progress_number(&progress->steps);
-    r.total_wall_s = t->started ? dsgd_wall_s() - t->start_wall_s : 0;
+    r.virtual_s = progress->virtual_s;
+    r.steps = progress->steps;
+    r.total_wall_s = t->start_wall_s > 0 ? dsgd_wall_s() - t->start_wall_s : 0;
     r.shares = (dsgd_time_shares){NAN, NAN, NAN, NAN};
     r.samples = r.step_mean_s = r.exposed_mean_s = r.bytes = r.partial_active_mean = NAN;
     r.staleness_mean = r.staleness_max = r.lag_mean = r.lag_max = NAN;
@@ -277,9 +261,12 @@ static size_t count_rows(const dsgd_results *results)
     return n;
 }
 
+/** Unless the files have it all already. */
 static dsgd_status join(pool *p, dsgd_error *error)
 {
     dsgd_results *const results = p->config->results;
+    if (results->is_joined)
+        return DSGD_OK;
     const double start_s = dsgd_wall_s();
     const size_t n_before = count_rows(results);
     const dsgd_status status = dsgd_results_join(results, error);
@@ -346,8 +333,7 @@ static dsgd_status end_process(pool *p, task *t, dsgd_outcome outcome, const dsg
 static double stalled_s(const pool *p, task *t)
 {
     dsgd_progress *const progress = &p->progress[t->i];
-    const uint64_t moves = atomic_load_explicit(&progress->events, memory_order_relaxed) +
-                           atomic_load_explicit(&progress->computed, memory_order_relaxed);
+    const uint64_t moves = progress->events + progress->computed;
     const double now_s = dsgd_process_cpu_s(t->process);
     if (moves != t->moves || now_s < t->moved_cpu_s) {
         t->moves = moves;
@@ -382,9 +368,7 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
         dsgd_child_end(t->process);
         dsgd_error why;
         dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
-                  what, dsgd_progress_number(&progress->virtual_s),
-                  dsgd_progress_number(&progress->steps),
-                  100 * dsgd_progress_number(&progress->share));
+                  what, progress->virtual_s, progress->steps, 100 * progress->share);
         DSGD_TRY(end_process(p, t, outcome, &why, error)); /* its row may be there by then */
     }
     return DSGD_OK;
@@ -403,17 +387,17 @@ static void show_progress(pool *p, bool last)
     double done = 0;
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
-        const double share = dsgd_progress_number(&p->progress[t->i].share);
+        const double share = p->progress[t->i].share;
         cost += t->cost;
         done += t->cost * (t->ended ? 1 : share);
         if (t->process != 0)
-            running[now.n_running++] =
-                (dsgd_running){t->i, share, dsgd_progress_number(&p->progress[t->i].virtual_s),
-                               dsgd_wall_s() - t->start_wall_s};
+            running[now.n_running++] = (dsgd_running){t->i, share, p->progress[t->i].virtual_s,
+                                                      dsgd_wall_s() - t->start_wall_s};
     }
     now.share = cost > 0 ? done / cost : 1;
-    const bool ends = last && !(p->goes_on && p->view.form == DSGD_PROGRESS_JSON);
-    dsgd_progress_show(&p->view, &now, ends);
+    /* As JSON, the end is not yet said where other rounds follow. */
+    const bool goes_on = p->config->chosen != NULL && p->view.form == DSGD_PROGRESS_JSON;
+    dsgd_progress_show(&p->view, &now, last && !goes_on);
     dsgd_drop(mark);
 }
 
@@ -425,7 +409,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
         under_way += p->tasks[k].process != 0;
     for (size_t k = 0; k < p->n_tasks && under_way < p->config->jobs; k++) {
         task *const t = &p->tasks[k];
-        if (t->started || t->ended || !find_place(p, t))
+        if (t->start_wall_s > 0 || t->ended || !find_place(p, t))
             continue;
         if (start(p, t)) {
             under_way++;
@@ -465,11 +449,9 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
     for (size_t k = 0; k < p->n_tasks; k++)
         if (p->tasks[k].process != 0)
             hear(p, &p->tasks[k]);
-    pid_t process = waitpid(-1, &state, WNOHANG);
-    for (int ms = 0; ms < 20 && process <= 0; ms++) {
+    pid_t process = 0;
+    for (int ms = 0; ms < 20 && (process = waitpid(-1, &state, WNOHANG)) <= 0; ms++)
         nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
-        process = waitpid(-1, &state, WNOHANG);
-    }
     task *t = p->tasks;
     while (process > 0 && t < p->tasks + p->n_tasks && t->process != process)
         t++;
@@ -491,7 +473,7 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    dsgd_status status = p->config->results->is_joined ? DSGD_OK : join(p, error);
+    dsgd_status status = join(p, error);
     while (p->n_ended < p->n_tasks && status == DSGD_OK && !interrupted) {
         status = start_what_fits(p, error);
         if (status == DSGD_OK)
@@ -501,8 +483,7 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
         show_progress(p, false);
     }
     kill_all(p);
-    const dsgd_status joined =
-        p->config->results->is_joined ? DSGD_OK : join(p, status == DSGD_OK ? error : NULL);
+    const dsgd_status joined = join(p, status == DSGD_OK ? error : NULL);
     show_progress(p, true);
     if (status == DSGD_OK)
         status = joined;
@@ -519,7 +500,7 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
 {
     const dsgd_pool_config *const config = p->config;
     const size_t n_runs = config->experiment->n_runs;
-    p->tasks = dsgd_keep(n_runs, sizeof *p->tasks);
+    bool *const has = dsgd_keep(n_runs, sizeof *has);
     for (size_t i = 0; i < n_runs; i++) {
         const char *const record = record_path(config, i);
         const bool has_record =
@@ -535,20 +516,21 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
             dsgd_part_exists(config->results->folder, i))
             dsgd_progress_say(&p->view, i, "its results are damaged, so it is run again");
         dsgd_results_forget(config->results, i);
-        p->tasks[p->n_tasks++] =
-            (task){.i = i, .cost = dsgd_run_cost(&config->experiment->runs[i].config)};
+        has[i] = true;
     }
-    qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_cost);
+    const dsgd_work *const runs = dsgd_runs_by_cost(config->experiment, has, &p->n_tasks);
+    p->tasks = dsgd_keep(p->n_tasks, sizeof *p->tasks);
+    for (size_t k = 0; k < p->n_tasks; k++)
+        p->tasks[k] = (task){.i = runs[k].i, .cost = runs[k].cost};
     return DSGD_OK;
 }
 
 /** One round: all, or what is chosen. */
-static dsgd_status run_round(const dsgd_pool_config *config, bool goes_on, dsgd_pool_counts *done,
+static dsgd_status run_round(const dsgd_pool_config *config, dsgd_pool_counts *done,
                              dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
     pool p = {.config = config,
-              .goes_on = goes_on,
               .gpus = dsgd_gpus_of(&config->gpus, config->jobs),
               .view = {.form = config->progress,
                        .experiment = experiment,
@@ -559,8 +541,7 @@ static dsgd_status run_round(const dsgd_pool_config *config, bool goes_on, dsgd_
         if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
             signal(SIGHUP, SIG_IGN); /* as nohup has it */
     p.progress = dsgd_progress_map(experiment->n_runs);
-    if (!config->results->is_joined)
-        DSGD_TRY(join(&p, error));
+    DSGD_TRY(join(&p, error));
     DSGD_TRY(list_tasks(&p, error));
     const dsgd_status status = run_all(&p, error);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
@@ -571,7 +552,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, b
                           dsgd_pool_counts *done, dsgd_error *error)
 {
     if (rounds->choose == NULL)
-        return run_round(config, false, done, error);
+        return run_round(config, done, error);
     dsgd_status status = DSGD_OK;
     dsgd_progress_view view = {.form = config->progress, .start_wall_s = dsgd_wall_s()};
     config->chosen = chosen;
@@ -579,7 +560,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, b
         dsgd_pool_counts round = {0};
         memset(chosen, 0, config->experiment->n_runs * sizeof *chosen);
         rounds->choose(rounds->state, chosen);
-        status = run_round(config, true, &round, error);
+        status = run_round(config, &round, error);
         config->anew = false; /* later rounds keep what the first have done */
         done->n_runs += round.n_runs;
         done->n_failed += round.n_failed;

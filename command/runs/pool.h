@@ -78,9 +78,6 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
 /** [n] in memory that processes share with this one; it stays. */
 dsgd_progress *dsgd_progress_map(size_t n);
 
-/** What a run wrote into its progress, seen from another process. */
-double dsgd_progress_number(_Atomic double *from);
-
 /** CPU time of all threads of a process, in seconds; 0 where it has just ended. */
 double dsgd_process_cpu_s(pid_t process);
 

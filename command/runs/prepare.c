@@ -31,19 +31,18 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     for (size_t k = 0; k < experiment->n_columns; k++)
         if (strncmp(experiment->columns[k], "learn", 5) == 0)
             n = experiment->n_unchanged;
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < experiment->n_unchanged; i++) {
+    for (size_t i = 0; i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
         const bool splits_anew =
             is_split(experiment, i) &&
             (i == 0 || config->workers != experiment->runs[i - 1].config.workers);
         if (config->learning != NULL && (i < n || splits_anew))
-            status =
-                dsgd_learning_check(config->learning, config->seed, config->workers, &split, error);
+            DSGD_TRY(dsgd_learning_check(config->learning, config->seed, config->workers, &split,
+                                         error));
         dsgd_split_free(split);
     }
-    return status;
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,

@@ -41,11 +41,6 @@ static void print_json(json_t *object)
     fflush(stderr);
 }
 
-static json_t *number_json(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 /** Seconds that are left where @p share took @p seconds. */
 static double left_s(double seconds, double share)
 {
@@ -71,16 +66,16 @@ static void show_json(const dsgd_progress_view *view, const dsgd_progress_now *n
     for (size_t k = 0; k < now->n_running; k++) {
         const dsgd_running *const r = &now->running[k];
         json_array_append_new(running,
-                              json_pack("{s: I, s: f, s: f, s: o}", "run", (json_int_t)r->i + 1,
+                              json_pack("{s: I, s: f, s: f, s: o?}", "run", (json_int_t)r->i + 1,
                                         "share", r->share, "virtual_s", r->virtual_s, "left_s",
-                                        number_json(left_s(r->wall_s, r->share))));
+                                        json_real(left_s(r->wall_s, r->share))));
     }
     const double wall_s = dsgd_wall_s() - view->start_wall_s;
-    print_json(json_pack("{s: s, s: I, s: I, s: I, s: f, s: f, s: o, s: o}", "event",
+    print_json(json_pack("{s: s, s: I, s: I, s: I, s: f, s: f, s: o?, s: o}", "event",
                          last ? "end" : "progress", "ended", (json_int_t)now->n_ended, "failed",
                          (json_int_t)now->n_failed, "runs", (json_int_t)now->n_runs, "share",
                          now->share, "wall_s", wall_s, "left_s",
-                         number_json(left_s(wall_s, now->share)), "running", running));
+                         json_real(left_s(wall_s, now->share)), "running", running));
 }
 
 static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *now, bool last)
@@ -159,7 +154,7 @@ static json_t *row_json(const dsgd_progress_view *view, size_t i, const char *st
     for (size_t k = 0; k < N_FIGURES; k++) {
         double x = NAN;
         dsgd_parse_number(dsgd_row_result(view->results, i, figures[k].column), NULL, &x);
-        json_object_set_new(row, figures[k].column, number_json(x));
+        json_object_set_new(row, figures[k].column, json_pack("o?", json_real(x)));
     }
     return row;
 }

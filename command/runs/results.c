@@ -112,7 +112,8 @@ static char *section(const dsgd_part *part, int k)
 
 static const char *field_of(const dsgd_csv *cells, const char *column)
 {
-    const size_t k = dsgd_column_place("runs", column);
+    size_t k = 0;
+    DSGD_ASSERT(dsgd_column_find("runs", column, &k) != NULL, "runs.csv has no column %s", column);
     return k < cells->n_columns ? cells->fields[k] : NULL;
 }
 

@@ -247,8 +247,7 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
         dsgd_results_row(stream, file, key, &r->step_times.bin[i]);
 }
 
-/** Looks for a column in the key, and then in the file; *place: in its lines, from 0. */
-static const dsgd_column *find(const char *file, const char *name, size_t *place)
+const dsgd_column *dsgd_column_find(const char *file, const char *name, size_t *place)
 {
     *place = 0;
     for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++, (*place)++)
@@ -262,19 +261,6 @@ static const dsgd_column *find(const char *file, const char *name, size_t *place
         if (strcmp(c->name, name) == 0)
             return c;
     return NULL;
-}
-
-const dsgd_column *dsgd_column_find(const char *file, const char *name)
-{
-    size_t place = 0;
-    return find(file, name, &place);
-}
-
-size_t dsgd_column_place(const char *file, const char *name)
-{
-    size_t place = 0;
-    DSGD_ASSERT(find(file, name, &place) != NULL, "%s.csv has no column %s", file, name);
-    return place;
 }
 
 bool dsgd_status_has_results(const char *status)

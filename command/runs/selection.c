@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double dsgd_run_cost(const dsgd_run_config *config)
+static double cost_of(const dsgd_run_config *config)
 {
     const double p = config->workers;
     const double steps = config->until.steps > 0 ? config->until.steps : 100;
@@ -16,6 +16,25 @@ double dsgd_run_cost(const dsgd_run_config *config)
     const double pieces = (double)dsgd_pieces_of(config, &bytes);
     free(bytes);
     return steps * p * (log2(p + 1) + (config->learning == NULL ? 0 : 20)) * pieces;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const dsgd_work *const s = a, *const t = b;
+    if (s->cost != t->cost)
+        return s->cost > t->cost ? -1 : 1;
+    return s->i < t->i ? -1 : 1;
+}
+
+dsgd_work *dsgd_runs_by_cost(const dsgd_experiment *experiment, const bool *has, size_t *n)
+{
+    dsgd_work *const runs = dsgd_keep(experiment->n_runs + 1, sizeof *runs);
+    *n = 0;
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        if (has == NULL || has[i])
+            runs[(*n)++] = (dsgd_work){i, cost_of(&experiment->runs[i].config)};
+    qsort(runs, *n, sizeof *runs, by_cost);
+    return runs;
 }
 
 /** Reads digits; false where there are none, or too many. */
@@ -54,20 +73,6 @@ dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *t
     return DSGD_OK;
 }
 
-typedef struct work {
-    size_t i;
-    double cost;
-} work;
-
-static int by_cost(const void *a, const void *b)
-{
-    const work *const s = a;
-    const work *const t = b;
-    if (s->cost != t->cost)
-        return s->cost > t->cost ? -1 : 1;
-    return s->i < t->i ? -1 : 1;
-}
-
 dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *text, bool *has,
                                  dsgd_error *error)
 {
@@ -82,12 +87,9 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
                            "--shard %s: I/N is expected, such as 2/8: the second of eight; at most "
                            "%d are possible",
                            text, DSGD_MOST_SHARDS);
-    const size_t n = experiment->n_runs;
-    work *const runs = dsgd_keep(n + 1, sizeof *runs);
+    size_t n = 0;
+    const dsgd_work *const runs = dsgd_runs_by_cost(experiment, NULL, &n);
     double *const given = dsgd_keep(n_shards, sizeof *given);
-    for (size_t i = 0; i < n; i++)
-        runs[i] = (work){i, dsgd_run_cost(&experiment->runs[i].config)};
-    qsort(runs, n, sizeof *runs, by_cost);
     for (size_t k = 0; k < n; k++) {
         size_t least = 0;
         for (size_t s = 1; s < n_shards; s++)

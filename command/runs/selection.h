@@ -7,11 +7,14 @@
 
 #include "command/experiment/experiment.h"
 
-/**
- * Relative work of a run, known without running it: a function of the experiment alone, so that
- * machines agree on it.
- */
-double dsgd_run_cost(const dsgd_run_config *config);
+/** A run of an experiment. */
+typedef struct dsgd_work {
+    size_t i;
+    double cost; /* relative, known without running it: machines agree on it */
+} dsgd_work;
+
+/** The *n runs of has[n_runs] (NULL: all), the longest first. */
+dsgd_work *dsgd_runs_by_cost(const dsgd_experiment *experiment, const bool *has, size_t *n);
 
 /** Marks in has[n_runs] what --only names: numbers from 1 and ranges, such as 1,3,7:9. */
 dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *text, bool *has,
