@@ -8,7 +8,7 @@
 #include "command/console/table.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
-#include "command/experiment/shipped.h"
+#include "command/experiment/traces.h"
 #include "command/studies/study.h"
 #include "sim/registry.h"
 #include "traces/imbalance.h"
@@ -23,8 +23,6 @@ static bool has_keys(const dsgd_option *o)
 /** Files, each as a mapping. Only of an experiment values can be swept. */
 static const dsgd_option *files(void)
 {
-    static const dsgd_option any = {.registry = dsgd_imbalance_kinds, .key = "kind"};
-    static dsgd_option of_set[DSGD_SET_OPTIONS];
     static const dsgd_option rows[] = {
         {.name = "experiment", .kind = DSGD_RECORD, .fields = dsgd_experiment_options},
         {.name = "platform", .kind = DSGD_RECORD, .fields = dsgd_platform_options},
@@ -33,11 +31,10 @@ static const dsgd_option *files(void)
          .fields = dsgd_workload_options,
          .key = "like",
          .shipped = "workloads"},
-        {.name = "imbalance", .kind = DSGD_RECORD, .fields = of_set},
+        {.name = "imbalance", .kind = DSGD_RECORD, .fields = dsgd_imbalance_set_options},
         {.name = "task", .kind = DSGD_RECORD, .fields = dsgd_task_options},
         DSGD_OPTION_END,
     };
-    dsgd_config_set_options(&any, of_set);
     return rows;
 }
 

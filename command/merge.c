@@ -119,12 +119,9 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
     for (size_t i = 0; i < n_runs; i++) {
         void *const mark = dsgd_mark();
         dsgd_part part;
-        size_t ends[DSGD_PART_SECTIONS];
         DSGD_TRY(dsgd_part_read(sources[i].folder, i, &part, error));
-        for (int k = 0; k < DSGD_PART_SECTIONS; k++)
-            ends[k] = (k == 0 ? 0 : ends[k - 1]) + part.n_bytes[k];
         if (part.text != NULL) /* else its row will be missed */
-            DSGD_TRY(dsgd_part_write(a->folder, i, part.sections[0], ends, error));
+            DSGD_TRY(dsgd_part_write(a->folder, i, part.sections[0], part.n_bytes, error));
         dsgd_drop(mark);
     }
     return DSGD_OK;
@@ -158,12 +155,9 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
         columns[k] = json_string_value(json_array_get(names, k));
     dsgd_results *const results = dsgd_results_new(a->folder, n_runs, columns, n);
     DSGD_TRY(dsgd_results_join(results, error));
-    size_t n_rows = 0;
-    for (size_t i = 0; i < n_runs; i++)
-        n_rows += dsgd_results_state(results, i) != DSGD_RUN_ABSENT;
-    if (n_rows != n_runs)
+    if (results->n_rows != n_runs)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu of %zu rows are there; is the disk full?",
-                         a->folder, n_rows, n_runs);
+                         a->folder, results->n_rows, n_runs);
     return DSGD_OK;
 }
 

@@ -316,7 +316,7 @@ const char *dsgd_frame_currency(const dsgd_frame *f)
 bool dsgd_frame_counts(const dsgd_frame *f, size_t row, const char *column)
 {
     size_t place = 0;
-    return dsgd_column_counts(dsgd_column_find("runs", column, &place),
+    return dsgd_column_counts(dsgd_column_find(column, &place),
                               dsgd_csv_field(f->csv, row, f->status));
 }
 
@@ -324,7 +324,7 @@ double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
 {
     const size_t column = dsgd_csv_column(f->csv, name);
     size_t place = 0;
-    const dsgd_column *const about = dsgd_column_find("runs", name, &place);
+    const dsgd_column *const about = dsgd_column_find(name, &place);
     double *const x = dsgd_keep(f->csv->n_rows + 1, sizeof *x);
     for (size_t row = 0; row < f->csv->n_rows; row++)
         x[row] = dsgd_column_counts(about, dsgd_csv_field(f->csv, row, f->status))

@@ -65,11 +65,12 @@ static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *min
 static dsgd_status compare_elements(const walk *w, const char *path, dsgd_entry *mine,
                                     dsgd_entry *given)
 {
-    const size_t n_mine = dsgd_entry_count(mine), n_given = dsgd_entry_count(given);
+    size_t n_mine = 0, n_given = 0;
+    dsgd_entry **const of_mine = dsgd_entry_elements(mine, &n_mine);
+    dsgd_entry **const of_given = dsgd_entry_elements(given, &n_given);
     for (size_t i = 0; i < n_mine || i < n_given; i++)
         DSGD_TRY(compare(w, mine, below(path, dsgd_xprintf("%zu", i)),
-                         i < n_mine ? dsgd_entry_at(mine, i) : NULL,
-                         i < n_given ? dsgd_entry_at(given, i) : NULL));
+                         i < n_mine ? of_mine[i] : NULL, i < n_given ? of_given[i] : NULL));
     return DSGD_OK;
 }
 

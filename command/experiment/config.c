@@ -32,18 +32,15 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
 /** libfyaml ends silently at a byte that is no UTF-8 and at a null byte. */
 static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
-    const char *line = text;
-    size_t number = 1;
+    size_t line = 1, begin = 0; /* of the line */
     for (size_t i = 0, length = 0; i < n; i += length) {
         length = dsgd_utf8_length(text + i, n - i);
         if (length == 0)
             return dsgd_fail(error, DSGD_EIO,
-                             "%s:%zu:%td: byte 0x%02x is no text in UTF-8; save the file as UTF-8",
-                             path, number, text + i - line + 1, (unsigned char)text[i]);
-        if (text[i] == '\n') {
-            line = text + i + 1;
-            number++;
-        }
+                             "%s:%zu:%zu: byte 0x%02x is no text in UTF-8; save the file as UTF-8",
+                             path, line, i - begin + 1, (unsigned char)text[i]);
+        begin = text[i] == '\n' ? i + 1 : begin;
+        line += text[i] == '\n';
     }
     return DSGD_OK;
 }
@@ -210,13 +207,11 @@ const char *dsgd_config_path(dsgd_config *config, const char *path)
 void dsgd_config_note_data(dsgd_config *config, const char *path)
 {
     dsgd_config *const top = config->top == NULL ? config : config->top;
-    for (size_t i = 0; i < top->n_data_files; i++)
-        if (strcmp(top->data_files[i], path) == 0)
-            return;
+    if (dsgd_find_word(top->data_files, path) >= 0)
+        return;
     top->data_files =
         dsgd_keep_more(top->data_files, top->n_data_files + 2, sizeof *top->data_files);
-    top->data_files[top->n_data_files++] = dsgd_xstrdup(path);
-    top->data_files[top->n_data_files] = NULL;
+    top->data_files[top->n_data_files++] = dsgd_xstrdup(path); /* the last stays NULL */
 }
 
 const char *const *dsgd_config_data_files(const dsgd_config *config)
@@ -310,25 +305,14 @@ bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_
     return pair != NULL || *value != NULL;
 }
 
-size_t dsgd_entry_count(dsgd_entry *entry)
-{
-    if (entry == NULL)
-        return 0;
-    return fy_node_is_sequence(entry) ? (size_t)fy_node_sequence_item_count(entry) : 1;
-}
-
-dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i)
-{
-    return fy_node_is_sequence(entry) ? fy_node_sequence_get_by_index(entry, (int)i) : entry;
-}
-
 dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n)
 {
-    *n = dsgd_entry_count(entry);
+    const bool is_list = fy_node_is_sequence(entry);
+    *n = is_list ? (size_t)fy_node_sequence_item_count(entry) : entry != NULL;
     dsgd_entry **const elements = dsgd_keep(1, (*n + 1) * sizeof(dsgd_entry *));
-    elements[0] = fy_node_is_sequence(entry) ? NULL : entry;
+    elements[0] = is_list ? NULL : entry;
     void *iterator = NULL;
-    for (size_t i = 0; i < *n && fy_node_is_sequence(entry); i++)
+    for (size_t i = 0; i < *n && is_list; i++)
         elements[i] = fy_node_sequence_iterate(entry, &iterator);
     return elements;
 }

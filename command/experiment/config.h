@@ -47,11 +47,7 @@ dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
 /** The next value of a mapping, with its key, or element of a list (key: NULL). False: no more. */
 bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value);
 
-/** A list's elements; anything else counts as a list of one, NULL as none. */
-size_t dsgd_entry_count(dsgd_entry *entry);
-dsgd_entry *dsgd_entry_at(dsgd_entry *entry, size_t i);
-
-/** All of these, [*n]; for long lists. */
+/** A list's elements, [*n]; anything else counts as a list of one, NULL as none. */
 dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n);
 
 /** Whether an entry (not NULL) is @p whole, or stands below it. */
@@ -81,15 +77,6 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
 /** Reads one value into its field of @p params. */
 dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                    void *params, dsgd_error *error);
-
-enum { DSGD_SET_OPTIONS = 4 };
-
-/** The keys of a file of picks out of the registry of @p o, with the row that ends them. */
-void dsgd_config_set_options(const dsgd_option *o, dsgd_option options[DSGD_SET_OPTIONS]);
-
-/** Reads a file of picks out of the registry of @p o, which names no further files. */
-dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
-                                 dsgd_error *error);
 
 /* --- other values ----------------------------------------------------------------------------- */
 

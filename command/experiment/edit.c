@@ -188,14 +188,6 @@ static bool put(char **text, const char *assignment)
     return true;
 }
 
-/** Whether a text says what a tree does. */
-static bool says(const char *text, struct fy_node *tree)
-{
-    struct fy_document *const document = dsgd_config_document(text);
-    return document != NULL && fy_document_resolve(document) == 0 &&
-           fy_node_compare(fy_document_root(document), tree);
-}
-
 dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
                                size_t expands, char **text, dsgd_error *error)
 {
@@ -209,7 +201,9 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
     bool fits = true;
     for (size_t i = 0; i < n && fits; i++)
         fits = i == expands || put(text, assignments[i]);
-    if (fits && says(*text, dsgd_config_root(config)))
+    struct fy_document *const document = fits ? dsgd_config_document(*text) : NULL;
+    if (document != NULL && fy_document_resolve(document) == 0 &&
+        fy_node_compare(fy_document_root(document), dsgd_config_root(config)))
         return DSGD_OK;
     char *const anew = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
     dsgd_keep_for(free, anew);

@@ -118,20 +118,6 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
                                              &run->platform, error);
 }
 
-static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
-                                 dsgd_error *error)
-{
-    entry = dsgd_entry_chosen(config, entry);
-    run->workload_name = dsgd_entry_text(entry);
-    if (run->workload_name == NULL) {
-        run->workload_name = "inline";
-        return dsgd_workload_read(config, entry, &run->workload, error);
-    }
-    dsgd_config *file = NULL;
-    DSGD_TRY(dsgd_named_open(config, entry, "workloads", run->workload_name, NULL, &file, error));
-    return dsgd_workload_read(file, dsgd_config_root(file), &run->workload, error);
-}
-
 /** An algorithm, its label in the results, and its options of the optimizer and of exchanges. */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
@@ -148,52 +134,6 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_p
         return dsgd_entry_fail(config, dsgd_entry_find(entry, "label"), error,
                                "label has to be a text without commas and quotes");
     run->has_own_exchange = dsgd_entry_find(entry, "exchange") != NULL;
-    return DSGD_OK;
-}
-
-/** A folder of results gets this name. */
-static dsgd_status check_name(dsgd_config *config, const char *name, dsgd_error *error)
-{
-    if (name == NULL || dsgd_is_file_name(name))
-        return DSGD_OK;
-    return dsgd_entry_fail(config, dsgd_entry_find(dsgd_config_root(config), "name"), error,
-                           "name is `%s`, but a folder is called so: it needs a character, has "
-                           "no `/` and no control character, and does not begin with `.`",
-                           name);
-}
-
-/**
- * Reads a run with the sweeps chosen as they are. The run before it has the same platform, or
- * workload, where `same` says so; then it is not read again.
- */
-static dsgd_status read_run(dsgd_experiment *experiment, dsgd_entry *const entries[DSGD_N_AXES],
-                            const bool same[DSGD_N_AXES], dsgd_planned_run *run, dsgd_error *error)
-{
-    dsgd_config *const config = experiment->config;
-    const dsgd_planned_run *const before = run - 1;
-    DSGD_TRY(dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options, NULL, run,
-                              error));
-    if (same[DSGD_AXIS_PLATFORM]) {
-        run->platform = before->platform;
-        run->platform_name = before->platform_name;
-    } else {
-        DSGD_TRY(read_platform(config, entries[DSGD_AXIS_PLATFORM], run, error));
-    }
-    if (same[DSGD_AXIS_WORKLOAD]) {
-        run->workload = before->workload;
-        run->workload_name = before->workload_name;
-    } else {
-        DSGD_TRY(read_workload(config, entries[DSGD_AXIS_WORKLOAD], run, error));
-    }
-    DSGD_TRY(dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
-                                    &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error));
-    DSGD_TRY(read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error));
-    DSGD_TRY(check_name(config, run->name, error));
-    if (run->name != NULL)
-        experiment->name = run->name;
-    run->config.workers = (int)run->workers;
-    run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
-    run->config.params = run->algorithm.params;
     return DSGD_OK;
 }
 
@@ -260,28 +200,67 @@ static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t
     return true;
 }
 
+/**
+ * Reads a run with the sweeps chosen as they are. Where it has the platform, or workload, of the run
+ * before it, that is not read again.
+ */
+static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o,
+                            dsgd_planned_run *run, dsgd_error *error)
+{
+    dsgd_config *const config = experiment->config;
+    const dsgd_planned_run *const before = run - 1;
+    dsgd_entry *entries[DSGD_N_AXES];
+    for (size_t a = 0; a < DSGD_N_AXES; a++)
+        entries[a] = o->elements[a][o->chosen[a]];
+    DSGD_TRY(dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options, NULL, run,
+                              error));
+    if (is_same(experiment, o, DSGD_AXIS_PLATFORM)) {
+        run->platform = before->platform;
+        run->platform_name = before->platform_name;
+    } else {
+        DSGD_TRY(read_platform(config, entries[DSGD_AXIS_PLATFORM], run, error));
+    }
+    if (is_same(experiment, o, DSGD_AXIS_WORKLOAD)) {
+        run->workload = before->workload;
+        run->workload_name = before->workload_name;
+    } else {
+        dsgd_entry *const entry = dsgd_entry_chosen(config, entries[DSGD_AXIS_WORKLOAD]);
+        const char *const name = dsgd_entry_text(entry);
+        run->workload_name = name != NULL ? name : "inline";
+        DSGD_TRY(dsgd_workload_read(config, entry, &run->workload, error));
+    }
+    DSGD_TRY(dsgd_config_read_value(config, entries[DSGD_AXIS_WORKERS],
+                                    &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error));
+    DSGD_TRY(read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error));
+    if (run->name != NULL && !dsgd_is_file_name(run->name))
+        return dsgd_entry_fail(config, dsgd_entry_find(dsgd_config_root(config), "name"), error,
+                               "name is `%s`, but a folder is called so: it needs a character, has "
+                               "no `/` and no control character, and does not begin with `.`",
+                               run->name);
+    run->config.workers = (int)run->workers;
+    run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
+    run->config.params = run->algorithm.params;
+    return DSGD_OK;
+}
+
 static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    dsgd_entry *entries[DSGD_N_AXES];
-    bool same[DSGD_N_AXES];
     bool by_seed_alone = experiment->n_columns == 0; /* differs from the last run */
-    for (size_t a = 0; a < DSGD_N_AXES; a++) {
-        entries[a] = o->elements[a][o->chosen[a]];
-        same[a] = is_same(experiment, o, a);
-        by_seed_alone = by_seed_alone && (same[a] || a == DSGD_AXIS_SEED);
-    }
-    const size_t i = experiment->n_runs++;
-    dsgd_planned_run *const run = &experiment->runs[i];
+    for (size_t a = 0; a < DSGD_N_AXES; a++)
+        by_seed_alone = by_seed_alone && (a == DSGD_AXIS_SEED || is_same(experiment, o, a));
+    dsgd_planned_run *const run = &experiment->runs[experiment->n_runs];
     *run = by_seed_alone ? run[-1] : (dsgd_planned_run){.name = NULL};
-    run->unchanged = i;
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
     if (!by_seed_alone)
-        DSGD_TRY(read_run(experiment, entries, same, run, error));
-    if (entries[DSGD_AXIS_SEED] != NULL)
-        DSGD_TRY(dsgd_config_read_value(config, entries[DSGD_AXIS_SEED],
-                                        &dsgd_experiment_options[DSGD_AXIS_SEED], run, error));
+        DSGD_TRY(read_run(experiment, o, run, error));
+    dsgd_entry *const seed = o->elements[DSGD_AXIS_SEED][o->chosen[DSGD_AXIS_SEED]];
+    if (seed != NULL)
+        DSGD_TRY(dsgd_config_read_value(config, seed, &dsgd_experiment_options[DSGD_AXIS_SEED], run,
+                                        error));
     run->config.seed = (uint64_t)run->seed;
+    experiment->name = run->name != NULL ? run->name : experiment->name;
+    run->unchanged = experiment->n_runs++;
     run->swept = dsgd_keep(experiment->n_columns, sizeof *run->swept);
     for (size_t k = 0; k < experiment->n_columns; k++)
         run->swept[k] =

@@ -11,19 +11,6 @@
 
 #include "sim/registry.h"
 
-static dsgd_status add_all(const char *path, const dsgd_plugin *plugin, dsgd_error *error)
-{
-    if (plugin->algorithms == NULL || plugin->algorithms[0] == NULL)
-        return dsgd_refuse(error, "%s: the plug-in has no algorithms", path);
-    for (size_t i = 0; plugin->algorithms[i] != NULL; i++) {
-        dsgd_error why = {""};
-        const dsgd_status status = dsgd_algorithm_add(plugin->algorithms[i], &why);
-        if (status != DSGD_OK)
-            return dsgd_fail(error, status, "%s: %s", path, why.text);
-    }
-    return DSGD_OK;
-}
-
 /**
  * @p path has a slash. What was loaded stays, even if it is refused: the registry may already have
  * some of it.
@@ -46,7 +33,15 @@ static dsgd_status load(const char *path, dsgd_error *error)
     /* Checked last: a verb that has gone is a matter of the interface. */
     if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
         return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
-    return add_all(path, plugin, error);
+    if (plugin->algorithms == NULL || plugin->algorithms[0] == NULL)
+        return dsgd_refuse(error, "%s: the plug-in has no algorithms", path);
+    for (size_t i = 0; plugin->algorithms[i] != NULL; i++) {
+        dsgd_error why = {""};
+        const dsgd_status status = dsgd_algorithm_add(plugin->algorithms[i], &why);
+        if (status != DSGD_OK)
+            return dsgd_fail(error, status, "%s: %s", path, why.text);
+    }
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error)

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "command/experiment/config.h"
-#include "command/experiment/shipped.h"
+#include "command/experiment/traces.h"
 #include "sim/registry.h"
 
 /** What stands there, for a sentence. */
@@ -124,17 +124,6 @@ static dsgd_status read_bool(const reader *r, dsgd_entry *entry, void *field)
     return DSGD_OK;
 }
 
-static dsgd_status read_numbers(const reader *r, dsgd_entry *entry, void *field)
-{
-    dsgd_numbers *const list = field;
-    list->n = dsgd_entry_count(entry);
-    list->v = dsgd_keep(list->n, sizeof *list->v);
-    for (size_t i = 0; i < list->n; i++)
-        DSGD_TRY(read_number(r, dsgd_entry_chosen_for(r->config, dsgd_entry_at(entry, i), r->o),
-                             &list->v[i]));
-    return DSGD_OK;
-}
-
 static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
 {
     if (!fy_node_is_mapping(entry))
@@ -198,7 +187,7 @@ static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pa
     return DSGD_OK;
 }
 
-static dsgd_status take_pair(const reader *r, const char *where, char *line, void *field)
+static dsgd_status add_pair_of(const reader *r, const char *where, char *line, void *field)
 {
     double pair[2] = {0, 0};
     char extra = 0;
@@ -209,33 +198,13 @@ static dsgd_status take_pair(const reader *r, const char *where, char *line, voi
     return add_pair(r, field, pair, where);
 }
 
-static dsgd_status read_pairs(const reader *r, dsgd_entry *entry, void *field)
-{
-    *(dsgd_pairs *)field = (dsgd_pairs){0, NULL};
-    if (dsgd_entry_text(entry) != NULL)
-        return read_file(r, dsgd_entry_text(entry), field, take_pair);
-    for (size_t i = 0; i < dsgd_entry_count(entry); i++) {
-        dsgd_entry *const element = dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i));
-        double pair[2] = {0, 0};
-        if (dsgd_entry_count(element) != 2 || !fy_node_is_sequence(element))
-            return dsgd_entry_fail(r->config, element, r->error,
-                                   "%s: %s, but a pair of numbers is expected, such as [0, 1]",
-                                   r->o->name, shown(element));
-        for (size_t j = 0; j < 2; j++)
-            DSGD_TRY(
-                read_number(r, dsgd_entry_chosen(r->config, dsgd_entry_at(element, j)), &pair[j]));
-        DSGD_TRY(add_pair(r, field, pair, r->o->name));
-    }
-    return DSGD_OK;
-}
-
 static void add_line(dsgd_lines *field, const char *text)
 {
     field->v = dsgd_keep_more(field->v, field->n + 1, sizeof *field->v);
     field->v[field->n++] = dsgd_xstrdup(text);
 }
 
-static dsgd_status take_line(const reader *r, const char *where, char *line, void *field)
+static dsgd_status add_word_of(const reader *r, const char *where, char *line, void *field)
 {
     static const char blank[] = " \t\r";
     char *rest = dsgd_xstrdup(line);
@@ -245,39 +214,10 @@ static dsgd_status take_line(const reader *r, const char *where, char *line, voi
     return DSGD_OK;
 }
 
-static dsgd_status read_lines(const reader *r, dsgd_entry *entry, void *field)
-{
-    *(dsgd_lines *)field = (dsgd_lines){0, NULL};
-    const char *const alone = dsgd_entry_text(entry);
-    if (alone != NULL && dsgd_find_word(r->o->words, alone) < 0)
-        return read_file(r, alone, field, take_line);
-    for (size_t i = 0; i < dsgd_entry_count(entry); i++) {
-        dsgd_entry *const element = dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i));
-        const char *const text = dsgd_entry_text(element);
-        if (text == NULL)
-            return dsgd_entry_fail(r->config, element, r->error, "%s: %s, but a text is expected",
-                                   r->o->name, shown(element));
-        add_line(field, text);
-    }
-    return DSGD_OK;
-}
-
 static dsgd_status read_record(const reader *r, dsgd_entry *entry, void *field)
 {
     return (r->o->refines ? dsgd_config_refine : dsgd_config_read)(r->config, entry, r->o->fields,
                                                                    NULL, field, r->error);
-}
-
-static dsgd_status read_records(const reader *r, dsgd_entry *entry, void *field)
-{
-    dsgd_records *const list = field;
-    list->n = dsgd_entry_count(entry);
-    list->v = dsgd_keep(list->n, r->o->record_size);
-    for (size_t i = 0; i < list->n; i++)
-        DSGD_TRY(dsgd_config_read(r->config, dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i)),
-                                  r->o->fields, NULL, (char *)list->v + i * r->o->record_size,
-                                  r->error));
-    return DSGD_OK;
 }
 
 static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
@@ -308,37 +248,6 @@ static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
                             pick->about->options, others, pick->params, r->error);
 }
 
-/** The picks of the file that is called @p name. */
-static dsgd_status read_named_set(const reader *r, dsgd_entry *entry, const char *name,
-                                  dsgd_pick_set *set)
-{
-    const char *kinds[DSGD_MOST_NAMES];
-    dsgd_about_names(r->o->registry, kinds);
-    dsgd_config *file = NULL;
-    DSGD_TRY(dsgd_named_open(r->config, entry, r->o->shipped, name, kinds, &file, r->error));
-    return dsgd_config_read_set(file, r->o, set, r->error);
-}
-
-static dsgd_status read_picks(const reader *r, dsgd_entry *entry, void *field)
-{
-    dsgd_picks *const picks = field;
-    *picks = (dsgd_picks){0, NULL};
-    for (size_t i = 0; i < dsgd_entry_count(entry); i++) {
-        dsgd_entry *const element = dsgd_entry_chosen(r->config, dsgd_entry_at(entry, i));
-        const char *const name = dsgd_entry_text(element);
-        dsgd_pick pick = {NULL, NULL};
-        dsgd_pick_set set = {.entries = {1, &pick}};
-        const bool is_set =
-            name != NULL && r->o->shipped != NULL && dsgd_about_find(r->o->registry, name) == NULL;
-        DSGD_TRY(is_set ? read_named_set(r, element, name, &set) : read_pick(r, element, &pick));
-        for (size_t k = 0; k < set.entries.n; k++) {
-            picks->v = dsgd_keep_more(picks->v, picks->n + 1, sizeof *picks->v);
-            picks->v[picks->n++] = set.entries.v[k];
-        }
-    }
-    return DSGD_OK;
-}
-
 static dsgd_status read_string(const reader *r, dsgd_entry *entry, void *field)
 {
     const char *text = dsgd_entry_text(entry);
@@ -352,40 +261,105 @@ static dsgd_status read_string(const reader *r, dsgd_entry *entry, void *field)
     return DSGD_OK;
 }
 
+/* --- lists, an element at a time ---------------------------------------------------------------- */
+
+static dsgd_status take_number(const reader *r, dsgd_entry *element, void *field)
+{
+    dsgd_numbers *const list = field;
+    list->v = dsgd_keep_more(list->v, list->n + 1, sizeof *list->v);
+    return read_number(r, element, &list->v[list->n++]);
+}
+
+static dsgd_status take_pair(const reader *r, dsgd_entry *element, void *field)
+{
+    double pair[2] = {0, 0};
+    if (!fy_node_is_sequence(element) || fy_node_sequence_item_count(element) != 2)
+        return dsgd_entry_fail(r->config, element, r->error,
+                               "%s: %s, but a pair of numbers is expected, such as [0, 1]",
+                               r->o->name, shown(element));
+    for (int j = 0; j < 2; j++)
+        DSGD_TRY(read_number(
+            r, dsgd_entry_chosen(r->config, fy_node_sequence_get_by_index(element, j)), &pair[j]));
+    return add_pair(r, field, pair, r->o->name);
+}
+
+static dsgd_status take_line(const reader *r, dsgd_entry *element, void *field)
+{
+    const char *const text = dsgd_entry_text(element);
+    if (text == NULL)
+        return dsgd_entry_fail(r->config, element, r->error, "%s: %s, but a text is expected",
+                               r->o->name, shown(element));
+    add_line(field, text);
+    return DSGD_OK;
+}
+
+static dsgd_status take_record(const reader *r, dsgd_entry *element, void *field)
+{
+    dsgd_records *const list = field;
+    const size_t size = r->o->record_size;
+    list->v = dsgd_keep_more(list->v, list->n + 1, size);
+    return dsgd_config_read(r->config, element, r->o->fields, NULL,
+                            (char *)list->v + list->n++ * size, r->error);
+}
+
+/** A pick, or those of a file. */
+static dsgd_status take_picks(const reader *r, dsgd_entry *element, void *field)
+{
+    dsgd_picks *const list = field;
+    const char *const name = dsgd_entry_text(element);
+    dsgd_pick pick = {NULL, NULL};
+    dsgd_pick_set set = {.entries = {1, &pick}};
+    if (name == NULL || r->o->shipped == NULL || dsgd_about_find(r->o->registry, name) != NULL) {
+        DSGD_TRY(read_pick(r, element, &pick));
+    } else {
+        const char *kinds[DSGD_MOST_NAMES];
+        dsgd_config *file = NULL;
+        dsgd_about_names(r->o->registry, kinds);
+        DSGD_TRY(dsgd_named_open(r->config, element, r->o->shipped, name, kinds, &file, r->error));
+        DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_imbalance_set_options, NULL,
+                                  &set, r->error));
+    }
+    list->v = dsgd_keep_more(list->v, list->n + set.entries.n, sizeof *list->v);
+    for (size_t k = 0; k < set.entries.n; k++)
+        list->v[list->n++] = set.entries.v[k];
+    return DSGD_OK;
+}
+
+static dsgd_status read_list(const reader *r, dsgd_entry *entry, void *field)
+{
+    static read_value *const takers[] = {[DSGD_NUMBERS] = take_number,
+                                         [DSGD_PAIRS] = take_pair,
+                                         [DSGD_LINES] = take_line,
+                                         [DSGD_RECORDS] = take_record,
+                                         [DSGD_PICKS] = take_picks};
+    const dsgd_option *const o = r->o;
+    const char *const alone = dsgd_entry_text(entry);
+    memset(field, 0, sizeof(dsgd_records)); /* of all lists: n, and where they are */
+    if (alone != NULL && o->kind == DSGD_PAIRS)
+        return read_file(r, alone, field, add_pair_of);
+    if (alone != NULL && o->kind == DSGD_LINES && dsgd_find_word(o->words, alone) < 0)
+        return read_file(r, alone, field, add_word_of);
+    size_t n = 0;
+    dsgd_entry **const elements = dsgd_entry_elements(entry, &n);
+    for (size_t i = 0; i < n; i++)
+        DSGD_TRY(takers[o->kind](r, dsgd_entry_chosen_for(r->config, elements[i], o), field));
+    return DSGD_OK;
+}
+
 dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
                                    void *params, dsgd_error *error)
 {
     static read_value *const readers[] = {
-        [DSGD_BOOL] = read_bool,     [DSGD_LONG] = read_long,       [DSGD_DOUBLE] = read_double,
-        [DSGD_CHOICE] = read_word,   [DSGD_STRING] = read_string,   [DSGD_NUMBERS] = read_numbers,
-        [DSGD_PAIRS] = read_pairs,   [DSGD_LINES] = read_lines,     [DSGD_TABLE] = read_table,
-        [DSGD_RECORD] = read_record, [DSGD_RECORDS] = read_records, [DSGD_PICK] = read_pick,
-        [DSGD_PICKS] = read_picks};
+        [DSGD_BOOL] = read_bool,     [DSGD_LONG] = read_long,     [DSGD_DOUBLE] = read_double,
+        [DSGD_CHOICE] = read_word,   [DSGD_STRING] = read_string, [DSGD_NUMBERS] = read_list,
+        [DSGD_PAIRS] = read_list,    [DSGD_LINES] = read_list,    [DSGD_TABLE] = read_table,
+        [DSGD_RECORD] = read_record, [DSGD_RECORDS] = read_list,  [DSGD_PICK] = read_pick,
+        [DSGD_PICKS] = read_list};
     return readers[o->kind](&(reader){config, o, error}, dsgd_entry_chosen_for(config, entry, o),
                             (char *)params + o->offset);
 }
 
 /* --- mappings ----------------------------------------------------------------------------------- */
-
-void dsgd_config_set_options(const dsgd_option *o, dsgd_option options[DSGD_SET_OPTIONS])
-{
-    const dsgd_option rows[DSGD_SET_OPTIONS] = {
-        DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
-        DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),
-        DSGD_OPTION_PICKS(dsgd_pick_set, entries, o->registry, o->key, "what it stands for",
-                          .required = true),
-        DSGD_OPTION_END,
-    };
-    memcpy(options, rows, sizeof rows);
-}
-
-dsgd_status dsgd_config_read_set(dsgd_config *config, const dsgd_option *o, dsgd_pick_set *set,
-                                 dsgd_error *error)
-{
-    dsgd_option options[DSGD_SET_OPTIONS];
-    dsgd_config_set_options(o, options);
-    return dsgd_config_read(config, dsgd_config_root(config), options, NULL, set, error);
-}
 
 static dsgd_status unknown_key(const reader *r, dsgd_entry *key, const dsgd_option *options,
                                const char *const *elsewhere)

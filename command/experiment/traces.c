@@ -6,41 +6,54 @@
 
 #include <string.h>
 
+const dsgd_option dsgd_imbalance_set_options[] = {
+    DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
+    DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),
+    DSGD_OPTION_PICKS(dsgd_pick_set, entries, dsgd_imbalance_kinds, "kind", "what it stands for",
+                      .required = true),
+    DSGD_OPTION_END,
+};
+
 /**
  * A workload with `like` begins as that one. @p depth: files that led here; limited, for a circle
  * has no end.
  */
-static dsgd_status read_workload_mapping(dsgd_config *config, dsgd_entry *mapping, int depth,
-                                         dsgd_workload *workload, dsgd_error *error)
+static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int depth,
+                                 dsgd_workload *workload, dsgd_error *error)
 {
     enum { MOST_DEPTH = 8 };
     static const char *const like_key[] = {"like", NULL};
-    dsgd_entry *const like = dsgd_entry_chosen(config, dsgd_entry_find(mapping, *like_key));
+    const bool is_name = dsgd_entry_text(entry) != NULL;
+    dsgd_entry *const like =
+        is_name ? entry : dsgd_entry_chosen(config, dsgd_entry_find(entry, *like_key));
+    const char *const name = dsgd_entry_text(like);
     if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
-        return dsgd_config_read(config, mapping, dsgd_workload_options, like_key, workload, error);
-    if (dsgd_entry_text(like) == NULL)
+        return dsgd_config_read(config, entry, dsgd_workload_options, like_key, workload, error);
+    if (name == NULL)
         return dsgd_entry_fail(config, like, error,
                                "like has to be a text, the name of a workload");
     if (depth == MOST_DEPTH)
         return dsgd_entry_fail(
             config, like, error,
-            "like: `%s` is the %dth workload that is like another; is it a circle?",
-            dsgd_entry_text(like), depth + 1);
+            "like: `%s` is the %dth workload that is like another; is it a circle?", name,
+            depth + 1);
     dsgd_config *file = NULL;
-    DSGD_TRY(dsgd_named_open(config, like, "workloads", dsgd_entry_text(like), NULL, &file, error));
-    DSGD_TRY(read_workload_mapping(file, dsgd_config_root(file), depth + 1, workload, error));
+    DSGD_TRY(dsgd_named_open(config, like, "workloads", name, NULL, &file, error));
+    DSGD_TRY(read_workload(file, dsgd_config_root(file), depth + !is_name, workload, error));
+    if (is_name)
+        return DSGD_OK;
     /* Of bytes and tensors it has what it says itself, in place of the other. */
-    if (dsgd_entry_find(mapping, "bytes") != NULL)
+    if (dsgd_entry_find(entry, "bytes") != NULL)
         workload->tensors = (dsgd_records){0, NULL};
-    if (dsgd_entry_find(mapping, "tensors") != NULL)
+    if (dsgd_entry_find(entry, "tensors") != NULL)
         workload->bytes = 0;
-    return dsgd_config_refine(config, mapping, dsgd_workload_options, like_key, workload, error);
+    return dsgd_config_refine(config, entry, dsgd_workload_options, like_key, workload, error);
 }
 
-dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_workload *workload,
+dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_workload *workload,
                                dsgd_error *error)
 {
-    return read_workload_mapping(config, mapping, 0, workload, error);
+    return read_workload(config, entry, 0, workload, error);
 }
 
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
@@ -68,7 +81,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
                                     dsgd_error *error)
 {
-    static const dsgd_option entries = {.registry = dsgd_imbalance_kinds, .key = "kind"};
     DSGD_TRY(dsgd_shipped_open("imbalance", name, config, error));
-    return dsgd_config_read_set(*config, &entries, set, error);
+    return dsgd_config_read(*config, dsgd_config_root(*config), dsgd_imbalance_set_options, NULL,
+                            set, error);
 }

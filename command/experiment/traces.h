@@ -10,6 +10,9 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
+/** The keys of a file of imbalance, a dsgd_pick_set: the shipped picks there are. */
+extern const dsgd_option dsgd_imbalance_set_options[];
+
 /**
  * Reads a workload, platform or list of imbalance, a shipped one by its name or a file by its path
  * (of a platform also SimGrid XML, which leaves *config as it is), for `dsgd describe` and `dsgd
@@ -22,8 +25,8 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
                                     dsgd_error *error);
 
-/** Reads the keys of a workload; one with `like` begins as that one. */
-dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *mapping, dsgd_workload *workload,
+/** Reads the keys of a workload, or its name; one with `like` begins as that one. */
+dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_workload *workload,
                                dsgd_error *error);
 
 #endif

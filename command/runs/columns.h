@@ -51,11 +51,8 @@ extern const dsgd_column dsgd_key_columns[];
 /** All files, in the order of a part's sections; NULL behind the last. */
 extern const dsgd_results_file *const dsgd_results_files[];
 
-/**
- * Column @p name of @p file, such as "runs", and its place in a line of the file, from 0; NULL: there
- * is none, or it is swept.
- */
-const dsgd_column *dsgd_column_find(const char *file, const char *name, size_t *place);
+/** A column of runs.csv, and its place in a line from 0; NULL: there is none, or it is swept. */
+const dsgd_column *dsgd_column_find(const char *name, size_t *place);
 
 /** Whether a column's value counts in a run of that status; NULL, a swept column, as times do. */
 bool dsgd_column_counts(const dsgd_column *column, const char *status);

@@ -141,11 +141,9 @@ dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
                            e->experiment->path, sum.n_unknown);
     size_t n = 0;
     double chunk_s = e->chunk_s;
-    task *tasks = cut(e, chunk_s, &n);
-    while (n > MOST_TASKS) {
-        chunk_s *= 1.25;
-        tasks = cut(e, chunk_s, &n);
-    }
+    const task *tasks = cut(e, chunk_s, &n);
+    while (n > MOST_TASKS)
+        tasks = cut(e, chunk_s *= 1.25, &n);
     printf("#!/bin/bash\n"
            "# %zu runs in %zu tasks of at most about %.3g min. `bash FILE` submits them, and a job "
            "that merges\n"

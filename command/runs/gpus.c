@@ -41,16 +41,13 @@ static uint32_t most_left(const dsgd_gpus *gpus, bool idle)
     return best;
 }
 
-dsgd_gpu_fit dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place)
+bool dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place)
 {
-    dsgd_gpu_fit fit = DSGD_GPU_FITS;
     uint32_t k = most_left(gpus, false);
-    if (k == gpus->n || with_context(gpus, k, bytes) > gpus->gpu[k].left_bytes) {
-        fit = DSGD_GPU_TIGHT;
+    if (k == gpus->n || with_context(gpus, k, bytes) > gpus->gpu[k].left_bytes)
         k = most_left(gpus, true);
-    }
     if (k == gpus->n)
-        return DSGD_GPU_WAITS;
+        return false;
     const size_t context = with_context(gpus, k, 0);
     const size_t left = gpus->gpu[k].left_bytes - context;
     const size_t each = gpus->gpu[k].all_bytes / gpus->jobs_each - context;
@@ -59,7 +56,7 @@ dsgd_gpu_fit dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *pl
     place->bytes = wanted < left ? wanted : left;
     gpus->gpu[k].left_bytes -= place->bytes + context;
     gpus->gpu[k].n_running++;
-    return fit;
+    return true;
 }
 
 void dsgd_gpus_give(dsgd_gpus *gpus, const dsgd_device_place *place)

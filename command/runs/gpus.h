@@ -17,20 +17,15 @@ typedef struct dsgd_gpus {
     } gpu[DSGD_MOST_GPUS];
 } dsgd_gpus;
 
-typedef enum dsgd_gpu_fit {
-    DSGD_GPU_FITS,
-    DSGD_GPU_TIGHT, /* it has a GPU for itself, but that has less free than it may need */
-    DSGD_GPU_WAITS /* for another run to end */
-} dsgd_gpu_fit;
-
 /** For runs of @p jobs at a time. */
 dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, long jobs);
 
 /**
  * A GPU for a run that needs @p bytes: the one with most memory left. It gets what it needs or, if
- * that is more, what is left for each of the jobs there. *place is set unless it waits.
+ * that is more, what is left for each of the jobs there; or a GPU for itself that has less. False: it
+ * waits for another run to end, and *place is unchanged.
  */
-dsgd_gpu_fit dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place);
+bool dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place);
 
 /** The run that had this place has ended. */
 void dsgd_gpus_give(dsgd_gpus *gpus, const dsgd_device_place *place);

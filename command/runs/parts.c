@@ -27,16 +27,18 @@ unsigned long dsgd_checksum(const char *bytes, size_t n)
     return crc32_z(0, (const unsigned char *)bytes, n);
 }
 
-dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *ends,
+dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *n_bytes,
                             dsgd_error *error)
 {
-    const size_t n = ends[DSGD_PART_SECTIONS - 1];
+    size_t n = 0;
+    for (int k = 0; k < DSGD_PART_SECTIONS; k++)
+        n += n_bytes[k];
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, PART, folder, i + 1) == NULL)
         return DSGD_EIO;
     fprintf(file.stream, HEAD, dsgd_checksum(text, n));
     for (int k = 0; k < DSGD_PART_SECTIONS; k++)
-        fprintf(file.stream, " %zu", ends[k] - (k == 0 ? 0 : ends[k - 1]));
+        fprintf(file.stream, " %zu", n_bytes[k]);
     fputc('\n', file.stream);
     fwrite(text, 1, n, file.stream);
     return dsgd_whole_close(&file, error);

@@ -11,14 +11,11 @@
 
 #include "base/status.h"
 
-/** What is in a part, in this order: rows of the tables, and a note. */
+/** What is in a part: rows of the tables in the order of dsgd_results_files, and a note. */
 enum {
     DSGD_PART_RUNS,
     DSGD_PART_CURVES,
-    DSGD_PART_WORKERS,
-    DSGD_PART_STALENESS,
-    DSGD_PART_STEPS,
-    DSGD_PART_TABLES,
+    DSGD_PART_TABLES = 5,
     DSGD_PART_NOTE = DSGD_PART_TABLES,
     DSGD_PART_SECTIONS
 };
@@ -30,8 +27,8 @@ typedef struct dsgd_part {
     size_t n_bytes[DSGD_PART_SECTIONS];
 } dsgd_part;
 
-/** Writes the part of run @p i (from 0): @p text, whose sections end at ends[DSGD_PART_SECTIONS]. */
-dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *ends,
+/** Writes the part of run @p i (from 0): @p text, sections of n_bytes[DSGD_PART_SECTIONS]. */
+dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *n_bytes,
                             dsgd_error *error);
 
 /** DSGD_EIO where a file that is there cannot be read. */

@@ -130,14 +130,13 @@ static bool find_place(pool *p, task *t)
         return true;
     if (t->gpu_bytes == 0)
         t->gpu_bytes = dsgd_learning_gpu_bytes(config);
-    const dsgd_gpu_fit fit = dsgd_gpus_take(&p->gpus, t->gpu_bytes, &t->place);
-    if (fit == DSGD_GPU_TIGHT)
+    t->on_gpu = dsgd_gpus_take(&p->gpus, t->gpu_bytes, &t->place);
+    if (t->on_gpu && t->place.bytes < t->gpu_bytes)
         dsgd_progress_say(&p->view, t->i,
                           dsgd_xprintf("it may need %.3g GB of the GPU's memory, of which %.3g GB "
                                        "are free: it computes in "
                                        "smaller batches, and ends if not even those fit",
                                        1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes));
-    t->on_gpu = fit != DSGD_GPU_WAITS;
     return t->on_gpu;
 }
 
@@ -253,14 +252,6 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
     dsgd_results_write(p->config->results->folder, p->config->experiment, t->i, &r, NULL);
 }
 
-static size_t count_rows(const dsgd_results *results)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < results->n_runs; i++)
-        n += dsgd_results_state(results, i) != DSGD_RUN_ABSENT;
-    return n;
-}
-
 /** Unless the files have it all already. */
 static dsgd_status join(pool *p, dsgd_error *error)
 {
@@ -268,16 +259,9 @@ static dsgd_status join(pool *p, dsgd_error *error)
     if (results->is_joined)
         return DSGD_OK;
     const double start_s = dsgd_wall_s();
-    const size_t n_before = count_rows(results);
     const dsgd_status status = dsgd_results_join(results, error);
-    const size_t n_rows = count_rows(results);
     p->joined_s = dsgd_wall_s();
     p->join_took_s = p->joined_s - start_s;
-    if (status == DSGD_OK && n_rows < n_before) /* more: of a run that is about to end */
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: %zu runs have results, but %zu are in runs.csv; has another program "
-                         "changed the folder?",
-                         results->folder, n_before, n_rows);
     return status;
 }
 
@@ -427,13 +411,11 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 
 static void kill_all(pool *p)
 {
-    for (size_t k = 0; k < p->n_tasks; k++)
-        if (p->tasks[k].process != 0)
-            kill(p->tasks[k].process, SIGKILL);
     for (size_t k = 0; k < p->n_tasks; k++) {
         task *const t = &p->tasks[k];
         if (t->process == 0)
             continue;
+        kill(t->process, SIGKILL);
         dsgd_child_end(t->process);
         dsgd_results_read(p->config->results, t->i, NULL); /* it may have written it in time */
         t->process = 0;

@@ -100,32 +100,27 @@ typedef struct named_split {
     const char *words, *data;
 } named_split;
 
-static bool is_same(const named_split *a, const named_split *b)
-{
-    return strcmp(a->words, b->words) == 0 && strcmp(a->data, b->data) == 0 &&
-           a->run->config.workers == b->run->config.workers &&
-           a->run->config.seed == b->run->config.seed;
-}
-
 /** All splits, each once: *n of them. */
 static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
 {
     named_split *const splits = dsgd_keep(experiment->n_unchanged + 1, sizeof *splits);
+    json_t *const seen = json_object();
     *n = 0;
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         if (!is_split(experiment, i))
             continue;
         void *const mark = dsgd_mark();
         const dsgd_planned_run *const run = &experiment->runs[i];
-        splits[*n] =
-            (named_split){run, words_of(&run->learning.split), words_of(&run->learning.data)};
-        size_t k = *n; /* runs that follow one another mostly have one split */
-        while (k > 0 && !is_same(&splits[k - 1], &splits[*n]))
-            k--;
-        if (k == 0)
-            ++*n;
-        else
+        const named_split split = {run, words_of(&run->learning.split),
+                                   words_of(&run->learning.data)};
+        const char *const name = dsgd_xprintf("%s, %s, %d, %" PRIu64, split.words, split.data,
+                                              run->config.workers, run->config.seed);
+        if (json_object_get(seen, name) != NULL) {
             dsgd_drop(mark);
+            continue;
+        }
+        json_object_set_new(seen, name, json_null());
+        splits[(*n)++] = split;
     }
     return splits;
 }
@@ -162,8 +157,10 @@ void dsgd_splits_print(const dsgd_experiment *experiment)
         printf("... %zu more splits\n", n - MOST_LINES);
 }
 
-static void write_one(FILE *stream, const named_split *named, const dsgd_split *split)
+static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error *error)
 {
+    dsgd_split *split = NULL;
+    DSGD_TRY(split_of(named->run, &split, error));
     for (uint32_t w = 0; w < split->n_workers; w++) {
         uint32_t counts[DSGD_MOST_CLASSES];
         dsgd_split_count(split, w, counts);
@@ -177,6 +174,8 @@ static void write_one(FILE *stream, const named_split *named, const dsgd_split *
                     w, c, counts[c]);
         }
     }
+    dsgd_split_free(split);
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
@@ -195,13 +194,8 @@ dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *fol
     if (stream == NULL)
         return DSGD_EIO;
     fputs("split,data,workers,seed,worker,label,samples\n", stream);
-    for (size_t k = 0; status == DSGD_OK && k < n; k++) {
-        dsgd_split *split = NULL;
-        status = split_of(splits[k].run, &split, error);
-        if (status == DSGD_OK)
-            write_one(stream, &splits[k], split);
-        dsgd_split_free(split);
-    }
+    for (size_t k = 0; status == DSGD_OK && k < n; k++)
+        status = write_one(stream, &splits[k], error);
     if (status == DSGD_OK)
         return dsgd_whole_close(&file, error);
     dsgd_whole_drop(&file);

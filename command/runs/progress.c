@@ -84,10 +84,8 @@ static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *n
     char *line = dsgd_xstrdup("");
     const bool terminal = is_terminal();
     if (terminal) {
-        char bar[WIDTH + 1] = "";
-        for (int i = 0; i < WIDTH; i++)
-            bar[i] = i < now->share * WIDTH ? '#' : '.';
-        dsgd_append(&line, "[%s] ", bar);
+        const int n = (int)fmin(ceil(now->share * WIDTH), WIDTH);
+        dsgd_append(&line, "[%.*s%.*s] ", n, "################", WIDTH - n, "................");
     }
     dsgd_append(&line, "%zu of %zu runs, %.0f %%, %s left", now->n_ended, now->n_runs,
                 100 * now->share,

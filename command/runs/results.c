@@ -4,6 +4,7 @@
  */
 #include "command/runs/results.h"
 
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +34,8 @@ static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
                 " %.1f fresh contributions per partial collective, %.6g sums missed, %.6g used "
                 "again;",
                 r->partial_active_mean, r->partial_skipped, r->partial_duplicates);
-    double least = r->worker_steps[0], most = r->worker_steps[0];
-    for (int w = 1; w < workers; w++) {
-        least = fmin(least, r->worker_steps[w]);
-        most = fmax(most, r->worker_steps[w]);
-    }
+    double least = 0, most = 0;
+    gsl_stats_minmax(&least, &most, r->worker_steps, 1, (size_t)workers);
     if (most > least + 1) /* workers go on by themselves; else only where in a step the run ended */
         fprintf(stream, " %g to %g steps per worker;", least, most);
     fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
@@ -52,19 +50,19 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     const dsgd_run_key key = {i + 1, run->label, run->config.workers, run->config.seed,
                               dsgd_swept_cells(run->swept, experiment->n_columns)};
     char *text = NULL;
-    size_t n = 0;
-    size_t ends[DSGD_PART_SECTIONS];
+    size_t n = 0, n_bytes[DSGD_PART_SECTIONS];
     FILE *const stream = dsgd_text_open(&text, &n);
     for (int k = 0; k < DSGD_PART_SECTIONS; k++) {
+        const size_t begin = n;
         if (k < DSGD_PART_TABLES)
             dsgd_run_rows(stream, (size_t)k, &key, run, result);
         else
             print_note(stream, result, run->config.workers);
         dsgd_text_flush(stream);
-        ends[k] = n;
+        n_bytes[k] = n - begin;
     }
     dsgd_text_close(stream, &text);
-    return dsgd_part_write(folder, i, text, ends, error);
+    return dsgd_part_write(folder, i, text, n_bytes, error);
 }
 
 /* --- rows in memory --------------------------------------------------------------------------- */
@@ -113,7 +111,7 @@ static char *section(const dsgd_part *part, int k)
 static const char *field_of(const dsgd_csv *cells, const char *column)
 {
     size_t k = 0;
-    DSGD_ASSERT(dsgd_column_find("runs", column, &k) != NULL, "runs.csv has no column %s", column);
+    DSGD_ASSERT(dsgd_column_find(column, &k) != NULL, "runs.csv has no column %s", column);
     return k < cells->n_columns ? cells->fields[k] : NULL;
 }
 
@@ -236,13 +234,23 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
         dsgd_results_header(files[n_open].stream, file, swept);
     }
     dsgd_status status = n_open == DSGD_PART_TABLES ? DSGD_OK : DSGD_EIO;
-    for (size_t i = 0; i < results->n_runs && status == DSGD_OK; i++)
+    size_t n_before = 0;
+    results->n_rows = 0;
+    for (size_t i = 0; i < results->n_runs && status == DSGD_OK; i++) {
+        n_before += results->rows[i].state != DSGD_RUN_ABSENT;
         status = read_part(results, i, files, error);
+        results->n_rows += results->rows[i].state != DSGD_RUN_ABSENT;
+    }
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)
             dsgd_whole_drop(&files[k]);
         else
             status = dsgd_whole_close(&files[k], error);
     results->is_joined = status == DSGD_OK;
+    if (status == DSGD_OK && results->n_rows < n_before) /* more: of a run that is about to end */
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: %zu runs have results, but %zu are in runs.csv; has another program "
+                         "changed the folder?",
+                         results->folder, n_before, results->n_rows);
     return status;
 }

@@ -26,7 +26,7 @@ typedef enum dsgd_run_state {
 /** The rows of runs.csv, by run (from 0), as they were when last read or joined. */
 typedef struct dsgd_results {
     const char *folder;
-    size_t n_runs, n_columns;
+    size_t n_runs, n_columns, n_rows; /* n_rows: in the files */
     const char *const *columns; /* [n_columns] swept */
     bool is_joined; /* the files have what the parts have, as far as this process knows */
     struct dsgd_result_row *rows; /* [n_runs] */
@@ -50,7 +50,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
 /** Reads the part of run @p i. DSGD_EIO: what it has cannot be known, and counts as absent. */
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error);
 
-/** Reads all parts, and joins them into the files. */
+/** Reads all parts, and joins them into the files. DSGD_EIO also where one is there no more. */
 dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error);
 
 /** Removes the part of run @p i, and forgets it. */

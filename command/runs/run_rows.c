@@ -247,19 +247,14 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
         dsgd_results_row(stream, file, key, &r->step_times.bin[i]);
 }
 
-const dsgd_column *dsgd_column_find(const char *file, const char *name, size_t *place)
+const dsgd_column *dsgd_column_find(const char *name, size_t *place)
 {
+    const dsgd_column *const lists[] = {dsgd_key_columns, run_columns};
     *place = 0;
-    for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++, (*place)++)
-        if (strcmp(c->name, name) == 0)
-            return c;
-    const dsgd_results_file *const *f = dsgd_results_files;
-    while (*f != NULL && strcmp((*f)->name, file) != 0)
-        f++;
-    for (const dsgd_column *c = *f == NULL ? NULL : (*f)->columns; c != NULL && c->name != NULL;
-         c++, (*place)++)
-        if (strcmp(c->name, name) == 0)
-            return c;
+    for (size_t k = 0; k < 2; k++)
+        for (const dsgd_column *c = lists[k]; c->name != NULL; c++, (*place)++)
+            if (strcmp(c->name, name) == 0)
+                return c;
     return NULL;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "command/runs/selection.h"
 
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,10 +92,7 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
     const dsgd_work *const runs = dsgd_runs_by_cost(experiment, NULL, &n);
     double *const given = dsgd_keep(n_shards, sizeof *given);
     for (size_t k = 0; k < n; k++) {
-        size_t least = 0;
-        for (size_t s = 1; s < n_shards; s++)
-            if (given[s] < given[least])
-                least = s;
+        const size_t least = gsl_stats_min_index(given, 1, n_shards);
         given[least] += runs[k].cost;
         if (least + 1 == shard)
             has[runs[k].i] = true;

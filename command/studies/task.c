@@ -87,8 +87,9 @@ static const goal *goal_at(const task *t, size_t i)
 static dsgd_status goal_fails(const task *t, size_t i, const char *key, dsgd_error *error,
                               const char *sentence)
 {
+    size_t n = 0;
     dsgd_entry *const entry =
-        dsgd_entry_at(dsgd_entry_find(dsgd_config_root(t->config), "goals"), i);
+        dsgd_entry_elements(dsgd_entry_find(dsgd_config_root(t->config), "goals"), &n)[i];
     dsgd_entry *const value = dsgd_entry_find(entry, key);
     return dsgd_entry_fail(t->config, value != NULL ? value : entry, error, "%s", sentence);
 }
