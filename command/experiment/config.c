@@ -256,9 +256,8 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     for (struct fy_node *node = entry; node != NULL; node = fy_node_get_parent(node))
         if (fy_node_get_meta(node) != NULL)
             return dsgd_refuse(error, "--set %s: %s", (const char *)fy_node_get_meta(node), text);
-    struct fy_node *const scalar = scalar_of(entry);
-    struct fy_token *const token = scalar == NULL ? NULL : fy_node_get_scalar_token(scalar);
-    const struct fy_mark *const mark = token == NULL ? NULL : fy_token_start_mark(token);
+    const struct fy_mark *const mark =
+        fy_token_start_mark(fy_node_get_scalar_token(scalar_of(entry)));
     if (mark == NULL)
         return dsgd_refuse(error, "%s: %s", config->path, text);
     return dsgd_refuse(error, "%s:%d:%d: %s", config->path, mark->line + 1, mark->column + 1, text);

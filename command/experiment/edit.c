@@ -109,10 +109,9 @@ typedef struct change {
 /** Bytes of a scalar in the text, with its quotes. */
 static bool find_scalar(struct fy_node *node, const char *text, size_t *from, size_t *to)
 {
-    struct fy_token *const token =
-        fy_node_is_scalar(node) && !fy_node_is_alias(node) ? fy_node_get_scalar_token(node) : NULL;
-    const struct fy_mark *const start = token == NULL ? NULL : fy_token_start_mark(token);
-    const struct fy_mark *const end = token == NULL ? NULL : fy_token_end_mark(token);
+    struct fy_token *const token = fy_node_is_alias(node) ? NULL : fy_node_get_scalar_token(node);
+    const struct fy_mark *const start = fy_token_start_mark(token);
+    const struct fy_mark *const end = fy_token_end_mark(token);
     if (start == NULL || end == NULL || end->input_pos <= start->input_pos)
         return false;
     *from = start->input_pos;

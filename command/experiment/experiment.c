@@ -192,12 +192,10 @@ static double count_runs(const dsgd_experiment *experiment, const odometer *o)
 static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t axis)
 {
     const size_t n = experiment->n_runs;
-    if (n == 0 || experiment->runs[n - 1].chosen[axis] != o->chosen[axis])
-        return false;
+    bool same = n > 0 && experiment->runs[n - 1].chosen[axis] == o->chosen[axis];
     for (size_t k = 0; k < experiment->n_columns; k++)
-        if (o->sweeps[k].axis == axis && applies(o, &o->sweeps[k]))
-            return false;
-    return true;
+        same = same && !(o->sweeps[k].axis == axis && applies(o, &o->sweeps[k]));
+    return same;
 }
 
 /**

@@ -121,8 +121,8 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
                                               run->platform_name),
                                  i};
         for (size_t k = 0; k < experiment->n_columns; k++)
-            dsgd_append(&names[i].text, "%s%s", run->swept[k] == NULL ? "" : ", ",
-                        run->swept[k] == NULL ? "" : run->swept[k]);
+            if (run->swept[k] != NULL)
+                dsgd_append(&names[i].text, ", %s", run->swept[k]);
     }
     qsort(names, n, sizeof *names, compare_names);
     for (size_t i = 1; i < n; i++)

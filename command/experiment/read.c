@@ -148,29 +148,6 @@ static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
     return DSGD_OK;
 }
 
-/** Has each line of a file taken that is not blank; what follows a # is a remark. */
-static dsgd_status read_file(const reader *r, const char *name, void *field,
-                             dsgd_status (*take)(const reader *r, const char *where, char *line,
-                                                 void *field))
-{
-    const char *const path = dsgd_config_path(r->config, name);
-    const char *const words = dsgd_listed(r->o->words, " or ");
-    char *text = NULL, *line = NULL;
-    size_t n = 0;
-    if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
-        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
-                         r->o->name, *words == '\0' ? "" : "; without a file, there is ", words);
-    if (strlen(text) != n)
-        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s is no text: it has a null byte",
-                         path, r->o->name);
-    for (size_t i = 1; (line = strsep(&text, "\n")) != NULL; i++) {
-        line[strcspn(line, "#")] = '\0';
-        if (line[strspn(line, " \t\r")] != '\0')
-            DSGD_TRY(take(r, dsgd_xprintf("%s:%zu", path, i), line, field));
-    }
-    return DSGD_OK;
-}
-
 /** One more pair, within the option's limits. @p where the refusal points to. */
 static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pair,
                             const char *where)
@@ -211,6 +188,28 @@ static dsgd_status add_word_of(const reader *r, const char *where, char *line, v
     add_line(field, strtok_r(rest, blank, &rest));
     if (strtok_r(NULL, blank, &rest) != NULL)
         return dsgd_refuse(r->error, "%s: `%.60s`, but one word is expected", where, line);
+    return DSGD_OK;
+}
+
+/** Has each line of a file taken that is not blank; what follows a # is a remark. */
+static dsgd_status read_file(const reader *r, const char *name, void *field)
+{
+    const char *const path = dsgd_config_path(r->config, name);
+    const char *const words = dsgd_listed(r->o->words, " or ");
+    char *text = NULL, *line = NULL;
+    size_t n = 0;
+    if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
+        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
+                         r->o->name, *words == '\0' ? "" : "; without a file, there is ", words);
+    if (strlen(text) != n)
+        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s is no text: it has a null byte",
+                         path, r->o->name);
+    for (size_t i = 1; (line = strsep(&text, "\n")) != NULL; i++) {
+        line[strcspn(line, "#")] = '\0';
+        if (line[strspn(line, " \t\r")] != '\0')
+            DSGD_TRY((r->o->kind == DSGD_PAIRS ? add_pair_of : add_word_of)(
+                r, dsgd_xprintf("%s:%zu", path, i), line, field));
+    }
     return DSGD_OK;
 }
 
@@ -335,10 +334,9 @@ static dsgd_status read_list(const reader *r, dsgd_entry *entry, void *field)
     const dsgd_option *const o = r->o;
     const char *const alone = dsgd_entry_text(entry);
     memset(field, 0, sizeof(dsgd_records)); /* of all lists: n, and where they are */
-    if (alone != NULL && o->kind == DSGD_PAIRS)
-        return read_file(r, alone, field, add_pair_of);
-    if (alone != NULL && o->kind == DSGD_LINES && dsgd_find_word(o->words, alone) < 0)
-        return read_file(r, alone, field, add_word_of);
+    if (alone != NULL && (o->kind == DSGD_PAIRS || o->kind == DSGD_LINES) &&
+        dsgd_find_word(o->words, alone) < 0)
+        return read_file(r, alone, field);
     size_t n = 0;
     dsgd_entry **const elements = dsgd_entry_elements(entry, &n);
     for (size_t i = 0; i < n; i++)

@@ -25,15 +25,11 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
     return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names)); /* a NULL ends them */
 }
 
-/** Names of what is shipped have neither slashes nor dots. */
-static bool is_path(const char *name)
+/** Path of a shipped file, whose name has neither slashes nor dots, or else @p own. NULL: there is none. */
+static const char *path_of(const char *kind, const char *name, const char *own)
 {
-    return strpbrk(name, "/.") != NULL;
-}
-
-/** Path of a shipped file, or NULL. */
-static const char *shipped_path(const char *kind, const char *name)
-{
+    if (strpbrk(name, "/.") != NULL)
+        return own;
     const char *const path = dsgd_xprintf("%s/traces/%s/%s.yaml", dsgd_data_folder(), kind, name);
     return dsgd_can_read("%s", path) ? path : NULL;
 }
@@ -41,7 +37,7 @@ static const char *shipped_path(const char *kind, const char *name)
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
                               dsgd_error *error)
 {
-    const char *const path = is_path(name) ? name : shipped_path(kind, name);
+    const char *const path = path_of(kind, name, name);
     if (path == NULL)
         return dsgd_refuse(error, "`%s` is none of the %s%s", name, kind,
                            dsgd_shipped_hint(kind, name, NULL));
@@ -52,8 +48,7 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
                             const char *name, const char *const *also, dsgd_config **config,
                             dsgd_error *error)
 {
-    const char *const path =
-        is_path(name) ? dsgd_config_path(from, name) : shipped_path(kind, name);
+    const char *const path = path_of(kind, name, dsgd_config_path(from, name));
     const size_t length = strlen(kind);
     if (path == NULL)
         return dsgd_entry_fail(

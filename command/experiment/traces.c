@@ -4,8 +4,6 @@
  */
 #include "command/experiment/traces.h"
 
-#include <string.h>
-
 const dsgd_option dsgd_imbalance_set_options[] = {
     DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
     DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),

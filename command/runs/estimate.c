@@ -147,14 +147,12 @@ static dsgd_status take_probe(const dsgd_experiment *experiment, size_t i, int n
     const pid_t process = dsgd_fork();
     if (process == 0)
         run_here(run, numerics, steps, every, progress);
-    int state = 0;
-    if (process > 0)
-        state = wait_for(process, available, out);
+    if (process < 0)
+        return dsgd_fail(error, DSGD_EIO, "no process for a short run: %m");
+    const int state = wait_for(process, available, out);
     out->virtual_s = progress->virtual_s;
     if (out->is_cut)
         out->steps = progress->steps;
-    if (process < 0)
-        return dsgd_fail(error, DSGD_EIO, "no process for a short run: %m");
     if (out->is_cut && out->memory_bytes > available)
         return dsgd_refuse(
             error,
@@ -304,13 +302,11 @@ dsgd_estimate_sum dsgd_estimate_sum_of(const dsgd_experiment *experiment,
 {
     dsgd_estimate_sum sum = {.available_bytes = available_bytes()};
     for (size_t i = 0; i < experiment->n_runs; i++) {
+        const double cpu_s = estimates[i].cpu_s; /* which fmax() passes over, if it is not known */
         sum.most_bytes = fmax(sum.most_bytes, estimates[i].memory_bytes);
-        if (isnan(estimates[i].cpu_s)) {
-            sum.n_unknown++;
-            continue;
-        }
-        sum.cpu_s += estimates[i].cpu_s;
-        sum.longest_s = fmax(sum.longest_s, estimates[i].cpu_s);
+        sum.longest_s = fmax(sum.longest_s, cpu_s);
+        sum.cpu_s += isnan(cpu_s) ? 0 : cpu_s;
+        sum.n_unknown += isnan(cpu_s);
     }
     return sum;
 }

@@ -198,7 +198,7 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
         return DSGD_OK;
     void *const mark = dsgd_mark();
     DSGD_TRY(dsgd_file_read(path, &text, &n, error));
-    const unsigned long checksum = dsgd_checksum(text, n);
+    const unsigned long checksum = crc32_z(0, (const unsigned char *)text, n);
     dsgd_drop(mark); /* data may be large */
     json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
     json_object_set_new(json, json_string_value(key),

@@ -22,11 +22,6 @@
  */
 #define HEAD "dsgd part 1, crc %08lx, bytes"
 
-unsigned long dsgd_checksum(const char *bytes, size_t n)
-{
-    return crc32_z(0, (const unsigned char *)bytes, n);
-}
-
 dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *n_bytes,
                             dsgd_error *error)
 {
@@ -36,7 +31,7 @@ dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, cons
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, PART, folder, i + 1) == NULL)
         return DSGD_EIO;
-    fprintf(file.stream, HEAD, dsgd_checksum(text, n));
+    fprintf(file.stream, HEAD, crc32_z(0, (const unsigned char *)text, n));
     for (int k = 0; k < DSGD_PART_SECTIONS; k++)
         fprintf(file.stream, " %zu", n_bytes[k]);
     fputc('\n', file.stream);
@@ -67,7 +62,7 @@ static bool find_sections(dsgd_part *p, size_t n)
         at = end;
     }
     p->checksum = expected;
-    return sum == n_body && dsgd_checksum(body, n_body) == expected;
+    return sum == n_body && crc32_z(0, (const unsigned char *)body, n_body) == expected;
 }
 
 dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error)

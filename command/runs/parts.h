@@ -22,7 +22,7 @@ enum {
 
 typedef struct dsgd_part {
     char *text; /* NULL: there is no whole part */
-    unsigned long checksum; /* of all sections */
+    unsigned long checksum; /* of all sections: crc32_z() */
     const char *sections[DSGD_PART_SECTIONS]; /* into the text */
     size_t n_bytes[DSGD_PART_SECTIONS];
 } dsgd_part;
@@ -42,8 +42,5 @@ void dsgd_part_remove(const char *folder, size_t i);
 
 /** Removes what a process that died has written of a part. */
 void dsgd_part_remove_unfinished(const char *folder, size_t i);
-
-/** CRC-32, as in zlib. */
-unsigned long dsgd_checksum(const char *bytes, size_t n);
 
 #endif

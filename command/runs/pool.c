@@ -8,9 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -132,11 +130,11 @@ static bool find_place(pool *p, task *t)
         t->gpu_bytes = dsgd_learning_gpu_bytes(config);
     t->on_gpu = dsgd_gpus_take(&p->gpus, t->gpu_bytes, &t->place);
     if (t->on_gpu && t->place.bytes < t->gpu_bytes)
-        dsgd_progress_say(&p->view, t->i,
-                          dsgd_xprintf("it may need %.3g GB of the GPU's memory, of which %.3g GB "
-                                       "are free: it computes in "
-                                       "smaller batches, and ends if not even those fit",
-                                       1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes));
+        dsgd_progress_say(
+            &p->view, t->i,
+            dsgd_xprintf("it may need %.3g GB of the GPU's memory, of which %.3g GB are "
+                         "free: it computes in smaller batches, and ends if not even those fit",
+                         1e-9 * (double)t->gpu_bytes, 1e-9 * (double)t->place.bytes));
     return t->on_gpu;
 }
 
@@ -144,22 +142,21 @@ static bool find_place(pool *p, task *t)
 static void run_here(const pool *p, const task *t)
 {
     const size_t i = t->i;
-    dsgd_run_config config = p->config->experiment->runs[i].config;
+    const dsgd_pool_config *const asked = p->config;
+    dsgd_run_config config = asked->experiment->runs[i].config;
     config.numerics = numerics_of(p, i);
     config.place = t->place;
-    config.place.shares_cores = 2 * p->config->jobs > dsgd_cores(); /* two threads per run */
+    config.place.shares_cores = 2 * asked->jobs > dsgd_cores(); /* two threads per run */
     /* The simulating thread computes, too, while it waits. */
-    const long threads =
-        p->config->threads > 0 ? p->config->threads : dsgd_cores() / p->config->jobs - 1;
+    const long threads = asked->threads > 0 ? asked->threads : dsgd_cores() / asked->jobs - 1;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
-    config.memory_bytes = dsgd_physical_bytes() / 2 / (size_t)p->config->jobs;
+    config.memory_bytes = dsgd_physical_bytes() / 2 / (size_t)asked->jobs;
     config.progress = &p->progress[i];
-    config.record = record_path(p->config, i);
+    config.record = record_path(asked, i);
     if (config.record != NULL)
-        config.record_about = dsgd_results_about(p->config->experiment, i, p->config->command);
+        config.record_about = dsgd_results_about(asked->experiment, i, asked->command);
     dsgd_run_result result;
     dsgd_error error = {""};
-    const dsgd_pool_config *const asked = p->config;
     const dsgd_status status = asked->simulate == NULL
                                    ? dsgd_simulate(&config, &result, &error)
                                    : asked->simulate(asked->simulator, i, &config, &result, &error);
@@ -168,7 +165,7 @@ static void run_here(const pool *p, const task *t)
         result.why = error;
         fprintf(stderr, "%s\n", error.text);
     }
-    if (dsgd_results_write(p->config->results->folder, p->config->experiment, i, &result, &error) !=
+    if (dsgd_results_write(asked->results->folder, asked->experiment, i, &result, &error) !=
         DSGD_OK) {
         fprintf(stderr, "%s\n", error.text);
         _exit(DSGD_EIO);
@@ -226,13 +223,19 @@ static void hear(const pool *p, task *t)
         }
 }
 
-/** Its process has ended. */
-static void stop_hearing(const pool *p, task *t)
+/** Its process has ended: nothing that it left unfinished stays. */
+static void take_leave(const pool *p, task *t)
 {
     hear(p, t);
     if (t->n_sentence > 0)
         dsgd_progress_say(&p->view, t->i, t->sentence);
     close(t->said);
+    t->process = 0;
+    dsgd_part_remove_unfinished(p->config->results->folder, t->i);
+    const char *const record = record_path(p->config, t->i);
+    if (record != NULL)
+        unlink(dsgd_xprintf("%s.part", record));
+    dsgd_results_read(p->config->results, t->i, NULL); /* it may have written it in time */
 }
 
 /** Writes the row of a run whose process could not write it: how far it came, and why no farther. */
@@ -265,27 +268,23 @@ static dsgd_status join(pool *p, dsgd_error *error)
     return status;
 }
 
-/** Results and a record that their process left unfinished. */
-static void remove_unfinished(const pool *p, size_t i)
+/**
+ * Counts a run that ended, maybe with its rows written; where it has none, they say @p why (NULL:
+ * nothing is said, and it is to be done again). Joining takes at most a twentieth of the time.
+ */
+static dsgd_status end(pool *p, task *t, dsgd_outcome outcome, const dsgd_error *why,
+                       dsgd_error *error)
 {
-    dsgd_part_remove_unfinished(p->config->results->folder, i);
-    const char *const record = record_path(p->config, i);
-    if (record != NULL)
-        unlink(dsgd_xprintf("%s.part", record));
-}
-
-/** Counts a run that ended. Joining takes at most a twentieth of the time. */
-static dsgd_status end(pool *p, task *t, dsgd_error *error)
-{
+    dsgd_results *const results = p->config->results;
     if (t->process != 0)
-        remove_unfinished(p, t->i);
+        take_leave(p, t);
+    if (why != NULL && dsgd_results_state(results, t->i) == DSGD_RUN_ABSENT)
+        write_unfinished(p, t, outcome, why);
     if (t->on_gpu)
         dsgd_gpus_give(&p->gpus, &t->place);
-    t->process = 0;
     t->on_gpu = false;
     t->ended = true;
     p->n_ended++;
-    dsgd_results *const results = p->config->results;
     dsgd_status status = DSGD_OK;
     if (dsgd_results_state(results, t->i) == DSGD_RUN_ABSENT)
         status = dsgd_results_read(results, t->i, error);
@@ -295,20 +294,6 @@ static dsgd_status end(pool *p, task *t, dsgd_error *error)
     if (status != DSGD_OK || dsgd_wall_s() - p->joined_s < 20 * p->join_took_s)
         return status;
     return join(p, error);
-}
-
-/**
- * Counts a run whose process has ended, maybe with its rows written; where it has none, they say
- * @p why (NULL: nothing is said, and it is to be done again).
- */
-static dsgd_status end_process(pool *p, task *t, dsgd_outcome outcome, const dsgd_error *why,
-                               dsgd_error *error)
-{
-    stop_hearing(p, t);
-    dsgd_results_read(p->config->results, t->i, NULL);
-    if (why != NULL && dsgd_results_state(p->config->results, t->i) == DSGD_RUN_ABSENT)
-        write_unfinished(p, t, outcome, why);
-    return end(p, t, error);
 }
 
 /* --- limits ----------------------------------------------------------------------------------- */
@@ -344,16 +329,16 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
         } else if (limits.timeout_s > 0 && dsgd_wall_s() - t->start_wall_s >= limits.timeout_s) {
             outcome = DSGD_RUN_TIMEOUT;
             what = dsgd_xprintf("it was not done after %g s (--timeout)", limits.timeout_s);
-        }
-        if (what == NULL)
+        } else {
             continue;
+        }
         dsgd_progress *const progress = &p->progress[t->i];
         kill(t->process, SIGKILL);
         dsgd_child_end(t->process);
         dsgd_error why;
         dsgd_fail(&why, DSGD_OK, "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%",
                   what, progress->virtual_s, progress->steps, 100 * progress->share);
-        DSGD_TRY(end_process(p, t, outcome, &why, error)); /* its row may be there by then */
+        DSGD_TRY(end(p, t, outcome, &why, error)); /* its row may be there by then */
     }
     return DSGD_OK;
 }
@@ -367,8 +352,7 @@ static void show_progress(pool *p, bool last)
     void *const mark = dsgd_mark(); /* runs may take days */
     dsgd_running *const running = dsgd_keep(p->n_tasks, sizeof *running);
     dsgd_progress_now now = {p->n_ended, p->n_failed, p->n_tasks, 0, 0, running};
-    double cost = 0;
-    double done = 0;
+    double cost = 0, done = 0;
     for (size_t k = 0; k < p->n_tasks; k++) {
         const task *const t = &p->tasks[k];
         const double share = p->progress[t->i].share;
@@ -403,8 +387,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
         dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
         if (under_way > 0)
             return DSGD_OK;
-        write_unfinished(p, t, DSGD_RUN_FAILED, &why);
-        DSGD_TRY(end(p, t, error));
+        DSGD_TRY(end(p, t, DSGD_RUN_FAILED, &why, error));
     }
     return DSGD_OK;
 }
@@ -417,10 +400,7 @@ static void kill_all(pool *p)
             continue;
         kill(t->process, SIGKILL);
         dsgd_child_end(t->process);
-        dsgd_results_read(p->config->results, t->i, NULL); /* it may have written it in time */
-        t->process = 0;
-        stop_hearing(p, t);
-        remove_unfinished(p, t->i);
+        take_leave(p, t);
     }
 }
 
@@ -450,7 +430,7 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
               : t->sentence[0] == '\0' ? ""
                                        : "; the last that it said: ",
               has_reason ? t->reason : t->sentence);
-    return end_process(p, t, DSGD_RUN_FAILED, interrupted || cannot_write ? NULL : &why, error);
+    return end(p, t, DSGD_RUN_FAILED, interrupted || cannot_write ? NULL : &why, error);
 }
 
 static dsgd_status run_all(pool *p, dsgd_error *error)

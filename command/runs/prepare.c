@@ -125,42 +125,40 @@ static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
     return splits;
 }
 
-static dsgd_status split_of(const dsgd_planned_run *run, dsgd_split **split, dsgd_error *error)
+static void print_one(const named_split *named)
 {
-    return dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, split, error);
-}
-
-static void print_one(const named_split *named, const dsgd_split *split)
-{
+    const dsgd_planned_run *const run = named->run;
+    dsgd_split *split = NULL;
+    if (dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, &split, NULL) !=
+        DSGD_OK)
+        return;
     const dsgd_split_summary s = dsgd_split_summarise(split);
     const char *const samples =
         s.least == s.most ? dsgd_xprintf("%u", s.least) : dsgd_xprintf("%u to %u", s.least, s.most);
-    dsgd_print_text(dsgd_xprintf("split %s:", named->words), 2,
-                    "%d workers, seed %" PRIu64
-                    ": each has %s samples, of %.3g of %u classes on average; "
-                    "total-variation distance from all %.3g",
-                    named->run->config.workers, named->run->config.seed, samples, s.classes,
-                    split->n_classes, s.distance);
+    dsgd_print_text(
+        dsgd_xprintf("split %s:", named->words), 2,
+        "%d workers, seed %" PRIu64 ": each has %s samples, of %.3g of %u classes on average; "
+        "total-variation distance from all %.3g",
+        run->config.workers, run->config.seed, samples, s.classes, split->n_classes, s.distance);
+    dsgd_split_free(split);
 }
 
 void dsgd_splits_print(const dsgd_experiment *experiment)
 {
     size_t n = 0;
     named_split *const splits = distinct(experiment, &n);
-    for (size_t k = 0; k < n && k < MOST_LINES; k++) {
-        dsgd_split *split = NULL;
-        if (split_of(splits[k].run, &split, NULL) == DSGD_OK)
-            print_one(&splits[k], split);
-        dsgd_split_free(split);
-    }
+    for (size_t k = 0; k < n && k < MOST_LINES; k++)
+        print_one(&splits[k]);
     if (n > MOST_LINES)
         printf("... %zu more splits\n", n - MOST_LINES);
 }
 
 static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error *error)
 {
+    const dsgd_planned_run *const run = named->run;
     dsgd_split *split = NULL;
-    DSGD_TRY(split_of(named->run, &split, error));
+    DSGD_TRY(
+        dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, &split, error));
     for (uint32_t w = 0; w < split->n_workers; w++) {
         uint32_t counts[DSGD_MOST_CLASSES];
         dsgd_split_count(split, w, counts);
@@ -170,8 +168,8 @@ static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error 
             dsgd_csv_text(stream, named->words);
             fputc(',', stream);
             dsgd_csv_text(stream, named->data);
-            fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, named->run->config.seed,
-                    w, c, counts[c]);
+            fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, run->config.seed, w, c,
+                    counts[c]);
         }
     }
     dsgd_split_free(split);

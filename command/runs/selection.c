@@ -51,7 +51,7 @@ dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *t
                                 dsgd_error *error)
 {
     const char *at = text;
-    for (bool more = true; more;) {
+    do {
         size_t first = 0;
         bool is = read_number(&at, &first);
         size_t last = first;
@@ -68,9 +68,7 @@ dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *t
                                text, experiment->n_runs, experiment->path);
         for (size_t i = first; i <= last; i++)
             has[i - 1] = true;
-        more = *at == ',';
-        at += more;
-    }
+    } while (*at++ == ',');
     return DSGD_OK;
 }
 
@@ -80,10 +78,8 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
     const char *at = text;
     size_t shard = 0;
     size_t n_shards = 0;
-    bool is = read_number(&at, &shard) && *at == '/';
-    at += is;
-    is = is && read_number(&at, &n_shards) && *at == '\0';
-    if (!is || shard < 1 || shard > n_shards || n_shards > DSGD_MOST_SHARDS)
+    const bool is = read_number(&at, &shard) && *at++ == '/' && read_number(&at, &n_shards);
+    if (!is || *at != '\0' || shard < 1 || shard > n_shards || n_shards > DSGD_MOST_SHARDS)
         return dsgd_refuse(error,
                            "--shard %s: I/N is expected, such as 2/8: the second of eight; at most "
                            "%d are possible",
