@@ -76,6 +76,7 @@ typedef struct dsgd_evaluation {
 typedef struct dsgd_point {
     double virtual_s;
     double steps; /* of all workers / P */
+    size_t ticket; /* of dsgd_values_evaluate(), of a run: until its end, when `at` is read */
     dsgd_evaluation at;
 } dsgd_point;
 

@@ -253,6 +253,7 @@ struct dsgd_engine {
     size_t *piece_begin; /* [n_pieces + 1], of the reduced model's parameters */
     dsgd_values *values; /* NULL: numerics off */
     dsgd_recorder *recorder; /* NULL: nothing is recorded */
+    size_t *local_tickets; /* [n_workers] evaluations of their own models; NULL: there are none */
 
     /* steps.c's; at the end run.c's. */
     int n_working; /* workers whose work() has not returned */
@@ -294,7 +295,6 @@ struct dsgd_engine {
     struct dsgd_block *blocks; /* vectors.c */
     dsgd_vector *vectors; /* vectors.c: all of the run */
     dsgd_encoded *all_encoded; /* encodings.c: all of the run */
-    struct dsgd_evaluations *evaluations; /* learning.c */
     struct dsgd_step_count *step_counts; /* accounting.c */
     struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
@@ -710,10 +710,10 @@ void dsgd_learning_end(dsgd_engine *engine);
 double dsgd_evaluate_now(dsgd_engine *engine);
 
 /**
- * Evaluates if a regular evaluation is due: dsgd_evaluate_now() into @p accuracy. The i-th is due
- * after i * learn.evaluate.every * P steps of all workers.
+ * dsgd_evaluate_now() if a regular evaluation is due, else -INFINITY. The i-th is due after i *
+ * learn.evaluate.every * P steps of all workers.
  */
-bool dsgd_evaluate_if_due(dsgd_engine *engine, double *accuracy);
+double dsgd_evaluate_if_due(dsgd_engine *engine);
 
 /** The evaluations of the run's last instant; needs numerics. */
 void dsgd_evaluate_last(dsgd_engine *engine);

@@ -22,22 +22,6 @@ static dsgd_stream stream_of(const dsgd_engine *engine)
                          .split = engine->split};
 }
 
-struct dsgd_evaluations {
-    long planned; /* that of time 0 left out */
-    double next; /* steps of all workers at which the next is due */
-    size_t *tickets; /* [n_points] of values */
-    size_t *local_tickets; /* [n_workers], or NULL */
-};
-
-static void plan_next(dsgd_engine *engine)
-{
-    struct dsgd_evaluations *const evaluations = engine->evaluations;
-    const double every = engine->config->learning->evaluate.every;
-    evaluations->planned++;
-    evaluations->next =
-        every > 0 ? dsgd_ceil((double)evaluations->planned * every * engine->n_workers) : INFINITY;
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
@@ -124,19 +108,16 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
     const bool computes = dsgd_learns(config) || config->record != NULL;
     if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
-    dsgd_status status = load_learning(config->learning, config->seed, false, &engine->data,
-                                       &engine->network, error);
-    if (status == DSGD_OK)
-        status = dsgd_split_new(&config->learning->split, engine->data, config->seed,
-                                (uint32_t)config->workers, &engine->split, error);
-    if (status == DSGD_OK && dsgd_imbalance_reads_samples(engine->imbalance)) {
+    DSGD_TRY(load_learning(config->learning, config->seed, false, &engine->data, &engine->network,
+                           error));
+    DSGD_TRY(dsgd_split_new(&config->learning->split, engine->data, config->seed,
+                            (uint32_t)config->workers, &engine->split, error));
+    if (dsgd_imbalance_reads_samples(engine->imbalance)) {
         const dsgd_stream stream = stream_of(engine);
         engine->sampler = dsgd_sampler_new(&stream);
     }
-    if (status != DSGD_OK || !computes) /* the imbalance needs only the samples' lengths */
-        return status;
-    engine->evaluations = dsgd_run_alloc(engine, sizeof *engine->evaluations);
-    plan_next(engine);
+    if (!computes) /* the imbalance needs only the samples' lengths */
+        return DSGD_OK;
     /* The reduced model's parameters are cut at the same fractions as the workload's bytes. */
     const size_t n = engine->n_pieces;
     double before = 0;
@@ -155,10 +136,6 @@ void dsgd_learning_close(dsgd_engine *engine)
     dsgd_sampler_free(engine->sampler);
     dsgd_split_free(engine->split);
     dsgd_data_close(engine->data);
-    if (engine->evaluations == NULL)
-        return;
-    free(engine->evaluations->tickets);
-    free(engine->evaluations->local_tickets);
 }
 
 /* --- the models at time 0 --------------------------------------------------------------------- */
@@ -214,28 +191,27 @@ double dsgd_evaluate_now(dsgd_engine *engine)
             models[w * n + k] = engine->workers[w].model->piece[k].value;
         states[w] = engine->workers[w].model_state;
     }
-    const size_t i = result->n_points++;
-    engine->evaluations->tickets = dsgd_xrealloc(engine->evaluations->tickets, result->n_points,
-                                                 sizeof *engine->evaluations->tickets);
-    result->points = dsgd_xrealloc(result->points, result->n_points, sizeof *result->points);
-    engine->evaluations->tickets[i] = dsgd_values_evaluate(engine->values, p, models, states);
-    result->points[i] =
-        (dsgd_point){.virtual_s = dsgd_now_s(), .steps = (double)engine->steps_total / (double)p};
-    dsgd_recorder_point(engine->recorder, result->points[i].virtual_s, result->points[i].steps);
+    result->points = dsgd_xrealloc(result->points, result->n_points + 1, sizeof *result->points);
+    dsgd_point *const point = &result->points[result->n_points++];
+    *point = (dsgd_point){.virtual_s = dsgd_now_s(),
+                          .steps = (double)engine->steps_total / (double)p,
+                          .ticket = dsgd_values_evaluate(engine->values, p, models, states)};
+    dsgd_recorder_point(engine->recorder, point->virtual_s, point->steps);
     free(models);
     free(states);
     if (engine->config->until.accuracy <= 0)
         return NAN;
-    return dsgd_values_result(engine->values, engine->evaluations->tickets[i]).accuracy;
+    return dsgd_values_result(engine->values, point->ticket).accuracy;
 }
 
-bool dsgd_evaluate_if_due(dsgd_engine *engine, double *accuracy)
+double dsgd_evaluate_if_due(dsgd_engine *engine)
 {
-    if (engine->values == NULL || (double)engine->steps_total < engine->evaluations->next)
-        return false;
-    plan_next(engine);
-    *accuracy = dsgd_evaluate_now(engine);
-    return true;
+    if (engine->values == NULL)
+        return -INFINITY;
+    const double every = engine->config->learning->evaluate.every;
+    const double due = (double)engine->result->n_points * every * engine->n_workers;
+    const bool is_due = every > 0 && (double)engine->steps_total >= dsgd_ceil(due);
+    return is_due ? dsgd_evaluate_now(engine) : -INFINITY;
 }
 
 static bool same_model(const dsgd_worker *a, const dsgd_worker *b)
@@ -246,39 +222,24 @@ static bool same_model(const dsgd_worker *a, const dsgd_worker *b)
     return dsgd_value_equal(a->model_state, b->model_state);
 }
 
-/** The place of a worker's model in table[room]: free, or of a worker with the same model. */
-static const dsgd_worker **place_of_model(const dsgd_worker **table, size_t room,
-                                          const dsgd_worker *w)
-{
-    const dsgd_value first = w->model->piece[0].value;
-    size_t i = ((uintptr_t)first.node / sizeof(void *) + first.index) * 0x9e3779b97f4a7c15u >> 32;
-    for (i &= room - 1; table[i] != NULL && !same_model(table[i], w);)
-        i = (i + 1) & (room - 1);
-    return &table[i];
-}
-
 /** Each worker's own model; a model that several workers have once: an allreduce leaves one. */
 static void evaluate_local(dsgd_engine *engine)
 {
     const size_t n = engine->n_pieces;
-    const size_t room = (size_t)4 << dsgd_log2(engine->n_workers);
-    const dsgd_worker **const table = dsgd_xcalloc(room, sizeof *table);
     dsgd_value *const model = dsgd_xcalloc(n, sizeof *model);
-    size_t *const tickets = dsgd_xcalloc((size_t)engine->n_workers, sizeof *tickets);
+    size_t *const tickets = dsgd_run_alloc(engine, (size_t)engine->n_workers * sizeof *tickets);
     for (int w = 0; w < engine->n_workers; w++) {
-        dsgd_worker *const worker = &engine->workers[w];
-        const dsgd_worker **const place = place_of_model(table, room, worker);
-        if (*place != NULL) {
-            tickets[w] = tickets[(*place)->node.rank];
-            continue;
-        }
-        *place = worker;
+        const dsgd_worker *const worker = &engine->workers[w];
+        int same = 0;
+        while (same < w && !same_model(&engine->workers[same], worker))
+            same++;
         for (size_t k = 0; k < n; k++)
             model[k] = worker->model->piece[k].value;
-        tickets[w] = dsgd_values_evaluate(engine->values, 1, model, &worker->model_state);
+        tickets[w] = same < w
+                         ? tickets[same]
+                         : dsgd_values_evaluate(engine->values, 1, model, &worker->model_state);
     }
-    engine->evaluations->local_tickets = tickets;
-    free(table);
+    engine->local_tickets = tickets;
     free(model);
 }
 
@@ -296,14 +257,13 @@ void dsgd_evaluate_last(dsgd_engine *engine)
 static void sum_up_local(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    if (engine->evaluations->local_tickets == NULL)
+    if (engine->local_tickets == NULL)
         return;
     const double p = engine->n_workers;
     result->local_loss = result->local_accuracy = 0;
     result->local_accuracy_min = INFINITY;
     for (int w = 0; w < engine->n_workers; w++) {
-        const dsgd_evaluation e =
-            dsgd_values_result(engine->values, engine->evaluations->local_tickets[w]);
+        const dsgd_evaluation e = dsgd_values_result(engine->values, engine->local_tickets[w]);
         result->local_loss += e.loss / p;
         result->local_accuracy += e.accuracy / p;
         if (!(e.accuracy >= result->local_accuracy_min))
@@ -320,7 +280,7 @@ void dsgd_sum_up_learning(dsgd_engine *engine)
         return;
     }
     for (size_t i = 0; i < result->n_points; i++)
-        result->points[i].at = dsgd_values_result(engine->values, engine->evaluations->tickets[i]);
+        result->points[i].at = dsgd_values_result(engine->values, result->points[i].ticket);
     sum_up_local(engine);
     const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
     if (divergence.happened && result->outcome == DSGD_RUN_OK) {

@@ -47,10 +47,8 @@ static void count_step(dsgd_worker *w)
         return;
     engine->steps_total++;
     engine->whole_steps += w->computation.share;
-    double accuracy = 0;
-    /* An accuracy that is NAN stays so. */
-    if (dsgd_evaluate_if_due(engine, &accuracy) && until->accuracy > 0 &&
-        (accuracy >= until->accuracy || isnan(accuracy)))
+    const double accuracy = dsgd_evaluate_if_due(engine);
+    if (until->accuracy > 0 && !(accuracy < until->accuracy)) /* one that is NAN stays so */
         dsgd_finish(engine);
     const double samples = engine->whole_steps * engine->config->workload->samples;
     report_progress(engine, samples);
