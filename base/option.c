@@ -113,15 +113,43 @@ char *dsgd_listed(const char *const *names, const char *last)
     return text;
 }
 
+dsgd_pick dsgd_pick_default(const dsgd_about *about)
+{
+    void *const params = dsgd_keep(1, about->params_size);
+    dsgd_options_default(about->options, params);
+    return (dsgd_pick){about, params};
+}
+
 static dsgd_pick default_pick(const dsgd_option *option)
 {
     if (option->init_text == NULL)
         return (dsgd_pick){NULL, NULL};
     const dsgd_about *const about = dsgd_about_find(option->registry, option->init_text);
     DSGD_ASSERT(about != NULL, "the default of %s is unknown", option->name);
-    void *const params = dsgd_keep(1, about->params_size);
-    dsgd_options_default(about->options, params);
-    return (dsgd_pick){about, params};
+    return dsgd_pick_default(about);
+}
+
+void dsgd_option_put(const dsgd_option *o, void *params, double value)
+{
+    void *const field = (char *)params + o->offset;
+    if (o->kind == DSGD_BOOL)
+        *(bool *)field = value != 0;
+    else if (o->kind == DSGD_CHOICE)
+        *(int *)field = (int)value;
+    else if (o->kind == DSGD_LONG)
+        *(long *)field = (long)value;
+    else
+        *(double *)field = value;
+}
+
+const char *dsgd_option_text(const dsgd_option *o, double value)
+{
+    if (o->kind == DSGD_BOOL)
+        return value != 0 ? "true" : "false";
+    if (o->kind == DSGD_CHOICE)
+        return o->words[(int)value];
+    return o->words != NULL && value < 0 ? o->words[-(long)value - 1]
+                                         : dsgd_xprintf("%.10g", value);
 }
 
 void dsgd_options_default(const dsgd_option *options, void *params)
@@ -130,16 +158,10 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         void *const field = (char *)params + o->offset;
         switch (o->kind) {
         case DSGD_BOOL:
-            *(bool *)field = o->init != 0;
-            break;
         case DSGD_LONG:
-            *(long *)field = (long)o->init;
-            break;
         case DSGD_DOUBLE:
-            *(double *)field = o->init;
-            break;
         case DSGD_CHOICE:
-            *(int *)field = (int)o->init;
+            dsgd_option_put(o, params, o->init);
             break;
         case DSGD_STRING:
             *(const char **)field = o->init_text;

@@ -196,6 +196,15 @@ char *dsgd_listed(const char *const *names, const char *last);
 /** Fills @p params with the defaults of @p options (NULL allowed). Required options keep zero. */
 void dsgd_options_default(const dsgd_option *options, void *params);
 
+/** An entry of a registry with its defaults. */
+dsgd_pick dsgd_pick_default(const dsgd_about *about);
+
+/** Sets a BOOL, CHOICE, LONG or DOUBLE; a word as it is stored. */
+void dsgd_option_put(const dsgd_option *o, void *params, double value);
+
+/** How a value of such an option is written. */
+const char *dsgd_option_text(const dsgd_option *o, double value);
+
 /**
  * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G
  * T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf), "W" (W kW),

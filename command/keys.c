@@ -58,14 +58,10 @@ static char *default_text(const dsgd_option *o)
 {
     switch (o->kind) {
     case DSGD_BOOL:
-        return dsgd_xstrdup(o->init != 0 ? "true" : "false");
     case DSGD_LONG:
     case DSGD_DOUBLE:
-        if (o->init < 0 && o->words != NULL)
-            return dsgd_xstrdup(o->words[-(long)o->init - 1]);
-        return dsgd_xprintf("%.10g", o->init);
     case DSGD_CHOICE:
-        return dsgd_xstrdup(o->words[(int)o->init]);
+        return dsgd_xstrdup(dsgd_option_text(o, o->init));
     default:
         return o->init_text == NULL ? NULL : dsgd_xstrdup(o->init_text);
     }

@@ -14,9 +14,8 @@ typedef struct dsgd_tester {
     const dsgd_conformance *how;
     size_t *n; /* [DSGD_N_VERDICTS] */
     dsgd_verdict declared; /* on the traffic by default */
-    bool hung;
+    bool hung, undefined;
     dsgd_error why; /* of the answer under way; without algorithm, options and P */
-    struct dsgd_tester_memory *memory;
 } dsgd_tester;
 
 /** Options of the algorithm. */
@@ -29,17 +28,7 @@ typedef struct dsgd_setting {
 
 /* --- settings.c ------------------------------------------------------------------------------- */
 
-/** Zeroed memory, until dsgd_tester_free(). */
-void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes);
-void dsgd_tester_free(dsgd_tester *t);
-
-/** Sets a BOOL, CHOICE, LONG or DOUBLE. */
-void dsgd_option_put(const dsgd_option *o, void *params, double value);
-
-/** An entry of a registry with its defaults. */
-dsgd_pick dsgd_pick_default(dsgd_tester *t, const dsgd_about *about);
-
-dsgd_setting dsgd_setting_default(dsgd_tester *t);
+dsgd_setting dsgd_setting_default(const dsgd_tester *t);
 
 /** The setting of a law; refuses, in t->why, one of options that the algorithm does not have. */
 dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting);
@@ -74,19 +63,12 @@ typedef struct dsgd_trial_outcome {
     double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models at the end */
 } dsgd_trial_outcome;
 
-typedef enum dsgd_answer {
-    DSGD_ANSWER_YES,
-    DSGD_ANSWER_NO,
-    DSGD_ANSWER_REFUSED, /* check() does not want these options with this P */
-    DSGD_ANSWER_UNDEFINED /* there is nothing to compare with */
-} dsgd_answer;
-
 /**
  * P workers on an idle switch (10 GB/s, 1 us), 1 MB per exchange in 3 pieces, 1 s per step; a
  * linear regression of 33 parameters, batch 12, learning rate 0.05, momentum 0.9; ends after 20
  * steps.
  */
-dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers);
+dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers);
 
 /** So many pieces, or as many as its algorithm needs. */
 void dsgd_trial_pieces(dsgd_trial *trial, long pieces);
@@ -95,18 +77,20 @@ void dsgd_trial_pieces(dsgd_trial *trial, long pieces);
 void dsgd_trial_points(dsgd_trial *trial, long points);
 
 /** Adds an imbalance entry with one option set; NULL: none. */
-void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, const char *option,
-                          double value);
+void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value);
 
 /** Nobody is in step with anybody, and messages take longer than some steps. */
-void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial);
+void dsgd_trial_disturb(dsgd_trial *trial);
 
 /** For dsgd_run_config.prepare: all begin with models of their own; with one, nowhere 0. */
 void dsgd_begin_different(struct dsgd_engine *engine, void *outcome);
 void dsgd_begin_alike(struct dsgd_engine *engine, void *outcome);
 
-/** Runs it in a child process. YES, REFUSED, or NO with what went wrong in t->why. */
-dsgd_answer dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);
+/**
+ * Runs it in a child process. DSGD_EUSAGE where check() does not want these options with this P;
+ * DSGD_ERUNS with what went wrong in t->why.
+ */
+dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);
 
 /** What an algorithm declares for a trial. */
 typedef struct dsgd_declared {
@@ -115,11 +99,11 @@ typedef struct dsgd_declared {
     dsgd_traffic per_step;
 } dsgd_declared;
 
-/** Asks it in a child process. */
-dsgd_answer dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared);
+/** Asks it in a child process, likewise. */
+dsgd_status dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared);
 
-/** Returns @p answer, with a sentence in t->why. */
-#define dsgd_answer_with(t, answer, ...) (dsgd_fail(&(t)->why, DSGD_OK, __VA_ARGS__), (answer))
+/** The answer no, with a sentence in t->why. */
+#define dsgd_answer_no(t, ...) dsgd_fail(&(t)->why, DSGD_ERUNS, __VA_ARGS__)
 
 /** ||a - b|| / ||b||. */
 double dsgd_trial_distance(const double *a, const double *b, size_t n);
@@ -127,9 +111,13 @@ double dsgd_trial_distance(const double *a, const double *b, size_t n);
 /** Relative distance that is rounding. */
 double dsgd_trial_rounding(const dsgd_tester *t);
 
-/* --- what is checked: an answer at one P, a sentence in t->why unless YES ---------------------- */
+/* --- what is checked --------------------------------------------------------------------------- */
 
-typedef dsgd_answer dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
+/**
+ * An answer at one P: DSGD_OK; else with a sentence in t->why DSGD_EUSAGE where the algorithm refuses
+ * it, or t->undefined is set, as there is nothing to compare with; DSGD_ERUNS: no.
+ */
+typedef dsgd_status dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
 
 /* laws.c */
 /* dsgd_is_allreduce: or, at P = 1, plain SGD */

@@ -48,20 +48,18 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
 {
     const int *const counts = t->how->brief ? c->brief_counts : c->counts;
     size_t accepted = 0;
+    t->undefined = false;
     for (size_t i = 0; i < MOST_COUNTS && counts[i] != 0; i++) {
         if (c->enough > 0 && accepted == c->enough)
             break;
-        const dsgd_answer answer = c->question(t, setting, counts[i]);
-        if (answer == DSGD_ANSWER_YES) {
+        const dsgd_status answer = c->question(t, setting, counts[i]);
+        const bool refused = answer == DSGD_EUSAGE && !t->undefined;
+        if (answer == DSGD_OK)
             dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
-            continue;
-        }
-        if (answer != DSGD_ANSWER_REFUSED || *why == NULL) /* the first refusal is told */
+        else if (!refused || *why == NULL) /* the first refusal is told */
             *why = sentence(t, setting, counts[i]);
-        if (answer == DSGD_ANSWER_NO)
-            return DSGD_CHECK_FAILED;
-        if (answer == DSGD_ANSWER_UNDEFINED)
-            return DSGD_CHECK_LEFT_OUT;
+        if (answer != DSGD_OK && !refused)
+            return t->undefined ? DSGD_CHECK_LEFT_OUT : DSGD_CHECK_FAILED;
     }
     if (accepted > 0)
         return DSGD_CHECK_PASSED;
@@ -175,5 +173,4 @@ void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conforma
     if (t.hung)
         report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",
                "they are not made after one that hangs");
-    dsgd_tester_free(&t);
 }

@@ -8,87 +8,80 @@
 #include "sim/conformance/checks.h"
 
 /** Runs it twice with models and once without. */
-static dsgd_answer repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
+static dsgd_status repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
 {
     dsgd_trial_outcome other;
-    dsgd_answer answer = dsgd_trial_run(t, trial, one);
-    if (answer == DSGD_ANSWER_YES)
-        answer = dsgd_trial_run(t, trial, &other);
-    if (answer != DSGD_ANSWER_YES)
-        return answer;
+    DSGD_TRY(dsgd_trial_run(t, trial, one));
+    DSGD_TRY(dsgd_trial_run(t, trial, &other));
     if (one->virtual_s != other.virtual_s || one->messages != other.messages ||
         memcmp(one->x, other.x, (size_t)trial->config.workers * sizeof one->x[0]) != 0)
-        return dsgd_answer_with(t, DSGD_ANSWER_NO, "the same run twice gives different results");
+        return dsgd_answer_no(t, "the same run twice gives different results");
     trial->config.numerics = DSGD_NUMERICS_OFF;
-    answer = dsgd_trial_run(t, trial, &other);
-    trial->config.numerics = t->how->numerics;
-    if (answer == DSGD_ANSWER_YES &&
-        (other.virtual_s != one->virtual_s || other.messages != one->messages))
-        return dsgd_answer_with(t, DSGD_ANSWER_NO,
-                                "its time or its messages depend on whether models are computed");
-    return answer;
+    DSGD_TRY(dsgd_trial_run(t, trial, &other));
+    if (other.virtual_s != one->virtual_s || other.messages != one->messages)
+        return dsgd_answer_no(t, "its time or its messages depend on whether models are computed");
+    return DSGD_OK;
 }
 
-dsgd_answer dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
-    dsgd_trial_disturb(t, trial);
+    dsgd_trial_disturb(trial);
     return repeats(t, trial, &got);
 }
 
-static dsgd_answer learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
+static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
     enum { STEPS = 60, BRIEF_STEPS = 20 };
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
-    dsgd_trial_disturb(t, trial);
+    dsgd_trial_disturb(trial);
     trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
     trial->config.until.steps = t->how->brief ? BRIEF_STEPS : STEPS;
     trial->config.exchange.blocking = blocking;
-    const dsgd_answer answer = repeats(t, trial, &got);
-    if (answer != DSGD_ANSWER_YES || got.last_loss < got.first_loss)
-        return answer;
-    return dsgd_answer_with(t, DSGD_ANSWER_NO,
-                            "the loss is %g at the beginning and %g after %g steps", got.first_loss,
-                            got.last_loss, trial->config.until.steps);
+    DSGD_TRY(repeats(t, trial, &got));
+    if (got.last_loss < got.first_loss)
+        return DSGD_OK;
+    return dsgd_answer_no(t, "the loss is %g at the beginning and %g after %g steps",
+                          got.first_loss, got.last_loss, trial->config.until.steps);
 }
 
-dsgd_answer dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
-    const dsgd_answer answer = learns(t, setting, workers, true);
-    return answer != DSGD_ANSWER_YES || t->how->brief ? answer : learns(t, setting, workers, false);
+    DSGD_TRY(learns(t, setting, workers, true));
+    return t->how->brief ? DSGD_OK : learns(t, setting, workers, false);
 }
 
 /** Disturbed, without models. */
-static dsgd_answer ends(dsgd_tester *t, dsgd_trial *trial)
+static dsgd_status ends(dsgd_tester *t, dsgd_trial *trial)
 {
     dsgd_trial_outcome got;
-    dsgd_trial_disturb(t, trial);
+    dsgd_trial_disturb(trial);
     trial->config.learning = NULL;
     return dsgd_trial_run(t, trial, &got);
 }
 
-dsgd_answer dsgd_number_ends(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_number_ends(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     return ends(t, dsgd_trial_new(t, setting, workers));
 }
 
-dsgd_answer dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
-    dsgd_trial_imbalance(t, trial, "slow", "factor", 100);
+    dsgd_trial_imbalance(trial, "slow", "factor", 100);
     return ends(t, trial);
 }
 
 /** Delays between none and many steps, at random, under every way of exchanging. */
-dsgd_answer dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     for (uint64_t seed = 1; seed <= (t->how->brief ? 2 : 6); seed++) {
         dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
         dsgd_trial_outcome got;
-        dsgd_trial_imbalance(t, trial, "delay", "seconds", 3.7);
-        dsgd_trial_imbalance(t, trial, "quantiles", NULL, 0);
+        dsgd_trial_imbalance(trial, "delay", "seconds", 3.7);
+        dsgd_trial_imbalance(trial, "quantiles", NULL, 0);
         static double percent[] = {0, 50, 95, 100};
         static double seconds[] = {0, 0.2, 2, 9};
         *(dsgd_table *)trial->imbalance[1].params = (dsgd_table){4, percent, seconds};
@@ -99,9 +92,7 @@ dsgd_answer dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int w
         trial->config.exchange.blocking = seed % 3 != 0;
         trial->config.exchange.overlap = seed % 4 != 0;
         trial->config.until.steps = t->how->brief ? 20 : 60;
-        const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
-        if (answer != DSGD_ANSWER_YES)
-            return answer;
+        DSGD_TRY(dsgd_trial_run(t, trial, &got));
     }
-    return DSGD_ANSWER_YES;
+    return DSGD_OK;
 }

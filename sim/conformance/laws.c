@@ -31,50 +31,48 @@ typedef struct difference {
 } difference;
 
 /** Runs the trial and compares. */
-typedef dsgd_answer comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
+typedef dsgd_status comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
 
 /** Compares after @p most steps; where something is off, finds the first step after which it is. */
-static dsgd_answer find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, long most,
+static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, long most,
                               difference *d)
 {
     trial->config.steps_each = most;
-    dsgd_answer answer = compare(t, trial, d);
-    if (answer != DSGD_ANSWER_YES || d->worker < 0)
-        return answer;
+    DSGD_TRY(compare(t, trial, d));
+    if (d->worker < 0)
+        return DSGD_OK;
     trial->config.steps_each = 0;
-    do {
+    do
         trial->config.steps_each++;
-        answer = compare(t, trial, d);
-    } while (answer == DSGD_ANSWER_YES && d->worker < 0 && trial->config.steps_each < most);
-    return DSGD_ANSWER_NO;
+    while (compare(t, trial, d) == DSGD_OK && d->worker < 0 && trial->config.steps_each < most);
+    return DSGD_ERUNS;
 }
 
-/** With those of allreduce. */
-static dsgd_answer compare_models(dsgd_tester *t, const dsgd_trial *trial, difference *d)
+/** The models with what allreduce makes. */
+static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
     dsgd_trial_outcome want;
     dsgd_trial baseline = *trial;
     baseline.config.algorithm = &allreduce;
     baseline.config.params = NULL;
-    dsgd_answer answer = dsgd_trial_run(t, trial, &got);
-    if (answer == DSGD_ANSWER_YES)
-        answer = dsgd_trial_run(t, &baseline, &want);
     *d = (difference){-1, 0};
-    for (int w = 0; answer == DSGD_ANSWER_YES && w < trial->config.workers && d->worker < 0; w++) {
+    DSGD_TRY(dsgd_trial_run(t, trial, &got));
+    DSGD_TRY(dsgd_trial_run(t, &baseline, &want));
+    for (int w = 0; w < trial->config.workers && d->worker < 0; w++) {
         d->distance = dsgd_trial_distance(got.x[w], want.x[w], got.n_params);
         if (!(d->distance <= dsgd_trial_rounding(t))) /* NAN is off, too */
             d->worker = w;
     }
-    return answer;
+    return DSGD_OK;
 }
 
-dsgd_answer dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     trial->learning.optimizer.weight_decay = 0.01;
     difference d;
-    const dsgd_answer answer = find_first(t, trial, compare_models, 16, &d);
+    const dsgd_status answer = find_first(t, trial, compare_models, 16, &d);
     if (d.worker >= 0)
         dsgd_fail(&t->why, DSGD_OK, "after step %ld worker %d is off by %g from %s",
                   trial->config.steps_each - 1, d.worker, d.distance,
@@ -85,54 +83,51 @@ dsgd_answer dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int w
 /* --- conservation ----------------------------------------------------------------------------- */
 
 /** The mean of the models with that at the beginning. */
-static dsgd_answer compare_means(dsgd_tester *t, const dsgd_trial *trial, difference *d)
+static dsgd_status compare_means(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
     *d = (difference){-1, 0};
-    const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
-    if (answer == DSGD_ANSWER_YES)
-        d->distance = dsgd_trial_distance(got.after, got.before, got.n_params);
+    DSGD_TRY(dsgd_trial_run(t, trial, &got));
+    d->distance = dsgd_trial_distance(got.after, got.before, got.n_params);
     if (!(d->distance <= dsgd_trial_rounding(t)))
         d->worker = 0;
-    return answer;
+    return DSGD_OK;
 }
 
-dsgd_answer dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     trial->learning.optimizer.lr = 0;
     trial->config.prepare = dsgd_begin_different;
-    dsgd_trial_disturb(t, trial);
+    dsgd_trial_disturb(trial);
     difference d;
-    const dsgd_answer answer = find_first(t, trial, compare_means, 15, &d);
+    const dsgd_status answer = find_first(t, trial, compare_means, 15, &d);
     if (d.worker >= 0)
         dsgd_fail(&t->why, DSGD_OK, "after step %ld the mean of the models is off by %g",
                   trial->config.steps_each - 1, d.distance);
     return answer;
 }
 
-dsgd_answer dsgd_keeps_weight(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_keeps_weight(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     for (int i = 0; i < (t->how->brief ? 2 : 6); i++) {
         dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
         dsgd_trial_outcome got;
         const double end_s = 3.3 + 3.1 * i;
         trial->config.until = (dsgd_until){.seconds = end_s};
-        dsgd_trial_disturb(t, trial);
-        const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
-        if (answer != DSGD_ANSWER_YES)
-            return answer;
+        dsgd_trial_disturb(trial);
+        DSGD_TRY(dsgd_trial_run(t, trial, &got));
         if (!(fabs(got.weight - workers) <= 1e-12 * workers))
-            return dsgd_answer_with(t, DSGD_ANSWER_NO,
-                                    "at %g s, after %.3g steps of a worker on average, the "
-                                    "push-sum weights sum to %.10g, not %d",
-                                    end_s, got.steps, got.weight, workers);
+            return dsgd_answer_no(t,
+                                  "at %g s, after %.3g steps of a worker on average, the "
+                                  "push-sum weights sum to %.10g, not %d",
+                                  end_s, got.steps, got.weight, workers);
     }
-    return DSGD_ANSWER_YES;
+    return DSGD_OK;
 }
 
 /** Without learning all models stay as they began: at the end, and wherever they are evaluated. */
-static dsgd_answer stays(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
+static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
@@ -141,19 +136,19 @@ static dsgd_answer stays(dsgd_tester *t, const dsgd_setting *setting, int worker
     trial->config.exchange.blocking = blocking;
     dsgd_trial_points(trial, 64); /* evaluations are many, and what the loss is does not matter */
     trial->config.prepare = dsgd_begin_alike;
-    dsgd_trial_disturb(t, trial);
-    const dsgd_answer answer = dsgd_trial_run(t, trial, &got);
-    if (answer != DSGD_ANSWER_YES || got.farthest <= dsgd_trial_rounding(t))
-        return answer;
-    return dsgd_answer_with(
-        t, DSGD_ANSWER_NO,
+    dsgd_trial_disturb(trial);
+    DSGD_TRY(dsgd_trial_run(t, trial, &got));
+    if (got.farthest <= dsgd_trial_rounding(t))
+        return DSGD_OK;
+    return dsgd_answer_no(
+        t,
         "without learning, an evaluation at %.3g s finds models that are off by %g from those at "
         "the beginning; sums and shares under way belong into another vector than dsgd_model()",
         got.farthest_s, got.farthest);
 }
 
-dsgd_answer dsgd_keeps_consensus(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_keeps_consensus(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
-    const dsgd_answer answer = stays(t, setting, workers, true);
-    return answer == DSGD_ANSWER_YES ? stays(t, setting, workers, false) : answer;
+    DSGD_TRY(stays(t, setting, workers, true));
+    return stays(t, setting, workers, false);
 }

@@ -1,6 +1,6 @@
 /**
  * @file settings.c
- * Memory of the checks; options of an algorithm: by default, of a law, and varied one by one as its
+ * Options of an algorithm: by default, of a law, and varied one by one as its
  * table allows.
  */
 #include <math.h>
@@ -12,36 +12,11 @@
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
 
-struct dsgd_tester_memory {
-    struct dsgd_tester_memory *next;
-    max_align_t bytes[];
-};
-
-void *dsgd_tester_alloc(dsgd_tester *t, size_t bytes)
-{
-    struct dsgd_tester_memory *const m = dsgd_xcalloc(1, sizeof *m + bytes);
-    m->next = t->memory;
-    t->memory = m;
-    return m->bytes;
-}
-
-void dsgd_tester_free(dsgd_tester *t)
-{
-    while (t->memory != NULL) {
-        struct dsgd_tester_memory *const next = t->memory->next;
-        free(t->memory);
-        t->memory = next;
-    }
-}
-
 /* --- options ---------------------------------------------------------------------------------- */
 
-dsgd_setting dsgd_setting_default(dsgd_tester *t)
+dsgd_setting dsgd_setting_default(const dsgd_tester *t)
 {
-    const dsgd_about *const about = &t->algorithm->about;
-    dsgd_setting s = {.params = dsgd_tester_alloc(t, about->params_size)};
-    dsgd_options_default(about->options, s.params);
-    return s;
+    return (dsgd_setting){.params = dsgd_pick_default(&t->algorithm->about).params};
 }
 
 static size_t count_words(const dsgd_option *o)
@@ -73,32 +48,6 @@ static bool allows(const dsgd_option *o, double value)
     }
 }
 
-void dsgd_option_put(const dsgd_option *o, void *params, double value)
-{
-    void *const field = (char *)params + o->offset;
-    if (o->kind == DSGD_BOOL)
-        *(bool *)field = value != 0;
-    else if (o->kind == DSGD_CHOICE)
-        *(int *)field = (int)value;
-    else if (o->kind == DSGD_LONG)
-        *(long *)field = (long)value;
-    else
-        *(double *)field = value;
-}
-
-/** Writes a value; @p room includes the final null. */
-static void write_value(char *text, size_t room, const dsgd_option *o, double value)
-{
-    if (o->kind == DSGD_BOOL)
-        snprintf(text, room, "%s", value != 0 ? "true" : "false");
-    else if (o->kind == DSGD_CHOICE)
-        snprintf(text, room, "%s", o->words[(int)value]);
-    else if (o->words != NULL && value < 0)
-        snprintf(text, room, "%s", o->words[-(int)value - 1]);
-    else
-        snprintf(text, room, "%.10g", value);
-}
-
 /** Appends "NAME=VALUE" to a setting's text. */
 static void append_text(dsgd_setting *s, const char *name, const char *value)
 {
@@ -106,18 +55,11 @@ static void append_text(dsgd_setting *s, const char *name, const char *value)
     snprintf(s->text + n, sizeof s->text - n, "%s%s=%s", n == 0 ? "" : ", ", name, value);
 }
 
-dsgd_pick dsgd_pick_default(dsgd_tester *t, const dsgd_about *about)
-{
-    const dsgd_pick pick = {about, dsgd_tester_alloc(t, about->params_size)};
-    dsgd_options_default(about->options, pick.params);
-    return pick;
-}
-
 /** Fills the field of a PICK; returns its parameters. */
-static void *pick(dsgd_tester *t, const dsgd_option *o, void *params, const dsgd_about *about)
+static void *pick(const dsgd_option *o, void *params, const dsgd_about *about)
 {
     dsgd_pick *const field = (dsgd_pick *)(void *)((char *)params + o->offset);
-    *field = dsgd_pick_default(t, about);
+    *field = dsgd_pick_default(about);
     return field->params;
 }
 
@@ -137,28 +79,24 @@ static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, d
             return dsgd_refuse(&t->why,
                                "the law is declared with %s=%s, but there is no such thing",
                                o->name, with->pick);
-        pick(t, o, s->params, picked);
+        pick(o, s->params, picked);
         return DSGD_OK;
     }
     if (!allows(o, with->value))
         return dsgd_refuse(
             &t->why, "the law is declared with %s=%.10g, which the table of options does not allow",
             o->name, with->value);
-    char text[64];
-    write_value(text, sizeof text, o, with->value);
-    append_text(s, o->name, text);
+    append_text(s, o->name, dsgd_option_text(o, with->value));
     dsgd_option_put(o, s->params, with->value);
     return DSGD_OK;
 }
 
 dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting)
 {
-    dsgd_status status = DSGD_OK;
-    const dsgd_law_option *with = law->with;
     *setting = dsgd_setting_default(t);
-    for (; status == DSGD_OK && with != NULL && with->option != NULL; with++)
-        status = put_law_option(t, with, setting);
-    return status;
+    for (const dsgd_law_option *with = law->with; with != NULL && with->option != NULL; with++)
+        DSGD_TRY(put_law_option(t, with, setting));
+    return DSGD_OK;
 }
 
 /* --- varied ----------------------------------------------------------------------------------- */
@@ -218,15 +156,14 @@ static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option 
     double values[MOST_NUMBERS];
     const size_t n = numbers_of(o, of != NULL || t->how->brief, values);
     for (size_t k = 0; k < n; k++) {
-        char value[64];
-        write_value(value, sizeof value, o, values[k]);
+        const char *const value = dsgd_option_text(o, values[k]);
         dsgd_setting s = dsgd_setting_default(t);
         void *params = s.params;
         s.choice = o->kind == DSGD_CHOICE || o->kind == DSGD_BOOL;
         if (of == NULL) {
             append_text(&s, o->name, value);
         } else {
-            params = pick(t, of, s.params, about);
+            params = pick(of, s.params, about);
             s.encoding = of->registry == dsgd_encoding_kinds;
             snprintf(s.text, sizeof s.text, "%s={%s: %s, %s: %s}", of->name, of->key, about->name,
                      o->name, value);
@@ -248,7 +185,7 @@ static void vary_pick(dsgd_tester *t, const dsgd_option *o, visitor *visit)
             s.choice = true;
             s.encoding = o->registry == dsgd_encoding_kinds;
             append_text(&s, o->name, about->name);
-            pick(t, o, s.params, about);
+            pick(o, s.params, about);
             visit(t, &s);
         }
         const dsgd_option *inner = t->how->brief ? NULL : about->options;

@@ -14,25 +14,23 @@
 enum { WARM_UP = 60, AT_LEAST = 73, LONGEST_PERIOD = 2000 };
 
 /** Makes the trial one of times only, WARM_UP steps long, and asks what is declared. */
-static dsgd_answer declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
+static dsgd_status declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
 {
     trial->config.learning = NULL;
     trial->config.until = (dsgd_until){0};
     trial->config.steps_each = WARM_UP;
-    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.05); /* one worker comes first */
-    const dsgd_answer answer = dsgd_trial_ask(t, trial, d);
-    if (answer != DSGD_ANSWER_YES)
-        return answer;
+    dsgd_trial_imbalance(trial, "ramp", "seconds", 0.05); /* one worker comes first */
+    DSGD_TRY(dsgd_trial_ask(t, trial, d));
+    t->undefined = true;
     if (!d->traffic)
-        return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED, "it does not say what it sends");
+        return dsgd_refuse(&t->why, "it does not say what it sends");
     if (isnan(d->per_step.messages) || isnan(d->per_step.bytes))
-        return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED,
-                                "it says that what it sends depends on time");
+        return dsgd_refuse(&t->why, "it says that what it sends depends on time");
     if (d->period > LONGEST_PERIOD)
-        return dsgd_answer_with(t, DSGD_ANSWER_UNDEFINED,
-                                "it repeats itself after %ld steps, too many to be counted",
-                                d->period);
-    return DSGD_ANSWER_YES;
+        return dsgd_refuse(&t->why, "it repeats itself after %ld steps, too many to be counted",
+                           d->period);
+    t->undefined = false;
+    return DSGD_OK;
 }
 
 /** Demands a total of a rate; @p unit is absolute, for what is added up in floating point. */
@@ -50,31 +48,25 @@ static bool is_total(dsgd_tester *t, const char *what, double got, double rate, 
     return false;
 }
 
-static dsgd_answer expect_traffic(dsgd_tester *t, dsgd_trial *trial)
+static dsgd_status expect_traffic(dsgd_tester *t, dsgd_trial *trial)
 {
     dsgd_declared want;
     dsgd_trial_outcome few;
     dsgd_trial_outcome more;
-    dsgd_answer answer = declared(t, trial, &want);
-    if (answer != DSGD_ANSWER_YES)
-        return answer;
+    DSGD_TRY(declared(t, trial, &want));
     const long steps = (AT_LEAST + want.period - 1) / want.period * want.period;
-    answer = dsgd_trial_run(t, trial, &few);
-    if (answer != DSGD_ANSWER_YES)
-        return answer;
+    DSGD_TRY(dsgd_trial_run(t, trial, &few));
     trial->config.steps_each = WARM_UP + steps;
-    answer = dsgd_trial_run(t, trial, &more);
-    if (answer != DSGD_ANSWER_YES)
-        return answer;
+    DSGD_TRY(dsgd_trial_run(t, trial, &more));
     const double n = (double)steps * trial->config.workers;
     dsgd_fail(&t->why, DSGD_OK, "in steps %d to %ld", WARM_UP, WARM_UP + steps - 1);
     const bool messages = is_total(t, "messages", (double)(more.messages - few.messages),
                                    want.per_step.messages, n, 1e-3);
     const bool bytes = is_total(t, "bytes", more.bytes - few.bytes, want.per_step.bytes, n, 1e-3);
-    return messages && bytes ? DSGD_ANSWER_YES : DSGD_ANSWER_NO;
+    return messages && bytes ? DSGD_OK : DSGD_ERUNS;
 }
 
-dsgd_answer dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     return expect_traffic(t, dsgd_trial_new(t, setting, workers));
 }
@@ -87,38 +79,36 @@ static const long ends[] = {1, 2, 3, 12, 24, 36, 48, WARM_UP, 480};
  * on top once; but after the first stretch that agrees none sends less: an exchange that is skipped
  * once is found.
  */
-dsgd_answer dsgd_sends_it_in_every_step(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_sends_it_in_every_step(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_declared want;
-    dsgd_answer answer = declared(t, trial, &want);
     bool has_begun = false;
     double before = 0;
     long from = 0;
-    for (size_t k = 0; k < sizeof ends / sizeof ends[0] && answer == DSGD_ANSWER_YES; k++) {
+    DSGD_TRY(declared(t, trial, &want));
+    for (size_t k = 0; k < sizeof ends / sizeof ends[0]; k++) {
         const long periods = k < 3 ? ends[k] : (ends[k] + want.period - 1) / want.period;
         const long to = periods * want.period;
         dsgd_trial_outcome got;
         if (to <= from)
             continue;
         trial->config.steps_each = to;
-        answer = dsgd_trial_run(t, trial, &got);
-        if (answer != DSGD_ANSWER_YES)
-            return answer;
+        DSGD_TRY(dsgd_trial_run(t, trial, &got));
         const double n = (double)(to - from) * workers, messages = (double)got.messages;
         dsgd_fail(&t->why, DSGD_OK, "in steps %ld to %ld", from, to - 1);
         const bool agrees =
             is_total(t, "messages", messages - before, want.per_step.messages, n, 1e-3);
         if (has_begun && !agrees && messages - before < n * want.per_step.messages)
-            answer = DSGD_ANSWER_NO;
+            return DSGD_ERUNS;
         has_begun = has_begun || agrees;
         before = messages;
         from = to;
     }
-    return answer;
+    return DSGD_OK;
 }
 
-dsgd_answer dsgd_sends_it_by_any_exchange(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_status dsgd_sends_it_by_any_exchange(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     static const char *const names[] = {"pieces beside one another", "recursive doubling",
                                         "Rabenseifner", "a ring", "Bruck"};
@@ -126,13 +116,11 @@ dsgd_answer dsgd_sends_it_by_any_exchange(dsgd_tester *t, const dsgd_setting *se
         dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
         trial->config.exchange.blocking = way != 0;
         trial->config.exchange.collective = (dsgd_collective)way; /* AUTO is 0 */
-        const dsgd_answer answer = expect_traffic(t, trial);
-        if (answer == DSGD_ANSWER_YES)
-            continue;
+        const dsgd_status answer = expect_traffic(t, trial);
         const dsgd_error why = t->why;
-        if (answer == DSGD_ANSWER_NO)
-            dsgd_fail(&t->why, DSGD_OK, "with %s, %s", names[way], why.text);
-        return answer;
+        if (answer == DSGD_ERUNS)
+            return dsgd_answer_no(t, "with %s, %s", names[way], why.text);
+        DSGD_TRY(answer);
     }
-    return DSGD_ANSWER_YES;
+    return DSGD_OK;
 }

@@ -24,11 +24,11 @@
 
 enum { SEED = 1 };
 
-static dsgd_pick picked(dsgd_tester *t, const dsgd_about *const *registry, const char *name)
+static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
 {
     const dsgd_about *const about = dsgd_about_find(registry, name);
     DSGD_ASSERT(about != NULL, "nothing is called %s", name);
-    return dsgd_pick_default(t, about);
+    return dsgd_pick_default(about);
 }
 
 static void set_number(const dsgd_pick *pick, const char *name, double value)
@@ -38,16 +38,16 @@ static void set_number(const dsgd_pick *pick, const char *name, double value)
     dsgd_option_put(o, pick->params, value);
 }
 
-dsgd_trial *dsgd_trial_new(dsgd_tester *t, const dsgd_setting *setting, int workers)
+dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
-    dsgd_trial *const trial = dsgd_tester_alloc(t, sizeof *trial);
+    dsgd_trial *const trial = dsgd_keep(1, sizeof *trial);
     trial->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
                                       .host_bandwidth_bytes_per_s = 10e9,
                                       .host_latency_s = 1e-6};
     trial->workload =
         (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
-    trial->learning = (dsgd_learning){.model = picked(t, dsgd_model_kinds, "hyperplane"),
-                                      .data = picked(t, dsgd_data_sources, "hyperplane"),
+    trial->learning = (dsgd_learning){.model = picked(dsgd_model_kinds, "hyperplane"),
+                                      .data = picked(dsgd_data_sources, "hyperplane"),
                                       .batch = 12,
                                       .optimizer = {.lr = 0.05, .momentum = 0.9},
                                       .precision = t->how->in_double ? DSGD_PRECISION_DOUBLE
@@ -83,11 +83,10 @@ void dsgd_trial_pieces(dsgd_trial *trial, long pieces)
     trial->config.exchange.pieces = pieces > least ? pieces : least;
 }
 
-void dsgd_trial_imbalance(dsgd_tester *t, dsgd_trial *trial, const char *kind, const char *option,
-                          double value)
+void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value)
 {
     DSGD_ASSERT(trial->config.imbalance.n < DSGD_TRIAL_IMBALANCES, "no room for %s", kind);
-    const dsgd_pick pick = picked(t, dsgd_imbalance_kinds, kind);
+    const dsgd_pick pick = picked(dsgd_imbalance_kinds, kind);
     if (option != NULL)
         set_number(&pick, option, value);
     trial->imbalance[trial->config.imbalance.n++] = pick;
@@ -98,12 +97,12 @@ void dsgd_trial_points(dsgd_trial *trial, long points)
     set_number(&trial->learning.data, "points", (double)points);
 }
 
-void dsgd_trial_disturb(dsgd_tester *t, dsgd_trial *trial)
+void dsgd_trial_disturb(dsgd_trial *trial)
 {
     trial->workload.bytes = 4e9;
     trial->platform.message_overhead_s = 1e-3;
-    dsgd_trial_imbalance(t, trial, "ramp", "seconds", 0.07);
-    dsgd_trial_imbalance(t, trial, "delay", "seconds", 0.9);
+    dsgd_trial_imbalance(trial, "ramp", "seconds", 0.07);
+    dsgd_trial_imbalance(trial, "delay", "seconds", 0.9);
 }
 
 /* --- its state, seen from inside -------------------------------------------------------------- */
@@ -224,16 +223,15 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
     dsgd_declared *const declared = report;
     const dsgd_run_config *const c = &job->trial->config;
     limit(job);
-    const dsgd_status status = dsgd_run_check(c, error);
-    if (status != DSGD_OK || c->algorithm->traffic == NULL)
-        return status;
-    const int n_servers = dsgd_n_servers(c);
+    DSGD_TRY(dsgd_run_check(c, error));
+    if (c->algorithm->traffic == NULL)
+        return DSGD_OK;
     const size_t n_pieces = (size_t)c->exchange.pieces * (size_t)dsgd_server_parts(c);
-    double *const bytes = dsgd_xcalloc(n_pieces, sizeof *bytes);
+    double *const bytes = dsgd_keep(n_pieces, sizeof *bytes);
     for (size_t k = 0; k < n_pieces; k++)
         bytes[k] = c->workload->bytes / (double)n_pieces;
     const dsgd_scale scale = {.n_workers = c->workers,
-                              .n_servers = n_servers,
+                              .n_servers = dsgd_n_servers(c),
                               .n_pieces = n_pieces,
                               .piece_bytes = bytes,
                               .collective = c->exchange.collective,
@@ -241,7 +239,6 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
     declared->traffic = true;
     declared->per_step = c->algorithm->traffic(c->params, &scale);
     declared->period = dsgd_period(c);
-    free(bytes);
     return DSGD_OK;
 }
 
@@ -262,7 +259,7 @@ static void append_assertion(dsgd_error *why, FILE *errors)
     }
 }
 
-static dsgd_answer in_child(dsgd_tester *t, const dsgd_trial *trial,
+static dsgd_status in_child(dsgd_tester *t, const dsgd_trial *trial,
                             dsgd_status (*work)(const void *, void *, dsgd_error *), void *report,
                             size_t bytes)
 {
@@ -278,17 +275,15 @@ static dsgd_answer in_child(dsgd_tester *t, const dsgd_trial *trial,
     }
     if (errors != NULL)
         fclose(errors);
-    if (status == DSGD_OK)
-        return DSGD_ANSWER_YES;
-    return status == DSGD_EUSAGE ? DSGD_ANSWER_REFUSED : DSGD_ANSWER_NO;
+    return status == DSGD_OK || status == DSGD_EUSAGE ? status : DSGD_ERUNS;
 }
 
-dsgd_answer dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome)
+dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome)
 {
     return in_child(t, trial, simulate, outcome, sizeof *outcome);
 }
 
-dsgd_answer dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared)
+dsgd_status dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared)
 {
     return in_child(t, trial, ask, declared, sizeof *declared);
 }
