@@ -73,6 +73,4 @@ typedef struct dsgd_ledger {
     struct dsgd_ledger_recorder *recorder; /* engine/ledger.c's, during the run */
 } dsgd_ledger;
 
-void dsgd_ledger_free(dsgd_ledger *ledger);
-
 #endif

@@ -44,6 +44,9 @@ typedef struct dsgd_span {
     const char *verb;
 } dsgd_span;
 
+/** The first members of a span that no other host and no piece has to do with; @p kind_ is STEP, ... */
+#define DSGD_SPAN_OF_HOST(kind_) .kind = DSGD_SPAN_##kind_, .peer = -1, .piece = -1, .version = -1
+
 extern const char dsgd_cancelled[];
 
 /** A gradient that was cancelled at the span's end. */
@@ -64,7 +67,7 @@ typedef struct dsgd_timeline {
     void (*ended)(void *listener, const dsgd_span *span);
     void *listener;
 
-    /* What is recorded; dsgd_timeline_free() frees it. */
+    /* What is recorded. */
     bool opened, closed; /* the window has begun; has ended before the run */
     bool full; /* DSGD_MOST_SPANS were not enough: the run has ended there */
     double since_s, end_s; /* the window */
@@ -73,7 +76,5 @@ typedef struct dsgd_timeline {
 
     struct dsgd_recording *recording; /* engine/timeline.c's, during the run */
 } dsgd_timeline;
-
-void dsgd_timeline_free(dsgd_timeline *timeline);
 
 #endif

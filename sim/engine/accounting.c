@@ -13,33 +13,31 @@
 
 /* --- during the run --------------------------------------------------------------------------- */
 
-/** Length of the intersection of [a, b] and [from, to]. */
-static double overlap_s(double a, double b, double from, double to)
+/** Length of the intersection of [a, b] with another. */
+static double overlap_s(double a, double b, dsgd_interval with)
 {
-    return dsgd_greater(dsgd_less(b, to) - dsgd_greater(a, from), 0);
+    return dsgd_greater(dsgd_less(b, with.end_s) - dsgd_greater(a, with.since_s), 0);
 }
 
 static void record_communication(const dsgd_worker *w, double since_s, double end_s)
 {
+    const dsgd_span span = {DSGD_SPAN_OF_HOST(COMMUNICATE), .host = w->host, .since_s = since_s,
+                            .end_s = end_s};
     if (end_s > since_s)
-        dsgd_timeline_record(w->engine, (dsgd_span){.kind = DSGD_SPAN_COMMUNICATE,
-                                                    .host = w->host,
-                                                    .peer = -1,
-                                                    .piece = -1,
-                                                    .version = -1,
-                                                    .since_s = since_s,
-                                                    .end_s = end_s});
+        dsgd_timeline_record(w->engine, span);
+}
+
+/** The last computation, as far as it has come by an instant. */
+static dsgd_interval last_computation(const dsgd_worker *w, double to_s)
+{
+    return (dsgd_interval){w->computation.since_s, dsgd_computing(w) ? to_s : w->computation.end_s};
 }
 
 /** For who watches: what of [since_s, to_s] no computation hides, interval by interval. */
 static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
 {
-    const dsgd_computation *const c = &w->computation;
-    for (size_t i = 0; i < w->n_earlier + 2; i++) {
-        const dsgd_interval hidden =
-            i < w->n_earlier    ? w->earlier[i]
-            : i == w->n_earlier ? (dsgd_interval){c->previous_since_s, c->previous_end_s}
-                                : (dsgd_interval){c->since_s, dsgd_computing(w) ? to_s : c->end_s};
+    for (size_t i = 0; i <= w->n_earlier; i++) {
+        const dsgd_interval hidden = i < w->n_earlier ? w->earlier[i] : last_computation(w, to_s);
         if (hidden.end_s <= since_s || hidden.since_s >= to_s)
             continue;
         record_communication(w, since_s, hidden.since_s);
@@ -55,17 +53,14 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
     w->counted_until_s = to_s;
     if (dsgd_watched(w->engine))
         record_exposed(w, start_s, to_s);
-    const double compute_end_s = dsgd_computing(w) ? to_s : w->computation.end_s;
-    double hidden_s =
-        overlap_s(start_s, to_s, w->computation.since_s, compute_end_s) +
-        overlap_s(start_s, to_s, w->computation.previous_since_s, w->computation.previous_end_s);
-    size_t n = 0;
-    for (size_t i = 0; i < w->n_earlier; i++) {
-        hidden_s += overlap_s(start_s, to_s, w->earlier[i].since_s, w->earlier[i].end_s);
+    double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
+    const size_t n = w->n_earlier;
+    for (size_t i = 0; i < n; i++) /* the last one, then from the first on */
+        hidden_s += overlap_s(start_s, to_s, w->earlier[i == 0 ? n - 1 : i - 1]);
+    w->n_earlier = 0;
+    for (size_t i = 0; i < n; i++)
         if (w->earlier[i].end_s > to_s)
-            w->earlier[n++] = w->earlier[i];
-    }
-    w->n_earlier = n;
+            w->earlier[w->n_earlier++] = w->earlier[i];
     const double exposed_s = to_s - start_s - hidden_s;
     if (exposed_s > 0)
         w->communicated_s += exposed_s;
@@ -110,16 +105,16 @@ void dsgd_count_later_end(dsgd_worker *w)
 }
 
 /* What begins while more than so many computations pass is counted as if it began after them. */
-enum { MOST_EARLIER = 64 };
+enum { MOST_EARLIER = 65 };
 
 void dsgd_count_computation(dsgd_worker *w)
 {
-    const dsgd_computation *const c = &w->computation;
-    if (c->previous_end_s <= w->counted_until_s)
+    const dsgd_interval last = {w->computation.since_s, w->computation.end_s};
+    if (last.end_s <= w->counted_until_s)
         return;
     if (w->n_uncounted == 0 && w->n_earlier == MOST_EARLIER)
         memmove(w->earlier, w->earlier + 1, --w->n_earlier * sizeof *w->earlier);
-    append(&w->earlier, &w->n_earlier, (dsgd_interval){c->previous_since_s, c->previous_end_s});
+    append(&w->earlier, &w->n_earlier, last);
 }
 
 enum { MANTISSA_BITS = 52 }; /* below exponent and sign */
@@ -254,14 +249,11 @@ void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
 
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
 {
-    double *const largest = partial ? &engine->largest_partial : &engine->largest_allreduce;
-    if (bytes <= *largest)
+    dsgd_run_result *const result = engine->result;
+    if (bytes <= engine->largest_bytes[partial])
         return;
-    *largest = bytes;
-    if (partial)
-        engine->result->partial_collective = (int)how;
-    else
-        engine->result->collective = (int)how;
+    engine->largest_bytes[partial] = bytes;
+    *(partial ? &result->partial_collective : &result->collective) = (int)how;
 }
 
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
@@ -323,39 +315,36 @@ static void count_message(dsgd_engine *engine, bool computed, int from, double b
     engine->workers[from].sent_bytes += bytes;
 }
 
-/** Asked before is dsgd_watched(), so that none is filled in vain. */
-static dsgd_span message_of(int from, int to, double bytes, double since_s, double end_s)
+/** For who watches; an activation's @p position, else -1. Returns its number. */
+static size_t record_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
+                             double end_s, long position)
 {
-    return (dsgd_span){.kind = DSGD_SPAN_MESSAGE,
-                       .host = from,
-                       .peer = to,
-                       .piece = -1,
-                       .version = -1,
-                       .since_s = since_s,
-                       .end_s = end_s,
-                       .bytes = bytes};
+    const long n = (long)engine->n_pieces;
+    if (!dsgd_watched(engine))
+        return 0;
+    return dsgd_timeline_record(engine, (dsgd_span){.kind = DSGD_SPAN_MESSAGE,
+                                                    .host = from,
+                                                    .peer = to,
+                                                    .piece = position < 0 ? -1 : position % n,
+                                                    .version = position < 0 ? -1 : position / n,
+                                                    .since_s = since_s,
+                                                    .end_s = end_s,
+                                                    .bytes = bytes,
+                                                    .verb = position < 0 ? NULL : "activation"});
 }
 
 size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes)
 {
     dsgd_count_messages(engine, 1, bytes);
     count_message(engine, false, from, bytes);
-    if (!dsgd_watched(engine))
-        return 0;
-    return dsgd_timeline_record(engine, message_of(from, to, bytes, dsgd_now_s(), INFINITY));
+    return record_message(engine, from, to, bytes, dsgd_now_s(), INFINITY, -1);
 }
 
 void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s)
 {
     dsgd_count_messages(engine, 1, DSGD_ACTIVATION_BYTES);
     count_message(engine, end_s < INFINITY, from, DSGD_ACTIVATION_BYTES);
-    if (!dsgd_watched(engine))
-        return;
-    dsgd_span sent = message_of(from, to, DSGD_ACTIVATION_BYTES, dsgd_now_s(), end_s);
-    sent.verb = "activation";
-    sent.version = position / (long)engine->n_pieces;
-    sent.piece = position % (long)engine->n_pieces;
-    dsgd_timeline_record(engine, sent);
+    record_message(engine, from, to, DSGD_ACTIVATION_BYTES, dsgd_now_s(), end_s, position);
 }
 
 /** Counts what arrives now, unless the run has ended: what is left only drains. */
@@ -378,8 +367,7 @@ void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, do
 {
     dsgd_count_messages(engine, 1, bytes);
     count_message(engine, false, from, bytes);
-    if (dsgd_watched(engine))
-        dsgd_timeline_record(engine, message_of(from, to, bytes, since_s, dsgd_now_s()));
+    record_message(engine, from, to, bytes, since_s, dsgd_now_s(), -1);
     count_arrival(engine, from, to, bytes);
 }
 
@@ -387,32 +375,29 @@ void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, 
                            double end_s)
 {
     count_message(engine, true, from, bytes);
-    if (dsgd_watched(engine))
-        dsgd_timeline_record(engine, message_of(from, to, bytes, since_s, end_s));
+    record_message(engine, from, to, bytes, since_s, end_s, -1);
 }
 
 void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, long stamp)
 {
-    if (dsgd_entered(w->engine))
-        dsgd_ledger_enter(
-            w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED, .peer = from, .stamp = stamp},
-            value);
+    dsgd_ledger_enter(
+        w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED, .peer = from, .stamp = stamp}, value);
 }
 
 void dsgd_observe_sampled(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value value,
                           long stamp)
 {
-    const dsgd_ledger_entry entry = {
-        .kind = DSGD_ENTRY_SAMPLED, .stamp = stamp, .scope = scope, .number = number};
-    if (dsgd_entered(w->engine))
-        dsgd_ledger_enter(w, entry, value);
+    dsgd_ledger_enter(
+        w,
+        (dsgd_ledger_entry){
+            .kind = DSGD_ENTRY_SAMPLED, .stamp = stamp, .scope = scope, .number = number},
+        value);
 }
 
 void dsgd_observe_sum(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value sum)
 {
-    const dsgd_ledger_entry entry = {.kind = DSGD_ENTRY_USED, .scope = scope, .number = number};
-    if (dsgd_entered(w->engine))
-        dsgd_ledger_enter(w, entry, sum);
+    dsgd_ledger_enter(
+        w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_USED, .scope = scope, .number = number}, sum);
 }
 
 void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)

@@ -227,17 +227,12 @@ static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector 
     c->compute_s = cut.compute_s;
     c->backward_s = backward_s;
     dsgd_count_computation(w);
-    c->previous_since_s = c->since_s;
-    c->previous_end_s = c->end_s;
     c->since_s = dsgd_now_s();
     c->number++;
     c->ready = 0;
     const double forward_s = dsgd_greater(c->compute_s - c->backward_s, 0) * slowness(w);
-    c->span = dsgd_timeline_begin(w, (dsgd_span){.kind = DSGD_SPAN_COMPUTE,
-                                                 .peer = -1,
-                                                 .piece = -1,
-                                                 .version = -1,
-                                                 .turn_s = c->since_s + forward_s});
+    c->span = dsgd_timeline_begin(
+        w, (dsgd_span){DSGD_SPAN_OF_HOST(COMPUTE), .turn_s = c->since_s + forward_s});
     g->awaits = c->number;
     if (w->gpu_waits) {
         w->gpu_waits = false;

@@ -114,7 +114,6 @@ typedef struct dsgd_computation {
     double compute_s; /* its length on a reference GPU */
     double backward_s; /* of that, at its end, in which pieces become ready */
     double since_s, end_s; /* end_s is valid once all pieces are ready */
-    double previous_since_s, previous_end_s; /* of the computation before */
     double share; /* of the step's mini-batch that is computed */
     /* Of an algorithm that cancels: the gradient is described at its end, from this; else NULL. */
     struct dsgd_undescribed *undescribed;
@@ -195,7 +194,7 @@ struct dsgd_worker {
     /* accounting.c's. */
     double communicated_s, counted_until_s;
     size_t n_earlier, n_put_off;
-    dsgd_interval *earlier; /* [n_earlier] computations before the last two, not yet counted with */
+    dsgd_interval *earlier; /* [n_earlier] computations before the last, not yet counted with */
     int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later, ... */
     dsgd_interval *put_off; /* ... [n_put_off] and communication meanwhile, in the order of ends */
     double sent_bytes; /* (S) */
@@ -284,7 +283,7 @@ struct dsgd_engine {
     dsgd_ledger *ledger; /* ledger.c's; NULL: values are not recorded */
 
     /* accounting.c's. */
-    double largest_allreduce, largest_partial; /* bytes, of one message schedule */
+    double largest_bytes[2]; /* of one message schedule: of an allreduce, of a partial collective */
     struct dsgd_sum {
         double sum, weight;
     } staleness, lag, gradient_staleness;
@@ -326,12 +325,6 @@ static inline bool dsgd_computing(const dsgd_worker *w)
 static inline bool dsgd_watched(const dsgd_engine *engine)
 {
     return engine->timeline != NULL;
-}
-
-/** Whether values are recorded. */
-static inline bool dsgd_entered(const dsgd_engine *engine)
-{
-    return engine->ledger != NULL;
 }
 
 /** Local steps that a worker has made with this piece: the clock by which values age. */
@@ -629,11 +622,15 @@ void dsgd_ledger_end(const dsgd_engine *engine);
 /** After the run, while its values are held: reads them. */
 void dsgd_ledger_close(dsgd_engine *engine);
 
-/**
- * Enters what happens to @p value now; host, step, time and value are set there. Asked before is
- * dsgd_entered(), so that none is filled in vain.
- */
-void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value);
+/** Enters what happens to @p value now; host, step, time and value are set there. */
+void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value);
+/** The same where a ledger is wanted; inline, so that no entry is filled in vain. */
+static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry,
+                                     dsgd_value value)
+{
+    if (w->engine->ledger != NULL)
+        dsgd_ledger_add(w, entry, value);
+}
 
 /* --- accounting.c: what happens, told once to accounts, timeline and ledger -------------------- */
 
@@ -655,19 +652,10 @@ void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, do
 void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                            double end_s);
 
-/** A vector's piece has a new value. */
-static inline void dsgd_observe_set(const dsgd_vector *x, dsgd_value value)
-{
-    const dsgd_worker *const w = x->owner;
-    if (dsgd_entered(w->engine) && x->whole == w->model)
-        dsgd_ledger_enter(w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
-}
-
 /** A verb sends a piece. */
 static inline void dsgd_observe_sends(const dsgd_worker *w, const dsgd_piece *x, const char *verb)
 {
-    if (dsgd_entered(w->engine))
-        dsgd_ledger_enter(w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = verb}, x->value);
+    dsgd_ledger_enter(w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_SENT, .verb = verb}, x->value);
 }
 
 /** A host gets a value that another host had. */

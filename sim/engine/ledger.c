@@ -4,8 +4,6 @@
  */
 #include "sim/ledger.h"
 
-#include <stdlib.h>
-
 #include "models/values/recorder.h"
 #include "sim/engine/engine.h"
 
@@ -13,7 +11,6 @@ struct dsgd_ledger_recorder {
     dsgd_recorder base; /* first */
     const dsgd_engine *engine;
     bool ended; /* the run has: what continues is not recorded */
-    size_t values_room, entries_room;
 };
 
 /** The place of a value in the ledger. */
@@ -22,35 +19,26 @@ static size_t place_of(dsgd_value value)
     return value.node == NULL ? 0 : (size_t)*dsgd_value_name(value);
 }
 
-/** A list that has room for one more. */
-static void *grown(void *list, size_t n, size_t *room, size_t size)
-{
-    if (n < *room)
-        return list;
-    *room = 2 * *room + 256;
-    return dsgd_xrealloc(list, *room, size);
-}
-
 static dsgd_made *add_value(dsgd_ledger *ledger, size_t n)
 {
-    ledger->values = grown(ledger->values, ledger->n_values, &ledger->recorder->values_room,
-                           sizeof *ledger->values);
+    ledger->values = dsgd_keep_more(ledger->values, ledger->n_values + 1, sizeof *ledger->values);
     dsgd_made *const made = &ledger->values[ledger->n_values++];
-    *made = (dsgd_made){.n = n, .at_s = dsgd_now_s()};
-    made->from = dsgd_xcalloc(n + 1, sizeof *made->from);
-    made->weights = dsgd_xcalloc(n + 1, sizeof *made->weights);
+    *made = (dsgd_made){.n = n,
+                        .at_s = dsgd_now_s(),
+                        .from = dsgd_keep(n, sizeof *made->from),
+                        .weights = dsgd_keep(n, sizeof *made->weights)};
     return made;
 }
 
 static void add_entry(dsgd_ledger *ledger, dsgd_ledger_entry entry)
 {
-    ledger->entries = grown(ledger->entries, ledger->n_entries, &ledger->recorder->entries_room,
-                            sizeof *ledger->entries);
+    ledger->entries =
+        dsgd_keep_more(ledger->entries, ledger->n_entries + 1, sizeof *ledger->entries);
     entry.at_s = dsgd_now_s();
     ledger->entries[ledger->n_entries++] = entry;
 }
 
-void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
+void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
 {
     if (w->engine->ledger->recorder->ended)
         return;
@@ -113,7 +101,7 @@ void dsgd_ledger_open(dsgd_engine *engine)
     DSGD_ASSERT(engine->n_pieces == 1 && engine->recorder == NULL,
                 "a ledger of %zu pieces, or beside a record", engine->n_pieces);
     *ledger = (dsgd_ledger){.n_params = engine->network.n_params};
-    ledger->recorder = dsgd_xcalloc(1, sizeof *ledger->recorder);
+    ledger->recorder = dsgd_keep(1, sizeof *ledger->recorder);
     *ledger->recorder = (struct dsgd_ledger_recorder){.base = {record_call}, .engine = engine};
     add_value(ledger, 0);
     engine->ledger = ledger;
@@ -135,25 +123,12 @@ void dsgd_ledger_close(dsgd_engine *engine)
     dsgd_values_record(engine->values, NULL);
     for (size_t i = 0; i < ledger->n_values; i++) {
         dsgd_made *const made = &ledger->values[i];
-        made->elements = dsgd_xcalloc(ledger->n_params, sizeof *made->elements);
+        made->elements = dsgd_keep(ledger->n_params, sizeof *made->elements);
         dsgd_values_read(engine->values, 0, made->value, made->elements);
     }
     for (size_t i = 0; i < ledger->n_values; i++) {
         dsgd_value_release(engine->values, ledger->values[i].value);
         ledger->values[i].value = DSGD_ZERO_VALUE;
     }
-    free(ledger->recorder);
     ledger->recorder = NULL;
-}
-
-void dsgd_ledger_free(dsgd_ledger *ledger)
-{
-    for (size_t i = 0; i < ledger->n_values; i++) {
-        free(ledger->values[i].from);
-        free(ledger->values[i].weights);
-        free(ledger->values[i].elements);
-    }
-    free(ledger->values);
-    free(ledger->entries);
-    *ledger = (dsgd_ledger){.n_values = 0};
 }

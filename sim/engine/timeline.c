@@ -2,11 +2,10 @@
  * @file timeline.c
  * Records what happens while a run is watched: spans of time, messages and instants.
  *
- * Before the window opens, and for a listener, only what is under way is kept. A span is recorded when it begins, or,
- * where that is known only afterwards (what no computation hides), as a whole.
+ * Before the window opens, and for a listener, only what is under way is kept. A span is recorded
+ * when it begins, or, where that is known only afterwards (what no computation hides), as a whole.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/engine/engine.h"
@@ -24,9 +23,8 @@ typedef struct open_wait {
 const char dsgd_cancelled[] = "cancelled";
 
 struct dsgd_recording {
-    size_t room; /* for spans */
     size_t n_free, *free; /* places of spans that ended before the window */
-    size_t n_waits, waits_room;
+    size_t n_waits;
     open_wait *waits;
     int n_left; /* chosen workers that have not ended the window's steps */
 };
@@ -42,7 +40,7 @@ void dsgd_timeline_open(dsgd_engine *engine)
     if (t == NULL)
         return;
     engine->timeline = t;
-    t->recording = dsgd_xcalloc(1, sizeof *t->recording);
+    t->recording = dsgd_keep(1, sizeof *t->recording);
     t->opened = t->closed = t->full = false;
     t->n_spans = 0;
     t->spans = NULL;
@@ -73,11 +71,7 @@ static size_t put(dsgd_engine *engine, const dsgd_span *span)
         dsgd_finish(engine);
         return 0;
     }
-    if (t->n_spans == r->room) {
-        r->room = 2 * r->room + 1024;
-        t->spans = dsgd_xrealloc(t->spans, r->room, sizeof *t->spans);
-        r->free = dsgd_xrealloc(r->free, r->room, sizeof *r->free);
-    }
+    t->spans = dsgd_keep_more(t->spans, t->n_spans + 1, sizeof *t->spans);
     t->spans[t->n_spans++] = *span;
     return t->n_spans;
 }
@@ -123,8 +117,11 @@ static void end(const dsgd_engine *engine, size_t span, double end_s)
     const bool is_before = !t->opened || end_s < t->since_s;
     if (t->ended != NULL && !is_before)
         t->ended(t->listener, &t->spans[span - 1]);
-    if (t->ended != NULL || is_before)
-        t->recording->free[t->recording->n_free++] = span;
+    struct dsgd_recording *const r = t->recording;
+    if (t->ended == NULL && !is_before)
+        return;
+    r->free = dsgd_keep_more(r->free, r->n_free + 1, sizeof *r->free);
+    r->free[r->n_free++] = span;
 }
 
 void dsgd_timeline_end(const dsgd_engine *engine, size_t span)
@@ -145,17 +142,13 @@ void dsgd_timeline_cancel(const dsgd_engine *engine, size_t number)
 
 void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark)
 {
-    if (!dsgd_watched(w->engine))
-        return;
     dsgd_span *const span = find(w->engine, exchange);
     if (span != NULL)
         span->version = mark.version;
     mark.kind = DSGD_SPAN_CONTRIBUTED;
-    mark.host = w->host;
     mark.peer = -1;
-    mark.since_s = mark.end_s = dsgd_now_s();
-    dsgd_timeline_record(w->engine, mark);
-    if (!is_kept(w->engine)) /* else another look comes soon */
+    dsgd_observe_mark(w, mark);
+    if (dsgd_watched(w->engine) && !is_kept(w->engine)) /* else another look comes soon */
         dsgd_timeline_look(w->engine, w->host);
 }
 
@@ -225,10 +218,7 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
     if (number == 0 || span.peer < 0)
         return number;
     struct dsgd_recording *const r = engine->timeline->recording;
-    if (r->n_waits == r->waits_room) {
-        r->waits_room = 2 * r->waits_room + 16;
-        r->waits = dsgd_xrealloc(r->waits, r->waits_room, sizeof *r->waits);
-    }
+    r->waits = dsgd_keep_more(r->waits, r->n_waits + 1, sizeof *r->waits);
     r->waits[r->n_waits++] = (open_wait){w, wait, span.peer, dsgd_now_s()};
     return number;
 }
@@ -310,8 +300,7 @@ void dsgd_timeline_step(dsgd_worker *w)
         t->since_s = dsgd_now_s();
     }
     dsgd_timeline_end(engine, w->step_span);
-    w->step_span = dsgd_timeline_begin(
-        w, (dsgd_span){.kind = DSGD_SPAN_STEP, .peer = -1, .piece = -1, .version = -1});
+    w->step_span = dsgd_timeline_begin(w, (dsgd_span){DSGD_SPAN_OF_HOST(STEP)});
     if (step != t->end_step || --t->recording->n_left > 0 || t->closed)
         return;
     t->closed = true;
@@ -340,15 +329,5 @@ void dsgd_timeline_close(dsgd_engine *engine)
         if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
             t->spans[n++] = t->spans[i];
     t->n_spans = t->opened ? n : 0;
-    free(r->free);
-    free(r->waits);
-    free(r);
     t->recording = NULL;
-}
-
-void dsgd_timeline_free(dsgd_timeline *timeline)
-{
-    free(timeline->spans);
-    timeline->spans = NULL;
-    timeline->n_spans = 0;
 }

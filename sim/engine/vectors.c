@@ -43,7 +43,8 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
-    dsgd_observe_set(x, value);
+    if (x->whole == x->owner->model)
+        dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
 }
 
 void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)

@@ -70,8 +70,6 @@ static void record(const char *algorithm, bool with_ledger)
 
 static void forget(void)
 {
-    dsgd_ledger_free(&run.ledger);
-    dsgd_timeline_free(&timeline);
     dsgd_data_close(points);
     run = (dsgd_lesson_run){.n_workers = 0};
     remove_folder();

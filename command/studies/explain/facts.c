@@ -203,10 +203,7 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     dsgd_run_config watched = *config;
     watched.timeline = &timeline;
     watched.loads = true;
-    const dsgd_status status = dsgd_simulate(&watched, result, error);
-    dsgd_timeline_free(&timeline);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_simulate(&watched, result, error));
     for (size_t k = 0; k < n; k++) {
         count_waits(&l, &l.workers[k], INFINITY);
         f->workers[k].place = result->worker_places[k];
