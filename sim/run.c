@@ -51,7 +51,7 @@ static void open_node(dsgd_engine *engine, int host)
                           engine->config->params};
     w->engine = engine;
     w->host = host;
-    w->place = dsgd_cluster_place(host);
+    w->place = dsgd_cluster_places()[host];
     w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
     w->reduction_s_per_byte =
         dsgd_platform_reduction_s_per_byte(engine->config->platform, engine->bytes, server);

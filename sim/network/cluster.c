@@ -12,7 +12,7 @@ const dsgd_simulator *const dsgd_simulators[] = {
     [DSGD_NETWORK_FLOWS] = &dsgd_simulator_simgrid, [DSGD_NETWORK_NICS] = &dsgd_simulator_nics};
 const dsgd_simulator *dsgd_simulator_used;
 
-static int *places; /* [n_hosts] of those taken, among all */
+static int *places; /* [n_hosts] of the hosts that are taken, among all */
 static int at_once; /* of the machine */
 
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
@@ -24,9 +24,9 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
     return dsgd_simulator_used->open(machine, n_hosts, path, places, error);
 }
 
-int dsgd_cluster_place(int host)
+const int *dsgd_cluster_places(void)
 {
-    return places[host];
+    return places;
 }
 
 /* --- mailboxes -------------------------------------------------------------------------------- */

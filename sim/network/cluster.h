@@ -84,8 +84,8 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
  */
 const char *dsgd_cluster_reason(const char *line);
 
-/** Index of a host among the platform's hosts in natural order. */
-int dsgd_cluster_place(int host);
+/** By host its index among the platform's hosts in natural order; until the cluster has run. */
+const int *dsgd_cluster_places(void);
 
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);

@@ -56,14 +56,16 @@ static const size_t mapping_bytes = (size_t)STACK_BYTES * MAPPING_STACKS;
 static struct {
     char **mapping; /* [n_mappings], each of MAPPING_STACKS stacks */
     size_t n_mappings, n_used; /* stacks that were ever used */
-    char **unused; /* [n_unused] of those */
-    size_t n_unused, room;
+    dsgd_coroutine *ended; /* whose stacks others may get */
 } stacks;
 
 static char *take_stack(void)
 {
-    if (stacks.n_unused > 0)
-        return stacks.unused[--stacks.n_unused];
+    const dsgd_coroutine *const ended = stacks.ended;
+    if (ended != NULL) {
+        stacks.ended = ended->next;
+        return ended->stack;
+    }
     if (stacks.n_used == stacks.n_mappings * MAPPING_STACKS) {
         char *const mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -82,15 +84,6 @@ static char *take_stack(void)
     return stack;
 }
 
-static void give_stack(char *stack)
-{
-    if (stacks.n_unused == stacks.room) {
-        stacks.room = stacks.room == 0 ? 64 : 2 * stacks.room;
-        stacks.unused = dsgd_xrealloc(stacks.unused, stacks.room, sizeof *stacks.unused);
-    }
-    stacks.unused[stacks.n_unused++] = stack;
-}
-
 void dsgd_coroutines_close(void)
 {
     for (size_t i = 0; i < stacks.n_mappings; i++) {
@@ -100,9 +93,9 @@ void dsgd_coroutines_close(void)
         munmap(stacks.mapping[i], mapping_bytes);
     }
     free(stacks.mapping);
-    free(stacks.unused);
-    stacks.mapping = stacks.unused = NULL;
-    stacks.n_mappings = stacks.n_used = stacks.n_unused = stacks.room = 0;
+    stacks.mapping = NULL;
+    stacks.n_mappings = stacks.n_used = 0;
+    stacks.ended = NULL;
 }
 
 /* --- switches --------------------------------------------------------------------------------- */
@@ -191,8 +184,10 @@ static void begin(transfer_t by)
 void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument), void *argument)
 {
     char *const stack = take_stack();
-    *coroutine = (dsgd_coroutine){make_fcontext(stack + STACK_BYTES, STACK_BYTES, begin), stack,
-                                  body, argument, NULL};
+    *coroutine = (dsgd_coroutine){.context = make_fcontext(stack + STACK_BYTES, STACK_BYTES, begin),
+                                  .stack = stack,
+                                  .body = body,
+                                  .argument = argument};
 #ifdef DSGD_THREAD_SANITIZER
     coroutine->sanitizer = __tsan_create_fiber(0);
 #endif
@@ -207,7 +202,8 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
-    give_stack(from->stack); /* nobody opens a coroutine before the jump */
+    from->next = stacks.ended; /* nobody opens a coroutine before the jump */
+    stacks.ended = from;
     running = to;
     announce(from, to, true);
     jump_fcontext(to->context, from);

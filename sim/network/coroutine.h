@@ -12,6 +12,7 @@ typedef struct dsgd_coroutine {
     char *stack; /* lowest address; NULL: of the process */
     void (*body)(void *argument);
     void *argument;
+    struct dsgd_coroutine *next; /* of those that have ended */
     void *sanitizer; /* the address sanitizer's fake stack, or the thread sanitizer's fiber */
 } dsgd_coroutine;
 
@@ -21,7 +22,10 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
 /** Stops @p from, which runs, until somebody switches back; lets @p to go on. */
 void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to);
 
-/** The same for the last time: another coroutine may get the stack. */
+/**
+ * The same for the last time: another coroutine may get the stack. @p from stays where it is until
+ * dsgd_coroutines_close().
+ */
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to) __attribute__((noreturn));
 
 /** Frees all stacks; no coroutine runs. */

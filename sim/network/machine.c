@@ -15,8 +15,8 @@
 #include "sim/network/paths.h"
 
 /**
- * Places of the machine's hosts, which the caller frees, and how many hosts to write: at least the
- * machine's; of a shape of any size all that the placement lists.
+ * Places of the machine's hosts, and how many hosts to write: at least the machine's; of a shape of
+ * any size all that the placement lists.
  */
 static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n_hosts,
                                dsgd_error *error)
@@ -25,17 +25,16 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     const int most = dsgd_platform_most_hosts(machine->platform);
     const bool given = dsgd_placement_is_given(&machine->placement);
     *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
-    *places = NULL;
     if (*n_hosts < n)
         return dsgd_refuse(error,
                            "platform: size: %d hosts, but %d workers and servers need one each",
                            *n_hosts, n);
-    *places = dsgd_xcalloc((size_t)n, sizeof **places);
-    const dsgd_status status = dsgd_placement_places(
-        &machine->placement, machine->seed, given ? most : *n_hosts, NULL, n, *places, error);
-    for (int i = 0; status == DSGD_OK && i < n; i++)
+    *places = dsgd_keep((size_t)n, sizeof **places);
+    DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, given ? most : *n_hosts,
+                                   NULL, n, *places, error));
+    for (int i = 0; i < n; i++)
         *n_hosts = (*places)[i] < *n_hosts ? *n_hosts : (*places)[i] + 1;
-    return status;
+    return DSGD_OK;
 }
 
 /* --- a user's file ---------------------------------------------------------------------------- */
@@ -89,13 +88,12 @@ static dsgd_status try_messages(const dsgd_machine *machine, dsgd_error *error)
 {
     const int n = machine->n_hosts;
     trial_run all = {.machine = machine, .n_actors = n, .ended = dsgd_semaphore_new()};
-    sender *const senders = dsgd_xcalloc((size_t)n, sizeof *senders);
+    sender *const senders = dsgd_keep((size_t)n, sizeof *senders);
     for (int i = 0; i < n; i++) {
         senders[i] = (sender){&all, i, -1};
         dsgd_actor_start(i, "greeter", greet, &senders[i]);
     }
     dsgd_cluster_run(wait_for_actors, &all);
-    free(senders);
     return all.n_actors == 0 ? DSGD_OK
                              : dsgd_refuse(error, "%s: %d of %d hosts never get a byte from others",
                                            machine->platform->file, all.n_actors, n);
@@ -173,8 +171,9 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
         return probe(machine, error);
     int *places = NULL;
     int n_hosts = 0;
+    void *const mark = dsgd_mark();
     const dsgd_status found = find_places(machine, &places, &n_hosts, error);
-    free(places);
+    dsgd_drop(mark);
     return found;
 }
 
@@ -203,18 +202,14 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
         return dsgd_cluster_open(&opened, 0, platform->file, error);
     int *places = NULL;
     int n_hosts = 0;
-    dsgd_status status = find_places(machine, &places, &n_hosts, error);
+    DSGD_TRY(find_places(machine, &places, &n_hosts, error));
     /* Then nics, which is faster, takes the times of flows. */
-    opened.one_at_a_time = status == DSGD_OK && machine->one_at_a_time &&
+    opened.one_at_a_time = machine->one_at_a_time &&
                            dsgd_paths_are_contention_free(platform, machine->n_hosts, places);
     if (opened.one_at_a_time)
         opened.network = DSGD_NETWORK_NICS;
-    if (status == DSGD_OK)
-        status = opened.network == DSGD_NETWORK_NICS
-                     ? dsgd_cluster_open(&opened, n_hosts, NULL, error)
-                     : open_written(&opened, places, n_hosts, error);
-    free(places);
-    return status;
+    return opened.network == DSGD_NETWORK_NICS ? dsgd_cluster_open(&opened, n_hosts, NULL, error)
+                                               : open_written(&opened, places, n_hosts, error);
 }
 
 /* --- how long messages take ------------------------------------------------------------------- */
@@ -236,7 +231,7 @@ static void receive_one(void *argument)
 static double time_here(trial_run *all)
 {
     const int n_hosts = all->machine->n_hosts;
-    sender *const senders = dsgd_xcalloc((size_t)n_hosts, sizeof *senders);
+    sender *const senders = dsgd_keep((size_t)n_hosts, sizeof *senders);
     all->ended = dsgd_semaphore_new();
     for (int i = 0; i < n_hosts; i++) {
         if (all->to[i] < 0)
@@ -248,7 +243,6 @@ static double time_here(trial_run *all)
     }
     if (all->n_actors > 0)
         dsgd_cluster_run(wait_for_actors, all);
-    free(senders);
     return all->arrived_s;
 }
 

@@ -10,9 +10,8 @@
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
  * ready, and switches to it; if that is itself, it just goes on. Of an actor in steps it takes the
- * next step meanwhile, on its own stack. All events of one time happen
- * before an actor runs, as in SimGrid: of workers that act at one time none uses what another made
- * at that time.
+ * next step meanwhile, on its own stack. All events of one time happen before an actor runs, as in
+ * SimGrid: of workers that act at one time none uses what another made at that time.
  */
 #include <stdlib.h>
 
@@ -29,52 +28,25 @@ static const char *version(void)
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
-/** Objects of one size, freed all together; a used one is zeroed. */
-typedef struct pool {
-    size_t size;
-    struct pool_block {
-        struct pool_block *next;
-        _Alignas(max_align_t) char memory[];
-    } * blocks;
-    size_t n_left; /* in the newest block */
-    struct unused {
-        struct unused *next;
-    } * unused;
-} pool;
+enum { BLOCK_BYTES = 1 << 18 };
 
-enum { BLOCK_OBJECTS = 1024 };
+/** Memory that is taken in parts, and freed as a whole. */
+static struct block {
+    struct block *next;
+    _Alignas(max_align_t) char memory[BLOCK_BYTES];
+} * blocks;
+static size_t n_left; /* bytes of the newest block */
 
-static void *pool_take(pool *of)
+/** Zeroed memory until the end of the run, for a struct whose members are as wide as a pointer at most. */
+static void *take(size_t size)
 {
-    if (of->unused != NULL) {
-        void *const object = of->unused;
-        of->unused = of->unused->next;
-        return object;
+    if (n_left < size) {
+        struct block *const block = dsgd_xcalloc(1, sizeof *block);
+        block->next = blocks;
+        blocks = block;
+        n_left = BLOCK_BYTES;
     }
-    if (of->n_left == 0) {
-        struct pool_block *const block = dsgd_xcalloc(1, sizeof *block + BLOCK_OBJECTS * of->size);
-        block->next = of->blocks;
-        of->blocks = block;
-        of->n_left = BLOCK_OBJECTS;
-    }
-    return of->blocks->memory + --of->n_left * of->size;
-}
-
-static void pool_give(pool *of, void *object)
-{
-    struct unused *const unused = object;
-    unused->next = of->unused;
-    of->unused = unused;
-}
-
-static void pool_close(pool *of)
-{
-    for (struct pool_block *next = NULL; of->blocks != NULL; of->blocks = next) {
-        next = of->blocks->next;
-        free(of->blocks);
-    }
-    of->n_left = 0;
-    of->unused = NULL;
+    return blocks->memory + (n_left -= size);
 }
 
 /* --- actors ----------------------------------------------------------------------------------- */
@@ -100,7 +72,6 @@ typedef struct queue {
     actor *first, *last;
 } queue;
 
-static pool actors = {.size = sizeof(actor)};
 static actor main_actor; /* what runs the simulation */
 static actor *self = &main_actor;
 static queue ready;
@@ -184,18 +155,25 @@ static void actor_main(void *argument)
     dsgd_coroutine_end(&me->coroutine, &self->coroutine);
 }
 
-static void start(int host, const char *name, bool daemon, void (*body)(void *argument),
-                  void *argument)
+static actor *new_actor(int host, bool daemon, void (*body)(void *argument), void *argument)
 {
-    (void)name;
-    actor *const a = pool_take(&actors);
+    actor *const a = take(sizeof *a);
     *a = (actor){.alarm = {.happen = wake},
                  .host = host,
                  .daemon = daemon,
                  .body = body,
-                 .argument = argument};
-    dsgd_coroutine_open(&a->coroutine, actor_main, a);
+                 .argument = argument,
+                 .started_s = &unused_s};
     append(&ready, a);
+    return a;
+}
+
+static void start(int host, const char *name, bool daemon, void (*body)(void *argument),
+                  void *argument)
+{
+    (void)name;
+    actor *const a = new_actor(host, daemon, body, argument);
+    dsgd_coroutine_open(&a->coroutine, actor_main, a);
 }
 
 static const void *current_actor(void)
@@ -294,8 +272,7 @@ struct dsgd_mailbox {
     int owner; /* host; -1: none */
 };
 
-static pool transfers = {.size = sizeof(dsgd_transfer)};
-static pool all_mailboxes = {.size = sizeof(dsgd_mailbox)};
+static dsgd_transfer *unused; /* taken before */
 
 static dsgd_mailbox *new_mailbox(int from, int to, dsgd_port port, int channel)
 {
@@ -303,7 +280,7 @@ static dsgd_mailbox *new_mailbox(int from, int to, dsgd_port port, int channel)
     (void)to;
     (void)port;
     (void)channel;
-    dsgd_mailbox *const mailbox = pool_take(&all_mailboxes);
+    dsgd_mailbox *const mailbox = take(sizeof *mailbox);
     *mailbox = (dsgd_mailbox){.owner = -1};
     return mailbox;
 }
@@ -315,8 +292,10 @@ static void own(dsgd_mailbox *mailbox)
 
 static void release(dsgd_transfer *t)
 {
-    if (--t->n_holders == 0)
-        pool_give(&transfers, t);
+    if (--t->n_holders > 0)
+        return;
+    t->next = unused;
+    unused = t;
 }
 
 static void hear(actor *waiting)
@@ -344,7 +323,8 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
         mailbox->first = first->next;
         return first;
     }
-    dsgd_transfer *const t = pool_take(&transfers);
+    dsgd_transfer *const t = unused != NULL ? unused : take(sizeof *t);
+    unused = t->next;
     *t = (dsgd_transfer){.flight.arrival.happen = arrive, .from = -1, .to = -1, .n_holders = 2};
     if (first == NULL)
         mailbox->first = t;
@@ -514,15 +494,7 @@ static bool take_steps(actor *a)
 
 static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps))
 {
-    actor *const a = pool_take(&actors);
-    *a = (actor){.alarm = {.happen = wake},
-                 .host = host,
-                 .daemon = true,
-                 .body = on_a_stack,
-                 .argument = steps,
-                 .steps = steps,
-                 .started_s = &unused_s};
-    append(&ready, a);
+    new_actor(host, true, on_a_stack, steps)->steps = steps;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -543,9 +515,12 @@ static void run(void)
     dsgd_coroutines_close();
     dsgd_events_close();
     dsgd_links_close();
-    pool_close(&actors);
-    pool_close(&transfers);
-    pool_close(&all_mailboxes);
+    for (struct block *next = NULL; blocks != NULL; blocks = next) {
+        next = blocks->next;
+        free(blocks);
+    }
+    n_left = 0;
+    unused = NULL;
     ready = (queue){NULL, NULL};
 }
 

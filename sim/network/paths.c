@@ -4,8 +4,6 @@
  */
 #include "sim/network/paths.h"
 
-#include <stdlib.h>
-
 #include "sim/network/cluster.h"
 
 /** Hosts per NIC, where messages take known times; 0: elsewhere. */
@@ -33,19 +31,14 @@ bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, 
 
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
 {
-    const size_t n = (size_t)n_hosts;
-    int *const places = dsgd_xcalloc(n, sizeof *places);
-    for (int i = 0; i < n_hosts; i++)
-        places[i] = dsgd_cluster_place(i);
+    const int *const places = dsgd_cluster_places();
     const int per_nic = hosts_per_nic(platform, places, n_hosts);
-    dsgd_paths *paths = NULL;
-    if (per_nic > 0) {
-        paths = dsgd_keep(1, sizeof *paths + n * sizeof paths->end[0]);
-        paths->platform = platform;
-        paths->per_nic = per_nic;
-        for (int i = 0; i < n_hosts; i++)
-            paths->end[i] = dsgd_path_end_at(platform, places[i], per_nic);
-    }
-    free(places);
+    if (per_nic == 0)
+        return NULL;
+    dsgd_paths *const paths = dsgd_keep(1, sizeof *paths + (size_t)n_hosts * sizeof paths->end[0]);
+    paths->platform = platform;
+    paths->per_nic = per_nic;
+    for (int i = 0; i < n_hosts; i++)
+        paths->end[i] = dsgd_path_end_at(platform, places[i], per_nic);
     return paths;
 }

@@ -43,29 +43,26 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
         return dsgd_refuse(
             error, "placement: %zu hosts are listed, but %d workers and servers need one each",
             placement->n, n_wanted);
-    size_t *const listed = dsgd_xcalloc((size_t)n_hosts, sizeof *listed); /* 1 + position */
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; status == DSGD_OK && i < placement->n; i++) {
+    size_t *const listed = dsgd_keep((size_t)n_hosts, sizeof *listed); /* 1 + position */
+    for (size_t i = 0; i < placement->n; i++) {
         const char *const text = placement->v[i];
         const int host = find(text, n_hosts, names);
         if (host < 0)
-            status = dsgd_refuse(error,
-                                 "placement: entry %zu is `%.60s`, but the platform's hosts are 0 "
-                                 "to %d, or %.60s to %.60s",
-                                 i + 1, text, n_hosts - 1, names == NULL ? first : names[0],
-                                 names == NULL ? last : names[n_hosts - 1]);
-        else if (listed[host] > 0)
-            status = dsgd_refuse(
+            return dsgd_refuse(error,
+                               "placement: entry %zu is `%.60s`, but the platform's hosts are 0 "
+                               "to %d, or %.60s to %.60s",
+                               i + 1, text, n_hosts - 1, names == NULL ? first : names[0],
+                               names == NULL ? last : names[n_hosts - 1]);
+        if (listed[host] > 0)
+            return dsgd_refuse(
                 error,
                 "placement: entry %zu is `%.60s`, which is entry %zu too; a host takes one worker",
                 i + 1, text, listed[host]);
-        else
-            listed[host] = i + 1;
-        if (status == DSGD_OK && i < (size_t)n_wanted)
+        listed[host] = i + 1;
+        if (i < (size_t)n_wanted)
             places[i] = host;
     }
-    free(listed);
-    return status;
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_placement_places(const dsgd_lines *placement, uint64_t seed, int n_hosts,

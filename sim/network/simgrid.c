@@ -5,6 +5,8 @@
  *
  * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
  * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
+ *
+ * There is one cluster of SimGrid per process: it is kept until the program ends.
  */
 #include <math.h>
 #include <simgrid/actor.h>
@@ -75,6 +77,24 @@ static void initialise(double n_actors)
     simgrid_init(&count, arguments);
 }
 
+/** All links, and how many they are; SimGrid counts them anew at each call. */
+static sg_link_t *links_of_all(size_t *n)
+{
+    sg_link_t *const links = sg_link_list();
+    *n = sg_link_count();
+    dsgd_keep_for(free, links);
+    return links;
+}
+
+/** All hosts, likewise: for each count SimGrid sorts them. */
+static sg_host_t *hosts_of_all(size_t *n)
+{
+    sg_host_t *const all = sg_host_list();
+    *n = sg_host_count();
+    dsgd_keep_for(free, all);
+    return all;
+}
+
 static int by_natural_name(const void *a, const void *b)
 {
     return strverscmp(sg_host_get_name(*(const sg_host_t *)a),
@@ -84,8 +104,8 @@ static int by_natural_name(const void *a, const void *b)
 /** Applies the hosts' qualities to the links that SimGrid has made; to a user's another speed, for what-if. */
 static void change_links(const dsgd_platform *platform, bool is_users)
 {
-    sg_link_t *const links = sg_link_list();
-    const size_t n_links = sg_link_count(); /* which SimGrid counts anew */
+    size_t n_links = 0;
+    sg_link_t *const links = links_of_all(&n_links);
     bool any = false;
     for (size_t i = 0; i < n_links; i++) {
         const double bandwidth = sg_link_get_bandwidth(links[i]);
@@ -102,7 +122,6 @@ static void change_links(const dsgd_platform *platform, bool is_users)
                 sg_link_set_latency(links[i], latency + q.latency_s);
         }
     }
-    free(links);
     DSGD_ASSERT(any || is_users, "this SimGrid calls the links of hosts by other names");
 }
 
@@ -114,32 +133,28 @@ static bool is_positive(double value)
 /** Refuses values that SimGrid loads, and with which it then dies, or takes no or endless time. */
 static dsgd_status check_values(const char *file, dsgd_error *error)
 {
-    dsgd_status status = DSGD_OK;
-    sg_link_t *const links = sg_link_list();
-    const size_t n_links = sg_link_count();
-    for (size_t i = 0; status == DSGD_OK && i < n_links; i++) {
+    size_t n_links = 0, n_hosts = 0;
+    sg_link_t *const links = links_of_all(&n_links);
+    for (size_t i = 0; i < n_links; i++) {
         const char *const name = sg_link_get_name(links[i]);
         const double bandwidth = sg_link_get_bandwidth(links[i]);
         const double latency = sg_link_get_latency(links[i]);
         if (!is_positive(bandwidth))
-            status = dsgd_refuse(
+            return dsgd_refuse(
                 error, "%s: bandwidth of link %s is %g B/s, but has to be above 0 and finite", file,
                 name, bandwidth);
-        else if (!(latency >= 0 && isfinite(latency)))
-            status = dsgd_refuse(
+        if (!(latency >= 0 && isfinite(latency)))
+            return dsgd_refuse(
                 error, "%s: latency of link %s is %g s, but has to be 0 or more, and finite", file,
                 name, latency);
     }
-    free(links);
-    sg_host_t *const all = sg_host_list();
-    const size_t n_hosts = sg_host_count(); /* for each count SimGrid sorts all hosts */
-    for (size_t i = 0; status == DSGD_OK && i < n_hosts; i++)
+    sg_host_t *const all = hosts_of_all(&n_hosts);
+    for (size_t i = 0; i < n_hosts; i++)
         if (!is_positive(sg_host_get_speed(all[i])))
-            status = dsgd_refuse(
+            return dsgd_refuse(
                 error, "%s: speed of host %s is %g flop/s, but has to be above 0 and finite", file,
                 sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
-    free(all);
-    return status;
+    return DSGD_OK;
 }
 
 static dsgd_status open_platform(const dsgd_machine *machine, int n_written, const char *path,
@@ -151,30 +166,26 @@ static dsgd_status open_platform(const dsgd_machine *machine, int n_written, con
     simgrid_load_platform(path);
     const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
     DSGD_TRY(is_users ? check_values(path, error) : DSGD_OK);
-    const size_t count = sg_host_count();
-    sg_host_t *const all = sg_host_list(); /* in lexicographic order: n0 n1 n10 n100 */
+    size_t count = 0;
+    sg_host_t *const all = hosts_of_all(&count); /* in lexicographic order: n0 n1 n10 n100 */
     qsort(all, count, sizeof *all, by_natural_name);
-    if (count < (size_t)n_hosts) {
-        free(all);
+    if (count < (size_t)n_hosts)
         return dsgd_refuse(
             error, "%s: the platform has %zu hosts, but %d workers and servers need one each", path,
             count, n_hosts);
-    }
-    const char **const names = dsgd_xcalloc(count, sizeof *names);
+    const char **const names = dsgd_keep(count, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = sg_host_get_name(all[i]);
-    hosts = dsgd_xcalloc((size_t)n_hosts, sizeof *hosts);
+    DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, (int)count, names, n_hosts,
+                                   places, error));
+    hosts = dsgd_keep((size_t)n_hosts, sizeof *hosts);
     n_taken = n_hosts;
-    const dsgd_status status = dsgd_placement_places(&machine->placement, machine->seed, (int)count,
-                                                     names, n_hosts, places, error);
-    for (int i = 0; status == DSGD_OK && i < n_hosts; i++)
+    for (int i = 0; i < n_hosts; i++)
         hosts[i] = all[places[i]];
-    if (status == DSGD_OK && (is_users ? machine->platform->file_links.scaled
-                                       : dsgd_platform_has_links_to_change(machine->platform)))
+    if (is_users ? machine->platform->file_links.scaled
+                 : dsgd_platform_has_links_to_change(machine->platform))
         change_links(machine->platform, is_users);
-    free(names);
-    free(all);
-    return status;
+    return DSGD_OK;
 }
 
 static double speed(int host)
@@ -203,9 +214,9 @@ static double **carried; /* [n_taken][n_taken] bytes from host to host; NULL: no
 static void carry(int from, int to, double bytes)
 {
     if (carried == NULL)
-        carried = dsgd_xcalloc((size_t)n_taken, sizeof *carried);
+        carried = dsgd_keep((size_t)n_taken, sizeof *carried);
     if (carried[from] == NULL)
-        carried[from] = dsgd_xcalloc((size_t)n_taken, sizeof **carried);
+        carried[from] = dsgd_keep((size_t)n_taken, sizeof **carried);
     carried[from][to] += bytes;
 }
 
@@ -237,8 +248,8 @@ static void add_to_route(int from, int to, const sg_link_t *links, size_t n, dsg
 
 static size_t loads_of_links(dsgd_load **loads)
 {
-    sg_link_t *const links = sg_link_list();
-    const size_t n = sg_link_count();
+    size_t n = 0;
+    sg_link_t *const links = links_of_all(&n);
     qsort(links, n, sizeof *links, by_address);
     *loads = dsgd_xcalloc(n + 1, sizeof **loads);
     for (size_t i = 0; i < n; i++)
@@ -248,7 +259,6 @@ static size_t loads_of_links(dsgd_load **loads)
         for (int to = 0; carried[from] != NULL && to < n_taken; to++)
             if (carried[from][to] > 0)
                 add_to_route(from, to, links, n, *loads);
-    free(links);
     return n;
 }
 
@@ -264,16 +274,14 @@ static void actor_main(int count, char *arguments[])
 {
     (void)count;
     (void)arguments;
-    actor_start *start = sg_actor_get_data(sg_actor_self());
-    const actor_start copy = *start;
-    free(start);
-    copy.body(copy.argument);
+    const actor_start *const start = sg_actor_get_data(sg_actor_self());
+    start->body(start->argument);
 }
 
 static void start_actor(int host, const char *name, bool daemon, void (*body)(void *argument),
                         void *argument)
 {
-    actor_start *start = dsgd_xcalloc(1, sizeof *start);
+    actor_start *const start = dsgd_keep(1, sizeof *start);
     *start = (actor_start){body, argument};
     sg_actor_t actor = sg_actor_init(name, hosts[host]);
     sg_actor_set_data(actor, start);
@@ -285,18 +293,6 @@ static void start_actor(int host, const char *name, bool daemon, void (*body)(vo
 static const void *self(void)
 {
     return sg_actor_self();
-}
-
-/** On a deadlock SimGrid returns normally. */
-static void run(void)
-{
-    simgrid_run();
-    for (int from = 0; carried != NULL && from < n_taken; from++)
-        free(carried[from]);
-    free(carried);
-    free(hosts);
-    carried = NULL;
-    hosts = NULL;
 }
 
 static void semaphore_end(void *semaphore)
@@ -409,7 +405,7 @@ const dsgd_simulator dsgd_simulator_simgrid = {
     .loads = loads_of_links,
     .start = start_actor,
     .self = self,
-    .run = run,
+    .run = simgrid_run, /* on a deadlock it returns normally */
     .now_s = simgrid_get_clock,
     .sleep = sg_actor_sleep_for,
     .compute = sg_actor_execute,
