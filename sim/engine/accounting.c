@@ -51,7 +51,7 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
     const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
     w->counted_until_s = to_s;
-    if (dsgd_watched(w->engine))
+    if (w->engine->timeline != NULL)
         record_exposed(w, start_s, to_s);
     double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
     const size_t n = w->n_earlier;
@@ -320,7 +320,7 @@ static size_t record_message(dsgd_engine *engine, int from, int to, double bytes
                              double end_s, long position)
 {
     const long n = (long)engine->n_pieces;
-    if (!dsgd_watched(engine))
+    if (engine->timeline == NULL)
         return 0;
     return dsgd_timeline_record(engine, (dsgd_span){.kind = DSGD_SPAN_MESSAGE,
                                                     .host = from,
@@ -504,8 +504,8 @@ static double more_of(struct dsgd_carried carried)
     return fmax(carried.sent, carried.received);
 }
 
-/** What each NIC carried, [*n_nics]; the caller frees it. */
-static struct dsgd_carried *carried_by_nics(const dsgd_engine *engine, int *n_nics)
+/** What each NIC carried, [*n_nics]. */
+static const struct dsgd_carried *carried_by_nics(dsgd_engine *engine, int *n_nics)
 {
     const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
     const int n_hosts = engine->n_workers + engine->n_servers;
@@ -513,7 +513,7 @@ static struct dsgd_carried *carried_by_nics(const dsgd_engine *engine, int *n_ni
     for (int i = 0; i < n_hosts; i++)
         last = engine->workers[i].place > last ? engine->workers[i].place : last;
     *n_nics = last / per_nic + 1;
-    struct dsgd_carried *const nics = dsgd_xcalloc((size_t)*n_nics, sizeof *nics);
+    struct dsgd_carried *const nics = dsgd_run_alloc(engine, (size_t)*n_nics * sizeof *nics);
     for (int i = 0; i < n_hosts; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         nics[w->place / per_nic].sent += w->by_nic.sent;
@@ -541,7 +541,7 @@ static double busiest_s(dsgd_engine *engine, bool lists)
     const dsgd_platform *const platform = engine->config->platform;
     double longest_s = 0;
     int n_nics = 0;
-    struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
+    const struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
     for (int i = 0; i < n_nics; i++)
         if (more_of(nics[i]) > 0) {
             const double bytes_per_s = dsgd_platform_nic_bytes_per_s(platform, i);
@@ -549,7 +549,6 @@ static double busiest_s(dsgd_engine *engine, bool lists)
             if (lists)
                 add_loads(engine->result, "nic", i, nics[i], bytes_per_s);
         }
-    free(nics);
     for (int i = 0; platform->island_hosts > 0 && i < engine->n_workers + engine->n_servers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);

@@ -60,10 +60,8 @@ static double pass_encoder(dsgd_worker *w, size_t k)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static dsgd_encoding_at at_of(const dsgd_worker *w, size_t k, uint32_t call)
+static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size_t k, uint32_t call)
 {
-    const dsgd_engine *const engine = w->engine;
-    const dsgd_origin where = dsgd_origin_of(w);
     return (dsgd_encoding_at){.where = where,
                               .piece = k,
                               .first = engine->piece_begin == NULL ? 0 : engine->piece_begin[k],
@@ -78,7 +76,7 @@ static dsgd_value encoded_value(dsgd_worker *w, const dsgd_pick *encoding, dsgd_
                                 size_t k, uint32_t call, dsgd_value x)
 {
     dsgd_values *const values = w->engine->values;
-    const dsgd_encoding_at at = at_of(w, k, call);
+    const dsgd_encoding_at at = at_of(w->engine, dsgd_origin_of(w), k, call);
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     if (!dsgd_encoding_feeds_back(encoding))
@@ -119,13 +117,9 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsg
     static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
     if (encoded == NULL || encoded->sum != DSGD_SUM_REENCODED || engine->values == NULL)
         return sum;
-    const dsgd_encoding_at at = {.where = where,
-                                 .piece = k,
-                                 .first = engine->piece_begin[k],
-                                 .seed = engine->config->seed,
-                                 .worker = UINT32_MAX,
-                                 .step = (uint32_t)number,
-                                 .call = of_sums};
+    dsgd_encoding_at at = at_of(engine, where, k, of_sums);
+    at.worker = UINT32_MAX;
+    at.step = (uint32_t)number;
     const dsgd_value again = dsgd_encoding_apply(&encoded->encoding, engine->values, &at, sum);
     dsgd_value_release(engine->values, sum);
     return again;
@@ -261,7 +255,7 @@ void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_column
         dsgd_piece_wait(y, k);
         if (w->engine->values == NULL)
             continue;
-        const dsgd_encoding_at at = at_of(w, k, call);
+        const dsgd_encoding_at at = at_of(w->engine, dsgd_origin_of(w), k, call);
         dsgd_vector_set(y, k, dsgd_matrix_start(w->engine->values, &at, (size_t)rank, of_columns),
                         0);
     }

@@ -321,12 +321,6 @@ static inline bool dsgd_computing(const dsgd_worker *w)
     return w->computation.number >= 0 && w->computation.ready < w->engine->n_pieces;
 }
 
-/** Whether what happens is recorded. */
-static inline bool dsgd_watched(const dsgd_engine *engine)
-{
-    return engine->timeline != NULL;
-}
-
 /** Local steps that a worker has made with this piece: the clock by which values age. */
 static inline long dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {

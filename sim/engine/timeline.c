@@ -148,7 +148,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.kind = DSGD_SPAN_CONTRIBUTED;
     mark.peer = -1;
     dsgd_observe_mark(w, mark);
-    if (dsgd_watched(w->engine) && !is_kept(w->engine)) /* else another look comes soon */
+    if (w->engine->timeline != NULL && !is_kept(w->engine)) /* else another look comes soon */
         dsgd_timeline_look(w->engine, w->host);
 }
 

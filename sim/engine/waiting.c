@@ -133,14 +133,15 @@ static void tell_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
 /** How a host takes part in what hangs. */
 typedef struct part_in_hang {
     int waited_for_by; /* workers that wait */
-    bool for_who_waits_not; /* it waits, and one of those it waits for does not */
+    bool for_who_waits_not; /* it waits, and one for whom it waits does not */
+    bool told;
 } part_in_hang;
 
-/** [workers, then servers]; the caller frees it. */
+/** [workers, then servers] */
 static part_in_hang *parts_in_hang(const dsgd_engine *engine)
 {
     const int n_hosts = engine->n_workers + engine->n_servers;
-    part_in_hang *const parts = dsgd_xcalloc((size_t)n_hosts, sizeof *parts);
+    part_in_hang *const parts = dsgd_keep((size_t)n_hosts, sizeof *parts);
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         const dsgd_wait *const wait = watched_wait(w);
@@ -176,21 +177,20 @@ static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *pa
 }
 
 /** The next to tell: nearest to the cause, then by rank. There is one. */
-static int next_to_tell(const dsgd_engine *engine, const part_in_hang *parts, const int *told,
-                        int n_told)
+static int next_to_tell(const dsgd_engine *engine, part_in_hang *parts)
 {
     int next = -1;
     for (int i = 0; i < engine->n_workers; i++) {
-        bool wanted = watched_wait(&engine->workers[i]) != NULL;
-        for (int k = 0; k < n_told; k++)
-            wanted = wanted && told[k] != i;
+        if (parts[i].told || watched_wait(&engine->workers[i]) == NULL)
+            continue;
         const part_in_hang *const best = &parts[next < 0 ? i : next];
         const bool nearer = parts[i].for_who_waits_not != best->for_who_waits_not
                                 ? parts[i].for_who_waits_not
                                 : parts[i].waited_for_by > best->waited_for_by;
-        if (wanted && (next < 0 || nearer))
+        if (next < 0 || nearer)
             next = i;
     }
+    parts[next].told = true;
     return next;
 }
 
@@ -199,12 +199,10 @@ void dsgd_waits_tell(const dsgd_engine *engine, char **text)
     static const char *const suffixes[] = {"th", "st", "nd", "rd"};
     const int n = dsgd_waits_watched(engine);
     const int n_told = n < MOST_TOLD ? n : MOST_TOLD;
-    int told[MOST_TOLD];
     part_in_hang *const parts = parts_in_hang(engine);
     tell_who_waits_not(engine, parts, text);
     for (int k = 0; k < n_told; k++) {
-        told[k] = next_to_tell(engine, parts, told, k);
-        const dsgd_worker *const w = &engine->workers[told[k]];
+        const dsgd_worker *const w = &engine->workers[next_to_tell(engine, parts)];
         const dsgd_wait *const wait = watched_wait(w);
         const long c = wait->collective;
         dsgd_append(text, "%sworker %d waits in %s", k > 0 ? "; " : "", w->node.rank,
@@ -218,5 +216,4 @@ void dsgd_waits_tell(const dsgd_engine *engine, char **text)
     if (n > n_told)
         dsgd_append(text, "; %d more worker%s wait%s", n - n_told, n - n_told > 1 ? "s" : "",
                     n - n_told > 1 ? "" : "s");
-    free(parts);
 }

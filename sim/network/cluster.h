@@ -102,7 +102,7 @@ size_t dsgd_cluster_loads(dsgd_load **loads);
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 
-/** A counting semaphore, first come, first served; it is kept (dsgd_keep()). */
+/** A counting semaphore, first come, first served; there until the run has ended. */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
 /** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */

@@ -12,7 +12,7 @@ typedef struct dsgd_coroutine {
     char *stack; /* lowest address; NULL: of the process */
     void (*body)(void *argument);
     void *argument;
-    struct dsgd_coroutine *next; /* of those that have ended */
+    struct dsgd_coroutine *next; /* among the coroutines that have ended */
     void *sanitizer; /* the address sanitizer's fake stack, or the thread sanitizer's fiber */
 } dsgd_coroutine;
 

@@ -208,7 +208,7 @@ static void compute(double flops)
 
 static dsgd_semaphore *semaphore_new(void)
 {
-    return dsgd_keep(1, sizeof(dsgd_semaphore));
+    return take(sizeof(dsgd_semaphore));
 }
 
 /** Whether the caller has to wait, in the queue: unless the count is above 0, which it takes. */

@@ -295,15 +295,15 @@ static const void *self(void)
     return sg_actor_self();
 }
 
-static void semaphore_end(void *semaphore)
+static void destroy_semaphore(void *semaphore)
 {
     sg_sem_destroy(semaphore);
 }
 
 static dsgd_semaphore *semaphore_new(void)
 {
-    sg_sem_t const semaphore = sg_sem_init(0);
-    dsgd_keep_for(semaphore_end, semaphore);
+    const sg_sem_t semaphore = sg_sem_init(0);
+    dsgd_keep_for(destroy_semaphore, semaphore);
     return (dsgd_semaphore *)semaphore;
 }
 
