@@ -119,20 +119,15 @@ static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NU
     size_t n = 0;
     for (size_t i = 0; i < count_words(o); i++)
         n = add(o, values, n, o->kind == DSGD_CHOICE ? (double)i : -(double)i - 1);
-    if (o->kind == DSGD_BOOL) {
-        n = add(o, values, n, 0);
-        n = add(o, values, n, 1);
-    }
-    if (o->kind == DSGD_LONG) {
-        const double candidates[] = {3, o->min, 2, 4, o->init + 1};
-        for (size_t i = 0; i < (brief ? 2 : sizeof candidates / sizeof *candidates); i++)
-            n = add(o, values, n, candidates[i]);
-    }
-    if (o->kind == DSGD_DOUBLE) {
-        const double candidates[] = {0.4, o->min, 2 * o->init, 1};
-        for (size_t i = 0; i < (brief ? 1 : sizeof candidates / sizeof *candidates); i++)
-            n = add(o, values, n, candidates[i]);
-    }
+    const double bools[] = {0, 1}, longs[] = {3, o->min, 2, 4, o->init + 1};
+    const double doubles[] = {0.4, o->min, 2 * o->init, 1};
+    for (size_t i = 0; o->kind == DSGD_BOOL && i < 2; i++)
+        n = add(o, values, n, bools[i]);
+    for (size_t i = 0; o->kind == DSGD_LONG && i < (brief ? 2 : sizeof longs / sizeof *longs); i++)
+        n = add(o, values, n, longs[i]);
+    for (size_t i = 0; o->kind == DSGD_DOUBLE && i < (brief ? 1 : sizeof doubles / sizeof *doubles);
+         i++)
+        n = add(o, values, n, doubles[i]);
     return n;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "sim/network/cluster.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +35,6 @@ static int find(const char *text, int n_hosts, const char *const *names)
 static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *const *names,
                         int n_wanted, int *places, dsgd_error *error)
 {
-    char first[24] = "n0";
-    char last[24];
-    snprintf(last, sizeof last, "n%d", n_hosts - 1);
     if (placement->n < (size_t)n_wanted)
         return dsgd_refuse(
             error, "placement: %zu hosts are listed, but %d workers and servers need one each",
@@ -51,8 +47,9 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
             return dsgd_refuse(error,
                                "placement: entry %zu is `%.60s`, but the platform's hosts are 0 "
                                "to %d, or %.60s to %.60s",
-                               i + 1, text, n_hosts - 1, names == NULL ? first : names[0],
-                               names == NULL ? last : names[n_hosts - 1]);
+                               i + 1, text, n_hosts - 1, names == NULL ? "n0" : names[0],
+                               names == NULL ? dsgd_xprintf("n%d", n_hosts - 1)
+                                             : names[n_hosts - 1]);
         if (listed[host] > 0)
             return dsgd_refuse(
                 error,
