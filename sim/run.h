@@ -24,8 +24,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
 
 /**
  * Loads the data, builds the model and splits the samples, to refuse bad ones. Keeps the data for
- * the runs of this process and of its children. Free *split, which is NULL where nothing is
- * split, by dsgd_split_free(). (engine/learning.c)
+ * the runs of this process and of its children. *split, NULL where nothing is split, is for
+ * free(). (engine/learning.c)
  */
 dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,
                                 dsgd_split **split, dsgd_error *error);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
         if (config->learning != NULL && (i < n || splits_anew))
             DSGD_TRY(dsgd_learning_check(config->learning, config->seed, config->workers, &split,
                                          error));
-        dsgd_split_free(split);
+        free(split);
     }
     return DSGD_OK;
 }
@@ -140,7 +141,7 @@ static void print_one(const named_split *named)
         "%d workers, seed %" PRIu64 ": each has %s samples, of %.3g of %u classes on average; "
         "total-variation distance from all %.3g",
         run->config.workers, run->config.seed, samples, s.classes, split->n_classes, s.distance);
-    dsgd_split_free(split);
+    free(split);
 }
 
 void dsgd_splits_print(const dsgd_experiment *experiment)
@@ -172,7 +173,7 @@ static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error 
                     counts[c]);
         }
     }
-    dsgd_split_free(split);
+    free(split);
     return DSGD_OK;
 }
 

@@ -9,21 +9,16 @@
 #include "base/draw.h"
 #include "models/data/split.h"
 
-static void free_samples(dsgd_samples *samples)
-{
-    free(samples->x_bytes);
-    free(samples->x_real);
-    free(samples->labels);
-    free(samples->targets);
-    free(samples->lengths);
-}
-
 void dsgd_data_free(dsgd_data *data)
 {
-    if (data == NULL)
-        return;
-    free_samples(&data->train);
-    free_samples(&data->test);
+    for (int i = 0; data != NULL && i < 2; i++) {
+        const dsgd_samples *const samples = i == 0 ? &data->train : &data->test;
+        free(samples->x_bytes);
+        free(samples->x_real);
+        free(samples->labels);
+        free(samples->targets);
+        free(samples->lengths);
+    }
     free(data);
 }
 

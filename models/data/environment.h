@@ -30,19 +30,14 @@ enum {
 #define DSGD_ENVIRONMENT_SLIP 0.1 /* probability of a uniformly random direction */
 #define DSGD_ENVIRONMENT_COST ((real)0.02)
 
-/** A coordinate in [-1, 1) from @p u in [0, 1). */
-static inline DSGD_DEVICE_FUNCTION real dsgd_room_place(double u)
-{
-    return (real)(2 * u - 1);
-}
-
 /** e[DSGD_ENVIRONMENT_REALS] <- start of an episode, drawn at (seed, worker, step, index). */
 static inline DSGD_DEVICE_FUNCTION void dsgd_episode_begin(real *e, uint64_t seed, uint32_t worker,
                                                            uint32_t step, uint32_t index)
 {
     for (uint32_t i = 0; i < 4; i++)
-        e[i] = dsgd_room_place(
-            dsgd_philox_uniform(seed, DSGD_DRAW_EPISODE, worker, step, 4 * index + i));
+        e[i] =
+            (real)(2 * dsgd_philox_uniform(seed, DSGD_DRAW_EPISODE, worker, step, 4 * index + i) -
+                   1);
     e[4] = 0;
 }
 

@@ -4,7 +4,6 @@
  */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "models/data/data.h"
 #include "models/data/environment.h"
@@ -29,39 +28,42 @@ static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t 
     return sqrt(3) * (2 * dsgd_data_uniform(seed, what, row, column) - 1);
 }
 
-static void generate_points(const hyperplane_params *p, uint64_t seed, uint32_t what,
-                            const double *plane, uint32_t n, dsgd_samples *part)
+static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, uint32_t what,
+                                    const double *plane, uint32_t n)
 {
     const uint32_t d = (uint32_t)p->features;
-    *part = (dsgd_samples){.n = n,
-                           .x_real = dsgd_xcalloc((size_t)n * d, sizeof(float)),
-                           .targets = dsgd_xcalloc(n, sizeof(float))};
+    const dsgd_samples part = {.n = n,
+                               .x_real = dsgd_xcalloc((size_t)n * d, sizeof(float)),
+                               .targets = dsgd_xcalloc(n, sizeof(float))};
     for (uint32_t i = 0; i < n; i++) {
         double y = 0;
         for (uint32_t f = 0; f < d; f++) {
             const float x = (float)unit_uniform(seed, what, i, f);
-            part->x_real[(size_t)i * d + f] = x;
+            part.x_real[(size_t)i * d + f] = x;
             y += plane[f] * (double)x;
         }
-        part->targets[i] = (float)(y + p->noise * normal(seed, what, i, d));
+        part.targets[i] = (float)(y + p->noise * normal(seed, what, i, d));
     }
+    return part;
 }
 
-static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data **loaded,
+static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data **data,
                                    dsgd_error *error)
 {
     (void)error;
     const hyperplane_params *p = params;
-    dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
-    data->n_features = data->n_columns = (uint32_t)p->features;
-    data->n_rows = data->width = 1;
-    double *const plane = dsgd_xcalloc(data->n_features, sizeof *plane);
-    for (uint32_t f = 0; f < data->n_features; f++)
+    const uint32_t d = (uint32_t)p->features;
+    double *const plane = dsgd_keep(d, sizeof *plane);
+    for (uint32_t f = 0; f < d; f++)
         plane[f] = unit_uniform(seed, PLANE, 0, f);
-    generate_points(p, seed, POINTS, plane, (uint32_t)p->points, &data->train);
-    generate_points(p, seed, TEST_POINTS, plane, (uint32_t)(p->points / 8 + 1), &data->test);
-    free(plane);
-    *loaded = data;
+    *data = dsgd_xcalloc(1, sizeof **data);
+    **data = (dsgd_data){
+        .n_rows = 1,
+        .n_columns = d,
+        .width = 1,
+        .n_features = d,
+        .train = generate_points(p, seed, POINTS, plane, (uint32_t)p->points),
+        .test = generate_points(p, seed, TEST_POINTS, plane, (uint32_t)(p->points / 8 + 1))};
     return DSGD_OK;
 }
 

@@ -20,10 +20,9 @@ enum {
     MOST_AT_ONCE = 1 << 30
 };
 
-/** A file: header and data. */
+/** The header of a file. */
 typedef struct idx {
     uint32_t n, pixels, width;
-    uint8_t *bytes; /* [n][pixels] */
 } idx;
 
 static bool read_number(gzFile file, uint32_t *number)
@@ -56,16 +55,17 @@ static dsgd_status read_header(gzFile file, const char *path, uint32_t magic, id
     return DSGD_OK;
 }
 
-/** Reads the data in chunks: a wrong header costs no memory. */
-static dsgd_status read_bytes(gzFile file, const char *path, idx *out, dsgd_error *error)
+/** Reads the data, [n][pixels], in chunks: a wrong header costs no memory. */
+static dsgd_status read_bytes(gzFile file, const char *path, const idx *header, uint8_t **bytes,
+                              dsgd_error *error)
 {
-    const size_t wanted = (size_t)out->n * out->pixels;
+    const size_t wanted = (size_t)header->n * header->pixels;
     size_t got = 0;
     while (got < wanted) {
         const size_t most = got == 0 ? 1 << 20 : got < MOST_AT_ONCE ? got : MOST_AT_ONCE;
         const size_t n = wanted - got < most ? wanted - got : most;
-        out->bytes = dsgd_xrealloc(out->bytes, got + n, 1);
-        const int count = gzread(file, out->bytes + got, (unsigned)n);
+        *bytes = dsgd_xrealloc(*bytes, got + n, 1);
+        const int count = gzread(file, *bytes + got, (unsigned)n);
         if (count <= 0)
             return dsgd_fail(error, DSGD_EIO, "%s: the file is cut off after %zu of %zu bytes",
                              path, got, wanted);
@@ -74,7 +74,7 @@ static dsgd_status read_bytes(gzFile file, const char *path, idx *out, dsgd_erro
     uint8_t more = 0;
     if (gzread(file, &more, 1) > 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file goes on after its %u samples", path,
-                         out->n);
+                         header->n);
     int code = Z_OK; /* a wrong checksum shows only at the very end */
     const char *const trouble = gzerror(file, &code);
     if (code != Z_OK)
@@ -82,17 +82,17 @@ static dsgd_status read_bytes(gzFile file, const char *path, idx *out, dsgd_erro
     return DSGD_OK;
 }
 
-static dsgd_status read_idx(const char *path, uint32_t magic, idx *out, dsgd_error *error)
+static dsgd_status read_idx(const char *path, uint32_t magic, idx *header, uint8_t **bytes,
+                            dsgd_error *error)
 {
-    *out = (idx){0};
     errno = 0;
     gzFile const file = gzopen(path, "rb");
     if (file == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the data cannot be read: %s", path,
                          errno == 0 ? "out of memory" : strerror(errno));
-    dsgd_status status = read_header(file, path, magic, out, error);
+    dsgd_status status = read_header(file, path, magic, header, error);
     if (status == DSGD_OK)
-        status = read_bytes(file, path, out, error);
+        status = read_bytes(file, path, header, bytes, error);
     gzclose(file);
     return status;
 }
@@ -102,11 +102,8 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
 {
     idx images;
     idx labels;
-    dsgd_status status = read_idx(images_path, MAGIC_IMAGES, &images, error);
-    part->x_bytes = images.bytes;
+    DSGD_TRY(read_idx(images_path, MAGIC_IMAGES, &images, &part->x_bytes, error));
     part->n = images.n;
-    if (status != DSGD_OK)
-        return status;
     if (data->n_features != 0 && data->n_features != images.pixels)
         return dsgd_fail(error, DSGD_EIO, "%s: images of %u pixels, but those to train on have %u",
                          images_path, images.pixels, data->n_features);
@@ -117,12 +114,11 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
                          images.pixels / data->width, data->width);
     data->n_features = data->n_rows = images.pixels;
     data->width = images.width;
-    status = read_idx(labels_path, MAGIC_LABELS, &labels, error);
-    part->labels = labels.bytes;
-    if (status == DSGD_OK && labels.n != images.n)
+    DSGD_TRY(read_idx(labels_path, MAGIC_LABELS, &labels, &part->labels, error));
+    if (labels.n != images.n)
         return dsgd_fail(error, DSGD_EIO, "%s: %u labels for the %u images of %s", labels_path,
                          labels.n, images.n, images_path);
-    return status;
+    return DSGD_OK;
 }
 
 static void normalise(dsgd_data *data)
@@ -155,22 +151,25 @@ static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *
     return DSGD_OK;
 }
 
+static dsgd_status read_all(const char *const paths[4], dsgd_data *data, dsgd_error *error)
+{
+    DSGD_TRY(read_part(paths[0], paths[1], data, &data->train, error));
+    DSGD_TRY(read_part(paths[2], paths[3], data, &data->test, error));
+    DSGD_TRY(count_classes(data, paths[3], error));
+    normalise(data);
+    return DSGD_OK;
+}
+
 static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_error *error)
 {
     dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
     *data = (dsgd_data){.kind = DSGD_DATA_IMAGES, .n_columns = 1, .n_labels = 1};
-    dsgd_status status = read_part(paths[0], paths[1], data, &data->train, error);
+    const dsgd_status status = read_all(paths, data, error);
     if (status == DSGD_OK)
-        status = read_part(paths[2], paths[3], data, &data->test, error);
-    if (status == DSGD_OK)
-        status = count_classes(data, paths[3], error);
-    if (status != DSGD_OK) {
+        *loaded = data;
+    else
         dsgd_data_free(data);
-        return status;
-    }
-    normalise(data);
-    *loaded = data;
-    return DSGD_OK;
+    return status;
 }
 
 typedef struct fashion_params {

@@ -22,13 +22,13 @@ const dsgd_about *const dsgd_data_sources[] = {
     NULL,
 };
 
+enum { MOST_KEPT = 4 };
+
 /** What is kept, until this process ends; so few that a sweep over data sets fills no memory. */
 static struct kept {
     char *key;
     dsgd_data *data;
-} kept[4];
-
-enum { MOST_KEPT = sizeof kept / sizeof kept[0] };
+} kept[MOST_KEPT];
 
 dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error)
@@ -41,14 +41,14 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
     size_t i = 0;
     while (i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0)
         i++;
-    dsgd_status status = DSGD_OK;
-    if (i < MOST_KEPT && kept[i].key != NULL)
+    if (i < MOST_KEPT && kept[i].key != NULL) {
         *data = kept[i].data;
-    else
-        status = source->load(pick->params, seed, data, error);
-    if (status == DSGD_OK && keep && i < MOST_KEPT && kept[i].key == NULL)
+        return DSGD_OK;
+    }
+    DSGD_TRY(source->load(pick->params, seed, data, error));
+    if (keep && i < MOST_KEPT)
         kept[i] = (struct kept){key, *data};
-    return status;
+    return DSGD_OK;
 }
 
 void dsgd_data_close(dsgd_data *data)

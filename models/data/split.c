@@ -52,41 +52,40 @@ static int compare_targets(const void *a, const void *b)
 }
 
 /** Tenths of the samples, by their targets. */
-static void class_targets(const dsgd_samples *train, uint8_t *class_of)
+static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 {
     ranked *const order = dsgd_xcalloc(train->n, sizeof *order);
     for (uint32_t i = 0; i < train->n; i++)
         order[i] = (ranked){train->targets[i], i};
     qsort(order, train->n, sizeof *order, compare_targets);
     for (uint32_t i = 0; i < train->n; i++)
-        class_of[order[i].sample] = (uint8_t)((uint64_t)i * DSGD_PARTS / train->n);
+        class_of[order[i].sample] = (uint32_t)((uint64_t)i * DSGD_PARTS / train->n);
     free(order);
 }
 
-static void find_classes(const dsgd_data *data, dsgd_classes *classes)
+/** members[n] <- 0 to n - 1, by their group; begin[n_groups + 2], zeros before: of each its first. */
+static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of, uint32_t *begin,
+                        uint32_t *members)
+{
+    uint32_t *const next = begin + 1; /* of each group; in the end where the next begins */
+    for (uint32_t i = 0; i < n; i++)
+        next[group_of[i] + 1]++;
+    for (uint32_t g = 0; g < n_groups; g++)
+        next[g + 1] += next[g];
+    for (uint32_t i = 0; i < n; i++)
+        members[next[group_of[i]]++] = i;
+}
+
+/** Returns the number of classes. */
+static uint32_t find_classes(const dsgd_data *data, uint32_t *class_of)
 {
     const dsgd_samples *const train = &data->train;
-    *classes = (dsgd_classes){.n_samples = train->n,
-                              .n = DSGD_PARTS,
-                              .members = dsgd_xcalloc(train->n, sizeof *classes->members),
-                              .class_of = dsgd_xcalloc(train->n, 1)};
-    if (train->targets != NULL) {
-        class_targets(train, classes->class_of);
-    } else if (data->n_labels == 1) {
-        classes->n = data->n_classes;
-        memcpy(classes->class_of, train->labels, train->n);
-    } else {
-        for (uint32_t i = 0; i < train->n; i++)
-            classes->class_of[i] = (uint8_t)((uint64_t)i * DSGD_PARTS / train->n);
-    }
-    for (uint32_t i = 0; i < train->n; i++)
-        classes->begin[classes->class_of[i] + 1]++;
-    for (uint32_t c = 0; c < classes->n; c++)
-        classes->begin[c + 1] += classes->begin[c];
-    uint32_t next[DSGD_MOST_CLASSES];
-    memcpy(next, classes->begin, sizeof next);
-    for (uint32_t i = 0; i < train->n; i++)
-        classes->members[next[classes->class_of[i]]++] = i;
+    const bool labelled = train->targets == NULL && data->n_labels == 1;
+    if (train->targets != NULL)
+        class_targets(train, class_of);
+    for (uint32_t i = 0; train->targets == NULL && i < train->n; i++)
+        class_of[i] = labelled ? train->labels[i] : (uint32_t)((uint64_t)i * DSGD_PARTS / train->n);
+    return labelled ? data->n_classes : DSGD_PARTS;
 }
 
 static uint32_t size_of(const dsgd_classes *classes, uint32_t c)
@@ -272,26 +271,6 @@ const dsgd_about *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &lab
 
 /* --- splits ----------------------------------------------------------------------------------- */
 
-/** Lists each worker's samples. */
-static dsgd_split *listed(const dsgd_classes *classes, uint32_t n_workers, const uint32_t *owner)
-{
-    dsgd_split *const split = dsgd_xcalloc(1, sizeof *split);
-    const uint32_t n = classes->n_samples;
-    *split = (dsgd_split){.n_workers = n_workers,
-                          .n_classes = classes->n,
-                          .begin = dsgd_xcalloc(n_workers + 2, sizeof *split->begin),
-                          .samples = dsgd_xcalloc(n, sizeof *split->samples),
-                          .class_of = classes->class_of};
-    uint32_t *const next = split->begin + 1; /* of each worker; in the end where the next begins */
-    for (uint32_t i = 0; i < n; i++)
-        next[owner[i] + 1]++;
-    for (uint32_t w = 0; w < n_workers; w++)
-        next[w + 1] += next[w];
-    for (uint32_t i = 0; i < n; i++)
-        split->samples[next[owner[i]]++] = i;
-    return split;
-}
-
 dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, dsgd_split **split, dsgd_error *error)
 {
@@ -310,27 +289,26 @@ dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_
                            "split: %u workers, but %u samples to train on: every worker needs one "
                            "of its own; iid takes any number",
                            n_workers, n);
-    dsgd_classes classes;
-    find_classes(data, &classes);
-    uint32_t *const owner = dsgd_xcalloc(n, sizeof *owner);
+    dsgd_split *const made =
+        dsgd_xcalloc(1, sizeof *made + (n_workers + 2 + 2 * (size_t)n) * sizeof *made->begin);
+    uint32_t *const begin = (uint32_t *)(made + 1);
+    uint32_t *const samples = begin + n_workers + 2;
+    uint32_t *const class_of = samples + n;
+    *made = (dsgd_split){n_workers, find_classes(data, class_of), begin, samples, class_of};
+    dsgd_classes classes = {.n_samples = n,
+                            .n = made->n_classes,
+                            .members = dsgd_xcalloc(n, 2 * sizeof *classes.members)};
+    uint32_t *const owner = classes.members + n;
+    list_groups(n, classes.n, class_of, classes.begin, classes.members);
     const dsgd_status status = kind->deal(pick->params, &classes, seed, n_workers, owner, error);
-    if (status == DSGD_OK)
-        *split = listed(&classes, n_workers, owner);
-    else
-        free(classes.class_of);
+    if (status == DSGD_OK) {
+        list_groups(n, n_workers, owner, begin, samples);
+        *split = made;
+    } else {
+        free(made);
+    }
     free(classes.members);
-    free(owner);
     return status;
-}
-
-void dsgd_split_free(dsgd_split *split)
-{
-    if (split == NULL)
-        return;
-    free(split->begin);
-    free(split->samples);
-    free(split->class_of);
-    free(split);
 }
 
 void dsgd_split_count(const dsgd_split *split, uint32_t w, uint32_t *counts)

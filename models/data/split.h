@@ -15,15 +15,14 @@ struct dsgd_split {
     uint32_t n_workers, n_classes;
     uint32_t *begin; /* [n_workers + 1] */
     uint32_t *samples; /* [n]; worker w's are samples[begin[w]] to [begin[w + 1] - 1], ascending */
-    uint8_t *class_of; /* [n]; see dsgd_split_new() */
+    uint32_t *class_of; /* [n]; see dsgd_split_new() */
 };
 
 /** Classes and their members, for the dealing of samples. */
 typedef struct dsgd_classes {
     uint32_t n_samples, n;
-    uint32_t begin[DSGD_MOST_CLASSES + 1];
+    uint32_t begin[DSGD_MOST_CLASSES + 2];
     uint32_t *members; /* [n_samples], by class, ascending */
-    uint8_t *class_of; /* [n_samples] */
 } dsgd_classes;
 
 /** A way of splitting that a user can name: "iid", "dirichlet", "labels". */
@@ -39,12 +38,11 @@ extern const dsgd_about *const dsgd_split_kinds[]; /* NULL-terminated */
 /**
  * Splits the training samples. *split is NULL for "iid", or where @p kind names none. By class: the
  * label of images and sequences; of regression, which tenth of the targets; of tokens, which tenth
- * of the text. Errors, as a sentence: data without samples, more workers than samples, and what
- * the kind refuses.
+ * of the text. One allocation, for free(). Errors, as a sentence: data without samples, more
+ * workers than samples, and what the kind refuses.
  */
 dsgd_status dsgd_split_new(const dsgd_pick *kind, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, dsgd_split **split, dsgd_error *error);
-void dsgd_split_free(dsgd_split *split); /* @p split may be NULL */
 
 /** counts[n_classes] <- worker @p w's samples of each class. */
 void dsgd_split_count(const dsgd_split *split, uint32_t w, uint32_t *counts);

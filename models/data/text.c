@@ -36,15 +36,13 @@ static dsgd_status read_text(const char *path, uint8_t **bytes, size_t *n, dsgd_
     }
     int code = Z_OK;
     const char *const trouble = gzerror(file, &code);
-    dsgd_status status = DSGD_OK;
-    if (code != Z_OK || count < 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the text cannot be read: %s", path,
-                           code == Z_ERRNO ? strerror(errno) : trouble);
-    else if (*n >= MOST_BYTES)
-        status =
-            dsgd_fail(error, DSGD_EIO, "%s: the text has more than %d bytes", path, MOST_BYTES);
+    const char *const why = code == Z_ERRNO ? strerror(errno) : dsgd_xstrdup(trouble);
     gzclose(file);
-    return status;
+    if (code != Z_OK || count < 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the text cannot be read: %s", path, why);
+    if (*n >= MOST_BYTES)
+        return dsgd_fail(error, DSGD_EIO, "%s: the text has more than %d bytes", path, MOST_BYTES);
+    return DSGD_OK;
 }
 
 /** Windows of @p context + 1 tokens, every @p step tokens. */

@@ -286,7 +286,7 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
     if (r.values != NULL)
         record_calls_close(&r.calls, r.values);
     dsgd_values_close(r.values);
-    dsgd_split_free(r.split);
+    free(r.split);
     dsgd_data_free(r.data);
     record_close(&r.file);
     free(r.piece_begin);

@@ -134,7 +134,7 @@ void dsgd_learning_close(dsgd_engine *engine)
 {
     dsgd_values_close(engine->values);
     dsgd_sampler_free(engine->sampler);
-    dsgd_split_free(engine->split);
+    free(engine->split);
     dsgd_data_close(engine->data);
 }
 

@@ -5,6 +5,7 @@
 #include "models/data/split.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/stream.h"
@@ -85,7 +86,7 @@ TEST_ROWS(every_sample_belongs_to_one_worker, cases)
         const double shards = strcmp(cases[_i].kind, "labels") == 0 ? cases[_i].value : 1;
         ck_assert_uint_le(summary.most - summary.least, (uint32_t)shards);
         ck_assert_double_le(fabs(summary.least - (double)n / p), shards);
-        dsgd_split_free(split);
+        free(split);
     }
     dsgd_data_free(data);
 }
