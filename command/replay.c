@@ -143,7 +143,6 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
         }
         if (status == DSGD_OK)
             print_result(&result);
-        dsgd_replay_result_free(&result);
     }
     dsgd_text_close(stream, &rows);
     return status;

@@ -320,12 +320,10 @@ static void code_combine(record_calls *c, dsgd_call *call)
 
 static void code_encode(record_calls *c, dsgd_call *call)
 {
-    uint64_t words[DSGD_CODEC_WORDS] = {0};
     if (!reads(c))
-        memcpy(words, call->codec, sizeof words);
+        c->codec = *call->codec;
     for (size_t i = 0; i < DSGD_CODEC_WORDS; i++)
-        words[i] = code_word(c, words[i]);
-    memcpy(&c->codec, words, sizeof words);
+        c->words[i] = code_word(c, c->words[i]);
     if (reads(c) && (call->piece == c->problem.n_pieces ||
                      !dsgd_codec_fits(&c->codec, dsgd_shape_size(c->values, call->piece)))) {
         fail(c, "an encoding does not fit its piece");
@@ -419,24 +417,22 @@ static void code_place(record_calls *c, dsgd_call *call, bool same)
 }
 
 typedef struct operation {
-    bool known;
-    void (*code)(record_calls *c, dsgd_call *call); /* its fields; NULL: it has none */
+    void (*code)(record_calls *c, dsgd_call *call); /* its fields */
     bool placed;
     bool here; /* at the previous place: the store does not say where */
 } operation;
 
 static const operation operations[KIND + 1] = {
-    [DSGD_CALL_CONSTANT] = {true, code_constant, true, .here = true},
-    [DSGD_CALL_GRADIENT] = {true, code_gradient, true},
-    [DSGD_CALL_UPDATE] = {true, code_update, true},
-    [DSGD_CALL_COMBINE] = {true, code_combine, true},
-    [DSGD_CALL_EVALUATE] = {true, code_evaluate},
-    [DSGD_CALL_POINT] = {true, code_point},
-    [DSGD_CALL_RESULT] = {true, code_result},
-    [DSGD_CALL_READ] = {true, code_read, true, .here = true},
-    [DSGD_CALL_FLUSH] = {true},
-    [DSGD_CALL_RELEASE] = {true, code_release},
-    [DSGD_CALL_ENCODE] = {true, code_encode, true}};
+    [DSGD_CALL_CONSTANT] = {code_constant, true, .here = true},
+    [DSGD_CALL_GRADIENT] = {code_gradient, true},
+    [DSGD_CALL_UPDATE] = {code_update, true},
+    [DSGD_CALL_COMBINE] = {code_combine, true},
+    [DSGD_CALL_EVALUATE] = {code_evaluate},
+    [DSGD_CALL_POINT] = {code_point},
+    [DSGD_CALL_RESULT] = {code_result},
+    [DSGD_CALL_READ] = {code_read, true, .here = true},
+    [DSGD_CALL_RELEASE] = {code_release},
+    [DSGD_CALL_ENCODE] = {code_encode, true}};
 
 void record_call(record_calls *c, dsgd_call *call)
 {
@@ -448,9 +444,9 @@ void record_call(record_calls *c, dsgd_call *call)
     call->kind = first & KIND;
     if (operations[call->kind].placed)
         code_place(c, call, (first & SAME_PLACE) != 0);
-    if (!operations[call->kind].known)
+    if (operations[call->kind].code == NULL && call->kind != DSGD_CALL_FLUSH)
         fail(c, "an operation is unknown");
-    else if (c->wrong == NULL && operations[call->kind].code != NULL)
+    else if (c->wrong == NULL && call->kind != DSGD_CALL_FLUSH)
         operations[call->kind].code(c, call);
 }
 

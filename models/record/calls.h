@@ -75,7 +75,10 @@ typedef struct record_calls {
     double *elements; /* [n_elements] of it */
     size_t n_x, n_elements;
     dsgd_evaluation result; /* of it */
-    dsgd_codec codec; /* of it */
+    union {
+        dsgd_codec codec; /* of it */
+        uint64_t words[DSGD_CODEC_WORDS];
+    };
     uint32_t checksum; /* of the elements that it read in the run */
 } record_calls;
 

@@ -6,6 +6,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -44,18 +45,17 @@ void record_write_block(FILE *stream, const char *kind, const uint8_t *bytes, si
 
 static dsgd_status cut_off(const record_file *file, dsgd_error *error)
 {
-    return dsgd_fail(
-        error, DSGD_EIO,
-        "%s: the record is cut off, or damaged, in block %zu, which begins at byte %llu "
-        "of %llu",
-        file->path, file->block, (unsigned long long)file->begin, (unsigned long long)file->size);
+    return dsgd_fail(error, DSGD_EIO,
+                     "%s: the record is cut off, or damaged, in block %zu, which begins at byte "
+                     "%" PRIu64 " of %" PRIu64,
+                     file->path, file->block, file->begin, file->size);
 }
 
 static dsgd_status damaged(const record_file *file, dsgd_error *error)
 {
     return dsgd_fail(error, DSGD_EIO,
-                     "%s: block %zu of the record, which begins at byte %llu, is damaged",
-                     file->path, file->block, (unsigned long long)file->begin);
+                     "%s: block %zu of the record, which begins at byte %" PRIu64 ", is damaged",
+                     file->path, file->block, file->begin);
 }
 
 /** Reads the next block, still packed, and checks it. */
@@ -72,7 +72,7 @@ static dsgd_status read_block(record_file *file, dsgd_error *error)
         return cut_off(file, error);
     if (file->n > RECORD_MOST_BYTES || file->n / MOST_EXPANSION > file->n_packed)
         return damaged(file, error);
-    file->packed = dsgd_xrealloc(file->packed, file->n_packed, 1);
+    file->packed = dsgd_keep_more(file->packed, file->n_packed, 1);
     if (fread(file->packed, 1, file->n_packed, file->stream) != file->n_packed)
         return cut_off(file, error);
     if (frame[CHECKSUM] != frame_checksum(frame, file->packed, file->n_packed))
@@ -97,8 +97,9 @@ static dsgd_status check_blocks(record_file *file, dsgd_error *error)
             return damaged(file, error);
     } while (!is(file, RECORD_DONE));
     if (file->at != file->size)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file goes on for %llu bytes after its record",
-                         file->path, (unsigned long long)(file->size - file->at));
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: the file goes on for %" PRIu64 " bytes after its record", file->path,
+                         file->size - file->at);
     return DSGD_OK;
 }
 
@@ -145,7 +146,7 @@ dsgd_status record_open(record_file *file, const char *path, dsgd_error *error)
 dsgd_status record_next(record_file *file, dsgd_error *error)
 {
     DSGD_TRY(read_block(file, error));
-    file->bytes = dsgd_xrealloc(file->bytes, file->n + 1, 1);
+    file->bytes = dsgd_keep_more(file->bytes, file->n + 1, 1);
     uLongf n = file->n;
     if (uncompress(file->bytes, &n, file->packed, file->n_packed) != Z_OK || n != file->n)
         return damaged(file, error);
@@ -155,15 +156,13 @@ dsgd_status record_next(record_file *file, dsgd_error *error)
 
 void record_close(record_file *file)
 {
-    if (file->stream != NULL && ferror(file->stream)) {
+    if (file->stream == NULL)
+        return;
+    if (ferror(file->stream)) {
         errno = EIO;
         dsgd_file_note_unread(file->path);
     }
-    if (file->stream != NULL)
-        fclose(file->stream);
-    free(file->packed);
-    free(file->bytes);
-    *file = (record_file){0};
+    fclose(file->stream);
 }
 
 /* --- the problem ------------------------------------------------------------------------------ */

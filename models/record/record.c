@@ -72,7 +72,7 @@ static json_t *describe(const dsgd_record_config *config)
     const dsgd_values_config *const values = config->values;
     const dsgd_problem *const problem = &values->problem;
     const size_t n = problem->n_pieces + 1;
-    double *const pieces = dsgd_xcalloc(n, sizeof *pieces);
+    double *const pieces = dsgd_keep(n, sizeof *pieces);
     for (size_t k = 0; k < n; k++)
         pieces[k] = (double)problem->piece_begin[k];
     const record_problem described = {
@@ -90,9 +90,7 @@ static json_t *describe(const dsgd_record_config *config)
         .update = problem->update,
         .data_checksum = record_data_checksum(problem->data),
         .initial_checksum = record_initial_checksum(problem->network, values->stream.seed)};
-    json_t *const json = dsgd_json_options(record_problem_options, &described);
-    free(pieces);
-    return json;
+    return dsgd_json_options(record_problem_options, &described);
 }
 
 static void write_json(FILE *stream, const char *kind, json_t *json)

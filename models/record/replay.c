@@ -4,6 +4,7 @@
  */
 #include "models/record/replay.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,6 @@ typedef struct replay {
     const dsgd_replay_config *config;
     dsgd_replay_result *result;
     record_file file;
-    json_t *head;
     record_problem problem;
     dsgd_data *data;
     dsgd_split *split;
@@ -26,6 +26,7 @@ typedef struct replay {
     dsgd_values *values; /* NULL before open_values(), as are the calls */
     record_calls calls;
     size_t *tickets; /* of the points */
+    double *numbers; /* that a decision reads */
 } replay;
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -44,8 +45,8 @@ static void replay_point(replay *r, const dsgd_call *call)
 {
     dsgd_replay_result *const result = r->result;
     const size_t n = result->n_points + 1;
-    result->points = dsgd_xrealloc(result->points, n, sizeof *result->points);
-    r->tickets = dsgd_xrealloc(r->tickets, n, sizeof *r->tickets);
+    result->points = dsgd_keep_more(result->points, n, sizeof *result->points);
+    r->tickets = dsgd_keep_more(r->tickets, n, sizeof *r->tickets);
     result->points[n - 1] =
         (dsgd_point){.virtual_s = call->elements[0], .steps = call->elements[1]};
     r->tickets[n - 1] = r->calls.n_evaluations - 1;
@@ -61,10 +62,9 @@ static void decided(replay *r, bool same)
 static void replay_read(replay *r, const dsgd_call *call)
 {
     const size_t n = dsgd_shape_size(r->values, call->piece);
-    double *const x = dsgd_xcalloc(n, sizeof *x);
-    dsgd_values_read(r->values, call->piece, call->x[0], x);
-    decided(r, record_numbers_checksum(x, n) == r->calls.checksum);
-    free(x);
+    r->numbers = dsgd_keep_more(r->numbers, n, sizeof *r->numbers);
+    dsgd_values_read(r->values, call->piece, call->x[0], r->numbers);
+    decided(r, record_numbers_checksum(r->numbers, n) == r->calls.checksum);
 }
 
 static void replay_call(replay *r)
@@ -111,15 +111,13 @@ static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
         const char *const sign = strchr(text, '=');
         char *const option = dsgd_xstrdup(text);
         option[sign == NULL ? 0 : sign - text] = '\0';
-        const bool there = sign != NULL && json_object_get(data, option) != NULL;
-        json_t *const number = there ? json_loads(sign + 1, JSON_DECODE_ANY, NULL) : NULL;
-        if (there)
-            json_object_set_new(data, option, number == NULL ? json_string(sign + 1) : number);
-        if (!there)
+        if (sign == NULL || json_object_get(data, option) == NULL)
             return dsgd_refuse(
                 error,
                 "--data %s: OPTION=VALUE is expected, with an option that the data of %s has", text,
                 r->file.path);
+        json_t *const number = json_loads(sign + 1, JSON_DECODE_ANY, NULL);
+        json_object_set_new(data, option, number == NULL ? json_string(sign + 1) : number);
     }
     return DSGD_OK;
 }
@@ -133,26 +131,23 @@ static char *text_of(const json_t *head, const char *key, const char *otherwise)
 
 static dsgd_status read_head(replay *r, dsgd_error *error)
 {
-    dsgd_status status = record_next(&r->file, error);
-    if (status != DSGD_OK)
-        return status;
-    r->head = json_loads((const char *)r->file.bytes, 0, NULL);
-    json_t *const problem = json_object_get(r->head, "problem");
-    status = override_data(r, problem, error);
+    DSGD_TRY(record_next(&r->file, error));
+    json_t *const head = json_loads((const char *)r->file.bytes, 0, NULL);
+    json_t *const problem = json_object_get(head, "problem");
+    DSGD_TRY(override_data(r, problem, error));
     dsgd_error why = {""};
-    if (status == DSGD_OK &&
-        dsgd_json_read(problem, record_problem_options, &r->problem, &why) != DSGD_OK)
+    if (dsgd_json_read(problem, record_problem_options, &r->problem, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: the head of the record makes no sense: %s",
                          r->file.path, why.text);
     dsgd_replay_result *const result = r->result;
-    result->label = text_of(r->head, "label", "?");
-    result->columns = text_of(r->head, "columns", "");
-    result->cells = text_of(r->head, "cells", "");
-    result->experiment = text_of(json_object_get(r->head, "manifest"), "experiment", NULL);
-    result->run = (size_t)json_integer_value(json_object_get(r->head, "run"));
+    result->label = text_of(head, "label", "?");
+    result->columns = text_of(head, "columns", "");
+    result->cells = text_of(head, "cells", "");
+    result->experiment = text_of(json_object_get(head, "manifest"), "experiment", NULL);
+    result->run = (size_t)json_integer_value(json_object_get(head, "run"));
     result->workers = (int)r->problem.workers;
     result->seed = (uint64_t)r->problem.seed;
-    return status;
+    return DSGD_OK;
 }
 
 /** The data, the model and whose samples are whose, which must be as in the recorded run. */
@@ -203,7 +198,7 @@ static dsgd_status cut(replay *r, dsgd_error *error)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: the pieces of the record are not those of a model of %zu parameters",
                          r->file.path, r->network.n_params);
-    r->piece_begin = dsgd_xcalloc(pieces->n, sizeof *r->piece_begin);
+    r->piece_begin = dsgd_keep(pieces->n, sizeof *r->piece_begin);
     for (size_t k = 0; k < pieces->n; k++)
         r->piece_begin[k] = (size_t)pieces->v[k];
     return DSGD_OK;
@@ -247,9 +242,10 @@ static dsgd_status replay_blocks(replay *r, dsgd_error *error)
         for (c->at = 0; c->at < c->n && c->wrong == NULL;)
             replay_call(r);
         if (c->wrong != NULL)
-            return dsgd_fail(
-                error, DSGD_EIO, "%s: block %zu of the record makes no sense: in operation %llu %s",
-                r->file.path, r->file.block, (unsigned long long)r->result->operations, c->wrong);
+            return dsgd_fail(error, DSGD_EIO,
+                             "%s: block %zu of the record makes no sense: in operation %" PRIu64
+                             " %s",
+                             r->file.path, r->file.block, r->result->operations, c->wrong);
         if (r->config->progress != NULL)
             r->config->progress(r->config->argument, (double)r->file.at / (double)r->file.size);
     }
@@ -257,12 +253,11 @@ static dsgd_status replay_blocks(replay *r, dsgd_error *error)
     const json_int_t operations = json_integer_value(json_object_get(totals, "operations"));
     const json_int_t values = json_integer_value(json_object_get(totals, "values"));
     if ((uint64_t)operations != r->result->operations || (uint64_t)values + 1 != r->calls.next)
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: the record has %llu operations and %llu values, but says %lld and "
-                         "%lld",
-                         r->file.path, (unsigned long long)r->result->operations,
-                         (unsigned long long)r->calls.next - 1, (long long)operations,
-                         (long long)values);
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s: the record has %" PRIu64 " operations and %" PRIu64 " values, but says "
+            "%" JSON_INTEGER_FORMAT " and %" JSON_INTEGER_FORMAT,
+            r->file.path, r->result->operations, r->calls.next - 1, operations, values);
     return DSGD_OK;
 }
 
@@ -289,16 +284,8 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
     free(r.split);
     dsgd_data_free(r.data);
     record_close(&r.file);
-    free(r.piece_begin);
-    free(r.tickets);
     result->wall_s = dsgd_wall_s() - start_s;
     return status;
-}
-
-void dsgd_replay_result_free(dsgd_replay_result *result)
-{
-    free(result->points);
-    *result = (dsgd_replay_result){0};
 }
 
 char *dsgd_record_head(const char *path)

@@ -42,12 +42,14 @@ typedef struct dsgd_replay_result {
     double wall_s;
 } dsgd_replay_result;
 
-/** DSGD_EIO if the file is no record, or damaged, or its data or model is missing or another. */
+/**
+ * *result is kept (dsgd_keep()). DSGD_EIO if the file is no record, or damaged, or its data or model
+ * is missing or another.
+ */
 dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *result,
                         dsgd_error *error);
-void dsgd_replay_result_free(dsgd_replay_result *result);
 
-/** The head of a record, as JSON, which the caller frees; NULL: the file is no whole record. */
+/** The head of a record, as JSON, kept; NULL: the file is no whole record. */
 char *dsgd_record_head(const char *path);
 
 #endif

@@ -71,7 +71,6 @@ static void expect_replay(const char *record, const support_outcome *run, int nu
         const double want = again.points[i].at.loss;
         ck_assert_msg(fabs(got - want) <= rounding * want, "%.9g on CUDA, not %.9g", got, want);
     }
-    dsgd_replay_result_free(&again);
 }
 
 SUITE(gpu_scale_long, "gpu_scale", .seconds = 120, .set_up = use_emulation);

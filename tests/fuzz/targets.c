@@ -601,7 +601,6 @@ void fuzz_record(const uint8_t *bytes, size_t n)
     dsgd_error error = {""};
     const dsgd_status status = dsgd_replay(&config, &result, &error);
     expect_sentence(status, &error);
-    dsgd_replay_result_free(&result);
     dsgd_record_head(config.path);
 }
 

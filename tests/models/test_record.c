@@ -298,7 +298,6 @@ TEST_RANGE(a_replay_releases_what_the_run_released, 0, 2)
     ck_assert_int_eq(dsgd_replay(&config, &again, NULL), DSGD_OK);
     ck_assert_double_lt((double)again.numerics.peak_bytes,
                         1.5 * (double)run->result.numerics.peak_bytes);
-    dsgd_replay_result_free(&again);
 }
 
 static long file_bytes(const char *path)
@@ -541,7 +540,6 @@ TEST(a_long_record_has_several_blocks)
     ck_assert_int_eq(dsgd_replay(&config, &result, NULL), DSGD_OK);
     ck_assert_double_gt(last, 0.9);
     ck_assert_double_eq(result.points[0].at.loss, loss);
-    dsgd_replay_result_free(&result);
 }
 
 TEST(the_checksum_of_data_sees_all_of_it)

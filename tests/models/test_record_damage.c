@@ -58,7 +58,6 @@ static const char *refused(const char *path)
     error.text[0] = '\0';
     dsgd_replay_result result;
     ck_assert_int_eq(records_replay_with(path, 1, -1, &result, &error), DSGD_EIO);
-    dsgd_replay_result_free(&result);
     ck_assert_msg(strncmp(error.text, path, strlen(path)) == 0, "%s", error.text);
     return error.text;
 }
@@ -137,8 +136,6 @@ TEST(a_record_of_the_first_version_is_replayed)
     bytes[RECORD_MAGIC_BYTES] = 1;
     dsgd_replay_result then = records_replay(write_all(bytes, n), 1);
     ck_assert_double_eq(then.points[0].at.loss, now.points[0].at.loss);
-    dsgd_replay_result_free(&now);
-    dsgd_replay_result_free(&then);
 }
 
 /* --- what is whole, but makes no sense -------------------------------------------------------- */
@@ -332,7 +329,6 @@ static void try_out(const parts *p, size_t *n_good)
     const dsgd_status status = records_replay_with(put_together(p), 1, -1, &result, &error);
     ck_assert(status == DSGD_OK || (status == DSGD_EIO && error.text[0] != '\0'));
     *n_good += status == DSGD_OK;
-    dsgd_replay_result_free(&result);
 }
 
 TEST_RANGE(nonsense_with_good_checksums_does_no_harm, 0, 6)
