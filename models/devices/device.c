@@ -20,14 +20,11 @@ extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
 extern const dsgd_device dsgd_device_cpu_float_v4, dsgd_device_cpu_double_v4;
 #endif
 
-/** The CPU device at one x86-64 level. */
-typedef struct cpu_level {
+/** The CPU device at the x86-64 levels, in ascending order. */
+static const struct cpu_level {
     const char *name;
     const dsgd_device *in_float, *in_double;
-} cpu_level;
-
-/** In ascending order. */
-static const cpu_level levels[] = {
+} levels[] = {
     {"base", &dsgd_device_cpu_float_base, &dsgd_device_cpu_double_base},
 #ifdef DSGD_CPU_LEVELS
     {"v3", &dsgd_device_cpu_float_v3, &dsgd_device_cpu_double_v3},
@@ -54,7 +51,7 @@ static size_t best_level(void)
 }
 
 /** The best level, or a lower one from DSGD_CPU_LEVEL, to reproduce the bits of another machine. */
-static const cpu_level *chosen_level(void)
+static const struct cpu_level *chosen_level(void)
 {
     const size_t best = best_level();
     const char *const wanted = getenv("DSGD_CPU_LEVEL");
@@ -66,8 +63,7 @@ static const cpu_level *chosen_level(void)
 
 const dsgd_device *dsgd_device_cpu(bool in_double)
 {
-    const cpu_level *const level = chosen_level();
-    return in_double ? level->in_double : level->in_float;
+    return in_double ? chosen_level()->in_double : chosen_level()->in_float;
 }
 
 const char *dsgd_device_cpu_level(void)
@@ -128,11 +124,9 @@ static dsgd_status try_devices(const void *argument, void *report, dsgd_error *e
     const dsgd_data data = {.deviation = 1};
     const dsgd_problem problem = {.data = &data};
     const dsgd_device *device = NULL;
-    dsgd_status status = dsgd_device_cuda(&device, error);
-    if (status != DSGD_OK)
-        return status;
+    DSGD_TRY(dsgd_device_cuda(&device, error));
     device->survey(survey);
-    status = DSGD_EDEVICE;
+    dsgd_status status = DSGD_EDEVICE;
     for (uint32_t i = 0; i == 0 || i < survey->n; i++) { /* the first says why there is none */
         void *context = NULL;
         const dsgd_device_place place = {.index = i};
@@ -204,31 +198,6 @@ static void none_get(void *context, double *to, dsgd_buffer from, size_t n)
         to[i] = NAN;
 }
 
-#define COMPUTE_NOTHING(operation)                                                                 \
-    static void none_##operation(void *context, uint32_t thread, const dsgd_##operation##_op *ops, \
-                                 size_t n, bool *finite)                                           \
-    {                                                                                              \
-        (void)context, (void)thread, (void)ops, (void)n, (void)finite;                             \
-    }
-COMPUTE_NOTHING(gradient)
-COMPUTE_NOTHING(update)
-COMPUTE_NOTHING(combine)
-COMPUTE_NOTHING(encode)
-
-static void none_evaluate(void *context, uint32_t thread, dsgd_evaluate_op *ops, size_t n)
-{
-    (void)context, (void)thread;
-    for (size_t i = 0; i < n; i++)
-        ops[i].loss = ops[i].accuracy = NAN;
-}
-
-static void none_distance(void *context, uint32_t thread, dsgd_distance_op *ops, size_t n)
-{
-    (void)context, (void)thread;
-    for (size_t i = 0; i < n; i++)
-        ops[i].distance = NAN;
-}
-
 const dsgd_device dsgd_device_none = {
     .abi = DSGD_DEVICE_ABI,
     .name = "off",
@@ -240,10 +209,4 @@ const dsgd_device dsgd_device_none = {
     .release = none_release,
     .put = none_put,
     .get = none_get,
-    .gradient = none_gradient,
-    .update = none_update,
-    .combine = none_combine,
-    .evaluate = none_evaluate,
-    .distance = none_distance,
-    .encode = none_encode,
 };

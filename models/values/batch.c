@@ -7,12 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_BATCH = 4096 };
-
-void dsgd_batch_open(const dsgd_values *values, dsgd_batch *b)
+void dsgd_batch_open(dsgd_values *values, dsgd_batch *b)
 {
-    const size_t room =
-        values->config.device->batch < MAX_BATCH ? values->config.device->batch : MAX_BATCH;
+    const size_t room = values->config.device->batch;
     union {
         dsgd_gradient_op gradient;
         dsgd_update_op update;
@@ -20,17 +17,9 @@ void dsgd_batch_open(const dsgd_values *values, dsgd_batch *b)
         dsgd_encode_op encode;
     } largest;
     *b = (dsgd_batch){.room = room,
-                      .nodes = dsgd_xcalloc(room, sizeof *b->nodes),
-                      .finite = dsgd_xcalloc(room, sizeof *b->finite),
-                      .ops.gradients = dsgd_xcalloc(room, sizeof largest)};
-}
-
-void dsgd_batch_close(dsgd_batch *b)
-{
-    free(b->nodes);
-    free(b->finite);
-    free(b->samples);
-    free(b->ops.gradients);
+                      .nodes = dsgd_store_alloc(values, room, sizeof *b->nodes),
+                      .finite = dsgd_store_alloc(values, room, sizeof *b->finite),
+                      .ops.gradients = dsgd_store_alloc(values, room, sizeof largest)};
 }
 
 /** Draws the samples of all gradients. The mini-batches of neighbours are neighbours in the stream. */
@@ -59,7 +48,7 @@ static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const
     dsgd_sampler_draw(sampler, first.worker, first.step, n, to);
 }
 
-static void describe_gradients(const dsgd_values *values, uint32_t thread, dsgd_batch *b)
+static void describe_gradients(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = &values->queues[thread];
     if (queue->sampler == NULL)
@@ -69,8 +58,8 @@ static void describe_gradients(const dsgd_values *values, uint32_t thread, dsgd_
     for (size_t i = 0; i < b->n; i++)
         n += dsgd_batch_samples(b->nodes[i]);
     if (n > b->room_samples) {
-        b->samples = dsgd_xrealloc(b->samples, n, sizeof *b->samples);
-        b->room_samples = n;
+        b->room_samples = 2 * n;
+        b->samples = dsgd_store_alloc(values, b->room_samples, sizeof *b->samples);
     }
     draw_samples(values, queue->sampler, b);
     const uint32_t *samples = b->samples;
@@ -155,6 +144,9 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
         }
         b->finite[i] = true;
     }
+    if (device->gradient ==
+        NULL) /* dsgd_device_none: evaluations stay as dsgd_values_evaluate() has them */
+        return;
     switch (b->kind) {
     case NODE_GRADIENT:
         describe_gradients(values, thread, b);

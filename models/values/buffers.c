@@ -12,21 +12,18 @@
 
 /* Per thread and shape. */
 enum {
-    /* Buffers that stay in quarantine, until no other cache holds them. */
-    QUARANTINE_COUNT = 8,
-    /* Limit of their bytes: large buffers leave earlier. */
-    QUARANTINE_BYTES = 1 << 20,
-    /* Free buffers above which other threads take some. */
-    SURPLUS_COUNT = 32,
-    /* Limit of their bytes. */
-    SURPLUS_BYTES = 4 << 20
+    QUARANTINE_COUNT = 8, /* buffers that stay in quarantine, until no other cache holds them */
+    QUARANTINE_BYTES = 1 << 20, /* limit of their bytes: large buffers leave earlier */
+    SURPLUS_COUNT = 32, /* free buffers above which other threads take some */
+    SURPLUS_BYTES = 4 << 20 /* limit of their bytes */
 };
 
 void dsgd_buffers_open(dsgd_values *values)
 {
     const dsgd_problem *const p = &values->config.problem;
     const size_t n_states = dsgd_optimizer_states(&p->update);
-    values->shape_sizes = dsgd_xcalloc(dsgd_n_shapes(values), sizeof *values->shape_sizes);
+    values->shape_sizes =
+        dsgd_store_alloc(values, dsgd_n_shapes(values), sizeof *values->shape_sizes);
     for (size_t k = 0; k < p->n_pieces; k++) {
         const size_t n = p->piece_begin[k + 1] - p->piece_begin[k];
         values->shape_sizes[k] = n;
@@ -53,14 +50,13 @@ static size_t shape_bytes(const dsgd_values *values, size_t shape)
     return dsgd_shape_size(values, shape) * values->config.device->real_bytes;
 }
 
-static void put(buffer_ring *ring, dsgd_buffer buffer)
+static void put(dsgd_values *values, buffer_ring *ring, dsgd_buffer buffer)
 {
     if (ring->n == ring->room) {
         const size_t room = ring->room == 0 ? 64 : 2 * ring->room;
-        dsgd_buffer *const v = dsgd_xcalloc(room, sizeof *v);
+        dsgd_buffer *const v = dsgd_store_alloc(values, room, sizeof *v);
         for (size_t i = 0; i < ring->n; i++)
             v[i] = ring->v[(ring->first + i) & (ring->room - 1)];
-        free(ring->v);
         *ring = (buffer_ring){v, 0, ring->n, room};
     }
     ring->v[(ring->first + ring->n++) & (ring->room - 1)] = buffer;
@@ -105,8 +101,7 @@ static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t 
     return NULL;
 }
 
-/** Gives all that is free in the pools, of whatever shape, back to the device. */
-static void trim(dsgd_values *values)
+void dsgd_buffers_trim(dsgd_values *values)
 {
     for (uint32_t i = 0; i < values->n_queues; i++)
         for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
@@ -139,7 +134,7 @@ dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape,
     if (buffer == NULL)
         buffer = allocate(values, shape, room_bytes);
     if (buffer == NULL && values->allocated_bytes > values->held_bytes) {
-        trim(values);
+        dsgd_buffers_trim(values);
         buffer = allocate(values, shape, room_bytes);
     }
     if (buffer == NULL)
@@ -163,20 +158,7 @@ void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k)
 {
     const size_t shape = dsgd_value_shape(values, (dsgd_value){node, k});
     buffer_pool *const pool = &values->queues[node->thread].pools[shape];
-    put(node->read_elsewhere ? &pool->quarantine : &pool->own, node->outputs[k]);
+    put(values, node->read_elsewhere ? &pool->quarantine : &pool->own, node->outputs[k]);
     node->outputs[k] = NULL;
     values->held_bytes -= shape_bytes(values, shape);
-}
-
-void dsgd_buffers_close(dsgd_values *values)
-{
-    trim(values);
-    for (uint32_t i = 0; i < values->n_queues; i++) {
-        buffer_pool *const pools = values->queues[i].pools;
-        for (size_t k = 0; k < dsgd_n_shapes(values); k++) {
-            free(pools[k].own.v);
-            free(pools[k].quarantine.v);
-        }
-        free(pools);
-    }
 }

@@ -8,7 +8,6 @@
 #include "models/values/store.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/program.h"
@@ -24,7 +23,7 @@ static const ready_node *first_ready(const ready_nodes *ready)
     return in_line != NULL && in_line->rank < ready->heap[0].rank ? in_line : ready->heap;
 }
 
-static void add_to_line(ready_nodes *ready, ready_node added)
+static void add_to_line(dsgd_values *values, ready_nodes *ready, ready_node added)
 {
     if (ready->first == ready->end)
         ready->first = ready->end = 0;
@@ -33,14 +32,15 @@ static void add_to_line(ready_nodes *ready, ready_node added)
         memcpy(ready->line, ready->line + ready->first, ready->end * sizeof *ready->line);
         ready->first = 0;
     }
-    ready->line = dsgd_array_grow(ready->line, ready->end, &ready->room_line, sizeof *ready->line);
+    ready->line =
+        dsgd_array_grow(values, ready->line, ready->end, &ready->room_line, sizeof *ready->line);
     ready->line[ready->end++] = added;
 }
 
-static void add_to_heap(ready_nodes *ready, ready_node added)
+static void add_to_heap(dsgd_values *values, ready_nodes *ready, ready_node added)
 {
     ready->heap =
-        dsgd_array_grow(ready->heap, ready->n_heap, &ready->room_heap, sizeof *ready->heap);
+        dsgd_array_grow(values, ready->heap, ready->n_heap, &ready->room_heap, sizeof *ready->heap);
     ready_node *const heap = ready->heap;
     size_t at = ready->n_heap++;
     for (size_t above = 0; at > 0; at = above) {
@@ -50,15 +50,6 @@ static void add_to_heap(ready_nodes *ready, ready_node added)
         heap[at] = heap[above];
     }
     heap[at] = added;
-}
-
-static void add_ready(ready_nodes *ready, dsgd_value_node *node)
-{
-    const ready_node added = {node->rank, node};
-    if (ready->first == ready->end || ready->line[ready->end - 1].rank < added.rank)
-        add_to_line(ready, added);
-    else
-        add_to_heap(ready, added);
 }
 
 static void take_from_heap(ready_nodes *ready)
@@ -93,19 +84,24 @@ static dsgd_value_node *take_ready(ready_nodes *ready)
 static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     run_queue *const queue = &values->queues[thread];
+    ready_nodes *const ready = &queue->ready[node->kind];
+    const ready_node added = {node->rank, node};
     if (node->rank < queue->first_rank)
         queue->first_rank = node->rank;
-    add_ready(&queue->ready[node->kind], node);
+    if (ready->first == ready->end || ready->line[ready->end - 1].rank < added.rank)
+        add_to_line(values, ready, added);
+    else
+        add_to_heap(values, ready, added);
 }
 
-/** Those with the node submitted first, but of no kind in @p but; NULL: no node is ready. */
+/** The kind whose first node was submitted first, but none in @p but; NULL: no node is ready. */
 static ready_nodes *first_kind(run_queue *queue, const bool *but)
 {
     ready_nodes *first = NULL;
     uint64_t rank = UINT64_MAX;
     for (int kind = 0; kind < NODE_KINDS; kind++) {
-        const ready_node *const one = but[kind] ? NULL : first_ready(&queue->ready[kind]);
-        if (one == NULL || one->rank > rank)
+        const ready_node *const one = first_ready(&queue->ready[kind]);
+        if (one == NULL || one->rank > rank || (but != NULL && but[kind]))
             continue;
         first = &queue->ready[kind];
         rank = one->rank;
@@ -113,11 +109,9 @@ static ready_nodes *first_kind(run_queue *queue, const bool *but)
     return first;
 }
 
-static const bool no_kind[NODE_KINDS];
-
 static void note_first(run_queue *queue)
 {
-    const ready_nodes *const first = first_kind(queue, no_kind);
+    const ready_nodes *const first = first_kind(queue, NULL);
     queue->first_rank = first == NULL ? UINT64_MAX : first_ready(first)->rank;
 }
 
@@ -239,8 +233,8 @@ static void unref_live(dsgd_values *values, dsgd_value_node *node)
 {
     if (--node->n_live > 0)
         return;
-    values->dead =
-        dsgd_array_grow(values->dead, values->n_dead, &values->room_dead, sizeof *values->dead);
+    values->dead = dsgd_array_grow(values, values->dead, values->n_dead, &values->room_dead,
+                                   sizeof *values->dead);
     values->dead[values->n_dead++] = (dead_node){node, node->kind, node->large};
 }
 
@@ -344,7 +338,7 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, r
     while (b->n < most && first_ready(ready) != NULL) {
         dsgd_value_node *const node = take_ready(ready);
         if (values->diverged_id == UINT64_MAX || node->id <= values->diverged_id) {
-            dsgd_value_node_fetch(node);
+            dsgd_value_node_fetch(node, offsetof(dsgd_value_node, kind));
             b->nodes[b->n++] = node;
             continue;
         }
@@ -358,7 +352,7 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, r
 static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = next_queue(values, thread);
-    dsgd_value_node *const node = take_ready(first_kind(queue, no_kind));
+    dsgd_value_node *const node = take_ready(first_kind(queue, NULL));
     note_first(queue);
     if (!prepare(values, thread, node, values->room_bytes) &&
         !prepare(values, thread, node, SIZE_MAX))
@@ -517,16 +511,16 @@ void dsgd_executor_start(dsgd_values *values)
     pthread_cond_init(&values->work_ready, NULL);
     pthread_cond_init(&values->work_done, NULL);
     values->diverged_id = UINT64_MAX;
-    values->queues = dsgd_xcalloc(values->n_queues, sizeof *values->queues);
+    values->queues = dsgd_store_alloc(values, values->n_queues, sizeof *values->queues);
     for (uint32_t i = 0; i < values->n_queues; i++) {
         run_queue *const queue = &values->queues[i];
         queue->first_rank = UINT64_MAX;
-        queue->pools = dsgd_xcalloc(dsgd_n_shapes(values), sizeof *queue->pools);
+        queue->pools = dsgd_store_alloc(values, dsgd_n_shapes(values), sizeof *queue->pools);
         dsgd_batch_open(values, &queue->now);
         dsgd_batch_open(values, &queue->submitted);
     }
     const uint32_t n = values->config.n_threads;
-    values->threads = dsgd_xcalloc(n, sizeof *values->threads);
+    values->threads = dsgd_store_alloc(values, n, sizeof *values->threads);
     for (uint32_t i = 0; i < n; i++)
         if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
             dsgd_give_up("no thread to compute in can be created; --threads takes fewer");
@@ -540,19 +534,9 @@ void dsgd_executor_stop(dsgd_values *values)
     pthread_mutex_unlock(&values->lock);
     for (uint32_t i = 0; i < values->config.n_threads; i++)
         pthread_join(values->threads[i], NULL);
-    free(values->threads);
-    dsgd_buffers_close(values);
-    for (uint32_t i = 0; i < values->n_queues; i++) {
-        run_queue *const queue = &values->queues[i];
-        dsgd_sampler_free(queue->sampler);
-        dsgd_batch_close(&queue->now);
-        dsgd_batch_close(&queue->submitted);
-        for (int kind = 0; kind < NODE_KINDS; kind++) {
-            free(queue->ready[kind].line);
-            free(queue->ready[kind].heap);
-        }
-    }
-    free(values->queues);
+    dsgd_buffers_trim(values);
+    for (uint32_t i = 0; i < values->n_queues; i++)
+        dsgd_sampler_free(values->queues[i].sampler);
     pthread_cond_destroy(&values->work_ready);
     pthread_cond_destroy(&values->work_done);
     pthread_mutex_destroy(&values->lock);

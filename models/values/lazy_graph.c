@@ -7,12 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** A node of this header with inputs @p x. */
-static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_node *header,
-                                const dsgd_value *x)
+/** A node of the call's piece with inputs x[n]. */
+static dsgd_value_node *node_of(dsgd_values *values, const dsgd_call *call, node_kind kind,
+                                const dsgd_value *x, size_t n, size_t n_outputs)
 {
-    dsgd_value_node *const node = dsgd_value_node_new(values, header);
-    for (size_t i = 0; i < header->n_inputs; i++)
+    const dsgd_value_node header = {.kind = kind,
+                                    .where = call->where,
+                                    .shape = (uint32_t)call->piece,
+                                    .n_inputs = (uint32_t)n,
+                                    .n_outputs = (uint32_t)n_outputs};
+    dsgd_value_node *const node = dsgd_value_node_new(values, &header);
+    for (size_t i = 0; i < n; i++)
         dsgd_value_node_set_input(node, i, x[i]);
     return node;
 }
@@ -42,17 +47,11 @@ static dsgd_value gradient(dsgd_values *values, const dsgd_call *call, const dsg
 static dsgd_value update(dsgd_values *values, const dsgd_call *call)
 {
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
+    dsgd_value_node *const node = node_of(values, call, NODE_UPDATE, call->x, call->n, call->n - 1);
     /* by another rule, t would keep equal updates at the same rate from being merged */
-    const dsgd_value_node header = {.kind = NODE_UPDATE,
-                                    .where = call->where,
-                                    .shape = (uint32_t)call->piece,
-                                    .n_inputs = (uint32_t)call->n,
-                                    .n_outputs = (uint32_t)call->n - 1,
-                                    .rate = {call->rate.lr, adaptive ? call->rate.t : 0}};
-    return (dsgd_value){dsgd_value_node_intern(values, node_of(values, &header, call->x)), 0};
+    node->rate = (dsgd_rate){call->rate.lr, adaptive ? call->rate.t : 0};
+    return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
-
-/* --- combinations ----------------------------------------------------------------------------- */
 
 enum { FEW_OPERANDS = 8 };
 
@@ -169,13 +168,8 @@ static dsgd_value sum_of(dsgd_values *values, const dsgd_call *call, const opera
         dsgd_value_ref(in->x[0]);
         return in->x[0];
     }
-    const dsgd_value_node header = {.kind = NODE_COMBINE,
-                                    .where = call->where,
-                                    .shape = (uint32_t)call->piece,
-                                    .n_inputs = (uint32_t)in->n,
-                                    .n_outputs = 1,
-                                    .divisor = call->divisor};
-    dsgd_value_node *const node = node_of(values, &header, in->x);
+    dsgd_value_node *const node = node_of(values, call, NODE_COMBINE, in->x, in->n, 1);
+    node->divisor = call->divisor;
     memcpy(node->weights, in->weights, in->n * sizeof *in->weights);
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
@@ -204,12 +198,7 @@ static dsgd_value encode(dsgd_values *values, const dsgd_call *call)
         zero = zero || call->x[i].node == NULL;
     if (zero)
         return DSGD_ZERO_VALUE;
-    const dsgd_value_node header = {.kind = NODE_ENCODE,
-                                    .where = call->where,
-                                    .shape = (uint32_t)call->piece,
-                                    .n_inputs = (uint32_t)call->n,
-                                    .n_outputs = 1};
-    dsgd_value_node *const node = node_of(values, &header, call->x);
+    dsgd_value_node *const node = node_of(values, call, NODE_ENCODE, call->x, call->n, 1);
     *node->codec = *call->codec;
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
@@ -228,8 +217,6 @@ dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call)
     }
 }
 
-/* --- evaluation ------------------------------------------------------------------------------- */
-
 static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, double share)
 {
     dsgd_value_node_set_input(node, node->n_inputs, value);
@@ -241,12 +228,7 @@ static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, dou
 static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
-    const dsgd_call mean = {.where = node->where,
-                            .piece = shape,
-                            .n = n,
-                            .x = x,
-                            .elements = ones,
-                            .divisor = (double)n};
+    const dsgd_call mean = {.piece = shape, .n = n, .x = x, .elements = ones, .divisor = (double)n};
     add_input(node, shape, combine(values, &mean), 0);
 }
 
@@ -254,17 +236,16 @@ static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, s
 static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const dsgd_value *x,
                          const double *ones)
 {
-    size_t n_zeros = 0;
-    for (size_t i = 0; i < n; i++)
-        n_zeros += x[i].node == NULL;
+    double zeros = (double)n;
     operands distinct;
     simplify(n, x, ones, &distinct);
     for (size_t i = 0; i < distinct.n; i++) {
         dsgd_value_ref(distinct.x[i]);
         add_input(node, piece, distinct.x[i], distinct.weights[i] / (double)n);
+        zeros -= distinct.weights[i];
     }
-    if (n_zeros > 0)
-        add_input(node, piece, DSGD_ZERO_VALUE, (double)n_zeros / (double)n);
+    if (zeros > 0)
+        add_input(node, piece, DSGD_ZERO_VALUE, zeros / (double)n);
     free_operands(&distinct);
 }
 
@@ -297,8 +278,6 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
     node->pending_at = SIZE_MAX;
     return node;
 }
-
-/* --- submission ------------------------------------------------------------------------------- */
 
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
 {
@@ -373,7 +352,7 @@ void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
     for (size_t k = 0; k < values->n_selected; k++) {
         dsgd_value_node *const node = values->selected[k];
         if (k + AHEAD < values->n_selected)
-            dsgd_value_node_fetch(values->selected[k + AHEAD]);
+            dsgd_value_node_fetch(values->selected[k + AHEAD], offsetof(dsgd_value_node, kind));
         if (!node->is_operand && !dsgd_value_node_fusable(values, node))
             dsgd_lazy_submit(values, node); /* unless it is: then it does nothing */
     }

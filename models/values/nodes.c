@@ -90,20 +90,10 @@ static void grow_table(dsgd_values *values)
     table_entry *const old = values->table;
     const size_t n_old = values->room_table;
     values->room_table = n_old == 0 ? 1024 : 2 * n_old;
-    values->table = dsgd_xcalloc(values->room_table, sizeof *values->table);
+    values->table = dsgd_store_alloc(values, values->room_table, sizeof *values->table);
     for (size_t i = 0; i < n_old; i++)
         if (old[i].node != NULL)
             enter(values, old[i]);
-    free(old);
-}
-
-static void table_add(dsgd_values *values, dsgd_value_node *node)
-{
-    if (2 * values->n_in_table >= values->room_table) /* most are at their first entry */
-        grow_table(values);
-    enter(values, (table_entry){node->hash, node});
-    node->in_table = true;
-    values->n_in_table++;
 }
 
 /** Later entries that a search would reach over the one that becomes free move up. */
@@ -164,8 +154,8 @@ static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
 
 static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
 {
-    values->all =
-        dsgd_array_grow(values->all, values->n_all, &values->room_all, sizeof(dsgd_value_node *));
+    values->all = dsgd_array_grow(values, values->all, values->n_all, &values->room_all,
+                                  sizeof(dsgd_value_node *));
     void *memory = NULL;
     DSGD_ASSERT(posix_memalign(&memory, CACHE_LINE, bytes) == 0, "no memory for %zu bytes", bytes);
     dsgd_value_node *const node = memory;
@@ -178,11 +168,8 @@ static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
 static dsgd_value_node *take_spare(spare_nodes *spare)
 {
     dsgd_value_node *const node = spare->v[--spare->n];
-    if (spare->n > 0) {
-        const char *const next = (const char *)spare->v[spare->n - 1];
-        for (size_t at = 0; at < sizeof *node + 3 * CACHE_LINE; at += CACHE_LINE)
-            __builtin_prefetch(next + at, 1);
-    }
+    if (spare->n > 0)
+        dsgd_value_node_fetch(spare->v[spare->n - 1], 0);
     return node;
 }
 
@@ -246,7 +233,8 @@ static void delete_node(dsgd_values *values, dead_node dead)
 {
     if (!dead.large) {
         spare_nodes *const spare = &values->spare[dead.kind];
-        spare->v = dsgd_array_grow(spare->v, spare->n, &spare->room, sizeof(dsgd_value_node *));
+        spare->v =
+            dsgd_array_grow(values, spare->v, spare->n, &spare->room, sizeof(dsgd_value_node *));
         spare->v[spare->n++] = dead.node;
         return;
     }
@@ -265,19 +253,11 @@ void dsgd_nodes_free(dsgd_values *values)
                 values->config.device->release(values->context, node->outputs[k]);
         free(node);
     }
-    free(values->all);
-    for (int kind = 0; kind < NODE_KINDS; kind++)
-        free(values->spare[kind].v);
-    free(values->pending);
-    free(values->selected);
-    free(values->dead);
-    free(values->dropped);
-    free(values->table);
 }
 
 /* --- references ------------------------------------------------------------------------------- */
 
-void dsgd_value_node_ref(dsgd_value_node *node)
+static void ref_all(dsgd_value_node *node)
 {
     for (uint32_t k = 0; k < node->n_outputs; k++)
         dsgd_value_ref((dsgd_value){node, k});
@@ -289,8 +269,8 @@ static void drop_output(dsgd_values *values, dsgd_value value)
     table_remove(values, value.node);
     if (value.node->pending)
         return;
-    values->dropped = dsgd_array_grow(values->dropped, values->n_dropped, &values->room_dropped,
-                                      sizeof *values->dropped);
+    values->dropped = dsgd_array_grow(values, values->dropped, values->n_dropped,
+                                      &values->room_dropped, sizeof *values->dropped);
     values->dropped[values->n_dropped++] = value;
 }
 
@@ -337,8 +317,6 @@ void dsgd_nodes_collect(dsgd_values *values)
     values->n_dead = 0;
 }
 
-/* --- building --------------------------------------------------------------------------------- */
-
 /** Room for one more pending node: closes the gaps among them. */
 static void make_room(dsgd_values *values)
 {
@@ -353,10 +331,12 @@ static void make_room(dsgd_values *values)
     values->n_pending = n;
     if (2 * n < values->room_pending)
         return;
-    const size_t room = values->room_pending == 0 ? 1024 : 2 * values->room_pending;
-    values->pending = dsgd_xrealloc(values->pending, room, sizeof *values->pending);
-    values->selected = dsgd_xrealloc(values->selected, room, sizeof *values->selected);
-    values->room_pending = room;
+    dsgd_value_node **const old = values->pending;
+    values->room_pending = values->room_pending == 0 ? 1024 : 2 * values->room_pending;
+    values->pending = dsgd_store_alloc(values, values->room_pending, sizeof *old);
+    values->selected = dsgd_store_alloc(values, values->room_pending, sizeof *old);
+    if (n > 0)
+        memcpy(values->pending, old, n * sizeof *old);
 }
 
 dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node)
@@ -365,11 +345,11 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     dsgd_value_node *const equal = find_equal(values, node);
     if (equal != NULL) {
         delete_node(values, (dead_node){node, node->kind, node->large});
-        dsgd_value_node_ref(equal);
+        ref_all(equal);
         return equal;
     }
     node->id = ++values->next_id;
-    dsgd_value_node_ref(node);
+    ref_all(node);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_value_ref(node->inputs[i]);
     if (values->n_pending == values->room_pending)
@@ -377,7 +357,10 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     node->pending = true;
     node->pending_at = values->n_pending;
     values->pending[values->n_pending++] = node;
-    table_add(values, node);
+    if (2 * values->n_in_table++ >= values->room_table) /* most are at their first entry */
+        grow_table(values);
+    enter(values, (table_entry){node->hash, node});
+    node->in_table = true;
     return node;
 }
 
@@ -387,8 +370,6 @@ void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node)
         values->pending[node->pending_at] = NULL;
     node->pending = false;
 }
-
-/* --- for recorders ---------------------------------------------------------------------------- */
 
 uint32_t dsgd_value_external_refs(dsgd_value value)
 {

@@ -1,14 +1,7 @@
 /**
  * @file store.h
- * Private header of the value store: nodes of its lazy graph, and the state of the store.
- *
- * Calls go down this list only:
- *
- *   values.c      the functions of values.h: open, close, when to flush, results, what is recorded
- *   lazy_graph.c  builds nodes (simplification, fusion) and submits them
- *   nodes.c       memory of nodes, common subexpressions, references
- *   executor.c    computes submitted nodes on its threads
- *   buffers.c     memory of outputs
+ * Private header of the value store: nodes of its lazy graph, and the state of the store. README.md
+ * has its files, and in which order they call each other.
  *
  * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
  * without the lock, so that what is merged, fused or never computed follows from the calls. The
@@ -30,6 +23,7 @@
 #define DSGD_MODELS_VALUES_STORE_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "models/values/recorder.h"
 
@@ -67,7 +61,7 @@ struct dsgd_value_node {
     uint32_t *external_refs; /* [n_outputs] */
     uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
     uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
-    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs */
+    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs; 0 for zeros */
 
     /* Constant once the node is built. */
     node_kind kind;
@@ -195,13 +189,14 @@ struct dsgd_values {
     dsgd_values_config config;
     void *context; /* of the device */
     size_t *shape_sizes; /* [dsgd_n_shapes()] elements, constant */
+    _Atomic(struct store_block *) blocks; /* dsgd_store_alloc(), the newest */
 
     /* values.c; caller's thread only */
     dsgd_recorder *recorder; /* or NULL */
     uint32_t gradients_since_flush, flush_every;
     uint64_t id_at_flush; /* next_id at the last flush */
     ticket **tickets;
-    size_t n_tickets;
+    size_t n_tickets, room_tickets;
 
     /* nodes.c and lazy_graph.c; caller's thread only */
     dsgd_value_node **pending; /* [n_pending] in the order of their ids; NULL: no longer pending */
@@ -242,9 +237,7 @@ struct dsgd_values {
     size_t room_bytes; /* ... and their limit; SIZE_MAX: memory of the host */
 };
 
-/* The shape of a buffer: k < n_pieces, piece k of a vector; n_pieces, a model state;
- * n_pieces + 1 + k, the optimizer's state of piece k. */
-
+/** Shapes of buffers: see dsgd_value_shape(). */
 static inline size_t dsgd_n_shapes(const dsgd_values *values)
 {
     return 2 * values->config.problem.n_pieces + 1;
@@ -274,28 +267,26 @@ static inline bool dsgd_value_node_per_output(const dsgd_values *values,
            (node->kind == NODE_GRADIENT && !dsgd_value_node_fusable(values, node));
 }
 
-/** Identity of a value, valid also when its node is gone; 0 for zeros. */
-static inline uint64_t dsgd_value_identity(dsgd_value value)
-{
-    return value.node == NULL ? 0 : value.node->id << 16 | value.index;
-}
-
-/** Lets the lines of a node that is about to be computed come into this core's cache. */
-static inline void dsgd_value_node_fetch(const dsgd_value_node *node)
+/** Lets a node's lines, but for its first bytes, come into this core's cache. */
+static inline void dsgd_value_node_fetch(const dsgd_value_node *node, size_t but)
 {
     enum { BEHIND = 3 * CACHE_LINE }; /* the arrays of most nodes */
-    const char *const memory = (const char *)node;
-    for (size_t at = offsetof(dsgd_value_node, kind); at < sizeof *node + BEHIND; at += CACHE_LINE)
-        __builtin_prefetch(memory + at, 1);
+    for (size_t at = but; at < sizeof *node + BEHIND; at += CACHE_LINE)
+        __builtin_prefetch((const char *)node + at, 1);
 }
 
+/** Zeroed memory that the store owns until it is closed. By any thread. (values.c) */
+void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes);
+
 /** @p array with room for one more than its @p n elements of @p bytes each. */
-static inline void *dsgd_array_grow(void *array, size_t n, size_t *room, size_t bytes)
+static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, size_t *room,
+                                    size_t bytes)
 {
     if (n < *room)
         return array;
     *room = *room == 0 ? 64 : 2 * *room;
-    return dsgd_xrealloc(array, *room, bytes);
+    void *const grown = dsgd_store_alloc(values, *room, bytes);
+    return n == 0 ? grown : memcpy(grown, array, n * bytes);
 }
 
 /* --- lazy_graph.c: on the caller's thread ----------------------------------------------------- */
@@ -316,7 +307,7 @@ dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node 
 static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
 {
     node->inputs[i] = value;
-    node->input_ids[i] = dsgd_value_identity(value);
+    node->input_ids[i] = value.node == NULL ? 0 : value.node->id << 16 | value.index;
 }
 
 /** @p node, now pending, or the equal node that exists; each output referenced for the caller. */
@@ -324,7 +315,6 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
 /** No longer among the pending ones. */
 void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node);
 /** Of every output. */
-void dsgd_value_node_ref(dsgd_value_node *node);
 void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node);
 static inline void dsgd_value_ref(dsgd_value value)
 {
@@ -352,7 +342,7 @@ static inline void dsgd_value_unref(dsgd_values *values, dsgd_value value)
 
 /** Reports dropped outputs to the executor and reuses the memory of dead nodes. Under the lock. */
 void dsgd_nodes_collect(dsgd_values *values);
-/** Frees all nodes, still referenced or not. */
+/** Frees all nodes, still referenced or not, and their outputs. */
 void dsgd_nodes_free(dsgd_values *values);
 
 /* --- executor.c: under the lock, but for start and stop --------------------------------------- */
@@ -374,8 +364,7 @@ void dsgd_executor_stop(dsgd_values *values);
 
 /* --- batch.c: not under the lock -------------------------------------------------------------- */
 
-void dsgd_batch_open(const dsgd_values *values, dsgd_batch *b);
-void dsgd_batch_close(dsgd_batch *b);
+void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
 
 /** Has the device compute the nodes on its @p thread; it writes finite[] now, or as `ahead` says. */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
@@ -393,7 +382,7 @@ dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape,
 void dsgd_buffer_none(const dsgd_values *values, size_t shape);
 /** Returns output @p k to the pool of the thread that wrote it. */
 void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k);
-/** Of all pools. */
-void dsgd_buffers_close(dsgd_values *values);
+/** Gives all that is free in the pools, of whatever shape, back to the device. */
+void dsgd_buffers_trim(dsgd_values *values);
 
 #endif

@@ -5,8 +5,23 @@
 #include "models/values/store.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct store_block {
+    struct store_block *before;
+    max_align_t memory[];
+} store_block;
+
+void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes)
+{
+    store_block *const block = dsgd_xcalloc(1, sizeof *block + count * bytes);
+    block->before = values->blocks;
+    while (!atomic_compare_exchange_weak(&values->blocks, &block->before, block)) {
+    }
+    return block->memory;
+}
 
 /* --- open and close --------------------------------------------------------------------------- */
 
@@ -46,10 +61,8 @@ dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics whe
         return dsgd_refuse(
             error,
             "learn: precision: the CUDA device computes in float; use --numerics cpu for double");
-    dsgd_status status = DSGD_OK;
-    if (where == DSGD_NUMERICS_CUDA &&
-        (status = dsgd_device_cuda(&config->device, error)) != DSGD_OK)
-        return status;
+    if (where == DSGD_NUMERICS_CUDA)
+        DSGD_TRY(dsgd_device_cuda(&config->device, error));
     if (!config->device->threaded)
         config->n_threads = 1;
     return dsgd_values_open(config, values, error);
@@ -66,10 +79,10 @@ void dsgd_values_close(dsgd_values *values)
     dsgd_executor_stop(values);
     dsgd_nodes_free(values);
     values->config.device->close(values->context);
-    for (size_t i = 0; i < values->n_tickets; i++)
-        free(values->tickets[i]);
-    free(values->tickets);
-    free(values->shape_sizes);
+    for (store_block *block = values->blocks, *before; block != NULL; block = before) {
+        before = block->before;
+        free(block);
+    }
     free(values);
 }
 
@@ -181,6 +194,14 @@ void dsgd_values_make(dsgd_values *values, dsgd_call *call)
         call->made.node->external_refs[call->made.index + k]++;
 }
 
+/** Makes the call's one value. */
+static dsgd_value made(dsgd_values *values, dsgd_call call)
+{
+    if (values != NULL)
+        dsgd_values_make(values, &call);
+    return call.made;
+}
+
 /** Output @p k of what a call made in place of @p old, whose handle is released. */
 static void replace(dsgd_values *values, dsgd_value *old, const dsgd_call *call, size_t k)
 {
@@ -193,9 +214,7 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     x += values->config.problem.piece_begin[piece];
-    dsgd_call call = {.kind = DSGD_CALL_CONSTANT, .piece = piece, .elements = x};
-    dsgd_values_make(values, &call);
-    return call.made;
+    return made(values, (dsgd_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = x});
 }
 
 dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
@@ -203,9 +222,7 @@ dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
     if (values == NULL || !dsgd_has_state(values))
         return DSGD_ZERO_VALUE;
     const size_t piece = values->config.problem.n_pieces;
-    dsgd_call call = {.kind = DSGD_CALL_CONSTANT, .piece = piece, .elements = state};
-    dsgd_values_make(values, &call);
-    return call.made;
+    return made(values, (dsgd_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = state});
 }
 
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
@@ -245,32 +262,24 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor)
 {
-    if (values == NULL)
-        return DSGD_ZERO_VALUE;
-    dsgd_call call = {.kind = DSGD_CALL_COMBINE,
-                      .where = where,
-                      .piece = piece,
-                      .n = n,
-                      .x = x,
-                      .elements = weights,
-                      .divisor = divisor};
-    dsgd_values_make(values, &call);
-    return call.made;
+    return made(values, (dsgd_call){.kind = DSGD_CALL_COMBINE,
+                                    .where = where,
+                                    .piece = piece,
+                                    .n = n,
+                                    .x = x,
+                                    .elements = weights,
+                                    .divisor = divisor});
 }
 
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
                               const dsgd_codec *codec, dsgd_value x, dsgd_value z)
 {
-    if (values == NULL)
-        return DSGD_ZERO_VALUE;
-    dsgd_call call = {.kind = DSGD_CALL_ENCODE,
-                      .where = where,
-                      .piece = piece,
-                      .n = dsgd_codec_inputs(codec),
-                      .x = (const dsgd_value[]){x, z},
-                      .codec = codec};
-    dsgd_values_make(values, &call);
-    return call.made;
+    return made(values, (dsgd_call){.kind = DSGD_CALL_ENCODE,
+                                    .where = where,
+                                    .piece = piece,
+                                    .n = dsgd_codec_inputs(codec),
+                                    .x = (const dsgd_value[]){x, z},
+                                    .codec = codec});
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -282,11 +291,11 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
         return 0;
     const dsgd_call call = {.kind = DSGD_CALL_EVALUATE, .n = n, .x = x, .states = states};
     dsgd_value_node *const node = dsgd_lazy_evaluate(values, &call);
-    ticket *const t = dsgd_xcalloc(1, sizeof *t);
+    ticket *const t = dsgd_store_alloc(values, 1, sizeof *t);
     *t = (ticket){node->id, {NAN, NAN, NAN}};
     node->evaluation = &t->result;
-    values->tickets =
-        dsgd_xrealloc(values->tickets, values->n_tickets + 1, sizeof *values->tickets);
+    values->tickets = dsgd_array_grow(values, values->tickets, values->n_tickets,
+                                      &values->room_tickets, sizeof(ticket *));
     values->tickets[values->n_tickets] = t;
     pthread_mutex_lock(&values->lock);
     dsgd_lazy_submit(values, node);
