@@ -39,7 +39,7 @@ static uint8_t code_byte(record_calls *c, uint8_t byte)
         return c->at < c->n ? c->bytes[c->at++] : (uint8_t)fail(c, "it ends within an operation");
     if (c->n == c->room) {
         c->room = c->room == 0 ? 2 * RECORD_BLOCK_BYTES : 2 * c->room;
-        c->bytes = dsgd_xrealloc(c->bytes, c->room, 1);
+        c->bytes = dsgd_keep_more(c->bytes, c->room, 1);
     }
     return c->bytes[c->n++] = byte;
 }
@@ -169,9 +169,8 @@ static void keep(record_calls *c, uint64_t name, dsgd_value value)
 {
     const size_t p = name / RECORD_PAGE;
     if (p >= c->n_pages) {
-        c->pages = dsgd_xrealloc(c->pages, p + 1, sizeof *c->pages);
-        for (; c->n_pages <= p; c->n_pages++)
-            c->pages[c->n_pages] = NULL;
+        c->pages = dsgd_keep_more(c->pages, p + 1, sizeof *c->pages);
+        c->n_pages = p + 1;
     }
     if (c->pages[p] == NULL)
         c->pages[p] = dsgd_xcalloc(1, sizeof *c->pages[p]);
@@ -220,15 +219,9 @@ static void code_value(record_calls *c, size_t worker, size_t piece, size_t shap
 /** The call's arrays in memory of the calls: a writer's as given, a reader's to be filled. */
 static void own(record_calls *c, dsgd_call *call, size_t n_x, size_t n_elements)
 {
-    if (n_x > c->n_x) {
-        c->x = dsgd_xrealloc(c->x, n_x, sizeof *c->x);
-        c->states = dsgd_xrealloc(c->states, n_x, sizeof *c->states);
-        c->n_x = n_x;
-    }
-    if (n_elements > c->n_elements) {
-        c->elements = dsgd_xrealloc(c->elements, n_elements, sizeof *c->elements);
-        c->n_elements = n_elements;
-    }
+    c->x = dsgd_keep_more(c->x, n_x, sizeof *c->x);
+    c->states = dsgd_keep_more(c->states, n_x, sizeof *c->states);
+    c->elements = dsgd_keep_more(c->elements, n_elements, sizeof *c->elements);
     if (!reads(c) && n_x > 0)
         memcpy(c->x, call->x, n_x * sizeof *c->x);
     if (!reads(c) && n_elements > 0)
@@ -458,15 +451,14 @@ void record_calls_open(record_calls *c, const dsgd_problem *problem, const dsgd_
     *c = (record_calls){.values = values,
                         .problem = *problem,
                         .samples = *samples,
-                        .initial =
-                            dsgd_xcalloc(problem->network->n_params + problem->network->n_state,
-                                         sizeof *c->initial),
+                        .initial = dsgd_keep(problem->network->n_params + problem->network->n_state,
+                                             sizeof *c->initial),
                         .n_parts = n_parts,
                         .n_places = n_places < MOST_PLACES ? n_places : MOST_PLACES,
                         .n_hosts = samples->n_workers + n_servers,
                         .next = 1};
-    c->recent = dsgd_xcalloc(c->n_places, sizeof *c->recent);
-    c->steps = dsgd_xcalloc(c->n_hosts, sizeof *c->steps);
+    c->recent = dsgd_keep(c->n_places, sizeof *c->recent);
+    c->steps = dsgd_keep(c->n_hosts, sizeof *c->steps);
     dsgd_network_initial(problem->network, samples->seed, c->initial);
 }
 
@@ -477,13 +469,4 @@ void record_calls_close(record_calls *c, dsgd_values *values)
             dsgd_value_release(values, c->pages[p]->values[i]); /* a handle of the run's end */
         free(c->pages[p]);
     }
-    free(c->pages);
-    if (!reads(c))
-        free(c->bytes);
-    free(c->initial);
-    free(c->recent);
-    free(c->steps);
-    free(c->x);
-    free(c->states);
-    free(c->elements);
 }

@@ -71,9 +71,8 @@ typedef struct record_calls {
     /* Of a reader. */
     record_page **pages; /* [n_pages] */
     size_t n_pages;
-    dsgd_value *x, *states; /* [n_x] of the call that was read */
-    double *elements; /* [n_elements] of it */
-    size_t n_x, n_elements;
+    dsgd_value *x, *states; /* of the call that was read */
+    double *elements; /* of it */
     dsgd_evaluation result; /* of it */
     union {
         dsgd_codec codec; /* of it */
@@ -88,7 +87,7 @@ typedef struct record_calls {
  */
 void record_calls_open(record_calls *c, const dsgd_problem *problem, const dsgd_stream *samples,
                        size_t n_servers, const dsgd_values *values);
-/** Releases the handles that a reader still has; @p values as in record_calls_open(). */
+/** Releases the handles that a reader still has. What calls hold besides is kept. */
 void record_calls_close(record_calls *c, dsgd_values *values);
 
 /**

@@ -1,7 +1,3 @@
-/**
- * @file format.c
- * Blocks with their checksums, the options of the problem.
- */
 #include "models/record/format.h"
 
 #include <endian.h>

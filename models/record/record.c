@@ -1,11 +1,6 @@
-/**
- * @file record.c
- * The recorder: writes the calls to a store, but nothing that a replay computes itself.
- */
 #include "models/record/record.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,8 +60,6 @@ void dsgd_recorder_point(dsgd_recorder *recorder, double virtual_s, double steps
         write_call(recorder, &(dsgd_call){.kind = DSGD_CALL_POINT, .elements = numbers});
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
-
 static json_t *describe(const dsgd_record_config *config)
 {
     const dsgd_values_config *const values = config->values;
@@ -99,28 +92,18 @@ static void write_json(FILE *stream, const char *kind, json_t *json)
     record_write_block(stream, kind, (const uint8_t *)text, strlen(text));
 }
 
-static void free_writer(writer *r)
-{
-    record_calls_close(&r->calls, NULL);
-    free(r);
-}
-
 dsgd_status dsgd_recorder_open(const dsgd_record_config *config, dsgd_recorder **recorder,
                                dsgd_error *error)
 {
-    writer *const r = dsgd_xcalloc(1, sizeof *r);
+    writer *const r = dsgd_keep(1, sizeof *r);
     r->base.call = write_call;
     r->path = dsgd_xstrdup(config->path);
     r->beside = dsgd_xprintf("%s.part", config->path);
     record_calls_open(&r->calls, &config->values->problem, &config->values->stream,
                       (size_t)config->n_servers, NULL);
     r->stream = fopen(r->beside, "wb");
-    if (r->stream == NULL) {
-        const dsgd_status status =
-            dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %m", r->beside);
-        free_writer(r);
-        return status;
-    }
+    if (r->stream == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %m", r->beside);
     json_t *const head = json_loads(config->about, 0, NULL);
     DSGD_ASSERT(head != NULL, "config->about is no JSON: %s", config->about);
     json_object_set_new(head, "problem", describe(config));
@@ -145,12 +128,10 @@ dsgd_status dsgd_recorder_close(dsgd_recorder *recorder, bool keep, dsgd_error *
     note_failure(r, fclose(r->stream));
     if (keep && r->trouble == 0)
         note_failure(r, rename(r->beside, r->path));
-    dsgd_status status = DSGD_OK;
-    if (keep && r->trouble != 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %s", r->path,
-                           strerror(r->trouble));
     if (!keep || r->trouble != 0)
         unlink(r->beside);
-    free_writer(r);
-    return status;
+    if (!keep || r->trouble == 0)
+        return DSGD_OK;
+    return dsgd_fail(error, DSGD_EIO, "%s: the record cannot be written: %s", r->path,
+                     strerror(r->trouble));
 }

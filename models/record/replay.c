@@ -1,7 +1,3 @@
-/**
- * @file replay.c
- * Reads a record and makes its calls to a store of its own.
- */
 #include "models/record/replay.h"
 
 #include <inttypes.h>
@@ -28,18 +24,6 @@ typedef struct replay {
     size_t *tickets; /* of the points */
     double *numbers; /* that a decision reads */
 } replay;
-
-/* --- calls ------------------------------------------------------------------------------------ */
-
-/** A call that makes values, whose handles are kept by their names. */
-static void replay_make(replay *r, dsgd_call *call)
-{
-    dsgd_values_make(r->values, call);
-    if (call->n_made == 0)
-        r->calls.wrong = "an operation gives nothing";
-    for (uint32_t k = 0; k < call->n_made; k++)
-        record_adopt(&r->calls, r->values, (dsgd_value){call->made.node, call->made.index + k});
-}
 
 static void replay_point(replay *r, const dsgd_call *call)
 {
@@ -95,12 +79,14 @@ static void replay_call(replay *r)
     case DSGD_CALL_RELEASE:
         dsgd_value_release(r->values, call.x[0]);
         break;
-    default:
-        replay_make(r, &call);
+    default: /* makes values, whose handles are kept by their names */
+        dsgd_values_make(r->values, &call);
+        if (call.n_made == 0)
+            r->calls.wrong = "an operation gives nothing";
+        for (uint32_t k = 0; k < call.n_made; k++)
+            record_adopt(&r->calls, r->values, (dsgd_value){call.made.node, call.made.index + k});
     }
 }
-
-/* --- the whole -------------------------------------------------------------------------------- */
 
 /** Applies `--data OPTION=VALUE`. */
 static dsgd_status override_data(replay *r, json_t *problem, dsgd_error *error)
@@ -278,8 +264,7 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
         result->divergence = dsgd_values_divergence(r.values);
         result->numerics = dsgd_values_stats_get(r.values);
     }
-    if (r.values != NULL)
-        record_calls_close(&r.calls, r.values);
+    record_calls_close(&r.calls, r.values);
     dsgd_values_close(r.values);
     free(r.split);
     dsgd_data_free(r.data);
