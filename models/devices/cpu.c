@@ -104,7 +104,7 @@ typedef struct scratch {
     real *x, *g; /* [n_params]: vectors gathered from pieces */
     real *zeros; /* stands for missing inputs: a vector and its optimizer state, and a block */
     real *workspace; /* of a replica of n_samples */
-    double *scores; /* [EVALUATED_SAMPLES][2] */
+    double scores[2 * EVALUATED_SAMPLES];
     uint32_t n_samples;
 } scratch;
 
@@ -155,11 +155,9 @@ static dsgd_status cpu_open(const dsgd_problem *problem, const dsgd_device_place
     const size_t n_params = problem->network->n_params;
     const size_t n_zeros = n_params * (1 + dsgd_optimizer_states(&problem->update)) + BLOCK;
     for (uint32_t i = 0; i < n_threads; i++)
-        c->threads[i] =
-            (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),
-                      .g = dsgd_xcalloc(n_params, sizeof(real)),
-                      .zeros = dsgd_xcalloc(n_zeros, sizeof(real)),
-                      .scores = dsgd_xcalloc((size_t)2 * EVALUATED_SAMPLES, sizeof(double))};
+        c->threads[i] = (scratch){.x = dsgd_xcalloc(n_params, sizeof(real)),
+                                  .g = dsgd_xcalloc(n_params, sizeof(real)),
+                                  .zeros = dsgd_xcalloc(n_zeros, sizeof(real))};
     *opened = c;
     return DSGD_OK;
 }
@@ -172,7 +170,6 @@ static void cpu_close(void *opened)
         free(c->threads[i].g);
         free(c->threads[i].zeros);
         free(c->threads[i].workspace);
-        free(c->threads[i].scores);
     }
     free(c->threads);
     free(c);

@@ -5,10 +5,8 @@
  * and cuda_vectors.cuh have the code that runs on the GPU. They are one translation unit.
  *
  * The operations of a call are batched: each launch runs over all replicas, in the sequence that
- * layers.h states. The order of every sum follows from the operation alone: no atomics but on
- * counts, and no library that picks an algorithm by batch size. So a result does not depend on which
- * operations share a call. --fmad=false forbids the compiler to contract a * b + c; fmaf() states it
- * where it is meant. Updates and combinations thus have the CPU's bits.
+ * layers.h states. README.md has the rules for bits: no atomics but on counts, and no library that
+ * picks an algorithm by batch size.
  *
  * A context has one stream on one device, which every function makes the calling thread's current
  * one. alloc, release, put and get touch no state of an operation in progress and may run beside
@@ -42,7 +40,8 @@ namespace
 
 enum : uint32_t {
     BATCH = 2048, /* operations per launch, at most */
-    EVALUATED_SAMPLES = 256 /* per replica */
+    EVALUATED_SAMPLES = 256, /* per replica */
+    MOST_PARTS = 5 /* of what a call stages */
 };
 const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
 const size_t most_used = 9; /* tenths of the free memory: others have contexts there, too */
@@ -110,11 +109,11 @@ void land_all_but(context *c, uint32_t calls)
         land(c->staged);
 }
 
-/** Begins a call that stages at most @p bytes, in @p n_parts calls of stage(). */
-void stage_begin(context *c, size_t bytes, size_t n_parts)
+/** Begins a call that stages at most @p bytes, in at most MOST_PARTS calls of stage(). */
+void stage_begin(context *c, size_t bytes)
 {
     staging *const s = c->staged = other_staging(c);
-    const size_t room = bytes + n_parts * alignment;
+    const size_t room = bytes + MOST_PARTS * alignment;
     land(s);
     s->used = 0;
     if (room <= s->room)
@@ -511,10 +510,8 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
         n_samples += ops[i].n_samples;
         most = std::max(most, ops[i].n_samples);
     }
-    stage_begin(c,
-                n_ops * (sizeof(replica) + sizeof(bool)) + n_samples * sizeof(uint32_t) +
-                    2 * n_ops * c->problem.n_pieces * sizeof(copy),
-                5);
+    stage_begin(c, n_ops * (sizeof(replica) + sizeof(bool)) + n_samples * sizeof(uint32_t) +
+                       2 * n_ops * c->problem.n_pieces * sizeof(copy));
     bool *const finite_there = stage_finite(c, n_ops);
     const replica *const replicas = stage_replicas(c, ops, n_ops, n_samples, finite_there, &copies);
     const copy *const before = stage(c, copies.before.data(), copies.before.size());
@@ -584,7 +581,7 @@ template <typename Op> dim3 cell_grid(const Op *ops, size_t n_ops)
 void some_updates(context *c, const dsgd_update_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_optimizer *const config = &c->problem.update;
-    stage_begin(c, n_ops * (sizeof(update) + sizeof(bool)), 2);
+    stage_begin(c, n_ops * (sizeof(update) + sizeof(bool)));
     const mirrored<update> updates = stage<update>(c, n_ops);
     for (size_t i = 0; i < n_ops; i++)
         updates.here[i] = update{ops[i], dsgd_update_rule_of(config, ops[i].lr, ops[i].t, 1)};
@@ -604,9 +601,8 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
     size_t n_inputs = 0;
     for (size_t i = 0; i < n_ops; i++)
         n_inputs += ops[i].n_inputs;
-    stage_begin(
-        c, n_ops * (sizeof *ops + sizeof(bool)) + n_inputs * (sizeof(dsgd_buffer) + sizeof(double)),
-        4);
+    stage_begin(c, n_ops * (sizeof *ops + sizeof(bool)) +
+                       n_inputs * (sizeof(dsgd_buffer) + sizeof(double)));
     const mirrored<dsgd_buffer> x = stage<dsgd_buffer>(c, n_inputs);
     const mirrored<double> weights = stage<double>(c, n_inputs);
     const mirrored<dsgd_combine_op> staged = stage<dsgd_combine_op>(c, n_ops);
@@ -629,7 +625,7 @@ void some_combinations(context *c, const dsgd_combine_op *ops, size_t n_ops, boo
 
 void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *finite)
 {
-    stage_begin(c, n_ops * (sizeof *ops + sizeof(bool)), 2);
+    stage_begin(c, n_ops * (sizeof *ops + sizeof(bool)));
     const dsgd_encode_op *const there = stage(c, ops, n_ops);
     bool *const finite_there = stage_finite(c, n_ops);
     stage_send(c);
@@ -677,7 +673,7 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     size_t at_once = 0;
     std::vector<copy> before;
     const std::vector<replica> replicas = evaluated(c, op, &at_once, &before);
-    stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy), 2);
+    stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy));
     const replica *const there = stage(c, replicas.data(), replicas.size());
     const copy *const before_there = stage(c, before.data(), before.size());
     stage_send(c);
@@ -713,7 +709,7 @@ void cuda_distance(void *opened, uint32_t, dsgd_distance_op *ops, size_t n_ops)
     context *const c = entered(opened);
     if (n_ops == 0)
         return;
-    stage_begin(c, n_ops * sizeof *ops, 1);
+    stage_begin(c, n_ops * sizeof *ops);
     dsgd_distance_op *const ops_there = stage(c, ops, n_ops);
     stage_send(c);
     launch(c->stream, dim3((uint32_t)n_ops), THREADS, distance_global, ops_there);

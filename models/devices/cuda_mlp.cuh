@@ -73,9 +73,9 @@ bool mlp_of(const dsgd_network *network, mlp *out)
     for (uint32_t i = 0; i < network->n_layers; i++) {
         const dsgd_layer *const l = &network->layers[i];
         const operand x = rows_of(VALUES, &l->in);
-        const matmul forward = linear_forward(l, x, l->in.n_columns, true);
+        const matmul forward = linear_forward(l, x, l->in.n_columns);
         matmul backward[MOST_MATMULS];
-        const uint32_t n_backward = linear_backward(l, x, l->in.n_columns, true, backward);
+        const uint32_t n_backward = linear_backward(l, x, l->in.n_columns, backward);
         mlp_link *const link = &out->links[i];
         link->in = i == 0 ? shared_tensor_of(out, l->in.n_columns) : link[-1].out;
         link->in_grad = i == 0 ? link->in : link[-1].out_grad;

@@ -87,21 +87,29 @@ struct update {
     dsgd_update_rule rule;
 };
 
-/** The sum of n terms by one block: strided over the threads, then as a tree. */
-template <typename Term> __device__ double block_sum(size_t n, Term term)
+/** n terms joined by one block, with 0: strided over the threads, then as a tree. */
+template <typename T, typename Term, typename Join>
+__device__ T block_joined(size_t n, Term term, Join join)
 {
-    __shared__ double sums[THREADS];
-    double sum = 0;
+    __shared__ T all[THREADS];
+    T mine = 0;
     for (size_t i = threadIdx.x; i < n; i += THREADS)
-        sum += term(i);
-    sums[threadIdx.x] = sum;
+        mine = join(mine, term(i));
+    all[threadIdx.x] = mine;
     __syncthreads();
     for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
         if (threadIdx.x < half)
-            sums[threadIdx.x] += sums[threadIdx.x + half];
+            all[threadIdx.x] = join(all[threadIdx.x], all[threadIdx.x + half]);
         __syncthreads();
     }
-    return sums[0];
+    const T joined = all[0];
+    __syncthreads(); /* another may follow */
+    return joined;
+}
+
+template <typename Term> __device__ double block_sum(size_t n, Term term)
+{
+    return block_joined<double>(n, term, [](double a, double b) { return a + b; });
 }
 
 /** Sets the clip factor in the rule of each update. One block per operation. */
@@ -284,14 +292,6 @@ __global__ void distance_global(dsgd_distance_op *ops)
 /* Sums have the order of encode.c, the CPU's. */
 static_assert((uint32_t)DSGD_LANES == THREADS, "a thread is a lane");
 
-/** block_sum() that may follow another one. */
-template <typename Term> __device__ double encode_sum(size_t n, Term term)
-{
-    const double sum = block_sum(n, term);
-    __syncthreads();
-    return sum;
-}
-
 /** @p body(i) for each of n numbers, in some thread of this block. */
 template <typename Body> __device__ void for_lanes(size_t n, Body body)
 {
@@ -349,7 +349,7 @@ __device__ void encode_selection(const encoder &e)
     size_t end = n; /* the least for which enough ties are before it */
     for (size_t below = 0; n_equal > ties && end - below > 1;) {
         const size_t middle = below + (end - below) / 2;
-        const double before = encode_sum(middle, [&](size_t i) {
+        const double before = block_sum(middle, [&](size_t i) {
             return dsgd_codec_key(codec, e.x[i], i) == least ? 1.0 : 0.0;
         });
         if (before >= (double)ties)
@@ -367,22 +367,9 @@ __device__ void encode_selection(const encoder &e)
 /** The largest magnitude of n numbers. */
 __device__ uint64_t largest_bits(const real *x, size_t n)
 {
-    __shared__ uint64_t largest[THREADS];
-    uint64_t mine = 0;
-    for_lanes(n, [&](size_t i) {
-        const uint64_t bits = dsgd_magnitude_bits(x[i]);
-        mine = bits > mine ? bits : mine;
-    });
-    largest[threadIdx.x] = mine;
-    __syncthreads();
-    for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half && largest[threadIdx.x + half] > largest[threadIdx.x])
-            largest[threadIdx.x] = largest[threadIdx.x + half];
-        __syncthreads();
-    }
-    const uint64_t found = largest[0];
-    __syncthreads();
-    return found;
+    return block_joined<uint64_t>(
+        n, [&](size_t i) { return (uint64_t)dsgd_magnitude_bits(x[i]); },
+        [](uint64_t a, uint64_t b) { return b > a ? b : a; });
 }
 
 /** The codec's blocks that this block of threads computes. */
@@ -398,7 +385,7 @@ __device__ void encode_blocks(const encoder &e)
             scale = dsgd_real_of_bits(largest_bits(x, n));
         else
             scale = dsgd_codec_scale(
-                codec, encode_sum(n, [&](size_t i) { return dsgd_codec_term(codec, x[i]); }), n);
+                codec, block_sum(n, [&](size_t i) { return dsgd_codec_term(codec, x[i]); }), n);
         for_lanes(n, [&](size_t i) {
             e.put(begin + i, dsgd_codec_rounded(codec, x[i], begin + i, scale));
         });
@@ -415,7 +402,7 @@ __device__ void encode_orthogonal(const encoder &e)
         for (size_t k = 0; k <= j; k++) {
             const real *const before = e.y + k * rows;
             const double sum =
-                encode_sum(rows, [&](size_t i) { return (double)column[i] * (double)before[i]; });
+                block_sum(rows, [&](size_t i) { return (double)column[i] * (double)before[i]; });
             const double length = sqrt(sum);
             for_lanes(rows, [&](size_t i) {
                 e.put(j * rows + i,

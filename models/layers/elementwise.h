@@ -150,12 +150,6 @@ KERNEL(load, i)
 
 /* --- pointwise layers ------------------------------------------------------------------------- */
 
-KERNEL(relu, i)
-{
-    real *const y = values_of(r, &l->out);
-    y[i] = dsgd_relu(y[i]);
-}
-
 KERNEL(relu_backward, i)
 {
     real *const dy = grads_of(r, &l->out);
@@ -164,7 +158,8 @@ KERNEL(relu_backward, i)
 
 KERNEL(add, i)
 {
-    values_of(r, &l->out)[i] = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
+    const real y = values_of(r, &l->in)[i] + values_of(r, &l->second)[i];
+    values_of(r, &l->out)[i] = l->relu ? dsgd_relu(y) : y;
 }
 
 KERNEL(add_backward, i)
@@ -570,7 +565,7 @@ KERNEL(lstm, i)
         for (size_t k = 0; k < 4; k++)
             z[k] = in[k * u] + (begins ? (real)0 : gates[k * u]);
         for (size_t k = 0; k < 4; k++)
-            gates[k * u] = k == 2 ? real_tanh(z[k]) : dsgd_sigmoid(z[k]);
+            gates[k * u] = k == 2 ? real_tanh(z[k]) : (real)1 / ((real)1 + real_exp(-z[k]));
         *cell = gates[u] * old + gates[0] * gates[2 * u];
         *y = gates[3 * u] * real_tanh(*cell);
     }

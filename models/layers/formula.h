@@ -13,12 +13,6 @@
 #include "base/real.h"
 #include "models/optim/optimizer.h"
 
-/** 1 / (1 + exp(-z)). */
-static inline DSGD_DEVICE_FUNCTION real dsgd_sigmoid(real z)
-{
-    return (real)1 / ((real)1 + real_exp(-z));
-}
-
 /** max(z, 0). NaN propagates: divergence must stay visible. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_relu(real z)
 {

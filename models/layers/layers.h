@@ -19,8 +19,6 @@
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
 
-/* --- layers ----------------------------------------------------------------------------------- */
-
 /** Attention weights of each head, or their grads: [rows][rows]. */
 static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
@@ -133,12 +131,12 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
 }
 
 /** Y = X W + b, then ReLU; X [rows][n_inputs] is a tensor or the output of im2col. */
-static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_inputs, bool biased)
+static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_inputs)
 {
     matmul p =
         matmul_of(l->out.n_rows, l->out.n_columns, n_inputs, SAMPLES_ALONG_M, x,
                   parameters(PARAMETERS, l->params, l->out.n_columns), rows_of(VALUES, &l->out));
-    p.bias = biased ? BIAS_ADD : BIAS_NONE;
+    p.bias = l->biased ? BIAS_ADD : BIAS_NONE;
     p.relu = l->relu;
     return p;
 }
@@ -148,7 +146,7 @@ static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_i
  * overwrites its im2col rows. Returns how many of them can be computed at once.
  */
 static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t n_inputs,
-                                       bool biased, matmul *both)
+                                       matmul *both)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n = l->out.n_columns;
@@ -158,7 +156,7 @@ static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t 
     both[1] = matmul_of(l->out.n_rows, n_inputs, n, SAMPLES_ALONG_M, dy,
                         transposed(parameters(PARAMETERS, l->params, n)),
                         windows ? x : rows_of(GRADS, &l->in));
-    both[0].bias = biased ? BIAS_GRAD : BIAS_NONE;
+    both[0].bias = l->biased ? BIAS_GRAD : BIAS_NONE;
     both[1].adds = !windows && l->adds;
     both[1].relu_backward = !windows && l->relu_input;
     return windows || l->from == 0 ? 1 : 2;
@@ -172,10 +170,9 @@ static void linear_products(execution *e, sample_range s, const dsgd_layer *l, b
     const size_t n = (size_t)n_inputs * l->out.n_rows; /* after im2col, per sample */
     const operand x =
         windows ? operand_at(SAVED, l->saved, 0, n_inputs, 1, n, 0) : rows_of(VALUES, &l->in);
-    const bool biased = !windows || l->biased;
-    const matmul forward = linear_forward(l, x, n_inputs, biased);
+    const matmul forward = linear_forward(l, x, n_inputs);
     matmul both[MOST_MATMULS];
-    const uint32_t at_once = linear_backward(l, x, n_inputs, biased, both);
+    const uint32_t at_once = linear_backward(l, x, n_inputs, both);
     multiply(e, s, backward ? both : &forward, backward ? at_once : 1);
     if (backward && windows && l->from > 0)
         multiply(e, s, &both[1], 1);
@@ -206,8 +203,6 @@ static void layer_forward(execution *e, sample_range s, const dsgd_layer *l)
         break;
     case DSGD_ADD:
         MAP(e, s, add_kernel, l, tensor_size(&l->in));
-        if (l->relu)
-            MAP(e, s, relu_kernel, l, tensor_size(&l->in));
         break;
     case DSGD_EMBEDDING:
         MAP(e, s, embedding_kernel, l, tensor_size(&l->out));
@@ -268,8 +263,6 @@ static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
         break;
     }
 }
-
-/* --- networks --------------------------------------------------------------------------------- */
 
 static void forward(execution *e, sample_range s, const dsgd_network *network)
 {

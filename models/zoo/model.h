@@ -62,7 +62,7 @@ typedef struct dsgd_layer {
     /* ReLU backward is fused into the last layer that adds to its grad, where possible: */
     bool relu_by_reader; /* this layer's ReLU is fused into a later layer */
     bool relu_input; /* this layer does it for the ReLU of its input */
-    bool biased; /* CONVOLUTION */
+    bool biased; /* LINEAR: always; CONVOLUTION */
     /* Backward: a later layer has already written the grad of `from` (`other`); add to it. */
     bool adds, other_adds;
     size_t params, n_params; /* offset and size in the parameter vector */

@@ -1,7 +1,3 @@
-/**
- * @file network.c
- * The builder of networks: shapes, offsets, initial parameters and states.
- */
 #include "models/zoo/network.h"
 
 #include <math.h>
@@ -9,8 +5,6 @@
 
 #define DSGD_IN_DOUBLE /* as initial states are */
 #include "models/data/environment.h"
-
-/* --- the builder ------------------------------------------------------------------------------ */
 
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
                                 dsgd_loss loss, dsgd_error *error)
@@ -55,9 +49,8 @@ static dsgd_tensor tensor_of(const dsgd_network *network, uint32_t tensor)
 
 void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
 {
-    dsgd_layer *const next = &b->network->layers[b->network->n_layers];
-    next->from = tensor;
-    next->in = tensor_of(b->network, tensor);
+    b->network->layers[b->network->n_layers].from = tensor;
+    *here(b) = tensor_of(b->network, tensor);
 }
 
 /** An option given as a double, as an integer in [1, 65536]; else an error. */
@@ -89,12 +82,15 @@ static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
     return network->n_layers;
 }
 
-/** Appends parameters [n_rows][n_columns] to the last layer, at first uniform in centre +- bound. */
-static void fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre, double bound)
+/**
+ * Appends parameters [n_rows][n_columns] to the last layer, at first uniform in centre +- bound.
+ * Returns the current tensor.
+ */
+static uint32_t fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre, double bound)
 {
     dsgd_network *const network = b->network;
     if (b->status != DSGD_OK)
-        return;
+        return dsgd_network_here(b);
     DSGD_ASSERT(network->n_fills < DSGD_MAX_FILLS, "too many parts in a network");
     const uint32_t l = network->n_layers - 1;
     dsgd_layer *const layer = &network->layers[l];
@@ -103,16 +99,19 @@ static void fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre
     network->fills[network->n_fills++] =
         (dsgd_fill){layer->n_params, (uint32_t)n_rows, (uint32_t)n_columns, centre, bound, l, part};
     layer->n_params += n_rows * n_columns;
+    return dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
 {
     const dsgd_tensor in = *here(b);
     const uint32_t n = whole(b, n_units, "units");
-    append(b, (dsgd_layer){.kind = DSGD_LINEAR, .out = {in.n_rows, n, in.width}, .relu = relu}, 0);
+    append(b,
+           (dsgd_layer){
+               .kind = DSGD_LINEAR, .out = {in.n_rows, n, in.width}, .biased = true, .relu = relu},
+           0);
     fill(b, in.n_columns, n, 0, sqrt(6.0 / in.n_columns)); /* He et al., 2015 */
-    fill(b, 1, n, 0, 0);
-    return dsgd_network_here(b);
+    return fill(b, 1, n, 0, 0);
 }
 
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
@@ -134,9 +133,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
                         .relu = relu},
            n_inputs * height * width); /* the rows of im2col */
     fill(b, n_inputs, n, 0, sqrt(6.0 / (double)n_inputs));
-    if (biased)
-        fill(b, 1, n, 0, 0);
-    return dsgd_network_here(b);
+    return biased ? fill(b, 1, n, 0, 0) : dsgd_network_here(b);
 }
 
 uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
@@ -180,8 +177,7 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
     network->n_state += 2 * (size_t)in.n_columns;
     network->coupled = true;
     fill(b, 1, in.n_columns, 1, 0);
-    fill(b, 1, in.n_columns, 0, 0);
-    return dsgd_network_here(b);
+    return fill(b, 1, in.n_columns, 0, 0);
 }
 
 uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu)
@@ -200,8 +196,7 @@ uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_col
     const uint32_t n = whole(b, n_columns, "columns");
     append(b, (dsgd_layer){.kind = DSGD_EMBEDDING, .out = {n_rows, n, 1}, .n_tokens = n_tokens}, 0);
     fill(b, n_tokens, n, 0, 0.1);
-    fill(b, n_rows, n, 0, 0.1);
-    return dsgd_network_here(b);
+    return fill(b, n_rows, n, 0, 0.1);
 }
 
 uint32_t dsgd_network_layer_norm(dsgd_builder *b)
@@ -210,8 +205,7 @@ uint32_t dsgd_network_layer_norm(dsgd_builder *b)
     const size_t n_saved = 2 * (size_t)in.n_rows; /* mean and 1 / deviation of each */
     append(b, (dsgd_layer){.kind = DSGD_LAYER_NORM, .out = in}, n_saved);
     fill(b, 1, in.n_columns, 1, 0);
-    fill(b, 1, in.n_columns, 0, 0);
-    return dsgd_network_here(b);
+    return fill(b, 1, in.n_columns, 0, 0);
 }
 
 uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
@@ -233,11 +227,8 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     const uint32_t n_rows = here(b)->n_rows;
     /* per row: 4 gates, cell, previous output, grads of cell and output from the next row */
     append(b, (dsgd_layer){.kind = DSGD_LSTM, .out = {n_rows, n, 1}}, 8 * (size_t)n_rows * n);
-    fill(b, n, 4 * (size_t)n, 0, 1 / sqrt(n));
-    return dsgd_network_here(b);
+    return fill(b, n, 4 * (size_t)n, 0, 1 / sqrt(n));
 }
-
-/* --- end of the network ----------------------------------------------------------------------- */
 
 /**
  * Sets `adds` and `other_adds` where a later layer has written the grad of the same tensor, and
@@ -316,11 +307,8 @@ void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x)
         const dsgd_fill *const part = &network->fills[f];
         for (uint32_t i = 0; i < part->n_rows; i++)
             for (uint32_t j = 0; j < part->n_columns; j++) {
-                const dsgd_draw at = {.seed = seed,
-                                      .purpose = DSGD_DRAW_INIT,
-                                      .worker = part->part,
-                                      .step = part->layer,
-                                      .index = j * part->n_rows + i};
+                const dsgd_draw at = {seed, DSGD_DRAW_INIT, part->part, part->layer,
+                                      j * part->n_rows + i};
                 x[part->offset + (size_t)i * part->n_columns + j] =
                     part->bound == 0 ? part->centre
                                      : part->centre + part->bound * (2 * dsgd_draw_uniform(at) - 1);
