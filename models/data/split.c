@@ -1,7 +1,3 @@
-/**
- * @file split.c
- * Training samples divided among workers by their classes, and what came out.
- */
 #include "models/data/split.h"
 
 #include <gsl/gsl_cdf.h>
@@ -36,8 +32,6 @@ static uint32_t part_begin(uint32_t n, uint64_t parts, uint64_t i)
 {
     return (uint32_t)(n * i / parts);
 }
-
-/* --- classes ---------------------------------------------------------------------------------- */
 
 typedef struct ranked {
     float target;
@@ -245,8 +239,6 @@ static const dsgd_option labels_options[] = {
     DSGD_OPTION_END,
 };
 
-/* --- kinds ------------------------------------------------------------------------------------ */
-
 static const dsgd_split_kind iid = {
     .about = {.name = "iid",
               .summary = "all workers draw from all samples, in one order; every epoch another"}};
@@ -268,8 +260,6 @@ static const dsgd_split_kind labels = {
     .deal = labels_deal};
 
 const dsgd_about *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &labels.about, NULL};
-
-/* --- splits ----------------------------------------------------------------------------------- */
 
 dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, dsgd_split **split, dsgd_error *error)

@@ -9,8 +9,6 @@
 #include "models/codecs/formula.h"
 #include "models/devices/multiply.h"
 
-/* --- sums ------------------------------------------------------------------------------------- */
-
 /** The lanes' sum, as a tree. */
 static double lanes_sum(double *lane)
 {
@@ -28,8 +26,6 @@ static double dot(const real *x, const real *y, size_t n)
             lane[l] += (double)x[first + l] * (double)y[first + l];
     return lanes_sum(lane);
 }
-
-/* --- selection -------------------------------------------------------------------------------- */
 
 /** Which elements are selected: all keys above `key`, and the first `ties` that equal it. */
 typedef struct selection {
@@ -70,8 +66,6 @@ static void encode_selection(const dsgd_encode_op *op)
     }
 }
 
-/* --- rounding --------------------------------------------------------------------------------- */
-
 static real scale_of(const dsgd_codec *codec, const real *x, size_t n)
 {
     if (codec->kind == DSGD_CODEC_UNIFORM) {
@@ -100,8 +94,6 @@ static void encode_blocks(const dsgd_encode_op *op)
             y[i] = dsgd_codec_rounded(&op->codec, x[i], i, scale);
     }
 }
-
-/* --- low rank --------------------------------------------------------------------------------- */
 
 /** Column by column: less its parts along the columns before, one after another; then divided. */
 static void encode_orthogonal(const dsgd_encode_op *op)

@@ -1,7 +1,3 @@
-/**
- * @file encoding.c
- * The encodings that a user can name.
- */
 #include "models/encodings/encoding.h"
 
 #include <math.h>
@@ -43,17 +39,8 @@ static double whole_bytes(double bits)
     return ceil(bits / BYTE_BITS);
 }
 
-/* --- none ------------------------------------------------------------------------------------- */
-
-static double none_bytes(dsgd_codec_kind kind, const void *params, double n)
-{
-    (void)kind, (void)params;
-    return FLOAT_BYTES * n;
-}
-
 static const dsgd_encoding_kind none = {
     .about = {.name = "none", .summary = "all numbers as they are"},
-    .bytes = none_bytes,
     .sum = DSGD_SUM_DIRECT,
 };
 
@@ -307,10 +294,9 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     const dsgd_value q = STEP(DSGD_CODEC_TRANSPOSED_TIMES, x, p);
     const dsgd_value y = STEP(DSGD_CODEC_OUTER, p, q); /* without such a rank x, like all others */
 #undef STEP
-    dsgd_value_release(values, start);
-    dsgd_value_release(values, left);
-    dsgd_value_release(values, p);
-    dsgd_value_release(values, q);
+    const dsgd_value used[] = {start, left, p, q};
+    for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
+        dsgd_value_release(values, used[i]);
     return y;
 }
 
@@ -326,9 +312,9 @@ double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns)
 static double low_rank_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     (void)kind;
-    const double rank = (double)((const low_rank_params *)params)->rank;
-    const dsgd_matrix m = dsgd_matrix_of((size_t)n);
-    return FLOAT_BYTES * rank * (double)(m.rows + m.columns);
+    const long rank = ((const low_rank_params *)params)->rank;
+    return dsgd_factor_bytes(FLOAT_BYTES * n, rank, false) +
+           dsgd_factor_bytes(FLOAT_BYTES * n, rank, true);
 }
 
 static const dsgd_option low_rank_options[] = {
@@ -342,8 +328,6 @@ static const dsgd_option low_rank_options[] = {
 KIND(low_rank, low_rank_params, "two factors of the piece as a matrix, from a drawn start",
      "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019", .apply = low_rank_apply,
      .bytes = low_rank_bytes, .of_differences = true);
-
-/* --- all -------------------------------------------------------------------------------------- */
 
 const dsgd_about *const dsgd_encoding_kinds[] = {&none.about,      &top_k.about,    &random_k.about,
                                                  &threshold.about, &sign.about,     &qsgd.about,
@@ -371,6 +355,8 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
 double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes)
 {
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
+    if (kind->bytes == NULL)
+        return bytes;
     return fmin(bytes, kind->bytes(kind->does, pick->params, bytes / FLOAT_BYTES));
 }
 

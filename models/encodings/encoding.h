@@ -42,7 +42,7 @@ typedef struct dsgd_encoding_kind {
     /** Optional, instead of one codec: Q(x) by several. */
     dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,
                         dsgd_value x);
-    /** Bytes of a piece of @p n numbers on the wire. */
+    /** Bytes of a piece of @p n numbers on the wire; NULL: all that they take. */
     double (*bytes)(dsgd_codec_kind kind, const void *params, double n);
     dsgd_encoding_sum sum; /* but REENCODED of a selection with `reduce: regions` */
     bool sparse; /* a selection: most numbers are 0; adding one costs in proportion to its bytes */
