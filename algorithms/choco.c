@@ -7,8 +7,6 @@
  * with compressed communication", ICML 2019, Algorithm 2 in the order of the paper. Public copies
  * begin as zeros, and a worker keeps the weighted sum of its neighbours' instead of each.
  */
-#include <string.h>
-
 #include "sim/algorithm.h"
 
 typedef struct choco_params {

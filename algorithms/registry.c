@@ -4,8 +4,6 @@
  */
 #include "sim/registry.h"
 
-#include <string.h>
-
 // clang-format off
 #define DSGD_ALGORITHM_LIST(X)                                                                     \
     X(allreduce) X(eager_solo) X(eager_majority) X(wagma) X(local_sgd) X(dasgd) X(d_psgd)          \

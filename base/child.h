@@ -6,7 +6,6 @@
 #ifndef DSGD_BASE_CHILD_H
 #define DSGD_BASE_CHILD_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/status.h"

@@ -1,9 +1,5 @@
 #include "base/csv.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "base/option.h"
 

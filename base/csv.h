@@ -5,8 +5,6 @@
 #ifndef DSGD_BASE_CSV_H
 #define DSGD_BASE_CSV_H
 
-#include <stdio.h>
-
 #include "base/status.h"
 
 /**

@@ -6,10 +6,6 @@
 #ifndef DSGD_BASE_FILE_H
 #define DSGD_BASE_FILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
 #include "base/status.h"
 
 /**

@@ -1,8 +1,5 @@
 #include "base/json.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/file.h"
 
 json_t *dsgd_json_text(const char *text)

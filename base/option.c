@@ -1,9 +1,6 @@
 #include "base/option.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "base/unit.h"

@@ -1,11 +1,7 @@
 #include "base/program.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -9,10 +9,16 @@
 #ifndef DSGD_BASE_STATUS_H
 #define DSGD_BASE_STATUS_H
 
+/* What of C's library is used everywhere comes with it, and is not included again. */
+#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /** One list; the enum and the exit codes that `dsgd --help` prints follow from it. */
 #define DSGD_STATUS_LIST(X)                                                                        \

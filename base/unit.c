@@ -1,7 +1,5 @@
 #include "base/unit.h"
 
-#include <string.h>
-
 #include "base/status.h"
 
 static const dsgd_suffix seconds[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},

@@ -4,10 +4,6 @@
  * programs, or as a job of Slurm.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/program.h"

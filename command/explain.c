@@ -4,8 +4,6 @@
  */
 #include "command/inside/explain.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "command/analysis/plot.h"

@@ -7,9 +7,6 @@
  */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"

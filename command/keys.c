@@ -1,9 +1,6 @@
 #include "command/keys.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "command/console/table.h"
 #include "command/experiment/config.h"

@@ -2,11 +2,6 @@
  * @file list.c
  * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/plot.h"

@@ -3,9 +3,6 @@
  * main(): selects the sub-command. The only place that prints errors and exits.
  */
 #include <argp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/option.h"
 #include "base/program.h"

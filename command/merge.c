@@ -3,10 +3,6 @@
  * `dsgd merge`: the results of one experiment, done in parts in several folders, as one folder.
  */
 #include <jansson.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"

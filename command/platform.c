@@ -3,10 +3,6 @@
  * `dsgd platform check`: times of messages, of the bisection and of allreduces on a platform, in
  * closed form and simulated by each network.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/child.h"

@@ -2,11 +2,6 @@
  * @file replay.c
  * `dsgd replay`: computes records, with progress, into one curves.csv.
  */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"

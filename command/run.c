@@ -2,11 +2,6 @@
  * @file run.c
  * `dsgd run`: the runs of an experiment, and their table.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,11 +2,6 @@
  * @file test.c
  * `dsgd test`: the checks of sim/conformance/ on algorithms of the program or of plug-ins.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"

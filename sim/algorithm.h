@@ -10,11 +10,6 @@
 #ifndef DSGD_SIM_ALGORITHM_H
 #define DSGD_SIM_ALGORITHM_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/option.h"
 #include "base/status.h"
 #include "models/encodings/params.h"

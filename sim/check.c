@@ -4,9 +4,6 @@
  */
 #include "sim/run.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/round.h"
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"

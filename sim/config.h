@@ -7,7 +7,6 @@
 #define DSGD_SIM_CONFIG_H
 
 #include <stdatomic.h>
-#include <stdint.h>
 
 #include "base/option.h"
 #include "models/data/split.h"

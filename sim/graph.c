@@ -6,9 +6,6 @@
  */
 #include "sim/graph.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/draw.h"
 #include "sim/algorithm.h"
 

@@ -5,8 +5,6 @@
 #ifndef DSGD_SIM_GRAPH_H
 #define DSGD_SIM_GRAPH_H
 
-#include <stdint.h>
-
 #include "base/option.h"
 #include "base/status.h"
 

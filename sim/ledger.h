@@ -9,10 +9,6 @@
 #ifndef DSGD_SIM_LEDGER_H
 #define DSGD_SIM_LEDGER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "models/values/values.h"
 
 typedef enum dsgd_made_by {

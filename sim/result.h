@@ -5,9 +5,6 @@
 #ifndef DSGD_SIM_RESULT_H
 #define DSGD_SIM_RESULT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/status.h"
 #include "models/values/values.h"
 #include "sim/network/cluster.h"

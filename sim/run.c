@@ -6,8 +6,6 @@
 
 #include <float.h>
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "base/program.h"
 #include "base/round.h"

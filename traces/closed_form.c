@@ -4,9 +4,6 @@
  */
 #include "traces/closed_form.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 /** The links of a path, each with a number that no other link of the platform has. */
 typedef struct path {
     size_t n, room;

@@ -5,9 +5,6 @@
 #include "traces/platform.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 double dsgd_platform_energy_j(const dsgd_platform *platform, int n_gpus, double virtual_s,
                               double compute_share)

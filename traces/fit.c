@@ -12,8 +12,6 @@
 #include <gsl/gsl_sf_psi.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "base/status.h"
 

@@ -2,8 +2,6 @@
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
-#include <stdlib.h>
 
 #define DSGD_IMBALANCE_LIST(X)                                                                     \
     X(constant)                                                                                    \

@@ -9,8 +9,6 @@
 #ifndef DSGD_TRACES_IMBALANCE_H
 #define DSGD_TRACES_IMBALANCE_H
 
-#include <stdint.h>
-
 #include "base/draw.h"
 #include "base/option.h"
 #include "base/status.h"

@@ -5,7 +5,6 @@
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
-#include <math.h>
 
 #include "traces/family.h"
 #include "traces/imbalance.h"

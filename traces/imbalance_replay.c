@@ -3,9 +3,6 @@
  * Seconds as they were measured: a CSV file with the columns worker, step and seconds, in any order
  * of columns and rows.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/csv.h"
 #include "traces/imbalance.h"
 

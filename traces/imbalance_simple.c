@@ -5,7 +5,6 @@
  * slower than others (persistent), and one that is slow for a while (fail_slow).
  */
 #include <gsl/gsl_cdf.h>
-#include <math.h>
 
 #include "traces/imbalance.h"
 

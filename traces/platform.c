@@ -1,10 +1,5 @@
 #include "traces/platform.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 const double dsgd_platform_nominal_flops = 1e9;
 
 static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",

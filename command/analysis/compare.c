@@ -3,8 +3,6 @@
  * `dsgd compare`: means over seeds with confidence intervals, differences to a baseline, ratios, and
  * where these pass a level.
  */
-#include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/csv.h"

@@ -5,9 +5,6 @@
 #include "command/analysis/comparison.h"
 
 #include <gsl/gsl_sort.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 const dsgd_measure dsgd_measures[DSGD_N_MEASURES] = {
 #define X(key, ...) {__VA_ARGS__},

@@ -4,10 +4,6 @@
  */
 #include "command/analysis/comparison.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "base/option.h"
 #include "command/runs/swept.h"

@@ -4,9 +4,6 @@
  */
 #include "command/analysis/figure_data.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/runs/swept.h"

@@ -4,10 +4,6 @@
  */
 #include "command/analysis/figure_data.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "command/analysis/run_table.h"
 
 /** Columns of curves.csv; then megabytes per worker so far. */

@@ -5,11 +5,7 @@
 #include "command/analysis/figure_data.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/option.h"

@@ -4,11 +4,6 @@
  */
 #include "command/analysis/figure_data.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/option.h"
 #include "command/runs/swept.h"
 

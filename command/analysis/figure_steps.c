@@ -4,10 +4,6 @@
  */
 #include "command/analysis/figure_data.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "command/analysis/run_table.h"
 
 /** Steps of one time, as a part of all steps of the runs so far. */

@@ -6,11 +6,7 @@
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
 #include <search.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/option.h"
 #include "command/runs/columns.h"

@@ -5,7 +5,6 @@
 #include "command/analysis/figure_data.h"
 
 #include <ctype.h>
-#include <math.h>
 
 /** In single quotes, which are doubled within; control characters, which would end a line, are spaces. */
 static void put_text(FILE *out, const char *text)

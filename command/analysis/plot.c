@@ -4,9 +4,6 @@
  */
 #include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +16,6 @@
 #include "command/analysis/figure_data.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
-#include "command/console/command.h"
 #include "command/console/data_folder.h"
 
 /** Whether the CSV file has a row and, where @p name is file:column, that column. */

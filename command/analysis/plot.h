@@ -5,8 +5,6 @@
 #ifndef DSGD_COMMAND_ANALYSIS_PLOT_H
 #define DSGD_COMMAND_ANALYSIS_PLOT_H
 
-#include <stdbool.h>
-
 #include "command/console/command.h"
 
 /** `dsgd plot`, which `dsgd report` has draw its figures. */

@@ -4,9 +4,6 @@
  */
 #include "command/analysis/published.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/option.h"
 #include "command/console/data_folder.h"
 

@@ -4,8 +4,6 @@
  */
 #include "command/analysis/run_table.h"
 
-#include <stdint.h>
-
 /** 1 + the row of runs.csv by the number of a run, from 0 to *n - 1; 0: none. */
 static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
 {

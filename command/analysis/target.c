@@ -4,10 +4,6 @@
  */
 #include "command/analysis/target.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "base/option.h"
 
 dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *error)

@@ -6,8 +6,6 @@
 #ifndef DSGD_COMMAND_ANALYSIS_TARGET_H
 #define DSGD_COMMAND_ANALYSIS_TARGET_H
 
-#include <stdbool.h>
-
 #include "command/analysis/run_table.h"
 
 typedef struct dsgd_target {

@@ -6,8 +6,6 @@
 
 #include <argp.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/option.h"
 

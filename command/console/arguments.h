@@ -5,8 +5,6 @@
 #ifndef DSGD_COMMAND_CONSOLE_ARGUMENTS_H
 #define DSGD_COMMAND_CONSOLE_ARGUMENTS_H
 
-#include <stddef.h>
-
 #include "base/status.h"
 
 /** What an option stores; the C type of its field stands beside it. */

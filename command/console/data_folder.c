@@ -4,7 +4,6 @@
  */
 #include "command/console/data_folder.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/program.h"

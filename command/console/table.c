@@ -4,9 +4,6 @@
  */
 #include "command/console/table.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

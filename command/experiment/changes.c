@@ -5,7 +5,6 @@
 #include "command/experiment/config.h"
 
 #include <libfyaml.h>
-#include <string.h>
 #include <sys/stat.h>
 
 typedef struct walk {

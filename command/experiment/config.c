@@ -4,12 +4,7 @@
  */
 #include "command/experiment/config.h"
 
-#include <errno.h>
 #include <libfyaml.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"

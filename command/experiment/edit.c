@@ -7,8 +7,6 @@
 
 #include <jansson.h>
 #include <libfyaml.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 

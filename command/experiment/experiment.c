@@ -4,16 +4,11 @@
  */
 #include "command/experiment/experiment.h"
 
-#include <string.h>
-
 #include "base/file.h"
 #include "base/unit.h"
 #include "command/experiment/config.h"
 #include "command/experiment/traces.h"
-#include "sim/network/cluster.h"
 #include "sim/registry.h"
-#include "sim/run.h"
-#include "traces/imbalance.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 

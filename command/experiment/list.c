@@ -4,9 +4,6 @@
  */
 #include "command/experiment/experiment.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json.h"
 #include "sim/network/cluster.h"
 #include "sim/run.h"

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/registry.h"

@@ -3,8 +3,6 @@
  * Sweeps over a range: their numbers.
  */
 #include <libfyaml.h>
-#include <math.h>
-#include <string.h>
 
 #include "command/experiment/config.h"
 

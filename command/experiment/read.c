@@ -3,9 +3,6 @@
  * What stands in a file, read into the fields that option tables (base/option.h) describe.
  */
 #include <libfyaml.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "command/experiment/config.h"

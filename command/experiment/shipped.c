@@ -4,8 +4,6 @@
  */
 #include "command/experiment/shipped.h"
 
-#include <string.h>
-
 #include "base/file.h"
 
 const char *dsgd_shipped_hint(const char *kind, const char *name, const char *const *also)

@@ -4,8 +4,6 @@
  */
 #include "command/runs/columns.h"
 
-#include <math.h>
-
 #include "base/csv.h"
 #include "models/values/values.h"
 

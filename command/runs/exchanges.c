@@ -4,10 +4,6 @@
  */
 #include "command/runs/exchanges.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/option.h"
 #include "command/experiment/config.h"
 #include "command/runs/swept.h"
 

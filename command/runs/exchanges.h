@@ -5,8 +5,6 @@
 #ifndef DSGD_COMMAND_RUNS_EXCHANGES_H
 #define DSGD_COMMAND_RUNS_EXCHANGES_H
 
-#include <stdio.h>
-
 #include "base/csv.h"
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"

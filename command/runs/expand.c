@@ -5,8 +5,6 @@
 #include "command/runs/expand.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
 
 #include "base/json.h"
 #include "command/runs/manifest.h"

@@ -5,14 +5,10 @@
 #include "command/runs/manifest.h"
 
 #include <cblas.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +21,6 @@
 #include "command/runs/parts.h"
 #include "command/runs/swept.h"
 #include "models/record/replay.h"
-#include "sim/network/cluster.h"
 
 static json_t *run_json(const dsgd_planned_run *run)
 {

@@ -6,9 +6,6 @@
 #ifndef DSGD_COMMAND_RUNS_PARTS_H
 #define DSGD_COMMAND_RUNS_PARTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/status.h"
 
 /** What is in a part: rows of the tables in the order of dsgd_results_files, and a note. */

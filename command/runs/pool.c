@@ -6,10 +6,7 @@
 #include "base/program.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,11 +16,7 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "command/runs/gpus.h"
-#include "command/runs/parts.h"
-#include "command/runs/results.h"
 #include "command/runs/selection.h"
-#include "sim/network/cluster.h"
-#include "sim/run.h"
 
 /** A run of the pool. */
 typedef struct task {

@@ -6,17 +6,12 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "command/console/table.h"
-#include "models/data/split.h"
-#include "sim/run.h"
 
 /** Whether the samples of run @p i are split. */
 static bool is_split(const dsgd_experiment *experiment, size_t i)

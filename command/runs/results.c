@@ -5,10 +5,6 @@
 #include "command/runs/results.h"
 
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"

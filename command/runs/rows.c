@@ -5,8 +5,6 @@
 #include "command/runs/rows.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "command/runs/swept.h"
 

@@ -5,8 +5,6 @@
 #include "command/runs/columns.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <string.h>
 
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"

@@ -5,9 +5,6 @@
 #include "command/runs/selection.h"
 
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static double cost_of(const dsgd_run_config *config)
 {

@@ -4,9 +4,6 @@
  */
 #include "command/runs/swept.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/option.h"
 #include "base/status.h"
 #include "base/unit.h"

@@ -7,13 +7,9 @@
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "base/option.h"
 #include "command/analysis/frame.h"
 #include "command/experiment/config.h"
 

@@ -5,11 +5,6 @@
  */
 #include "command/studies/sensitivity.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/frame.h"

@@ -4,8 +4,6 @@
  */
 #include "command/studies/study.h"
 
-#include <stdlib.h>
-
 #include "base/file.h"
 #include "command/runs/prepare.h"
 

@@ -2,11 +2,6 @@
  * @file task.c
  * `dsgd task`: runs a learner's experiment, and says whether it reaches the goals of its task.
  */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"

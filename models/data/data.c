@@ -4,8 +4,6 @@
  */
 #include "models/data/data.h"
 
-#include <stdlib.h>
-
 #include "base/draw.h"
 #include "models/data/split.h"
 

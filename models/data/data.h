@@ -5,8 +5,6 @@
 #ifndef DSGD_MODELS_DATA_DATA_H
 #define DSGD_MODELS_DATA_DATA_H
 
-#include <stdint.h>
-
 #include "base/option.h"
 #include "base/status.h"
 

@@ -3,7 +3,6 @@
  * Data that are generated from the seed: points on a hyperplane, sequences, environments.
  */
 #include <gsl/gsl_cdf.h>
-#include <math.h>
 
 #include "models/data/data.h"
 #include "models/data/environment.h"

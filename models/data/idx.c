@@ -4,10 +4,6 @@
  * count, rows, columns) or two (magic, count), then bytes.
  */
 #include <endian.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "models/data/data.h"

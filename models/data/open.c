@@ -3,9 +3,6 @@
  * The data sources that a user can name: loaded, or taken from the few that a process keeps for its
  * children.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json.h"
 #include "models/data/data.h"
 

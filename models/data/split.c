@@ -1,9 +1,6 @@
 #include "models/data/split.h"
 
 #include <gsl/gsl_cdf.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "base/draw.h"

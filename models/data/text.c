@@ -3,9 +3,6 @@
  * Characters of a text. A sample is a window of the text, each character labelled by the next one;
  * the last tenth is the test set.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "models/data/data.h"

@@ -4,10 +4,6 @@
  * set (DSGD_LEVEL). A thread computes one replica at a time, so that the bits of a result depend on
  * its operation alone.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/devices/multiply.h"
 
 #define MULTIPLY DSGD_JOIN(dsgd_multiply_, DSGD_REAL, DSGD_LEVEL)

@@ -5,9 +5,6 @@
  * module's open() does, after which a process must not fork. Also the device that computes nothing.
  */
 #include <dlfcn.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/child.h"

@@ -12,9 +12,6 @@
 #ifndef DSGD_MODELS_DEVICES_DEVICE_H
 #define DSGD_MODELS_DEVICES_DEVICE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/status.h"
 #include "models/codecs/codec.h"
 #include "models/data/data.h"

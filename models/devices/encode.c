@@ -3,9 +3,6 @@
  * The CPU's encodings: the formulas of models/codecs/formula.h over one piece, in the order of
  * sums that a block of CUDA's threads has.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/codecs/formula.h"
 #include "models/devices/multiply.h"
 

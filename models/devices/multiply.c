@@ -9,7 +9,6 @@
  */
 #include "models/devices/multiply.h"
 
-#include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif

@@ -1,7 +1,5 @@
 #include "models/encodings/encoding.h"
 
-#include <math.h>
-
 #include "base/draw.h"
 #include "base/round.h"
 #include "models/values/recorder.h"

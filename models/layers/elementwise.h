@@ -9,8 +9,6 @@
 #ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
 #define DSGD_MODELS_LAYERS_ELEMENTWISE_H
 
-#include <string.h>
-
 #include "models/data/environment.h"
 #include "models/layers/formula.h"
 #include "models/zoo/model.h"

@@ -8,9 +8,6 @@
  */
 #include "models/record/calls.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/record/format.h"
 
 enum {

@@ -1,14 +1,10 @@
 #include "models/record/format.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "base/file.h"
-#include "models/zoo/model.h"
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #define DSGD_MODELS_RECORD_FORMAT_H
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "base/json.h"
 #include "models/data/split.h"

@@ -1,7 +1,5 @@
 #include "models/record/record.h"
 
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/record/calls.h"

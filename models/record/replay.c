@@ -1,8 +1,6 @@
 #include "models/record/replay.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/program.h"
 #include "models/record/calls.h"

@@ -4,9 +4,6 @@
  */
 #include "models/values/store.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 void dsgd_batch_open(dsgd_values *values, dsgd_batch *b)
 {
     const size_t room = values->config.device->batch;

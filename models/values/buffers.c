@@ -7,9 +7,6 @@
  */
 #include "models/values/store.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Per thread and shape. */
 enum {
     QUARANTINE_COUNT = 8, /* buffers that stay in quarantine, until no other cache holds them */

@@ -8,7 +8,6 @@
 #include "models/values/store.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/program.h"
 

@@ -4,9 +4,6 @@
  */
 #include "models/values/store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /** A node of the call's piece with inputs x[n]. */
 static dsgd_value_node *node_of(dsgd_values *values, const dsgd_call *call, node_kind kind,
                                 const dsgd_value *x, size_t n, size_t n_outputs)

@@ -4,9 +4,6 @@
  */
 #include "models/values/store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* --- common subexpressions -------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t word)

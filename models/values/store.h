@@ -23,7 +23,6 @@
 #define DSGD_MODELS_VALUES_STORE_H
 
 #include <pthread.h>
-#include <string.h>
 
 #include "models/values/recorder.h"
 

@@ -4,10 +4,7 @@
  */
 #include "models/values/store.h"
 
-#include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct store_block {
     struct store_block *before;

@@ -16,9 +16,6 @@
 #ifndef DSGD_MODELS_VALUES_VALUES_H
 #define DSGD_MODELS_VALUES_VALUES_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/status.h"
 #include "models/data/data.h"
 #include "models/devices/device.h"

@@ -7,10 +7,6 @@
 #ifndef DSGD_MODELS_ZOO_MODEL_H
 #define DSGD_MODELS_ZOO_MODEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/option.h"
 #include "base/status.h"
 #include "models/data/data.h"

@@ -1,8 +1,5 @@
 #include "models/zoo/network.h"
 
-#include <math.h>
-#include <string.h>
-
 #define DSGD_IN_DOUBLE /* as initial states are */
 #include "models/data/environment.h"
 

@@ -4,10 +4,6 @@
  */
 #include "sim/conformance/conformance.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/conformance/checks.h"
 
 /* --- one check -------------------------------------------------------------------------------- */

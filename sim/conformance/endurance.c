@@ -3,8 +3,6 @@
  * What every algorithm promises without saying so: it ends, the same way each time and whether or
  * not models are computed, learns, and deadlocks under no delays.
  */
-#include <string.h>
-
 #include "sim/conformance/checks.h"
 
 /** Runs it twice with models and once without. */

@@ -3,8 +3,6 @@
  * Declared laws, and consensus: the models of a run against another's, or against what must
  * not change. A law that does not hold is tried again with 1, 2, ... steps, to name the first.
  */
-#include <math.h>
-
 #include "sim/conformance/checks.h"
 
 /* --- identities ------------------------------------------------------------------------------- */

@@ -3,12 +3,6 @@
  * Options of an algorithm: by default, of a law, and varied one by one as its
  * table allows.
  */
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
 

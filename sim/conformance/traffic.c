@@ -4,10 +4,6 @@
  * periods, exactly. Counted from WARM_UP on, so that what happens once at the beginning is left
  * out.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/conformance/checks.h"
 
 /* A prime number of steps at least: a period that is not declared does not divide it. */

@@ -3,10 +3,6 @@
  * Small runs in processes of their own: SimGrid has one engine per process, and what is tested may
  * crash or loop for ever.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

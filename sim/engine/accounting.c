@@ -3,10 +3,6 @@
  * What happens in a run, told here once: counts shares of time, messages, ages of values and times
  * of steps, and tells timeline and ledger, whichever want it.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/round.h"
 #include "sim/engine/engine.h"
 #include "sim/result.h"

@@ -2,9 +2,6 @@
  * @file actors.c
  * What actors share: memory of the run, waiting for what others change, barrier and lock.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "sim/engine/engine.h"
 
 /* --- memory of the run ------------------------------------------------------------------------ */

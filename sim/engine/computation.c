@@ -3,9 +3,6 @@
  * Gradients whose pieces become ready in the course of the backward pass, and the local steps and
  * linear combinations that are applied at that moment.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/round.h"
 #include "sim/engine/engine.h"
 

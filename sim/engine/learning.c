@@ -3,9 +3,6 @@
  * Data, network and values of a run, the models at time 0, and evaluations: of the mean model
  * during the run, of each worker's own model at its end.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/round.h"
 #include "models/record/record.h"
 #include "sim/engine/engine.h"

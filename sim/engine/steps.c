@@ -2,8 +2,6 @@
  * @file steps.c
  * A worker's steps, the bounds that end a run, and the algorithm's own draws.
  */
-#include <math.h>
-
 #include "base/draw.h"
 #include "sim/engine/engine.h"
 

@@ -5,12 +5,9 @@
  * Before the window opens, and for a listener, only what is under way is kept. A span is recorded
  * when it begins, or, where that is known only afterwards (what no computation hides), as a whole.
  */
-#include <math.h>
-#include <string.h>
-
+#include "sim/timeline.h"
 #include "sim/engine/engine.h"
 #include "sim/result.h"
-#include "sim/timeline.h"
 
 /** A wait under way. */
 typedef struct open_wait {

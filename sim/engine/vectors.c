@@ -2,7 +2,6 @@
  * @file vectors.c
  * Vectors in pieces, what waits for pieces to be computed, linear combinations and views.
  */
-
 #include "base/round.h"
 #include "sim/engine/engine.h"
 

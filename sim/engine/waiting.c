@@ -17,8 +17,6 @@
  *
  * Waits of assist() for a question, or for its worker's steps, are none: they may never end.
  */
-#include <stdlib.h>
-
 #include "sim/engine/engine.h"
 #include "sim/result.h"
 

@@ -26,7 +26,6 @@
 #include "sim/exchange/closed.h"
 
 #include <float.h>
-#include <math.h>
 #include <sys/queue.h>
 
 #include "base/round.h"

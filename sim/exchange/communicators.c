@@ -4,8 +4,6 @@
  */
 #include "sim/exchange/reductions.h"
 
-#include <stdlib.h>
-
 #include "base/draw.h"
 
 enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promises them */

@@ -12,7 +12,6 @@
  *
  * Cycles in which no tensor is ready everywhere are not simulated: their messages are short.
  */
-
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"

@@ -7,9 +7,6 @@
  * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
  * any instant those at workers and on their way sum to P.
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 

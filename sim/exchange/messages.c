@@ -10,8 +10,6 @@
  * worker to a server or back occupies the sender's channel until it has arrived, like a push and its
  * answer.
  */
-#include <string.h>
-
 #include "sim/exchange/channels.h"
 
 enum { NUMBER_BYTES = 8 };

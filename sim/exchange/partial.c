@@ -8,8 +8,6 @@
  * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
  * schedule starts at that rank.
  */
-#include <math.h>
-
 #include "base/draw.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/closed.h"

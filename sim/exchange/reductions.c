@@ -4,9 +4,6 @@
  */
 #include "sim/exchange/reductions.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { LISTS = 1024 };
 
 struct dsgd_reductions {

@@ -4,8 +4,6 @@
  */
 #include "sim/network/cluster.h"
 
-#include <stdlib.h>
-
 const char *const dsgd_network_names[] = {"flows", "nics", NULL};
 
 const dsgd_simulator *const dsgd_simulators[] = {

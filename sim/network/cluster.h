@@ -9,9 +9,6 @@
 #ifndef DSGD_SIM_CLUSTER_H
 #define DSGD_SIM_CLUSTER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/option.h"
 #include "base/status.h"
 #include "traces/platform.h"

@@ -9,9 +9,6 @@
  */
 #include "sim/network/coroutine.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/status.h"

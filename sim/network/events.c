@@ -5,9 +5,6 @@
  */
 #include "sim/network/events.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/status.h"
 
 enum { CHILDREN = 4 };

@@ -7,11 +7,7 @@
  */
 #include "sim/network/links.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/round.h"
-#include "base/status.h"
 #include "sim/network/cluster.h"
 #include "sim/network/paths.h"
 #include "traces/closed_form.h"

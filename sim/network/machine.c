@@ -4,9 +4,6 @@
  */
 #include "sim/network/machine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

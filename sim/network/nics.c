@@ -13,8 +13,6 @@
  * next step meanwhile, on its own stack. All events of one time happen before an actor runs, as in
  * SimGrid: of workers that act at one time none uses what another made at that time.
  */
-#include <stdlib.h>
-
 #include "base/round.h"
 #include "sim/network/cluster.h"
 #include "sim/network/coroutine.h"

@@ -4,8 +4,6 @@
  */
 #include "sim/network/paths.h"
 
-#include "sim/network/cluster.h"
-
 /** Hosts per NIC, where messages take known times; 0: elsewhere. */
 static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
 {

@@ -4,9 +4,6 @@
  */
 #include "sim/network/cluster.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/draw.h"
 
 static bool is_word(const dsgd_lines *placement, const char *word)

@@ -8,7 +8,6 @@
  *
  * There is one cluster of SimGrid per process: it is kept until the program ends.
  */
-#include <math.h>
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
@@ -17,9 +16,6 @@
 #include <simgrid/mailbox.h>
 #include <simgrid/semaphore.h>
 #include <simgrid/version.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <xbt/dynar.h>
 
 #include "sim/network/cluster.h"

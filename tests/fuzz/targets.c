@@ -403,7 +403,8 @@ static void write_part(const uint8_t *bytes, size_t n)
     if (line != NULL && (size_t)(line - text) > at + DIGITS) {
         char digits[DIGITS + 1];
         snprintf(digits, sizeof digits, "%08lx",
-                 crc32_z(0, (const unsigned char *)line + 1, n - (size_t)(line + 1 - text)) & 0xfffffffful);
+                 crc32_z(0, (const unsigned char *)line + 1, n - (size_t)(line + 1 - text)) &
+                     0xfffffffful);
         memcpy(text + at, digits, DIGITS);
     }
     write_into_folder(".parts/1.part", text, n);

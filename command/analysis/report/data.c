@@ -4,9 +4,6 @@
  */
 #include "command/analysis/report/data.h"
 
-#include <stdarg.h>
-#include <string.h>
-
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
 {
     return dsgd_frame_ratio(&report->frame, p, p->baseline == p ? NULL : p->baseline,

@@ -3,7 +3,6 @@
  * The SVG files of `dsgd plot`, made parts of an HTML page.
  */
 #include <ctype.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/csv.h"

@@ -2,9 +2,6 @@
  * @file report.c
  * `dsgd report`: the results of a folder as one page of HTML that needs nothing else.
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/option.h"

@@ -3,9 +3,6 @@
  * The first and the last section of a report: what was asked, of which cluster, workload and
  * algorithms; and how to run it again.
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"

@@ -2,8 +2,6 @@
  * @file target.c
  * What runs take until they reach a loss or an accuracy.
  */
-#include <math.h>
-
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 

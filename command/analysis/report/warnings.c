@@ -2,9 +2,6 @@
  * @file warnings.c
  * What a reader of a report could take for more than it is.
  */
-#include <stdint.h>
-#include <string.h>
-
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 

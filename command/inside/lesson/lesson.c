@@ -5,14 +5,11 @@
 #include "command/inside/lesson/lesson.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/plot.h"
 #include "command/console/command.h"
-#include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
 
 const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};

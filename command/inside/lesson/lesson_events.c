@@ -2,10 +2,6 @@
  * @file lesson_events.c
  * What happens in a lesson, in words: what the timeline says of when, and the ledger of what.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "command/inside/lesson/lesson.h"
 
 char *dsgd_lesson_ranks(uint32_t ranks)

@@ -3,8 +3,6 @@
  * A lesson as the table of the figure `lesson` (plots/lesson/lesson.gp): points of the plane of the
  * two parameters.
  */
-#include <math.h>
-
 #include "base/csv.h"
 #include "command/inside/lesson/lesson.h"
 

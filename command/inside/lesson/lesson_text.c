@@ -2,10 +2,6 @@
  * @file lesson_text.c
  * A lesson as lines of text, in the order of time.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "command/console/table.h"
 #include "command/inside/lesson/lesson.h"
 

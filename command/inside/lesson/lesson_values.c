@@ -2,9 +2,6 @@
  * @file lesson_values.c
  * The loss of a lesson, and which gradients were applied where.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "command/inside/lesson/lesson.h"
 
 /* --- the loss --------------------------------------------------------------------------------- */

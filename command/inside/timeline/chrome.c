@@ -10,9 +10,6 @@
  * nanosecond more for a begin, and a tenth less for a duration, keep neighbours apart whatever they
  * do. `seconds` of a state is exact; viewers do not read it.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/csv.h"
 #include "base/json.h"
 #include "command/inside/timeline/view.h"

@@ -3,9 +3,6 @@
  * A timeline as the table of the figure `timeline` (plots/timeline/timeline.gp): what is drawn, in
  * seconds and rows.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/csv.h"
 #include "command/inside/timeline/view.h"
 

@@ -4,9 +4,6 @@
  * it.
  */
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "command/console/table.h"
 #include "command/inside/timeline/view.h"

@@ -3,11 +3,7 @@
  * `dsgd timeline`: simulates one run of an experiment again, and shows what happens in a window of
  * it.
  */
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "base/csv.h"

@@ -4,9 +4,6 @@
  */
 #include "command/inside/timeline/view.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 const char *const dsgd_tile_states[] = {"forward", "backward", "communicate", "wait"};
 
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span)

@@ -6,8 +6,6 @@
 #ifndef DSGD_COMMAND_INSIDE_TIMELINE_VIEW_H
 #define DSGD_COMMAND_INSIDE_TIMELINE_VIEW_H
 
-#include <stdio.h>
-
 #include "command/experiment/experiment.h"
 #include "sim/timeline.h"
 

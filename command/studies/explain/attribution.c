@@ -5,10 +5,6 @@
  */
 #include "command/studies/explain/attribution.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -17,9 +13,7 @@
 #include "command/analysis/plot.h"
 #include "command/console/command.h"
 #include "command/experiment/config.h"
-#include "command/runs/manifest.h"
 #include "command/runs/prepare.h"
-#include "command/runs/results.h"
 #include "command/studies/study.h"
 
 /* --- platforms -------------------------------------------------------------------------------- */

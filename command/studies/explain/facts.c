@@ -5,9 +5,6 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"

@@ -3,11 +3,6 @@
  * What is printed: per point, the runs that differ in the seed alone, where a
  * step goes, what would be gained, who is slow, and one sentence.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "command/analysis/frame.h"
 #include "command/console/table.h"
 #include "command/runs/results.h"

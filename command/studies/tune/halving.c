@@ -2,10 +2,6 @@
  * @file halving.c
  * What runs are worth: how soon they reach the target, else how near to it they come; and who goes on.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/experiment/config.h"

@@ -3,10 +3,6 @@
  * From an experiment to the assignments that make a grid of it, and from the grid to the candidates
  * of each algorithm and their runs.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "command/experiment/config.h"
 #include "command/studies/tune/tune.h"

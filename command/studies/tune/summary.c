@@ -3,11 +3,6 @@
  * All that was tried: tune.csv, and `tune` in the manifest; and for readers: what the rungs need, which
  * values are best, and how sure that is.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"

@@ -4,10 +4,6 @@
  */
 #include "command/studies/tune/tune.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
