@@ -216,16 +216,17 @@ static void carry(int from, int to, double bytes)
     carried[from][to] += bytes;
 }
 
-static int by_address(const void *a, const void *b)
+/** Not by address, whose order differs from run to run. */
+static int by_link_name(const void *a, const void *b)
 {
-    const sg_link_t x = *(const sg_link_t *)a, y = *(const sg_link_t *)b;
-    return x < y ? -1 : x > y;
+    return strverscmp(sg_link_get_name(*(const sg_link_t *)a),
+                      sg_link_get_name(*(const sg_link_t *)b));
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
 
-/** Adds bytes to the loads of all links from one host to another; @p links[n] are by address. */
+/** Adds bytes to the loads of all links from one host to another; @p links[n] are by name. */
 static void add_to_route(int from, int to, const sg_link_t *links, size_t n, dsgd_load *loads)
 {
     xbt_dynar_t route = xbt_dynar_new(sizeof *links, NULL);
@@ -233,7 +234,7 @@ static void add_to_route(int from, int to, const sg_link_t *links, size_t n, dsg
     for (unsigned long k = 0; k < xbt_dynar_length(route); k++) {
         sg_link_t link = NULL;
         xbt_dynar_get_cpy(route, k, &link);
-        const sg_link_t *const found = bsearch(&link, links, n, sizeof link, by_address);
+        const sg_link_t *const found = bsearch(&link, links, n, sizeof link, by_link_name);
         if (found != NULL)
             loads[found - links].bytes += carried[from][to];
     }
@@ -246,7 +247,7 @@ static size_t loads_of_links(dsgd_load **loads)
 {
     size_t n = 0;
     sg_link_t *const links = links_of_all(&n);
-    qsort(links, n, sizeof *links, by_address);
+    qsort(links, n, sizeof *links, by_link_name);
     *loads = dsgd_xcalloc(n + 1, sizeof **loads);
     for (size_t i = 0; i < n; i++)
         (*loads)[i] = (dsgd_load){.link = dsgd_xstrdup(sg_link_get_name(links[i])),
