@@ -1,3 +1,7 @@
+/**
+ * @file csv.c
+ * Reading and writing of CSV files.
+ */
 #include "base/csv.h"
 
 #include "base/file.h"

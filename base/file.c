@@ -1,3 +1,7 @@
+/**
+ * @file file.c
+ * Reads files, writes them whole, makes and removes folders.
+ */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -137,7 +141,8 @@ static struct {
 } unfinished[32];
 enum { MOST_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
 
-void dsgd_remove_unfinished(void)
+/** Leaves something only where even that finds no memory. */
+static void remove_unfinished(void)
 {
     for (int k = 0; k < MOST_UNFINISHED; k++)
         if (unfinished[k].path != NULL && unfinished[k].process == getpid())
@@ -154,6 +159,7 @@ static void note_unfinished(const char *path)
         unfinished[k].path = path;
         unfinished[k].process = getpid();
     }
+    dsgd_at_no_memory(remove_unfinished);
 }
 
 static void note_finished(const char *path)

@@ -65,12 +65,6 @@ size_t dsgd_utf8_length(const char *text, size_t n);
  */
 char *dsgd_folder_new(const char *prefix, dsgd_error *error);
 
-/**
- * Where the process cannot go on: removes the files and folders above that it has not finished, unless
- * even that finds no memory.
- */
-void dsgd_remove_unfinished(void);
-
 /** Removes a folder with all that is in it. NULL: nothing. */
 void dsgd_folder_remove(const char *path);
 

@@ -1,3 +1,7 @@
+/**
+ * @file json.c
+ * From option tables to JSON and back.
+ */
 #include "base/json.h"
 
 #include "base/file.h"

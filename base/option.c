@@ -1,3 +1,7 @@
+/**
+ * @file option.c
+ * Names, defaults and numbers with units.
+ */
 #include "base/option.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/**
+ * @file program.c
+ * The folder of the executable, the beginning and end of main(), and a monotonic clock.
+ */
 #include "base/program.h"
 
 #include <fcntl.h>

@@ -1,9 +1,11 @@
+/**
+ * @file status.c
+ * Error sentences, the end of a process that cannot go on, allocations, texts, and asserts.
+ */
 #include "base/status.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
-
-#include "base/file.h"
 
 #undef dsgd_fail /* what analyzers see */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
@@ -17,9 +19,17 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
     return status;
 }
 
+static void (*before_the_end)(void);
+
+void dsgd_at_no_memory(void (*clean)(void))
+{
+    before_the_end = clean;
+}
+
 void dsgd_give_up(const char *sentence)
 {
-    dsgd_remove_unfinished();
+    if (before_the_end != NULL)
+        before_the_end();
     fprintf(stderr, "dsgd: %s\n", sentence);
     /* No abort(), as nothing is wrong in the program; no exit(), as other threads may compute. */
     _exit(DSGD_ERUNS);

@@ -68,6 +68,8 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
 void dsgd_give_up(const char *sentence) __attribute__((noreturn));
 /** The same where memory ran out. Both remove what is unfinished (base/file.h) before. */
 void dsgd_no_memory(void) __attribute__((noreturn));
+/** What both call before they end the process; NULL: nothing. */
+void dsgd_at_no_memory(void (*clean)(void));
 
 /** Zeroed memory, which the caller frees with free(); out of memory ends the process. */
 void *dsgd_xcalloc(size_t count, size_t size);

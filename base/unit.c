@@ -1,3 +1,7 @@
+/**
+ * @file unit.c
+ * The table of units.
+ */
 #include "base/unit.h"
 
 #include "base/status.h"

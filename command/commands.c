@@ -1,3 +1,7 @@
+/**
+ * @file commands.c
+ * The list of sub-commands.
+ */
 #include "command/commands.h"
 
 const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS] = {

@@ -1,3 +1,7 @@
+/**
+ * @file keys.c
+ * Walks through option tables: for readers, and as JSON Schema.
+ */
 #include "command/keys.h"
 
 #include <jansson.h>

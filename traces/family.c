@@ -1,3 +1,7 @@
+/**
+ * @file family.c
+ * Normal, lognormal and gamma distributions by GSL.
+ */
 #include "traces/family.h"
 
 #include <gsl/gsl_cdf.h>

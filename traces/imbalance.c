@@ -1,3 +1,7 @@
+/**
+ * @file imbalance.c
+ * A list of imbalance entries: checked, loaded, evaluated.
+ */
 #include "traces/imbalance.h"
 
 #include <gsl/gsl_sort.h>

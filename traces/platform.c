@@ -1,3 +1,7 @@
+/**
+ * @file platform.c
+ * The option table of a platform, and the SimGrid XML of the shapes that need none from the user.
+ */
 #include "traces/platform.h"
 
 const double dsgd_platform_nominal_flops = 1e9;

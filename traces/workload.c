@@ -1,3 +1,7 @@
+/**
+ * @file workload.c
+ * The option table of a workload, and how one gradient splits into pieces.
+ */
 #include "traces/workload.h"
 
 #include "base/round.h"

@@ -9,6 +9,14 @@
 #include "command/experiment/traces.h"
 #include "sim/registry.h"
 
+const dsgd_option dsgd_imbalance_set_options[] = {
+    DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
+    DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),
+    DSGD_OPTION_PICKS(dsgd_pick_set, entries, dsgd_imbalance_kinds, "kind", "what it stands for",
+                      .required = true),
+    DSGD_OPTION_END,
+};
+
 /** What stands there, for a sentence. */
 static const char *shown(dsgd_entry *entry)
 {

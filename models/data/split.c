@@ -1,3 +1,7 @@
+/**
+ * @file split.c
+ * Training samples divided among workers by their classes, and what came out.
+ */
 #include "models/data/split.h"
 
 #include <gsl/gsl_cdf.h>

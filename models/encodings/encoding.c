@@ -1,3 +1,7 @@
+/**
+ * @file encoding.c
+ * The encodings that a user can name.
+ */
 #include "models/encodings/encoding.h"
 
 #include "base/draw.h"

@@ -1,3 +1,7 @@
+/**
+ * @file optimizer.c
+ * The options of a local optimizer, and its learning-rate schedule.
+ */
 #include "models/optim/optimizer.h"
 
 const char *const dsgd_optimizer_kinds[] = {"momentum", "nesterov", "adamw", NULL};

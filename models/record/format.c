@@ -1,3 +1,7 @@
+/**
+ * @file format.c
+ * Blocks with their checksums, the options of the problem.
+ */
 #include "models/record/format.h"
 
 #include <endian.h>

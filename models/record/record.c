@@ -1,3 +1,7 @@
+/**
+ * @file record.c
+ * The recorder: writes the calls to a store, but nothing that a replay computes itself.
+ */
 #include "models/record/record.h"
 
 #include <unistd.h>

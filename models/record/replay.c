@@ -1,3 +1,7 @@
+/**
+ * @file replay.c
+ * Reads a record and makes its calls to a store of its own.
+ */
 #include "models/record/replay.h"
 
 #include <inttypes.h>

@@ -1,11 +1,37 @@
 /**
  * @file buffers.c
- * Memory of values: device buffers, pooled by the thread that wrote them.
+ * Memory: what the store owns; of values, device buffers, pooled by the thread that wrote them.
  *
  * Writing a buffer that another core's cache holds takes several times as long, so a buffer that
  * another thread has read is reused late, and by the thread that wrote it.
  */
 #include "models/values/store.h"
+
+#include <stdatomic.h>
+
+typedef struct store_block {
+    struct store_block *before;
+    max_align_t memory[];
+} store_block;
+
+void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes)
+{
+    store_block *const block = dsgd_xcalloc(1, sizeof *block + count * bytes);
+    block->before = values->blocks;
+    while (!atomic_compare_exchange_weak(&values->blocks, &block->before, block)) {
+    }
+    return block->memory;
+}
+
+void dsgd_store_free(dsgd_values *values)
+{
+    for (store_block *block = values->blocks, *before; block != NULL; block = before) {
+        before = block->before;
+        free(block);
+    }
+}
+
+/* --- of values -------------------------------------------------------------------------------- */
 
 /* Per thread and shape. */
 enum {

@@ -274,8 +274,10 @@ static inline void dsgd_value_node_fetch(const dsgd_value_node *node, size_t but
         __builtin_prefetch((const char *)node + at, 1);
 }
 
-/** Zeroed memory that the store owns until it is closed. By any thread. (values.c) */
+/** Zeroed memory that the store owns until it is closed. By any thread. (buffers.c) */
 void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes);
+/** All of it, when the store is closed. (buffers.c) */
+void dsgd_store_free(dsgd_values *values);
 
 /** @p array with room for one more than its @p n elements of @p bytes each. */
 static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, size_t *room,

@@ -4,22 +4,6 @@
  */
 #include "models/values/store.h"
 
-#include <stdatomic.h>
-
-typedef struct store_block {
-    struct store_block *before;
-    max_align_t memory[];
-} store_block;
-
-void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes)
-{
-    store_block *const block = dsgd_xcalloc(1, sizeof *block + count * bytes);
-    block->before = values->blocks;
-    while (!atomic_compare_exchange_weak(&values->blocks, &block->before, block)) {
-    }
-    return block->memory;
-}
-
 /* --- open and close --------------------------------------------------------------------------- */
 
 enum { FLUSH_AT_LEAST = 256 };
@@ -76,10 +60,7 @@ void dsgd_values_close(dsgd_values *values)
     dsgd_executor_stop(values);
     dsgd_nodes_free(values);
     values->config.device->close(values->context);
-    for (store_block *block = values->blocks, *before; block != NULL; block = before) {
-        before = block->before;
-        free(block);
-    }
+    dsgd_store_free(values);
     free(values);
 }
 

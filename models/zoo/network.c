@@ -1,3 +1,7 @@
+/**
+ * @file network.c
+ * The builder of networks: shapes, offsets, initial parameters and states.
+ */
 #include "models/zoo/network.h"
 
 #define DSGD_IN_DOUBLE /* as initial states are */

@@ -403,11 +403,11 @@ void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, d
     dsgd_count_age(user, owner, piece, stamp, weight);
     const double lag = dsgd_greater((double)(dsgd_local_steps(user, piece) - stamp), 0);
     if (lag > 0)
-        dsgd_observe_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
-                                            .peer = owner,
-                                            .piece = (long)piece,
-                                            .version = stamp,
-                                            .made = -1});
+        dsgd_timeline_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
+                                             .peer = owner,
+                                             .piece = (long)piece,
+                                             .version = stamp,
+                                             .made = -1});
     dsgd_count_lag(user->engine, (dsgd_lag){lag, lag}, weight);
 }
 
@@ -418,14 +418,7 @@ void dsgd_observe_gradient_used(const dsgd_worker *user, int from, double missed
     span.kind = DSGD_SPAN_USED;
     span.peer = from;
     if (missed > 0)
-        dsgd_observe_mark(user, span);
-}
-
-void dsgd_observe_mark(const dsgd_worker *w, dsgd_span mark)
-{
-    mark.host = w->host;
-    mark.since_s = mark.end_s = dsgd_now_s();
-    dsgd_timeline_record(w->engine, mark);
+        dsgd_timeline_mark(user, span);
 }
 
 void dsgd_observe_contributed(const dsgd_worker *w, size_t exchange, bool fresh, dsgd_span mark)

@@ -587,6 +587,9 @@ void dsgd_timeline_end(const dsgd_engine *engine, size_t span);
 /** For accounting.c, which sets host and times. */
 size_t dsgd_timeline_record(dsgd_engine *engine, dsgd_span span);
 
+/** An instant; of @p mark all but host and time is set. */
+void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark);
+
 /** The send buffer is sampled for a version, by the job of that span. */
 void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark);
 
@@ -669,9 +672,6 @@ void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, d
  */
 void dsgd_observe_gradient_used(const dsgd_worker *user, int from, double missed, double weight,
                                 dsgd_span span);
-
-/** An instant; of @p mark all but host and time is set. */
-void dsgd_observe_mark(const dsgd_worker *w, dsgd_span mark);
 
 /** The send buffer is sampled for a version, by the job of that span. */
 void dsgd_observe_contributed(const dsgd_worker *w, size_t exchange, bool fresh, dsgd_span mark);

@@ -137,6 +137,13 @@ void dsgd_timeline_cancel(const dsgd_engine *engine, size_t number)
     end(engine, number, dsgd_now_s());
 }
 
+void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark)
+{
+    mark.host = w->host;
+    mark.since_s = mark.end_s = dsgd_now_s();
+    dsgd_timeline_record(w->engine, mark);
+}
+
 void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark)
 {
     dsgd_span *const span = find(w->engine, exchange);
@@ -144,7 +151,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
         span->version = mark.version;
     mark.kind = DSGD_SPAN_CONTRIBUTED;
     mark.peer = -1;
-    dsgd_observe_mark(w, mark);
+    dsgd_timeline_mark(w, mark);
     if (w->engine->timeline != NULL && !is_kept(w->engine)) /* else another look comes soon */
         dsgd_timeline_look(w->engine, w->host);
 }

@@ -203,7 +203,7 @@ static void activate(dsgd_worker *w, long position, int link)
         return;
     const long first = partial->started + 1;
     partial->started = position; /* before anything that lets other actors run */
-    dsgd_observe_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
+    dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
                                      .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
                                      .piece = position % n_pieces,
                                      .version = position / n_pieces});
@@ -409,7 +409,7 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     result->partial_duplicates += piece->used == piece->received_version;
     piece->used = piece->received_version;
     *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
-    dsgd_observe_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
+    dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
                                      .peer = -1,
                                      .piece = (long)k,
                                      .version = piece->used,
