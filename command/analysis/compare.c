@@ -83,7 +83,9 @@ static void write_line(FILE *stream, const dsgd_comparison *c, const dsgd_frame_
     for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
         const bool to_target = dsgd_measures[m].along != NULL;
         const bool has_ratio = ratio && (m == DSGD_THROUGHPUT || to_target);
-        const dsgd_summary s = p == NULL ? (dsgd_summary){.of.n = 0} : *dsgd_comparison_of(c, p, m);
+        dsgd_summary s = {.of.n = 0};
+        if (p != NULL)
+            s = *dsgd_comparison_of(c, p, m);
         const struct {
             const char *name;
             bool is_there;

@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/json.h"
 
 /* --- in the process of a run ------------------------------------------------------------------ */
 
@@ -217,6 +218,24 @@ const char *dsgd_results_figures(const dsgd_results *results, size_t i)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/** Into the manifest, which is made before the runs: by what each run's messages were timed. */
+static dsgd_status note_timed_by(const dsgd_results *results, dsgd_error *error)
+{
+    void *const mark = dsgd_mark();
+    json_t *const manifest = dsgd_manifest_read(results->folder), *const words = json_array();
+    if (manifest == NULL)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s/manifest.json: it cannot be read any more; has "
+                         "another program changed the folder?",
+                         results->folder);
+    for (size_t i = 0; i < results->n_runs; i++)
+        json_array_append_new(words, dsgd_json_text(dsgd_results_field(results, i, "timed_by")));
+    json_object_set_new(manifest, "timed_by", words);
+    const dsgd_status status = dsgd_manifest_write(results->folder, manifest, error);
+    dsgd_drop(mark);
+    return status;
+}
+
 dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
 {
     dsgd_whole_file files[DSGD_PART_TABLES];
@@ -248,5 +267,6 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
                          "%s: %zu runs have results, but %zu are in runs.csv; has another program "
                          "changed the folder?",
                          results->folder, n_before, results->n_rows);
-    return status;
+    return status == DSGD_OK && results->n_rows == results->n_runs ? note_timed_by(results, error)
+                                                                   : status;
 }

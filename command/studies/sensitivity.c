@@ -265,7 +265,9 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
     const size_t *const n = a->frame.n, n_unchanged = n[DSGD_PLACE] * n[DSGD_SERIES];
     for (size_t k = n_unchanged; k < n[DSGD_VARIATION] * n_unchanged; k++) {
         const dsgd_frame_point *const p = a->points[k];
-        const effect x = p == NULL ? (effect){.n = 0} : effect_of(a, p);
+        effect x = {.n = 0};
+        if (p != NULL)
+            x = effect_of(a, p);
         if (x.n == 0)
             continue;
         const double factor = factor_of(a, p);

@@ -204,9 +204,9 @@ static void activate(dsgd_worker *w, long position, int link)
     const long first = partial->started + 1;
     partial->started = position; /* before anything that lets other actors run */
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
-                                     .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
-                                     .piece = position % n_pieces,
-                                     .version = position / n_pieces});
+                                      .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
+                                      .piece = position % n_pieces,
+                                      .version = position / n_pieces});
     for (long p = first; p <= position; p++) {
         if (!version_exists(partial, p / n_pieces))
             continue;
@@ -410,10 +410,10 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     piece->used = piece->received_version;
     *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
-                                     .peer = -1,
-                                     .piece = (long)k,
-                                     .version = piece->used,
-                                     .made = piece->received_fresh ? piece->used : -1});
+                                      .peer = -1,
+                                      .piece = (long)k,
+                                      .version = piece->used,
+                                      .made = piece->received_fresh ? piece->used : -1});
     return piece;
 }
 

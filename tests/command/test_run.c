@@ -108,21 +108,24 @@ TEST(results_say_which_network_they_are_of)
 }
 
 static const struct {
-    const char *sets, *says; /* in runs.csv: network and timed_by */
+    const char *sets, *network, *timed_by;
 } timings[] = {
-    {"--set algorithms=allreduce", ",flows,arithmetic,"},
-    {"--set algorithms=allreduce --set exchange.every_message=true", ",flows,simgrid,"},
-    {"--set algorithms=allreduce --set exchange.every_message=true --set network=nics",
-     ",nics,nics,"},
-    {"--set algorithms=ad_psgd", ",flows,nics,"}, /* where no link is shared it gives the same */
-    {"--set algorithms=allreduce --set workers=1", ",flows,none,"},
+    {"--set algorithms=allreduce", "flows", "arithmetic"},
+    {"--set algorithms=allreduce --set exchange.every_message=true", "flows", "simgrid"},
+    {"--set algorithms=allreduce --set exchange.every_message=true --set network=nics", "nics",
+     "nics"},
+    {"--set algorithms=ad_psgd", "flows", "nics"}, /* where no link is shared it gives the same */
+    {"--set algorithms=allreduce --set workers=1", "flows", "none"},
 };
 
 TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof timings[0])
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --set workers=4 %s", timings[_i].sets);
-    ck_assert_has(read_file("r/runs.csv"), timings[_i].says);
+    ck_assert_has(read_file("r/runs.csv"),
+                  dsgd_xprintf(",%s,%s,", timings[_i].network, timings[_i].timed_by));
+    ck_assert_has(read_file("r/manifest.json"),
+                  dsgd_xprintf("\"timed_by\": [\n  \"%s\"", timings[_i].timed_by));
 }
 
 /** Before 2026-12 the network nics was called loggp. */

@@ -167,9 +167,9 @@ static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size,
 static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
 {
     FILE *const stream = fopen(dsgd_xprintf("%s/%zu.facts", folder, i + 1), writes ? "wb" : "rb");
-    bool good = stream != NULL;
-    if (!good)
+    if (stream == NULL)
         return false;
+    bool good = true;
     *f = *(const dsgd_facts *)pass(stream, writes, f, 1, sizeof *f, &good);
     const size_t n = (size_t)f->n_workers, n_all = n * (size_t)f->n_steps;
     f->workers = pass(stream, writes, f->workers, n, sizeof *f->workers, &good);
