@@ -18,17 +18,23 @@
 #include "command/console/arguments.h"
 #include "command/console/data_folder.h"
 
-/** Whether the CSV file has a row and, where @p name is file:column, that column. */
-static bool has_table(const char *folder, const char *name)
+/**
+ * Whether the CSV file has a row and, where @p name is file:column, that column. @p asked: answers by
+ * name, as figures ask for the same tables, which may be large.
+ */
+static bool has_table(json_t *asked, const char *folder, const char *name)
 {
     const size_t length = strcspn(name, ":");
-    void *const mark = dsgd_mark(); /* each figure asks, of tables that may be large */
+    if (json_object_get(asked, name) != NULL)
+        return json_is_true(json_object_get(asked, name));
+    void *const mark = dsgd_mark();
     dsgd_csv csv;
     bool has = dsgd_csv_read(&csv, NULL, "%s/%.*s", folder, (int)length, name) == DSGD_OK &&
                csv.n_rows > 0;
     if (has && name[length] != '\0')
         has = dsgd_csv_column(&csv, name + length + 1) < csv.n_columns;
     dsgd_drop(mark);
+    json_object_set_new(asked, name, json_boolean(has));
     return has;
 }
 
@@ -70,12 +76,13 @@ char *dsgd_figure_needs(const char *figure, char **caption)
 }
 
 /** Whether a folder has all that a script needs, a text that this takes apart. */
-static bool has_data(char *needs, const char *folder, const char *target)
+static bool has_data(json_t *asked, char *needs, const char *folder, const char *target)
 {
     bool has = true;
     char *rest = NULL;
     for (char *name = strtok_r(needs, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
-        has = has && (strcmp(name, "--target") == 0 ? target != NULL : has_table(folder, name));
+        has = has &&
+              (strcmp(name, "--target") == 0 ? target != NULL : has_table(asked, folder, name));
     return has;
 }
 
@@ -86,6 +93,7 @@ typedef struct arguments {
     dsgd_texts logs;
     dsgd_figure_choice choice;
     bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it */
+    json_t *asked; /* has_table()'s */
 } arguments;
 
 static const char default_formats[] = "svg,png,pdf";
@@ -160,7 +168,7 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
     const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* of its files */
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
     char *const needs = dsgd_figure_needs(figure, &caption);
-    if (needs == NULL || !has_data(needs, folder, a->choice.target)) {
+    if (needs == NULL || !has_data(a->asked, needs, folder, a->choice.target)) {
         ++*n_skipped;
         return DSGD_OK;
     }
@@ -187,9 +195,11 @@ static dsgd_status draw_one(const arguments *a, const char *figure, const char *
 
 dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error *error)
 {
+    json_t *const asked = json_object();
     const arguments a = {.formats = default_formats,
                          .output = dsgd_xprintf("%s/figures", folder),
-                         .has_runs = has_table(folder, "runs.csv")};
+                         .has_runs = has_table(asked, folder, "runs.csv"),
+                         .asked = asked};
     if (a.has_runs)
         DSGD_TRY(dsgd_figure_data(folder, a.output, &a.choice, error));
     return draw_one(&a, figure, folder, error);
@@ -340,11 +350,11 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
                                        2,
                                        "plot: give the folder of an experiment's results",
                                        options};
-    arguments a = {.formats = default_formats};
+    arguments a = {.formats = default_formats, .asked = json_object()};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     const char *const folder = a.words.v[0], *const figure = a.words.n == 2 ? a.words.v[1] : NULL;
-    a.has_runs = has_table(folder, "runs.csv");
-    if (!a.has_runs && !has_table(folder, "quantiles.csv"))
+    a.has_runs = has_table(a.asked, folder, "runs.csv");
+    if (!a.has_runs && !has_table(a.asked, folder, "quantiles.csv"))
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
                          "`dsgd imbalance fit`",
