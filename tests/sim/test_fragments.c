@@ -332,6 +332,19 @@ static void sums_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     dsgd_partial_sum(self, partial, dsgd_range(self, x, 0, 2), dsgd_range(self, y, 0, 2));
 }
 
+static void mixes_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    (void)y;
+    dsgd_partial *const partial = dsgd_partial_new(self, (dsgd_partial_spec){0}, NULL);
+    dsgd_partial_mix(self, partial, dsgd_range(self, x, 0, 2), 0.25, 0.2);
+}
+
+static void publishes_a_part_first(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+{
+    (void)y;
+    dsgd_partial_new(self, (dsgd_partial_spec){0}, dsgd_range(self, x, 0, 2));
+}
+
 static void takes_too_many(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     (void)y;
@@ -352,6 +365,8 @@ static const struct {
     {ends_otherwise, "two vectors of different pieces in step 0"},
     {takes_a_gradient_of_a_part, "gives dsgd_gradient() a view of a vector in step 0"},
     {sums_a_part, "gives dsgd_partial_sum() a view of a vector in step 0"},
+    {mixes_a_part, "gives dsgd_partial_mix() a view of a vector in step 0"},
+    {publishes_a_part_first, "gives dsgd_partial_new() a view of a vector in step 0"},
     {takes_too_many, "takes pieces 3 to 8 of a vector of 7 in step 0"},
     {gossips_another, "both ends of an edge exchange the same pieces in one order"},
 };
