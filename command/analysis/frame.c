@@ -6,7 +6,6 @@
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
-#include <search.h>
 
 #include "base/option.h"
 #include "command/runs/columns.h"
@@ -49,40 +48,17 @@ const char *dsgd_ratio_text(const dsgd_ratio *r)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-typedef struct numbered {
-    const char *text;
-    size_t number;
-} numbered;
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(((const numbered *)a)->text, ((const numbered *)b)->text);
-}
-
-static void close_tree(void *root)
-{
-    tdestroy(*(void **)root, free);
-}
-
 size_t dsgd_names_add(dsgd_names *list, const char *text)
 {
-    if (list->root == NULL) {
-        list->root = dsgd_keep(1, sizeof *list->root);
-        dsgd_keep_for(close_tree, list->root);
-    }
-    numbered *const entry = dsgd_xcalloc(1, sizeof *entry);
-    *entry = (numbered){text, list->n};
-    numbered *const *const found = tsearch(entry, list->root, compare_names);
-    if (found == NULL)
-        dsgd_no_memory();
-    const size_t number = (*found)->number;
-    if (*found != entry) {
-        free(entry);
-        return number;
-    }
+    if (list->numbers == NULL)
+        list->numbers = json_object();
+    const json_t *const known = json_object_get(list->numbers, text);
+    if (known != NULL)
+        return (size_t)json_integer_value(known);
+    json_object_set_new_nocheck(list->numbers, text, json_integer((json_int_t)list->n));
     list->v = dsgd_keep_more(list->v, list->n + 2, sizeof *list->v);
-    list->v[list->n++] = text;
-    return number;
+    list->v[list->n] = text;
+    return list->n++;
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@
 #ifndef DSGD_COMMAND_ANALYSIS_FRAME_H
 #define DSGD_COMMAND_ANALYSIS_FRAME_H
 
+#include <jansson.h>
+
 #include "base/csv.h"
 
 /** Ratios closer to 1 are a tie: nobody would choose by them. */
@@ -56,7 +58,7 @@ const char *dsgd_ratio_text(const dsgd_ratio *ratio);
 typedef struct dsgd_names {
     const char **v; /* [n], and a NULL behind them; NULL: there is none */
     size_t n;
-    void **root; /* of dsgd_names_add() */
+    json_t *numbers; /* by text */
 } dsgd_names;
 
 /** The number of @p text, which is added where it is new, and has to stay. */
