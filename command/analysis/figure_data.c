@@ -339,7 +339,6 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
 {
     data d = {.folder = folder};
     dsgd_whole_file file;
-    void *const mark = dsgd_mark(); /* data.gp has it all; each gnuplot's fork() copies its pages */
     DSGD_TRY(dsgd_figure_runs_open(folder, choice, &d.runs, error));
     if (dsgd_whole_open(&file, error, "%s/data.gp", output) == NULL)
         return DSGD_EIO;
@@ -348,7 +347,5 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     read_published(&d);
     find_measures(&d, choice->target);
     put_all(file.stream, &d, choice);
-    const dsgd_status status = dsgd_whole_close(&file, error);
-    dsgd_drop(mark);
-    return status;
+    return dsgd_whole_close(&file, error);
 }
