@@ -196,6 +196,24 @@ static void scale_models(dsgd_engine *engine, void *argument)
     }
 }
 
+/** With a learning rate near 0 all gradients are taken at one model, and updates add up. */
+TEST(a_gossip_process_applies_each_gradient_a_step_late)
+{
+    const support_outcome *got[3]; /* at the beginning, late, in time */
+    for (int i = 0; i < 3; i++) {
+        support_case *c = support_new(i == 1 ? "ad_psgd" : "allreduce", 2);
+        c->learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6};
+        c->config.steps_each = i == 1 ? 8 : 7;
+        if (i == 1)
+            support_option(c, "variant", 1);
+        got[i] = support_ok(c);
+    }
+    for (size_t i = 0; i < got[0]->n_params; i++) {
+        const double change = got[2]->final_mean[i] - got[0]->final_mean[i];
+        ck_assert_double_eq_tol(got[1]->final_mean[i], got[2]->final_mean[i], 1e-3 * fabs(change));
+    }
+}
+
 TEST(local_evaluations_are_those_of_each_worker_alone)
 {
     support_case *c = support_new(NULL, 3);

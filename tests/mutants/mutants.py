@@ -100,7 +100,7 @@ ROOMS = [
     ("sim", "sim/exchange/messages*.c",
      "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau@alone"),
     ("sim", "sim/exchange/partial*.c",
-     "memory partial@alone traffic against_oracle staleness laws fragments conformance=eager_majority,wagma@alone"),
+     "memory partial@alone traffic against_oracle staleness laws fragments timeline conformance=eager_majority,wagma@alone"),
     ("sim", "sim/exchange/closed*.c", "memory collectives exchange fragments closed conformance=allreduce@alone"),
     ("sim", "sim/exchange/gossip*.c",
      "memory exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@alone"),

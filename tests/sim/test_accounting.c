@@ -63,6 +63,40 @@ TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
     ck_assert_double_eq_tol(run->result.shares.wait, 0, 1e-3);
 }
 
+/** Three seconds are put off; the first is counted before half a second that ends in the second. */
+static void putting_off_work(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_next_step(self);
+    w->n_uncounted = 1;
+    for (int i = 0; i < 3; i++) {
+        dsgd_sleep(1);
+        dsgd_count_communication(w, i);
+    }
+    dsgd_count_communication_by(w, 0.5, 1.5);
+    support_current->note[0] = w->communicated_s;
+    dsgd_count_later_end(w);
+    support_current->note[1] = w->communicated_s;
+    dsgd_gradient(self, g, dsgd_model(self));
+    while (dsgd_next_step(self))
+        continue;
+}
+
+static const dsgd_algorithm putting_off = {.about = {.name = "putting_off"},
+                                           .work = putting_off_work};
+
+TEST(what_is_put_off_is_counted_once_and_in_order)
+{
+    support_case *c = support_new(NULL, 1);
+    support_no_learning(c);
+    support_algorithm(c, &putting_off);
+    c->config.until.steps = 1;
+    const support_outcome *const got = support_ok(c);
+    ck_assert_double_eq_tol(got->note[0], 1.5, 1e-12);
+    ck_assert_double_eq_tol(got->note[1], 3, 1e-12);
+}
+
 /**
  * Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those
  * wait who have nobody to wait for.

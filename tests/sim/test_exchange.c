@@ -179,6 +179,34 @@ TEST(overlap_hides_all_but_the_last_piece)
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + 4 * piece_s);
 }
 
+/** Steps when all pieces of the gradient but the last are ready. */
+static void nearly_ready_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_piece_wait(g, dsgd_pieces(self, g) - 2);
+        dsgd_local_step(self, x, g);
+        dsgd_allreduce_mean(self, x, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm nearly_ready = {.about = {.name = "nearly_ready"},
+                                            .work = nearly_ready_work};
+
+TEST(a_vector_is_ready_when_its_last_piece_is)
+{
+    support_case *c = support_new(NULL, 4);
+    support_no_learning(c);
+    support_algorithm(c, &nearly_ready);
+    c->workload.bytes = 400e6;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    c->config.exchange.pieces = 4;
+    c->config.until.steps = 10;
+    expect_close(support_ok(c)->result.virtual_s / 10, 1 + 2 * (100e6 / bandwidth + latency_s));
+}
+
 /* --- fusion ----------------------------------------------------------------------------------- */
 
 /** A request per tensor to rank 0 from each worker in turn, and the answer down a binomial tree. */

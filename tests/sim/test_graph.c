@@ -148,6 +148,20 @@ TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3) 
     }
 }
 
+/** Of two peers a round, each round has the next two distances of the list. */
+TEST(several_peers_take_the_distances_in_turn)
+{
+    static const int distances[][2] = {{1, -1}, {2, -2}, {4, -4}, {1, -1}};
+    const graph eight = {"exponential", "schedule", 1, "peers", 2, .workers = 8};
+    double w[MOST][MOST];
+    support_case *c = gossiping("d_psgd", &eight);
+    for (int round = 0; round < 4; round++) {
+        mixing(c, round, false, w);
+        for (int i = 0; i < 16; i++)
+            ck_assert_double_gt(w[(i / 2 + 8 + distances[round][i % 2]) % 8][i / 2], 0);
+    }
+}
+
 TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
 {
     static const graph pairs[] = {{"exponential", "schedule", 3, .workers = 12},
