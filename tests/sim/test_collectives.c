@@ -2,6 +2,7 @@
  * @file test_collectives.c
  * Collectives on the idle switch take their closed forms.
  */
+#include "sim/exchange/plan.h"
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -14,6 +15,24 @@ TEST(recursive_doubling_takes_its_closed_form)
         overhead_s + latency_s + bytes / bandwidth + reduction_s_per_byte * bytes;
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RECURSIVE_DOUBLING, WORKERS),
                  BITS * phase_s);
+}
+
+/** Each number is added n - 1 times, whoever does it; by a ring and by Bruck each member does as much. */
+TEST_RANGE(an_allreduce_adds_each_number_once_per_other_member, 2, 25)
+{
+    for (int how = DSGD_COLLECTIVE_RABENSEIFNER; how <= DSGD_COLLECTIVE_BRUCK; how++) {
+        const dsgd_plan plan = dsgd_plan_of((dsgd_collective)how, DSGD_ALLREDUCE, _i, 1e6);
+        double all = 0;
+        for (int m = 0; m < _i; m++) {
+            double mine = 0;
+            for (int round = 0; round < plan.n_rounds; round++)
+                mine += dsgd_plan_phase(&plan, round, m).reduced;
+            all += mine;
+            if (plan.extra == 0)
+                ck_assert_double_eq_tol(mine, 1e6 * (_i - 1) / _i, 1e-6);
+        }
+        ck_assert_double_eq_tol(all, 1e6 * (_i - 1), 1e-5);
+    }
 }
 
 static void summing_work(dsgd_node *self)
