@@ -53,7 +53,7 @@ static const dsgd_option ok_topk_options[] = {
                    .init = 32, .min = 1, .max = 64),
     DSGD_OPTION_AS("index_bits", LONG, ok_topk_params, select.index_bits, "bits of its index",
                    .init = 32, .max = 64),
-    DSGD_OPTION_AS("reduce", CHOICE, ok_topk_params, select.reduce,
+    DSGD_OPTION_AS("reduce", CHOICE, ok_topk_params, select.common.reduce,
                    "regions; or gather, all values of all, which grow with P (TopkA)",
                    .words = reduce_words, .init = DSGD_REDUCE_REGIONS),
     DSGD_OPTION_END,

@@ -251,9 +251,10 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 /* --- encodings -------------------------------------------------------------------------------- */
 
 /* `dsgd list encodings` has them. What is encoded travels as its encoding says: every exchange of
- * q costs its encoded bytes, and an allreduce is an allgather and a local sum, or encodes again what
- * it has added. What a verb makes of q is sent as a whole again, but for a copy. Like linear
- * combinations these do not wait; an exchange waits until the worker's encoder is done. */
+ * q costs its encoded bytes. An allreduce adds exactly what was sent, by an allgather and a local
+ * sum, unless the encoding's `reduce` has the sum encoded again: dsgd_encoding_sums_again(). What a
+ * verb makes of q is sent as a whole again, but for a copy. Like linear combinations these do not
+ * wait; an exchange waits until the worker's encoder is done. */
 
 /**
  * q <- Q(x); with `feedback`, q <- Q(x + e), e <- x + e - q, e kept by the run for x, zeros at first.

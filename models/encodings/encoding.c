@@ -27,6 +27,9 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
     DSGD_OPTION_AS("feedback", BOOL, type, common.feedback,                                        \
                    "what is not sent is kept, and added to what is encoded next")
 
+#define REDUCE_ROW(type, words_, help_)                                                            \
+    DSGD_OPTION_AS("reduce", CHOICE, type, common.reduce, help_, .words = words_)
+
 /** NAME with NAME_options, then fields of its kind. */
 #define KIND(NAME, PARAMS, SUMMARY, REFERENCE, ...)                                                \
     static const dsgd_encoding_kind NAME = {.about = {.name = #NAME,                               \
@@ -48,7 +51,7 @@ static const dsgd_encoding_kind none = {
 
 /* --- selections ------------------------------------------------------------------------------- */
 
-static const char *const reduce_words[] = {"gather", "regions", NULL};
+static const char *const regions_words[] = {"gather", "regions", NULL}; /* DSGD_REDUCE_* */
 
 #define SELECTION(DOES)                                                                            \
     .does = DOES, .codec = selection_codec, .bytes = selection_bytes, .sparse = true,              \
@@ -94,10 +97,9 @@ static const dsgd_option top_k_options[] = {
     SHARE_ROW("of the elements of a piece that are sent: its largest; at least one"),
     VALUE_ROW,
     DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of its index"),
-    DSGD_OPTION_CHOICE(dsgd_selection, reduce, reduce_words,
-                       "how allreduces add: every worker gets all values of all (gather), or each "
-                       "adds those of its region, and all get the largest of the sum (regions, "
-                       "Ok-Topk)"),
+    REDUCE_ROW(dsgd_selection, regions_words,
+               "how allreduces add: every worker gets all values of all (gather), or each adds "
+               "those of its region, and all get the largest of the sum (regions, Ok-Topk)"),
     FEEDBACK_ROW(dsgd_selection),
     DSGD_OPTION_END,
 };
@@ -182,12 +184,18 @@ static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
     return whole_bytes(n * bits) + FLOAT_BYTES * n_blocks;
 }
 
-#define ROUNDING(DOES)                                                                             \
-    .does = DOES, .codec = rounding_codec, .bytes = rounding_bytes, .sum = DSGD_SUM_REENCODED
+#define ROUNDING(DOES) .does = DOES, .codec = rounding_codec, .bytes = rounding_bytes
+
+static const char *const bidirectional_words[] = {"gather", "bidirectional", NULL};
+#define SUM_ROW                                                                                    \
+    REDUCE_ROW(rounding_params, bidirectional_words,                                               \
+               "how allreduces add: every worker gets what all have sent (gather), or each adds "  \
+               "its share of it, and encodes the sum once more (bidirectional, 1-bit Adam)")
 
 static const dsgd_option sign_options[] = {
     DSGD_OPTION_LONG(rounding_params, block, 0, 0, 1L << 40, NULL,
                      "elements with a common mean absolute value; 0: a piece"),
+    SUM_ROW,
     FEEDBACK_ROW(rounding_params),
     DSGD_OPTION_END,
 };
@@ -196,6 +204,7 @@ static const dsgd_option uniform_options[] = {
     DSGD_OPTION_LONG(rounding_params, bits, 8, 2, 16, NULL, "of each number, its sign included"),
     DSGD_OPTION_LONG(rounding_params, block, 4096, 0, 1L << 40, NULL,
                      "elements with a common largest absolute value; 0: a piece"),
+    SUM_ROW,
     FEEDBACK_ROW(rounding_params),
     DSGD_OPTION_END,
 };
@@ -208,6 +217,7 @@ static const dsgd_option qsgd_options[] = {
     DSGD_OPTION_BOOL(rounding_params, damped, false,
                      "times 1 / (1 + min(block / levels^2, sqrt(block) / levels)), a bound of the "
                      "variance, as CHOCO has it"),
+    SUM_ROW,
     FEEDBACK_ROW(rounding_params),
     DSGD_OPTION_END,
 };
@@ -386,9 +396,13 @@ bool dsgd_encoding_feeds_back(const dsgd_pick *pick)
     return !dsgd_encoding_is_none(pick) && params->feedback;
 }
 
+bool dsgd_encoding_sums_again(const dsgd_pick *pick)
+{
+    const dsgd_encoding_params *const params = pick->params;
+    return !dsgd_encoding_is_none(pick) && params->reduce != DSGD_REDUCE_GATHER;
+}
+
 dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick)
 {
-    const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
-    const dsgd_selection *const p = pick->params;
-    return kind->sparse && p->reduce == DSGD_REDUCE_REGIONS ? DSGD_SUM_REENCODED : kind->sum;
+    return dsgd_encoding_sums_again(pick) ? DSGD_SUM_REENCODED : dsgd_encoding_kind_of(pick)->sum;
 }

@@ -16,7 +16,8 @@
 typedef enum dsgd_encoding_sum {
     /* Every worker gets all encoded vectors and adds them: what is kept differs among workers. */
     DSGD_SUM_GATHERED,
-    /* A reduce-scatter and an allgather at the encoded width; the sum is encoded once more. */
+    /* A reduce-scatter and an allgather at the encoded width, between which who has a share of the
+     * sum encodes it: bidirectional compression, as in 1-bit Adam (Tang et al., ICML 2021). */
     DSGD_SUM_REENCODED,
     /* An allreduce of as many bytes: sums are of the same form. */
     DSGD_SUM_DIRECT
@@ -44,7 +45,7 @@ typedef struct dsgd_encoding_kind {
                         dsgd_value x);
     /** Bytes of a piece of @p n numbers on the wire; NULL: all that they take. */
     double (*bytes)(dsgd_codec_kind kind, const void *params, double n);
-    dsgd_encoding_sum sum; /* but REENCODED of a selection with `reduce: regions` */
+    dsgd_encoding_sum sum; /* REENCODED where its option `reduce` says so */
     bool sparse; /* a selection: most numbers are 0; adding one costs in proportion to its bytes */
     bool of_differences; /* drops what a model must not lose */
     /** dsgd_encoding_expands(); NULL: never. */
@@ -64,12 +65,6 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
 double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes);
 
 dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick);
-
-/**
- * Whether |Q(x) - x| may be larger than |x| in the mean: then what error feedback keeps grows for
- * ever (Karimireddy et al., ICML 2019, assumption A).
- */
-bool dsgd_encoding_expands(const dsgd_pick *pick);
 
 /** Whether all is sent as it is. */
 bool dsgd_encoding_is_none(const dsgd_pick *pick);

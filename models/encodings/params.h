@@ -17,7 +17,15 @@ extern const dsgd_about *const dsgd_encoding_kinds[];
 /** The first member of every kind's parameters. */
 typedef struct dsgd_encoding_params {
     bool feedback;
+    int reduce; /* how allreduces add: DSGD_REDUCE_* */
 } dsgd_encoding_params;
+
+/** GATHER: everybody all that was sent; the others encode the sum again. */
+enum {
+    DSGD_REDUCE_GATHER,
+    DSGD_REDUCE_REGIONS, /* of top_k */
+    DSGD_REDUCE_BIDIRECTIONAL = DSGD_REDUCE_REGIONS /* of integers and signs */
+};
 
 /** Parameters of `top_k`, `random_k` and `threshold`. */
 typedef struct dsgd_selection {
@@ -25,16 +33,22 @@ typedef struct dsgd_selection {
     double share; /* of the elements of a piece */
     double at; /* of threshold */
     long value_bits, index_bits;
-    int reduce; /* of top_k */
     bool unbiased; /* of random_k */
 } dsgd_selection;
-
-enum { DSGD_REDUCE_GATHER, DSGD_REDUCE_REGIONS };
 
 /** An encoding by its name; @p params, of the caller, has to outlive the run. */
 dsgd_pick dsgd_encoding_of(const char *name, const void *params);
 
 /** Whether it keeps what is not sent, to add it to what is sent next. */
 bool dsgd_encoding_feeds_back(const dsgd_pick *pick);
+
+/** Whether allreduces encode the sum again, so that it is not the sum of what was sent. */
+bool dsgd_encoding_sums_again(const dsgd_pick *pick);
+
+/**
+ * Whether |Q(x) - x| may be larger than |x| in the mean: then what error feedback keeps grows for
+ * ever (Karimireddy et al., ICML 2019, assumption A).
+ */
+bool dsgd_encoding_expands(const dsgd_pick *pick);
 
 #endif

@@ -36,11 +36,9 @@ static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_pick *enco
     if (dsgd_encoding_is_none(encoding))
         return NULL;
     const bool decodes = !dsgd_encoding_kind_of(encoding)->sparse;
-    const dsgd_encoding_sum sum = dsgd_encoding_sum_of(encoding);
     return encoded_like(engine, (dsgd_encoded){.encoding = *encoding,
-                                               .sum = sum,
-                                               .decodes = decodes, /* else it is added as it is */
-                                               .adds_all = decodes && sum == DSGD_SUM_REENCODED});
+                                               .sum = dsgd_encoding_sum_of(encoding),
+                                               .decodes = decodes});
 }
 
 const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
@@ -71,24 +69,31 @@ static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size
                               .call = call};
 }
 
-/** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), of the vector that has e. */
-static dsgd_value encoded_value(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of,
-                                size_t k, uint32_t call, dsgd_value x)
+/** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), e being of a vector of @p owner. */
+static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_pick *encoding, dsgd_vector **e,
+                                const dsgd_encoding_at *at, dsgd_value x)
 {
-    dsgd_values *const values = w->engine->values;
-    const dsgd_encoding_at at = at_of(w->engine, dsgd_origin_of(w), k, call);
+    dsgd_values *const values = owner->engine->values;
+    const size_t k = at->piece;
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     if (!dsgd_encoding_feeds_back(encoding))
-        return dsgd_encoding_apply(encoding, values, &at, x);
-    dsgd_vector **const e = &of->whole->residual;
+        return dsgd_encoding_apply(encoding, values, at, x);
     if (*e == NULL)
-        *e = dsgd_vector_new(&of->owner->node);
-    const dsgd_value sum = dsgd_combined(w, k, 1, x, 1, (*e)->piece[k].value, 1);
-    const dsgd_value q = dsgd_encoding_apply(encoding, values, &at, sum);
-    dsgd_vector_set(*e, k, dsgd_combined(w, k, 1, sum, -1, q, 1), 0);
+        *e = dsgd_vector_new(&owner->node);
+    const dsgd_value sum = dsgd_combined(owner, k, 1, x, 1, (*e)->piece[k].value, 1);
+    const dsgd_value q = dsgd_encoding_apply(encoding, values, at, sum);
+    dsgd_vector_set(*e, k, dsgd_combined(owner, k, 1, sum, -1, q, 1), 0);
     dsgd_value_release(values, sum);
     return q;
+}
+
+/** The same of x, a piece of @p of. */
+static dsgd_value encoded_piece(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of,
+                                size_t k, uint32_t call, dsgd_value x)
+{
+    const dsgd_encoding_at at = at_of(w->engine, dsgd_origin_of(w), k, call);
+    return encoded_value(w, encoding, &of->whole->residual, &at, x);
 }
 
 dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
@@ -96,7 +101,8 @@ dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_pie
 {
     const dsgd_encoded *const encoded = dsgd_encoded_exchange(w->engine);
     const double encoded_s = encoded == NULL ? 0 : pass_encoder(w, k);
-    piece.value = encoded_value(w, &w->engine->config->exchange.encoding, x, k, call, piece.value);
+    piece.value = encoded_piece(w, &w->engine->config->exchange.encoding, x, k, call, piece.value);
+    piece.of = x->whole;
     piece.encoded = encoded;
     piece.encoded_s = encoded_s;
     return piece;
@@ -111,17 +117,37 @@ dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
     return piece;
 }
 
-dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsgd_origin where,
-                           size_t k, uint64_t number, dsgd_value sum)
+/** The residual of what x is the encoding of <- itself + x where the sum is 0. */
+static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, dsgd_value sum)
+{
+    static const dsgd_codec mask = {.kind = DSGD_CODEC_MASK};
+    static const double weights[] = {1, 1, -1};
+    dsgd_values *const values = of->owner->engine->values;
+    const size_t k = added->piece;
+    const dsgd_value used = dsgd_values_encode(values, added->where, k, &mask, x, sum);
+    const dsgd_value parts[] = {of->residual->piece[k].value, x, used};
+    dsgd_vector_set(of->residual, k,
+                    dsgd_values_combine(values, added->where, k, 3, parts, weights, 1), 0);
+    dsgd_value_release(values, used);
+}
+
+dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
+                           const dsgd_addends *added, dsgd_value sum)
 {
     static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
     if (encoded == NULL || encoded->sum != DSGD_SUM_REENCODED || engine->values == NULL)
         return sum;
-    dsgd_encoding_at at = at_of(engine, where, k, of_sums);
+    dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
-    at.step = (uint32_t)number;
-    const dsgd_value again = dsgd_encoding_apply(&encoded->encoding, engine->values, &at, sum);
+    at.step = (uint32_t)added->number;
+    const bool selects = dsgd_encoding_kind_of(&encoded->encoding)->sparse;
+    dsgd_vector *const first = added->of[0];
+    const dsgd_value again =
+        selects ? dsgd_encoding_apply(&encoded->encoding, engine->values, &at, sum)
+                : encoded_value(first->owner, &encoded->encoding, &first->sum_residual, &at, sum);
     dsgd_value_release(engine->values, sum);
+    for (size_t i = 0; i < added->n && selects && dsgd_encoding_feeds_back(&encoded->encoding); i++)
+        give_back(added, added->of[i], added->x[i], again);
     return again;
 }
 
@@ -142,9 +168,10 @@ static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, 
 static void encode_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     const dsgd_pick *const encoding = &update->encoding;
-    set_piece(update, k, x, encoded_value(w, encoding, update->x, k, update->call, x->value));
+    set_piece(update, k, x, encoded_piece(w, encoding, update->x, k, update->call, x->value));
     if (update->encoded == NULL)
         return;
+    update->y->piece[k].of = update->x->whole;
     update->y->piece[k].encoded = update->encoded;
     update->y->piece[k].encoded_s = pass_encoder(w, k);
 }

@@ -37,8 +37,7 @@ typedef struct dsgd_encoded {
     long rank; /* of factors, ... */
     bool of_columns; /* ... of as many rows as the matrix has columns */
     dsgd_encoding_sum sum;
-    bool decodes; /* a message has to be decoded, */
-    bool adds_all; /* the receiver reduces the dense vector, not the encoded bytes */
+    bool decodes; /* what is received is decoded, and added as a dense vector; else as it is */
     double bytes[]; /* [n_pieces] */
 } dsgd_encoded;
 
@@ -50,9 +49,10 @@ typedef struct dsgd_piece {
     double weight; /* of push-sum */
     const dsgd_encoded *encoded; /* NULL: it is sent as it is */
     double encoded_s; /* when the encoder is done with it */
+    struct dsgd_vector *of; /* of what it is the encoding: has the residuals */
 } dsgd_piece;
 
-#define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1, NULL, 0})
+#define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1, NULL, 0, NULL})
 
 /**
  * How old a piece of a gradient is, in updates of the model that it is applied to: an update is a
@@ -76,7 +76,9 @@ struct dsgd_vector {
      * that sets them; -1: none. */
     long awaits, set_by;
     bool on_host; /* else in the device's memory */
-    dsgd_vector *residual; /* encodings.c's: what error feedback has left; NULL: nothing yet */
+    /* encodings.c's: what error feedback has left of it, and, at the first member, of the sums of
+     * all members' that were encoded again; NULL: nothing yet. */
+    dsgd_vector *residual, *sum_residual;
 
     size_t first, end, stride; /* its pieces: DSGD_FOR_PIECES() */
     dsgd_history *history; /* [n_pieces] of the whole, like the pieces */
@@ -496,9 +498,22 @@ dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_pie
 /** The same of x[k], unless it is encoded already or a server's, or nothing is. */
 dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call);
 
-/** A sum of encoded pieces, encoded once more: alike at all workers. Releases @p sum. */
-dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded, dsgd_origin where,
-                           size_t k, uint64_t number, dsgd_value sum);
+/** What was added: x[n], encodings of pieces of of[n], in the number-th sum of these members. */
+typedef struct dsgd_addends {
+    dsgd_origin where;
+    size_t piece, n;
+    uint64_t number;
+    const dsgd_value *x;
+    dsgd_vector *const *of;
+} dsgd_addends;
+
+/**
+ * The sum of encoded pieces, or where that is encoded again, its encoding, alike at all workers;
+ * releases @p sum then. With feedback the sum has a residual of its own, or, where a selection has
+ * left out what a member sent, this goes back into the member's.
+ */
+dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
+                           const dsgd_addends *added, dsgd_value sum);
 
 /* --- accounting.c: time, messages and staleness ----------------------------------------------- */
 

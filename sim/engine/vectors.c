@@ -186,6 +186,7 @@ static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
     y->weight = x->weight;
     y->encoded = x->encoded;
     y->encoded_s = x->encoded_s;
+    y->of = x->of;
     update->y->history[k] = update->x->history[k];
 }
 

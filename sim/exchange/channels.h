@@ -194,7 +194,7 @@ static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *p
 {
     const dsgd_encoded *const encoded = piece->encoded;
     const double whole = w->engine->piece_bytes[k];
-    const double added = encoded == NULL || encoded->adds_all ? whole : encoded->bytes[k];
+    const double added = encoded == NULL || encoded->decodes ? whole : encoded->bytes[k];
     const bool decodes = encoded != NULL && encoded->decodes;
     return dsgd_received_cost_s(w, passes * added,
                                 decodes ? whole * w->engine->encoding_s_per_byte : 0);

@@ -151,6 +151,8 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
         phase.reduced =
             (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
         phase.decoded = phase.bytes * plan->encoding.decoded;
+        if (round == plan->half - 1) /* all of its share is added */
+            phase.decoded += plan->encoding.again;
     }
     return phase;
 }
@@ -229,7 +231,10 @@ static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
     dsgd_plan plan = dsgd_plan_of(how, gathers ? DSGD_ALLGATHER : part, n, bytes);
     const double ratio = whole / one;
     plan.encoding =
-        (struct dsgd_plan_encoding){gathers, e->adds_all ? ratio : 1, e->decodes ? ratio : 0};
+        (struct dsgd_plan_encoding){.gathers = gathers,
+                                    .added = e->decodes ? ratio : 1,
+                                    .decoded = e->decodes ? ratio : 0,
+                                    .again = e->sum == DSGD_SUM_REENCODED ? whole / n : 0};
     return plan;
 }
 

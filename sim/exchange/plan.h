@@ -22,6 +22,7 @@ typedef struct dsgd_plan {
         bool gathers; /* what the allgather brings is added, and has not been before */
         double added,
             decoded; /* bytes of numbers that a received byte stands for; 0: not encoded */
+        double again; /* bytes of numbers of its share of the sum, which a member encodes */
     } encoding;
     dsgd_members members;
 } dsgd_plan;
@@ -37,7 +38,7 @@ typedef struct dsgd_phase {
     int to, from; /* indices of members; -1: none. Both -1: nothing */
     double bytes; /* of every message of the round, unless it is one to or from a root */
     double reduced; /* bytes */
-    double decoded; /* bytes, likewise of the numbers */
+    double decoded; /* bytes, likewise of the numbers; encoded ones too */
 } dsgd_phase;
 
 /** In each round in which member a sends to b, b receives from a. */

@@ -144,8 +144,10 @@ int dsgd_members_rank(const dsgd_members *members, int index)
 void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd_piece contribution)
 {
     const int index = dsgd_members_index(&reduction->members, w->node.rank);
-    reduction->contribution[index] = (dsgd_contribution){
-        .value = contribution.value, .stamp = contribution.stamp, .owner = w->node.rank};
+    reduction->contribution[index] = (dsgd_contribution){.value = contribution.value,
+                                                         .stamp = contribution.stamp,
+                                                         .of = contribution.of,
+                                                         .owner = w->node.rank};
     reduction->n_sampled++;
     dsgd_observe_sampled(w, reduction->scope, reduction->number, contribution.value,
                          contribution.stamp);
@@ -192,16 +194,19 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         reduction->sum = agreed_value(engine, reduction, where);
     } else if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
+        dsgd_vector **of = dsgd_xcalloc((size_t)n, sizeof *of);
         double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
         for (int i = 0; i < n; i++) {
             x[i] = reduction->contribution[i].value;
+            of[i] = reduction->contribution[i].of;
             weights[i] = 1;
         }
+        const dsgd_addends added = {where, piece, (size_t)n, reduction->number, x, of};
         reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
                                              reduction->call.divisor);
-        reduction->sum = dsgd_encode_sum(engine, reduction->call.encoded, where, piece,
-                                         reduction->number, reduction->sum);
+        reduction->sum = dsgd_encode_sum(engine, reduction->call.encoded, &added, reduction->sum);
         free(x);
+        free(of);
         free(weights);
     }
     release_contributions(engine, reduction);

@@ -33,6 +33,7 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
 typedef struct dsgd_contribution {
     dsgd_value value;
     long stamp;
+    dsgd_vector *of; /* as in dsgd_piece */
     int owner; /* rank, once it is sampled */
     bool started; /* the member's channel has begun to carry out its part */
     size_t alike; /* the group of contributions that it is in, unless it is null */

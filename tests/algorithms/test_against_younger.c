@@ -74,7 +74,7 @@ TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
     support_option(t->c, "density", top.density);
     t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* what was kept comes at once */
     if (_i < 3 * N_COUNTS) {
-        oracle_feedback(&t->problem, &top, t->pieces, true, t->want);
+        oracle_feedback(&t->problem, &top, t->pieces, true, false, t->want);
     } else {
         t->problem.momentum = t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "correction", 0.7);
@@ -83,36 +83,82 @@ TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
     expect_same(t);
 }
 
-/** Sets an encoding, in fresh memory. */
-static dsgd_pick encoding_of(const char *name, const char *option, double value)
+/* --- sums of what was sent -------------------------------------------------------------------- */
+
+static double drawn(oracle_place at, size_t index)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, name);
+    const uint32_t of_sums = at.sum ? 1u << 31 : 0;
+    const dsgd_draw draw = {SEED, DSGD_DRAW_ENCODING + of_sums, (uint32_t)at.worker,
+                            (uint32_t)at.step, (uint32_t)(at.first + index)};
+    return dsgd_draw_uniform(draw);
+}
+
+static const struct {
+    const char *name, *option;
+    double value;
+    oracle_encoding same;
+} encodings[] = {
+    {"none", NULL, 0, {.encode = oracle_identity}},
+    {"top_k", "share", 0.3, {.encode = oracle_top_k, .density = 0.3}},
+    {"random_k", "share", 0.3, {.encode = oracle_random_k, .density = 0.3, .draw = drawn}},
+    {"threshold", "at", 0.1, {.encode = oracle_threshold, .at = 0.1}},
+    {"low_rank", "rank", 1, {.encode = oracle_low_rank, .draw = drawn}},
+    {"sign", NULL, 0, {.encode = oracle_sign}},
+    {"uniform", "bits", 4, {.encode = oracle_uniform, .levels = 7}},
+    {"qsgd", "levels", 12, {.encode = oracle_qsgd, .levels = 12, .draw = drawn}},
+};
+enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCODINGS - 3 };
+
+/** One of these, in fresh memory. */
+static dsgd_pick encoding_of(size_t e, bool feedback, bool again)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, encodings[e].name);
     const dsgd_pick pick = {about, support_alloc(1, about->params_size + 1)};
     dsgd_options_default(about->options, pick.params);
-    if (option != NULL)
-        support_set(about, pick.params, option, value);
+    if (encodings[e].option != NULL)
+        support_set(about, pick.params, encodings[e].option, encodings[e].value);
+    if (feedback)
+        support_set(about, pick.params, "feedback", true);
+    if (again)
+        support_set(about, pick.params, "reduce", 1);
     return pick;
 }
 
-TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 2 * N_COUNTS) /* _i: feedback, workers */
+/** Of an algorithm's option. */
+static dsgd_pick *picked(const twin *t, const char *option)
 {
-    twin *const t = twin_new("allreduce", counts[_i / 2], 3);
-    const oracle_encoding top = {.encode = oracle_top_k, .density = 0.3};
-    t->c->config.exchange.encoding = encoding_of("top_k", "share", 0.3);
-    if (_i % 2 == 1)
-        support_set(t->c->config.exchange.encoding.about, t->c->config.exchange.encoding.params,
-                    "feedback", true);
+    const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
+    return (dsgd_pick *)(void *)((char *)(void *)t->c->config.params + o->offset);
+}
+
+/** What is added is what was sent, and with feedback the rest comes later. _i: form, workers, encoding */
+TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
+{
+    const size_t e = (size_t)_i / 4 / N_COUNTS;
+    const bool feedback = _i % 2 == 1;
+    const bool again = _i / 2 % 2 == 1;
+    ck_assert(dsgd_encoding_kinds[e] != NULL && dsgd_encoding_kinds[N_ENCODINGS] == NULL);
+    if (e == 0 ? feedback || again : again && e < N_GATHERED)
+        return;
+    twin *const t = twin_new("allreduce", counts[_i / 4 % N_COUNTS], 3);
+    t->c->config.exchange.encoding = encoding_of(e, feedback, again);
     t->problem.lr = t->c->learning.optimizer.lr = 0.02;
-    oracle_feedback(&t->problem, &top, t->pieces, _i % 2 == 1, t->want);
+    oracle_feedback(&t->problem, &encodings[e].same, t->pieces, feedback, again, t->want);
     expect_same(t);
 }
 
-TEST_RANGE(ok_topk, 0, 2 * N_COUNTS) /* _i: workers, pieces */
+/** Which is top_k in regions with feedback: what the sum leaves out stays where it was. */
+TEST_RANGE(ok_topk, 0, 3 * N_COUNTS) /* _i: workers, pieces and form */
 {
-    twin *const t = twin_new("ok_topk", counts[_i % N_COUNTS], _i < N_COUNTS ? 1 : 3);
-    support_option(t->c, "density", 0.2);
+    const bool itself = _i < 2 * N_COUNTS;
+    twin *const t =
+        twin_new(itself ? "ok_topk" : "allreduce", counts[_i % N_COUNTS], _i < N_COUNTS ? 1 : 3);
+    if (itself)
+        support_option(t->c, "density", 0.3);
+    else
+        t->c->config.exchange.encoding = encoding_of(1, true, true);
     t->problem.lr = t->c->learning.optimizer.lr = 0.02;
-    oracle_ok_topk(&t->problem, 0.2, t->pieces, t->want);
+    oracle_ok_topk(&t->problem, 0.3, t->pieces, t->want);
     expect_same(t);
 }
 
@@ -185,32 +231,6 @@ static void mixing_of(const dsgd_pick *graph, int workers, double *w)
     }
 }
 
-/** Of an algorithm's option. */
-static const dsgd_pick *picked(const twin *t, const char *option)
-{
-    const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
-    return (const dsgd_pick *)(const void *)((const char *)t->c->config.params + o->offset);
-}
-
-static double qsgd_draw(oracle_place at, size_t index)
-{
-    const dsgd_draw draw = {SEED, DSGD_DRAW_ENCODING, (uint32_t)at.worker, (uint32_t)at.step,
-                            (uint32_t)(at.first + index)};
-    return dsgd_draw_uniform(draw);
-}
-
-static const struct {
-    const char *name, *option;
-    double value;
-    oracle_encoding same;
-} encodings[] = {
-    {"none", NULL, 0, {.encode = oracle_identity}},
-    {"top_k", "share", 0.3, {.encode = oracle_top_k, .density = 0.3}},
-    {"sign", NULL, 0, {.encode = oracle_sign}},
-    {"qsgd", "levels", 5, {.encode = oracle_qsgd, .levels = 5, .draw = qsgd_draw}},
-};
-enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0] };
-
 TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding */
 {
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
@@ -218,10 +238,7 @@ TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding *
     double mixing[MOST * MOST];
     support_option(t->c, "gamma", 0.3);
     support_pick(t->c, "graph", _i % N_COUNTS == 2 ? "complete" : "ring");
-    void *const params = support_pick(t->c, "encoding", encodings[e].name);
-    if (encodings[e].option != NULL)
-        support_set(dsgd_about_find(dsgd_encoding_kinds, encodings[e].name), params,
-                    encodings[e].option, encodings[e].value);
+    *picked(t, "encoding") = encoding_of(e, false, false);
     mixing_of(picked(t, "graph"), t->problem.workers, mixing);
     oracle_choco(&t->problem, (oracle_choco_options){mixing, 0.3, &encodings[e].same, t->pieces},
                  t->want);

@@ -287,7 +287,10 @@ TEST(allreduces_of_encoded_vectors_travel_as_they_should)
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
         {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* less than all of all: the sum itself */
         {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* in regions: two halves */
-        {"uniform", NULL, 0, 8, 2 * 7 * (250000.0 + 4 * 62)},
+        {"uniform", "reduce", 1, 8, 2 * 7 * (250000.0 + 4 * 62)},
+        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* everyone gets all */
+        {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
+        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB: the sum itself */
         {"none", NULL, 0, 8, 2 * 7 * 1e6},
         {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* 500 + 500 numbers */
     };
@@ -316,13 +319,26 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
             overhead_s + latency_s + pairs / bandwidth + reduction_s_per_byte * pairs;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * hop_s, 1e-8);
-        encode_exchange(c, "uniform", "block", 0);
-        const double codes = 250004; /* decoded, and added, as 1 MB */
-        const double whole_s =
-            (p - 1) * (2 * (overhead_s + latency_s + codes / p / bandwidth) +
-                       2 * encoding_s_per_byte * bytes / p + reduction_s_per_byte * bytes / p);
+        encode_exchange(c, "sign", NULL, 0);
+        const double code = 31254; /* decoded, and added, as 1 MB */
+        const double signs_s = overhead_s + latency_s + code / bandwidth +
+                               (encoding_s_per_byte + reduction_s_per_byte) * bytes;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
-                                encoding_s_per_byte * bytes + whole_s, 1e-8);
+                                encoding_s_per_byte * bytes + (p - 1) * signs_s, 1e-8);
+        /* shares: sent twice, decoded twice, added once, and the sum's is encoded */
+        const struct {
+            const char *name;
+            double bytes, decoded, added;
+        } again[] = {{"sign", code, bytes, bytes}, {"top_k", pairs, 0, pairs}};
+        for (int i = 0; i < 2; i++) {
+            encode_exchange(c, again[i].name, "reduce", 1);
+            const double shares_s = 2 * (overhead_s + latency_s + again[i].bytes / p / bandwidth) +
+                                    2 * encoding_s_per_byte * again[i].decoded / p +
+                                    reduction_s_per_byte * again[i].added / p;
+            ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
+                                    encoding_s_per_byte * bytes * (1 + 1. / p) + (p - 1) * shares_s,
+                                    1e-8);
+        }
     }
 }
 

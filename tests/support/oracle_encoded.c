@@ -43,6 +43,53 @@ void oracle_top_k(const oracle_encoding *e, oracle_place at, size_t n, const dou
         q[i] = rank_of(v, n, i) < k ? v[i] : 0;
 }
 
+void oracle_random_k(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
+                     double *q)
+{
+    double *const drawn = lockstep_zeros(n);
+    for (size_t i = 0; i < n; i++)
+        drawn[i] = e->draw(at, i);
+    for (size_t i = 0; i < n; i++)
+        q[i] = rank_of(drawn, n, i) < count_of(e->density, n) ? v[i] : 0;
+}
+
+void oracle_threshold(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
+                      double *q)
+{
+    (void)at;
+    for (size_t i = 0; i < n; i++)
+        q[i] = fabs(v[i]) > e->at ? v[i] : 0;
+}
+
+void oracle_uniform(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
+{
+    (void)at;
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(v[i]));
+    for (size_t i = 0; i < n; i++)
+        q[i] = most == 0 ? 0 : rint(v[i] / most * (double)e->levels) / (double)e->levels * most;
+}
+
+void oracle_low_rank(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
+                     double *q)
+{
+    const size_t rows = (size_t)sqrt((double)n);
+    const size_t columns = (n + rows - 1) / rows;
+    double *const p = lockstep_zeros(rows);
+    double *const z = lockstep_zeros(columns);
+    double square = 0;
+    at.worker = -1;
+    for (size_t i = 0; i < n; i++)
+        p[i / columns] += v[i] * (2 * e->draw(at, i % columns) - 1);
+    for (size_t r = 0; r < rows; r++)
+        square += p[r] * p[r];
+    for (size_t i = 0; i < n; i++)
+        z[i % columns] += v[i] * p[i / columns];
+    for (size_t i = 0; i < n; i++)
+        q[i] = square == 0 ? 0 : p[i / columns] * z[i % columns] / square;
+}
+
 void oracle_sign(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
 {
     (void)e;
@@ -68,23 +115,40 @@ void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const doub
     }
 }
 
-/** q <- Q(v) of a worker's vector, piece by piece. */
+/** q <- Q(v) of a worker's vector, or, of worker -1, of a sum, piece by piece. */
 static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t pieces, int worker,
                        long step, const double *v, double *q)
 {
     for (size_t k = 0; k < pieces; k++) {
         const size_t first = lockstep_cut(p->n, k, pieces);
         const size_t n = lockstep_cut(p->n, k + 1, pieces) - first;
-        e->encode(e, (oracle_place){worker, step, k, first}, n, v + first, q + first);
+        oracle_place at = {worker, step, worker < 0, k, first};
+        if (at.sum)
+            at.step = step * (long)pieces + (long)k;
+        e->encode(e, at, n, v + first, q + first);
     }
+}
+
+/** One row: u <- Q(u + d), with feedback d <- u + d - Q(u + d); then the same to all. */
+static void encode_again(const lockstep *s, const oracle_encoding *e, size_t pieces, bool feedback,
+                         long step, double *d)
+{
+    for (size_t i = 0; i < s->p->n; i++)
+        d[i] += s->g[i];
+    encode_all(s->p, e, pieces, -1, step, d, s->g);
+    for (size_t i = 0; i < s->p->n; i++)
+        d[i] = feedback ? d[i] - s->g[i] : 0;
+    for (size_t i = s->p->n; i < s->count; i++)
+        s->g[i] = s->g[i - s->p->n];
 }
 
 /* --- error feedback --------------------------------------------------------------------------- */
 
 void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
-                     bool feedback, double *x)
+                     bool feedback, bool again, double *x)
 {
     lockstep s = lockstep_begin(p, x);
+    double *const d = lockstep_zeros(p->n);
     double *const e = lockstep_zeros(s.count);
     double *const sent = lockstep_zeros(s.count);
     for (long t = 0; t < p->steps; t++) {
@@ -97,6 +161,8 @@ void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, s
             e[i] = feedback ? e[i] - sent[i] : 0;
         memcpy(s.g, sent, s.count * sizeof *sent);
         lockstep_average(p, s.g);
+        if (again)
+            encode_again(&s, encoding, pieces, feedback, t, d);
         lockstep_descend(&s);
     }
 }

@@ -12,36 +12,43 @@
 
 /** Where a value is encoded: for stochastic encodings. */
 typedef struct oracle_place {
-    int worker;
-    long step;
+    int worker; /* -1: all alike */
+    long step; /* of a sum: its number */
+    bool sum;
     size_t piece, first; /* first: parameter that the piece begins with */
 } oracle_place;
 
-/** q <- Q(v) for one piece; the rest of the struct is options of the encodings below. */
 typedef struct oracle_encoding oracle_encoding;
+/** q <- Q(v) for one piece. */
+typedef void oracle_encode(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
+                           double *q);
 struct oracle_encoding {
-    void (*encode)(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q);
-    double density; /* top_k: k = max(1, floor(n density)) */
-    long levels; /* qsgd */
-    /** qsgd: uniform in [0, 1), of the index-th value of the piece. */
+    oracle_encode *encode;
+    double density; /* top_k, random_k: k = max(1, floor(n density)) */
+    long levels; /* qsgd, uniform */
+    double at; /* threshold */
+    /** Uniform in [0, 1), of the index-th value of the piece, or of low_rank's factor. */
     double (*draw)(oracle_place at, size_t index);
 };
 
-void oracle_identity(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
-                     double *q);
-/** The k largest absolute values; among equals the lowest index. */
-void oracle_top_k(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q);
+/** top_k: the k largest absolute values; among equals the lowest index. random_k: k largest draws. */
+oracle_encode oracle_identity, oracle_top_k, oracle_random_k, oracle_threshold;
 /** sign(v) ||v||_1 / n; the sign of 0 is that of plus. */
-void oracle_sign(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q);
+oracle_encode oracle_sign;
+/** round(s v / max|v|) max|v| / s. */
+oracle_encode oracle_uniform;
 /** l = s |v| / ||v||_2; ||v|| sign(v) (floor(l) + Bernoulli(l - floor(l))) / s; 0 if v = 0. */
-void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q);
+oracle_encode oracle_qsgd;
+/** p (A^T p)^T, p = A f / |A f|, of rank 1: A of floor(sqrt n) rows, f of 2 draws - 1. */
+oracle_encode oracle_low_rank;
 
 /**
- * Error feedback: a = e + G; s = Q(a); e <- a - s; the local step takes the mean of s.
- * @param feedback false: e stays 0
+ * Error feedback: a = e + G; s = Q(a); e <- a - s; the local step takes the mean of s, or, @p again
+ * (1-bit Adam, DoubleSqueeze): b = d + mean of s; u = Q(b); d <- b - u, alike at all.
+ * @param feedback false: e and d stay 0
  */
 void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
-                     bool feedback, double *x);
+                     bool feedback, bool again, double *x);
 
 /**
  * Deep gradient compression: m <- mu m + G; v <- v + m; s = Q(v), by top_k; v and m become 0 where
