@@ -162,6 +162,16 @@ TEST_RANGE(ok_topk, 0, 3 * N_COUNTS) /* _i: workers, pieces and form */
     expect_same(t);
 }
 
+TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i: workers, encoding */
+{
+    const size_t e = (size_t)_i / N_COUNTS;
+    twin *const t = twin_new("ef21", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
+    *picked(t, "encoding") = encoding_of(e, false, false);
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02;
+    oracle_ef21(&t->problem, &encodings[e].same, t->pieces, t->want);
+    expect_same(t);
+}
+
 /* --- PowerSGD --------------------------------------------------------------------------------- */
 
 static oracle_matrix matrices[N];

@@ -167,6 +167,24 @@ void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, s
     }
 }
 
+void oracle_ef21(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const h = lockstep_zeros(s.count);
+    double *const c = lockstep_zeros(s.count);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_gradients(&s, t, x);
+        for (size_t i = 0; i < s.count; i++)
+            s.g[i] -= h[i];
+        for (int w = 0; w < p->workers; w++)
+            encode_all(p, encoding, pieces, w, t, s.g + (size_t)w * p->n, c + (size_t)w * p->n);
+        for (size_t i = 0; i < s.count; i++)
+            s.g[i] = h[i] += c[i];
+        lockstep_average(p, s.g);
+        lockstep_descend(&s);
+    }
+}
+
 void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *top_k,
                                 size_t pieces, double mu, double *x)
 {

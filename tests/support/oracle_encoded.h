@@ -50,6 +50,10 @@ oracle_encode oracle_low_rank;
 void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
                      bool feedback, bool again, double *x);
 
+/** EF21: c = Q(G - h); h <- h + c; the local step takes the mean of all h. */
+void oracle_ef21(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
+                 double *x);
+
 /**
  * Deep gradient compression: m <- mu m + G; v <- v + m; s = Q(v), by top_k; v and m become 0 where
  * something was sent. The local step takes the mean of s.

@@ -1,0 +1,85 @@
+/**
+ * @file ef21.c
+ * EF21: allreduce SGD that sends how gradients have changed, encoded; everyone keeps the sum of what
+ * was sent.
+ *
+ * P. Richtarik, I. Sokolov, I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
+ * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) at first. It
+ * has a server; here all workers keep what that has. Gradients are of mini-batches (its section on
+ * stochastic ones), and a step is the optimizer's.
+ */
+#include "sim/algorithm.h"
+
+typedef struct ef21_params {
+    dsgd_pick encoding;
+} ef21_params;
+
+static void ef21_work(dsgd_node *self)
+{
+    const ef21_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *mine = dsgd_vector_new(self); /* g_i */
+    dsgd_vector *mean = dsgd_vector_new(self); /* (1/P) sum g_i */
+    dsgd_vector *c = dsgd_vector_new(self);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_copy(self, c, g);
+        dsgd_combine(self, c, 1, -1, mine);
+        dsgd_encode(self, c, c, &p->encoding); /* c <- C(g - g_i) */
+        dsgd_combine(self, mine, 1, 1, c);
+        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- (1/P) sum c */
+        dsgd_combine(self, mean, 1, 1, c);
+        dsgd_local_step(self, x, mean);
+    }
+}
+
+static dsgd_status ef21_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const ef21_params *p = params;
+    (void)n_workers;
+    if (dsgd_encoding_feeds_back(&p->encoding))
+        return dsgd_refuse(error,
+                           "ef21: what is not sent stays in the gradient less g_i; leave out "
+                           "feedback");
+    if (dsgd_encoding_sums_again(&p->encoding))
+        return dsgd_refuse(error, "ef21: a sum that is encoded again is not that of what was sent, "
+                                  "so that g leaves the mean of g_i; reduce: gather would do");
+    if (dsgd_encoding_expands(&p->encoding))
+        return dsgd_refuse(error,
+                           "ef21: with these options %s errs by more than what it is given, and "
+                           "g_i runs away; unbiased: false (of qsgd damped: true, or more levels) "
+                           "would do",
+                           p->encoding.about->name);
+    return DSGD_OK;
+}
+
+static dsgd_traffic ef21_traffic(const void *params, const dsgd_scale *scale)
+{
+    const ef21_params *p = params;
+    return dsgd_encoded_allreduce_traffic(scale, &p->encoding);
+}
+
+static const dsgd_option ef21_options[] = {
+    DSGD_OPTION_ENCODING(ef21_params, encoding, "top_k", "of the changes of gradients"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_ef21 = {
+    .about = {.name = "ef21",
+              .summary = "allreduce of encoded changes of gradients",
+              .reference = "Richtarik, Sokolov and Fatkhullin, NeurIPS 2021",
+              DSGD_PARAMS(ef21_params, ef21_options)},
+    .doc = {.idea = "Everyone knows my last gradient, nearly: send how it has changed, encoded.",
+            .rule = "c_i = C(gradient - g_i);  g_i <- g_i + c_i;  g <- g + (1/P) sum c_i;\n"
+                    "x <- x + U(g, x)",
+            .sends = "an allreduce of encoded vectors, whose sum is exact",
+            .waits = "everyone for the slowest, in every step"},
+    .work = ef21_work,
+    .check = ef21_check,
+    .traffic = ef21_traffic,
+    .sends = DSGD_SENDS_COLLECTIVES,
+    .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"encoding", .pick = "none"})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"encoding", .pick = "none"})}),
+};
