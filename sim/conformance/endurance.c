@@ -31,12 +31,13 @@ dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, i
 
 static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
-    enum { STEPS = 60, BRIEF_STEPS = 20 };
+    enum { STEPS = 60, BRIEF_STEPS = 20, TIMES_ENCODED = 5 }; /* errors of encodings add up */
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
     trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
-    trial->config.until.steps = t->how->brief ? BRIEF_STEPS : STEPS;
+    trial->config.until.steps =
+        (t->how->brief ? BRIEF_STEPS : STEPS) * (setting->encoding ? TIMES_ENCODED : 1);
     trial->config.exchange.blocking = blocking;
     DSGD_TRY(repeats(t, trial, &got));
     if (got.last_loss < got.first_loss)

@@ -324,6 +324,18 @@ TEST(what_crashes_starves_or_hangs_fails)
     ck_assert_has(f.left_out, "they are not made after one that hangs");
 }
 
+/** EF21 must not have sums that are encoded again: what all keep leaves the mean of what each keeps. */
+TEST(errors_that_add_up_are_noticed)
+{
+    dsgd_algorithm a = *(const dsgd_algorithm *)dsgd_about_find(dsgd_algorithms, "ef21");
+    a.check = NULL;
+    if (SUPPORT_SLOW) /* all settings: every_algorithm_passes_its_checks has the brief ones */
+        return;
+    findings f = check_all(&a, false, 20);
+    ck_assert_has(f.failed,
+                  "learns: ef21 with encoding={kind: sign, reduce: bidirectional} at P=8: ");
+}
+
 /* --- stops ------------------------------------------------------------------------------------ */
 
 CASE("robust", .seconds = 240);
