@@ -82,7 +82,7 @@ const dsgd_algorithm dsgd_algorithm_choco = {
     .work = choco_work,
     .check = choco_check,
     .traffic = choco_traffic,
-    .laws = DSGD_LAWS({DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_PLAIN_SGD},
-                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"gamma", 1}, {"graph", .pick = "complete"},
-                                                     {"encoding", .pick = "none"})}),
+    .laws = DSGD_LAWS(
+        {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_PLAIN_SGD},
+        {DSGD_LAW_ALLREDUCE, DSGD_WITH({"gamma", 1}, {"graph=complete", 0}, {"encoding=none", 0})}),
 };

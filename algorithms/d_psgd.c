@@ -73,9 +73,9 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .traffic = d_psgd_traffic,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", ATC}, {"rounds", 2})},
-        {DSGD_LAW_ALLREDUCE, DSGD_WITH({"order", ATC}, {"graph", 0, "complete"})},
+        {DSGD_LAW_ALLREDUCE, DSGD_WITH({"order", ATC}, {"graph=complete", 0})},
         {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", BESIDE}, {"rounds", 2})},
-        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", ATC}, {"graph", 0, "exponential"})},
-        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "torus"})},
-        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "matching"})}),
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", ATC}, {"graph=exponential", 0})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph=torus", 0})},
+        {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph=matching", 0})}),
 };

@@ -87,8 +87,8 @@ const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
     .work = gradient_tracking_work,
     .traffic = gradient_tracking_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", D2})},
-                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"})},
-                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"}, {"form", D2})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0}, {"form", D2})},
                       {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"form", D2})},
-                      {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph", 0, "exponential"})}),
+                      {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph=exponential", 0})}),
 };

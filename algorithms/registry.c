@@ -39,20 +39,6 @@ static bool is_name(const char *text)
     return text != NULL && text[0] != '\0' && text[strspn(text, letters)] == '\0';
 }
 
-/** The first option without help, or NULL. */
-static const dsgd_option *without_help(const dsgd_option *options)
-{
-    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
-        if (o->help == NULL)
-            return o;
-        const bool nests = o->kind == DSGD_RECORD || o->kind == DSGD_RECORDS;
-        const dsgd_option *const inner = nests ? without_help(o->fields) : NULL;
-        if (inner != NULL)
-            return inner;
-    }
-    return NULL;
-}
-
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error)
 {
     const dsgd_about *const about = &algorithm->about;
@@ -62,13 +48,12 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
             about->name == NULL ? "no name" : "the name ", about->name == NULL ? "" : about->name);
     if (algorithm->serve == NULL && algorithm->n_servers != NULL)
         return dsgd_refuse(error, "algorithm `%s` needs serve() with its n_servers()", about->name);
-    if (about->summary == NULL || algorithm->work == NULL)
+    if (algorithm->work == NULL || about->reference == NULL)
         return dsgd_refuse(error, "algorithm `%s` has no %s", about->name,
-                           algorithm->work == NULL ? "work()" : "summary");
-    const dsgd_option *const silent = without_help(about->options);
-    if (silent != NULL)
-        return dsgd_refuse(error, "algorithm `%s`: option `%s` has no help", about->name,
-                           silent->name);
+                           algorithm->work == NULL ? "work()" : "reference");
+    dsgd_error why;
+    if (dsgd_about_check(about, &why) != DSGD_OK)
+        return dsgd_refuse(error, "algorithm `%s`: %s", about->name, why.text);
     if (dsgd_about_find(dsgd_algorithms, about->name) != NULL)
         return dsgd_refuse(error, "algorithm `%s` is there already; give the new one another name",
                            about->name);

@@ -107,10 +107,10 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
             .waits = "a worker for its in-peers' shares of the same step"},
     .work = sgp_work,
     .traffic = sgp_traffic,
-    .laws = DSGD_LAWS(
-        {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph", 0, "complete"})},
-        {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
-        {DSGD_LAW_KEEPS_WEIGHT}, {DSGD_LAW_KEEPS_WEIGHT, DSGD_WITH({"graph", 0, "matching"})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
+                      {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
+                      {DSGD_LAW_KEEPS_WEIGHT},
+                      {DSGD_LAW_KEEPS_WEIGHT, DSGD_WITH({"graph=matching", 0})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {

@@ -33,6 +33,82 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
     return NULL;
 }
 
+/* --- tables that are wrong --------------------------------------------------------------------- */
+
+static const size_t field_bytes[DSGD_END] = {[DSGD_BOOL] = sizeof(bool),
+                                             [DSGD_LONG] = sizeof(long),
+                                             [DSGD_DOUBLE] = sizeof(double),
+                                             [DSGD_CHOICE] = sizeof(int),
+                                             [DSGD_STRING] = sizeof(const char *),
+                                             [DSGD_NUMBERS] = sizeof(dsgd_numbers),
+                                             [DSGD_PAIRS] = sizeof(dsgd_pairs),
+                                             [DSGD_LINES] = sizeof(dsgd_lines),
+                                             [DSGD_TABLE] = sizeof(dsgd_table),
+                                             [DSGD_RECORD] = 0, /* its fields are checked */
+                                             [DSGD_RECORDS] = sizeof(dsgd_records),
+                                             [DSGD_PICK] = sizeof(dsgd_pick),
+                                             [DSGD_PICKS] = sizeof(dsgd_picks)};
+
+static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
+{
+    double n_words = 0;
+    while (o->words != NULL && o->words[(size_t)n_words] != NULL)
+        n_words++;
+    const bool is_number = o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE;
+    const bool is_word = o->init < 0 && -o->init <= n_words;
+    if (is_number && !o->required && !is_word && !(o->init >= o->min && o->init <= o->max))
+        return dsgd_refuse(error, "option `%s` is %.10g by default, but has to be %.10g to %.10g",
+                           o->name, o->init, o->min, o->max);
+    if (o->kind == DSGD_CHOICE && !(o->init >= 0 && o->init < n_words))
+        return dsgd_refuse(error, "option `%s` is word %g by default, but there are %g", o->name,
+                           o->init, n_words);
+    const bool picks = o->kind == DSGD_PICK || o->kind == DSGD_PICKS;
+    if (picks && (o->registry == NULL ||
+                  (o->init_text != NULL && dsgd_about_find(o->registry, o->init_text) == NULL)))
+        return dsgd_refuse(error, "option `%s` is %s by default, which is unknown", o->name,
+                           o->init_text);
+    return DSGD_OK;
+}
+
+/** @p n rows, 0: not known, which fill a struct of @p bytes. No text is read of what is no row. */
+static dsgd_status check_rows(const dsgd_option *rows, size_t n, size_t bytes, dsgd_error *error)
+{
+    for (size_t i = 0; rows != NULL; i++) {
+        const dsgd_option *const o = &rows[i];
+        const bool is_within = n == 0 || i < n;
+        if (is_within && o->name == NULL && o->kind == DSGD_END)
+            break;
+        if (!is_within || o->name == NULL || (unsigned)o->kind >= DSGD_END)
+            return dsgd_refuse(error, "DSGD_OPTION_END is missing behind row %zu of its options",
+                               i);
+        if (o->offset > bytes || bytes - o->offset < field_bytes[o->kind])
+            return dsgd_refuse(error,
+                               "row %zu of its options is of byte %zu of a struct of %zu; "
+                               "DSGD_PARAMS(struct, table) sets params_size, and DSGD_OPTION_END "
+                               "ends a table",
+                               i + 1, o->offset, bytes);
+        if (o->help == NULL)
+            return dsgd_refuse(error, "option `%s` has no help", o->name);
+        if (dsgd_option_find(rows, o->name) != o)
+            return dsgd_refuse(error, "two options are called `%s`", o->name);
+        DSGD_TRY(check_default(o, error));
+        if (o->kind == DSGD_RECORD)
+            DSGD_TRY(check_rows(o->fields, 0, bytes - o->offset, error));
+        if (o->kind == DSGD_RECORDS)
+            DSGD_TRY(check_rows(o->fields, 0, o->record_size, error));
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_about_check(const dsgd_about *about, dsgd_error *error)
+{
+    if (about->summary == NULL)
+        return dsgd_refuse(error, "it has no summary");
+    return check_rows(about->options, about->n_options, about->params_size, error);
+}
+
+/* --- names ------------------------------------------------------------------------------------- */
+
 int dsgd_find_word(const char *const *words, const char *text)
 {
     for (int i = 0; words != NULL && text != NULL && words[i] != NULL; i++)
@@ -182,6 +258,8 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_RECORDS:
         case DSGD_PICKS:
             memset(field, 0, sizeof(dsgd_records)); /* each is n and a pointer */
+            break;
+        case DSGD_END:
             break;
         }
     }

@@ -7,8 +7,9 @@
 #ifndef DSGD_BASE_OPTION_H
 #define DSGD_BASE_OPTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/status.h"
+
+DSGD_BEGIN_C
 
 /** What an option holds; the C type of its field stands beside it. */
 typedef enum dsgd_option_kind {
@@ -25,7 +26,8 @@ typedef enum dsgd_option_kind {
     DSGD_RECORD, /* a struct embedded at the offset, read by `fields` from a nested mapping */
     DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` */
     DSGD_PICK, /* dsgd_pick: a name out of `registry`, or a mapping of that name and its options */
-    DSGD_PICKS /* dsgd_picks: a list of such; a single pick stands for a list of one */
+    DSGD_PICKS, /* dsgd_picks: a list of such; a single pick stands for a list of one */
+    DSGD_END /* of the table: DSGD_OPTION_END */
 } dsgd_option_kind;
 
 typedef struct dsgd_numbers {
@@ -73,15 +75,23 @@ typedef struct dsgd_pick_set {
     dsgd_picks entries;
 } dsgd_pick_set;
 
-/** One row of an option table. A row without a name ends the table. Unset fields mean: none. */
+/**
+ * One row of an option table, which DSGD_OPTION_END ends. Unset fields mean: none. The macros below
+ * name the fields in this order, as C++ asks: in C++ no row of LONG or DOUBLE has words.
+ */
 typedef struct dsgd_option {
     const char *name; /* the key in the file */
     dsgd_option_kind kind;
     size_t offset; /* of the field in the struct that the table describes */
+    const char *help; /* one line, no full stop */
+    bool required; /* the file must give it */
+    bool multiplies; /* a list of such values: each for runs of its own */
+    bool refines; /* RECORD: absent keys keep what an outer one has */
+    /* for PICKS and RECORD: folder of shipped ones that may be named instead; NULL for none */
+    const char *shipped;
     double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
     const char *init_text; /* default of STRING, and the name picked by default for PICK */
     double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
-    bool required; /* the file must give it */
     const char *const *words; /* NULL-terminated; for CHOICE, LONG and DOUBLE */
     /* for RECORD and RECORDS; of PICK: what an entry has besides its own options */
     const struct dsgd_option *fields;
@@ -90,12 +100,7 @@ typedef struct dsgd_option {
     /* for PICK and PICKS: the key that holds the name, "name" or "kind"; of a RECORD that is shipped:
        the key that names the one from which the values depart */
     const char *key;
-    /* for PICKS and RECORD: folder of shipped ones that may be named instead; NULL for none */
-    const char *shipped;
-    bool multiplies; /* a list of such values: each for runs of its own */
-    bool refines; /* RECORD: absent keys keep what an outer one has */
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
-    const char *help; /* one line, no full stop */
 } dsgd_option;
 
 /*
@@ -104,7 +109,12 @@ typedef struct dsgd_option {
  * another C type than the option's does not compile.
  */
 // clang-format off
+#ifdef __cplusplus
+#define DSGD_OPTION_AT(c_type, type, field)                                                                               \
+    (offsetof(type, field) + 0 * sizeof(static_cast<c_type *>(&((type *)0)->field)))
+#else
 #define DSGD_OPTION_AT(c_type, type, field) _Generic(((type *)0)->field, c_type: offsetof(type, field))
+#endif
 #define DSGD_OPTION_AT_BOOL(type, field) DSGD_OPTION_AT(bool, type, field)
 #define DSGD_OPTION_AT_LONG(type, field) DSGD_OPTION_AT(long, type, field)
 #define DSGD_OPTION_AT_DOUBLE(type, field) DSGD_OPTION_AT(double, type, field)
@@ -149,7 +159,7 @@ typedef struct dsgd_option {
     DSGD_OPTION_AS(#field, PICK, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
 #define DSGD_OPTION_PICKS(type, field, registry_, key_, ...)                                                              \
     DSGD_OPTION_AS(#field, PICKS, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
-#define DSGD_OPTION_END {.name = NULL}
+#define DSGD_OPTION_END {.name = NULL, .kind = DSGD_END}
 // clang-format on
 
 /** The head of everything that a user can name; its first member, so that registries list heads. */
@@ -159,10 +169,18 @@ typedef struct dsgd_about {
     const char *reference; /* paper and place in it; NULL: none */
     size_t params_size; /* bytes of the struct that `options` fills */
     const dsgd_option *options; /* NULL for none */
+    size_t n_options; /* rows, the end included; 0: not known */
 } dsgd_about;
 
-/** The last two members: the struct and the table that fills it. */
-#define DSGD_PARAMS(type, table) .params_size = sizeof(type), .options = table
+/** The last three members: the struct and the table, an array, that fills it. */
+#define DSGD_PARAMS(type, table)                                                                   \
+    .params_size = sizeof(type), .options = table, .n_options = sizeof(table) / sizeof(table)[0]
+
+/**
+ * Refuses a head without summary, and a table that is not ended, whose fields lie
+ * outside the struct or that has no help, two options of one name, or a default that is not allowed.
+ */
+dsgd_status dsgd_about_check(const dsgd_about *about, dsgd_error *error);
 
 /** The head called @p name, or NULL. @p registry ends with NULL. */
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
@@ -215,5 +233,7 @@ bool dsgd_parse_number(const char *text, const char *unit, double *number);
 
 /** The i-th suffix that numbers of @p unit (may be NULL) take; NULL: there are no more. */
 const char *dsgd_unit_suffix(const char *unit, size_t i);
+
+DSGD_END_C
 
 #endif

@@ -224,3 +224,21 @@ void dsgd_assert_failed(const char *condition, const char *file, int line, const
     va_end(arguments);
     abort();
 }
+
+static const char *required_of = "?";
+
+void dsgd_require_of(const char *name)
+{
+    required_of = name;
+}
+
+void dsgd_require_failed(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "dsgd: algorithm %s: ", required_of);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    abort();
+}

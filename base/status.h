@@ -3,8 +3,8 @@
  * The three kinds of errors.
  *
  * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; only command/main.c
- * prints it and exits. A bug: DSGD_ASSERT, never compiled out. An outcome of a run (divergence,
- * deadlock): a row of the results.
+ * prints it and exits. A bug: DSGD_ASSERT, or DSGD_REQUIRE where it is the author's of an algorithm;
+ * never compiled out. An outcome of a run (divergence, deadlock): a row of the results.
  */
 #ifndef DSGD_BASE_STATUS_H
 #define DSGD_BASE_STATUS_H
@@ -19,6 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Around what a plug-in in C++ sees. */
+#ifdef __cplusplus
+#define DSGD_BEGIN_C extern "C" {
+#define DSGD_END_C }
+#else
+#define DSGD_BEGIN_C
+#define DSGD_END_C
+#endif
+
+DSGD_BEGIN_C
 
 /** One list; the enum and the exit codes that `dsgd --help` prints follow from it. */
 #define DSGD_STATUS_LIST(X)                                                                        \
@@ -121,5 +132,15 @@ char *dsgd_shell_command(size_t n, char *const *words);
 
 void dsgd_assert_failed(const char *condition, const char *file, int line, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
+
+/** What an algorithm owes to the contract: prints "dsgd: algorithm NAME: SENTENCE", then aborts. */
+#define DSGD_REQUIRE(condition, ...) ((condition) ? (void)0 : dsgd_require_failed(__VA_ARGS__))
+
+void dsgd_require_failed(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/** The algorithm's NAME, which has to outlive the run. */
+void dsgd_require_of(const char *name);
+
+DSGD_END_C
 
 #endif

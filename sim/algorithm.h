@@ -16,6 +16,8 @@
 #include "sim/abi.h" /* DSGD_PLUGIN_ABI; written by sim/abi.cmake */
 #include "sim/graph.h"
 
+DSGD_BEGIN_C
+
 /** One worker (or server), as its algorithm sees it. */
 typedef struct dsgd_node {
     int rank; /* [0, n_workers); of a server, [0, n_servers) */
@@ -60,19 +62,32 @@ typedef enum dsgd_law_kind {
     DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, sum to P at any time */
 } dsgd_law_kind;
 
+/** A constant array of a type, for an initializer. */
+#ifdef __cplusplus
+#define DSGD_LIST(type, ...)                                                                       \
+    ([]() -> const type * {                                                                        \
+        static const type list[] = {__VA_ARGS__};                                                  \
+        return list;                                                                               \
+    }())
+#else
+#define DSGD_LIST(type, ...) ((const type[]){__VA_ARGS__})
+#endif
+
 /** An option that differs from its default. */
 typedef struct dsgd_law_option {
-    const char *option; /* NULL ends a list */
-    double value; /* a number, or the index of a word */
-    const char *pick; /* the name, for an option that picks from a registry */
+    /* "period"; of an option that picks from a registry with the name, "graph=ring". NULL ends a list */
+    const char *option;
+    double value; /* a number, or the index of a word; of a pick 0 */
 } dsgd_law_option;
-#define DSGD_WITH(...) ((const dsgd_law_option[]){__VA_ARGS__, {.option = NULL}})
+#define DSGD_WITH(...) DSGD_LIST(dsgd_law_option, __VA_ARGS__, {.option = NULL})
 
 typedef struct dsgd_law {
     dsgd_law_kind kind;
     const dsgd_law_option *with; /* any number, by DSGD_WITH(); NULL: all defaults */
+    bool (*at)(const void *params,
+               int n_workers); /* pure: whether it holds there; NULL: at any P */
 } dsgd_law;
-#define DSGD_LAWS(...) ((const dsgd_law[]){__VA_ARGS__, {.kind = DSGD_LAW_END}})
+#define DSGD_LAWS(...) DSGD_LIST(dsgd_law, __VA_ARGS__, {.kind = DSGD_LAW_END})
 
 /**
  * A promise about an algorithm's messages; each includes those before it. It changes no result, and
@@ -184,7 +199,10 @@ void dsgd_unlock(dsgd_node *self);
  */
 bool dsgd_next_turn(dsgd_node *self, long local_steps);
 
-/** g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. */
+/**
+ * g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. A second
+ * one in a step is of the same mini-batch, and takes the step's time once more.
+ */
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
 /**
@@ -352,11 +370,11 @@ void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *
 /**
  * x_i <- sum_j x_j, but each member has got its n-th share of every piece alone: until
  * dsgd_allgather_shares() it may change x by verbs that act element by element (combinations, local
- * steps), all members in the same way. Like MPI_Reduce_scatter_block(MPI_SUM).
+ * steps). Like MPI_Reduce_scatter_block(MPI_SUM).
  */
 void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
-/** The members' shares of every piece, together, at all. Like MPI_Allgather. */
+/** Of every piece the n-th share of member n, together, at all. Like MPI_Allgather. */
 void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
 /**
@@ -531,6 +549,20 @@ typedef struct dsgd_message {
     const long *numbers; /* [n] */
 } dsgd_message;
 
+/** A double among the numbers of a message, and back: its bits. */
+static inline long dsgd_long_of(double real)
+{
+    long number = 0;
+    memcpy(&number, &real, sizeof real);
+    return number;
+}
+static inline double dsgd_double_of(long number)
+{
+    double real = 0;
+    memcpy(&real, &number, sizeof real);
+    return real;
+}
+
 /** Where messages to a server go. */
 static inline int dsgd_server_address(const dsgd_node *self, int server)
 {
@@ -646,7 +678,7 @@ static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
 /** For `.traffic` of parameters that begin with a `long period`: an allreduce in each. */
 static inline dsgd_traffic dsgd_allreduce_per_period(const void *params, const dsgd_scale *scale)
 {
-    const long *period = params;
+    const long *period = (const long *)params;
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)*period);
 }
 
@@ -695,5 +727,9 @@ typedef struct dsgd_plugin {
 } dsgd_plugin;
 
 #define DSGD_PLUGIN_SYMBOL "dsgd_plugin_algorithms"
+extern const dsgd_plugin
+    dsgd_plugin_algorithms; /* else a constant of C++ would be its file's own */
+
+DSGD_END_C
 
 #endif

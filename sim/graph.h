@@ -8,6 +8,8 @@
 #include "base/option.h"
 #include "base/status.h"
 
+DSGD_BEGIN_C
+
 /** What the shares of all ranks' lists of a round promise, which is checked; to be combined. */
 enum {
     DSGD_PROMISE_COLUMNS = 1, /* what a rank keeps and gives sums to 1: gossip keeps the mean */
@@ -78,5 +80,7 @@ typedef struct dsgd_neighbour_room {
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
                                       long round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room);
+
+DSGD_END_C
 
 #endif

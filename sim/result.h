@@ -59,7 +59,7 @@ typedef struct dsgd_step_times {
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */
 typedef struct dsgd_run_result {
     int outcome; /* dsgd_outcome */
-    dsgd_error why; /* where it diverged, or why it failed */
+    dsgd_error why; /* where it diverged, or why it failed; else what is to be noted, or nothing */
     double virtual_s;
     double steps; /* gradient steps of all workers / P */
     double samples, learn_samples;

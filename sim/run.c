@@ -125,6 +125,32 @@ static void fail(dsgd_engine *engine, const char *what)
     dsgd_fail(&result->why, DSGD_OK, "%s", why);
 }
 
+/**
+ * Says which worker leaves more and more requests or messages behind. Some may be under way at the
+ * end, such as of a delayed average; many, and from the first half of its steps, are forgotten.
+ */
+static void note_what_is_left(dsgd_engine *engine)
+{
+    enum { MANY = 8 };
+    for (int i = 0; i < engine->n_workers && engine->result->why.text[0] == '\0'; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        long step = 0;
+        const size_t requests = dsgd_requests_left(w, &step);
+        if (requests >= MANY && 2 * step < w->node.step)
+            dsgd_fail(
+                &engine->result->why, DSGD_OK,
+                "worker %d leaves %zu requests under way, from step %ld on: its _end() is to be "
+                "called for each, else what it sends and keeps grows without limit",
+                i, requests, step);
+        const size_t messages = dsgd_messages_left(w, &step);
+        if (messages >= MANY && 2 * step < w->node.step)
+            dsgd_fail(&engine->result->why, DSGD_OK,
+                      "worker %d leaves %zu messages that have come, from step %ld on, without a "
+                      "dsgd_recv(): they become more and more",
+                      i, messages, step);
+    }
+}
+
 static const double until_nothing_moves_s = 1e9;
 
 /** The actor that ends the run. */
@@ -148,6 +174,8 @@ static void clock_main(void *argument)
     dsgd_ledger_end(engine);
     if (engine->values != NULL)
         dsgd_evaluate_last(engine);
+    if (engine->result->outcome == DSGD_RUN_OK)
+        note_what_is_left(engine);
     if (config->inspect != NULL)
         config->inspect(engine, config->inspect_argument);
     if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)
@@ -233,6 +261,7 @@ static void cut_bytes(dsgd_engine *engine)
 
 static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result)
 {
+    dsgd_require_of(config->algorithm->about.name);
     *engine = (dsgd_engine){.config = config,
                             .n_workers = config->workers,
                             .n_servers = dsgd_n_servers(config),

@@ -47,9 +47,7 @@ typedef struct dsgd_imbalance_kind {
 /** Defines a kind by NAME_params, NAME_options, NAME_seconds(), its summary, and further members. */
 #define DSGD_IMBALANCE(name_, ...)                                                                 \
     const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
-        .about = {.name = #name_,                                                                  \
-                  .params_size = sizeof(name_##_params),                                           \
-                  .options = name_##_options},                                                     \
+        .about = {.name = #name_, DSGD_PARAMS(name_##_params, name_##_options)},                   \
         .seconds = name_##_seconds,                                                                \
         .about.summary = __VA_ARGS__}
 

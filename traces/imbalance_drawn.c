@@ -90,8 +90,7 @@ static const dsgd_option parametric_options[] = {
     const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
         .about = {.name = #name_,                                                                  \
                   .summary = summary_,                                                             \
-                  .params_size = sizeof(parametric_params),                                        \
-                  .options = parametric_options},                                                  \
+                  DSGD_PARAMS(parametric_params, parametric_options)},                             \
         .load = name_##_load,                                                                      \
         .seconds = parametric_seconds,                                                             \
     }

@@ -18,9 +18,14 @@ static dsgd_status load(const char *path, dsgd_error *error)
 {
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the plug-in cannot be read: %m", path);
-    void *const object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    dsgd_error unknown = {""}; /* such as a verb, which may be a matter of the interface */
+    if (object == NULL) {
+        dsgd_fail(&unknown, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
+        object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    }
     if (object == NULL)
-        return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
+        return dsgd_fail(error, DSGD_EIO, "%s", unknown.text);
     const dsgd_plugin *const plugin = dlsym(object, DSGD_PLUGIN_SYMBOL);
     if (plugin == NULL)
         return dsgd_refuse(error, "%s: the plug-in does not export %s", path, DSGD_PLUGIN_SYMBOL);
@@ -29,9 +34,8 @@ static dsgd_status load(const char *path, dsgd_error *error)
                            "%s was built for interface %08" PRIx32
                            ", but this program has %08" PRIx32 "; build it again",
                            path, plugin->abi, (uint32_t)DSGD_PLUGIN_ABI);
-    /* Checked last: a verb that has gone is a matter of the interface. */
-    if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
+    if (unknown.text[0] != '\0')
+        return dsgd_fail(error, DSGD_EIO, "%s", unknown.text);
     if (plugin->algorithms == NULL || plugin->algorithms[0] == NULL)
         return dsgd_refuse(error, "%s: the plug-in has no algorithms", path);
     for (size_t i = 0; plugin->algorithms[i] != NULL; i++) {

@@ -12,11 +12,11 @@
 
 /* --- in the process of a run ------------------------------------------------------------------ */
 
-/** Line 1: why it did not end well, else empty. Line 2, unless it failed: what runs.csv lacks. */
+/** Line 1: why it did not end well, or a note, or empty. Line 2, unless it failed: what runs.csv lacks. */
 static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
 {
     const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
-    fprintf(stream, "%s\n", r->outcome == DSGD_RUN_OK ? "" : r->why.text);
+    fprintf(stream, "%s\n", r->why.text);
     if (failed)
         return;
     fprintf(stream, "simulated %.4g s; compute alone %.4g s", r->virtual_s, r->ideal_s);

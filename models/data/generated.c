@@ -79,7 +79,7 @@ static const dsgd_option hyperplane_options[] = {
 DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
                  .summary = "points on a noisy hyperplane, generated from the seed",
                  .reference = "Li et al., PPoPP 2020, section 6.2",
-                 .params_size = sizeof(hyperplane_params), .options = hyperplane_options);
+                 DSGD_PARAMS(hyperplane_params, hyperplane_options));
 
 /* --- sequences -------------------------------------------------------------------------------- */
 
@@ -165,7 +165,7 @@ static const dsgd_option sequences_options[] = {
 DSGD_DATA_SOURCE(
     sequences, true, .name = "sequences",
     .summary = "generated sequences of different lengths, distinguished by their motion",
-    .params_size = sizeof(sequences_params), .options = sequences_options);
+    DSGD_PARAMS(sequences_params, sequences_options));
 
 /* --- navigation: environments of the policy model --------------------------------------------- */
 
@@ -205,4 +205,4 @@ DSGD_DATA_SOURCE(
     navigation, true, .name = "navigation",
     .summary = "a walk to a goal in a room with a wall; accuracy: share of goals reached",
     .reference = "a reduced PointGoal task; Wijmans et al., ICLR 2020",
-    .params_size = sizeof(navigation_params), .options = navigation_options);
+    DSGD_PARAMS(navigation_params, navigation_options));

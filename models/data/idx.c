@@ -196,7 +196,7 @@ static const dsgd_option fashion_options[] = {
 DSGD_DATA_SOURCE(fashion_mnist, false, .name = "fashion-mnist",
                  .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
                  .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
-                 .params_size = sizeof(fashion_params), .options = fashion_options);
+                 DSGD_PARAMS(fashion_params, fashion_options));
 
 typedef struct idx_params {
     const char *paths[4];
@@ -222,4 +222,4 @@ static const dsgd_option idx_options[] = {
 
 DSGD_DATA_SOURCE(idx, false, .name = "idx",
                  .summary = "any images and labels in the IDX format of MNIST",
-                 .params_size = sizeof(idx_params), .options = idx_options);
+                 DSGD_PARAMS(idx_params, idx_options));

@@ -248,16 +248,14 @@ static const dsgd_split_kind dirichlet = {
     .about = {.name = "dirichlet",
               .summary = "shares of classes drawn per worker; as many samples for all",
               .reference = "Hsu, Qi, Brown, 2019, arXiv 1909.06335, section 3",
-              .params_size = sizeof(dirichlet_params),
-              .options = dirichlet_options},
+              DSGD_PARAMS(dirichlet_params, dirichlet_options)},
     .deal = dirichlet_deal};
 
 static const dsgd_split_kind labels = {
     .about = {.name = "labels",
               .summary = "samples sorted by class, in equal shards, so many per worker",
               .reference = "McMahan et al., AISTATS 2017, section 3",
-              .params_size = sizeof(labels_params),
-              .options = labels_options},
+              DSGD_PARAMS(labels_params, labels_options)},
     .deal = labels_deal};
 
 const dsgd_about *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &labels.about, NULL};

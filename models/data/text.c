@@ -107,4 +107,4 @@ static const dsgd_option text_options[] = {
 
 DSGD_DATA_SOURCE(text, false, .name = "text",
                  .summary = "characters of a text, each to be predicted from those before",
-                 .params_size = sizeof(text_params), .options = text_options);
+                 DSGD_PARAMS(text_params, text_options));

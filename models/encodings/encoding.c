@@ -35,8 +35,7 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
     static const dsgd_encoding_kind NAME = {.about = {.name = #NAME,                               \
                                                       .summary = SUMMARY,                          \
                                                       .reference = REFERENCE,                      \
-                                                      .params_size = sizeof(PARAMS),               \
-                                                      .options = NAME##_options},                  \
+                                                      DSGD_PARAMS(PARAMS, NAME##_options)},        \
                                             __VA_ARGS__}
 
 static double whole_bytes(double bits)

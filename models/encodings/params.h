@@ -7,6 +7,8 @@
 
 #include "base/option.h"
 
+DSGD_BEGIN_C
+
 /** NULL-terminated; `dsgd list encodings`. */
 extern const dsgd_about *const dsgd_encoding_kinds[];
 
@@ -50,5 +52,7 @@ bool dsgd_encoding_sums_again(const dsgd_pick *pick);
  * ever (Karimireddy et al., ICML 2019, assumption A).
  */
 bool dsgd_encoding_expands(const dsgd_pick *pick);
+
+DSGD_END_C
 
 #endif

@@ -6,14 +6,12 @@
 
 /** NAME, with NAME_params, NAME_options and NAME_layers(); SUGGESTED is a source of what it WANTS. */
 #define MODEL(NAME, LOSS, WANTS, SUGGESTED, ...)                                                   \
-    static const dsgd_model_kind NAME = {.about = {.name = #NAME,                                  \
-                                                   .params_size = sizeof(NAME##_params),           \
-                                                   .options = NAME##_options,                      \
-                                                   __VA_ARGS__},                                   \
-                                         .loss = LOSS,                                             \
-                                         .wants = WANTS,                                           \
-                                         .suggested = SUGGESTED,                                   \
-                                         .layers = NAME##_layers}
+    static const dsgd_model_kind NAME = {                                                          \
+        .about = {.name = #NAME, DSGD_PARAMS(NAME##_params, NAME##_options), __VA_ARGS__},         \
+        .loss = LOSS,                                                                              \
+        .wants = WANTS,                                                                            \
+        .suggested = SUGGESTED,                                                                    \
+        .layers = NAME##_layers}
 
 /* --- hyperplane, logreg ----------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@ typedef struct dsgd_tester {
     const dsgd_conformance *how;
     size_t *n; /* [DSGD_N_VERDICTS] */
     dsgd_verdict declared; /* on the traffic by default */
+    const dsgd_law *law; /* that is tested; NULL: none */
     bool hung, undefined;
     dsgd_error why; /* of the answer under way; without algorithm, options and P */
 } dsgd_tester;
@@ -57,7 +58,8 @@ typedef struct dsgd_trial_outcome {
     double first_loss, last_loss; /* NAN without learning */
     double farthest,
         farthest_s; /* largest change of an evaluation since the first, relative; when */
-    double weight; /* of push-sum, at workers and on its way, mean over pieces */
+    double weight; /* of push-sum, at workers and on its way, mean over pieces; -1: none moved */
+    dsgd_error left; /* what the run notes, or nothing */
     size_t n_params;
     double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS]; /* mean of workers and servers */
     double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models at the end */

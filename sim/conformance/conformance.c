@@ -48,6 +48,8 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
     for (size_t i = 0; i < MOST_COUNTS && counts[i] != 0; i++) {
         if (c->enough > 0 && accepted == c->enough)
             break;
+        if (t->law != NULL && t->law->at != NULL && !t->law->at(setting->params, counts[i]))
+            continue;
         const dsgd_status answer = c->question(t, setting, counts[i]);
         const bool refused = answer == DSGD_EUSAGE && !t->undefined;
         if (answer == DSGD_OK)
@@ -59,7 +61,11 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
     }
     if (accepted > 0)
         return DSGD_CHECK_PASSED;
-    dsgd_append(why, "%s", "; every P that was tried is refused");
+    if (*why == NULL) /* by the law itself */
+        *why = dsgd_xprintf("%s: no P that was tried is one at which it holds",
+                            t->algorithm->about.name);
+    else
+        dsgd_append(why, "%s", "; every P that was tried is refused");
     return c->demanded ? DSGD_CHECK_FAILED : DSGD_CHECK_LEFT_OUT;
 }
 
@@ -127,7 +133,9 @@ static void check_laws(dsgd_tester *t)
         const size_t n = sizeof of_laws / sizeof of_laws[0];
         const bool known = (size_t)law->kind < n && of_laws[law->kind].question != NULL;
         if (known && dsgd_setting_of_law(t, law, &setting) == DSGD_OK) {
+            t->law = law;
             const dsgd_verdict verdict = make(t, &of_laws[law->kind], &setting, true);
+            t->law = NULL;
             if (law->kind == DSGD_LAW_KEEPS_MEAN && verdict == DSGD_CHECK_PASSED &&
                 setting.text[0] != '\0')
                 make(t, &of_variation[STAYS], &setting, false);

@@ -26,7 +26,8 @@ dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, i
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
-    return repeats(t, trial, &got);
+    DSGD_TRY(repeats(t, trial, &got));
+    return got.left.text[0] == '\0' ? DSGD_OK : dsgd_answer_no(t, "%s", got.left.text);
 }
 
 static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)

@@ -61,18 +61,20 @@ static void *pick(const dsgd_option *o, void *params, const dsgd_about *about)
 
 static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
-    const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, with->option);
+    char *name = dsgd_xstrdup(with->option);
+    char *const option = strsep(&name, "="); /* the name is that of a pick, or NULL */
+    const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, option);
     if (o == NULL)
         return dsgd_refuse(&t->why, "the law is declared with the option `%s`, which it lacks",
-                           with->option);
-    if (with->pick != NULL) {
+                           option);
+    if (name != NULL) {
         const dsgd_about *const picked =
-            o->kind == DSGD_PICK ? dsgd_about_find(o->registry, with->pick) : NULL;
-        append_text(s, o->name, with->pick);
+            o->kind == DSGD_PICK ? dsgd_about_find(o->registry, name) : NULL;
+        append_text(s, o->name, name);
         if (picked == NULL)
             return dsgd_refuse(&t->why,
                                "the law is declared with %s=%s, but there is no such thing",
-                               o->name, with->pick);
+                               o->name, name);
         pick(o, s->params, picked);
         return DSGD_OK;
     }

@@ -152,7 +152,7 @@ void dsgd_begin_alike(dsgd_engine *engine, void *outcome)
 static void inspect(dsgd_engine *engine, void *argument)
 {
     dsgd_trial_outcome *const outcome = argument;
-    outcome->weight = dsgd_gossip_weight(engine);
+    outcome->weight = dsgd_gossip_began(engine) ? dsgd_gossip_weight(engine) : -1;
     if (engine->values == NULL)
         return;
     outcome->n_params = engine->network.n_params;
@@ -191,6 +191,7 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     config.inspect = inspect;
     config.inspect_argument = outcome;
     DSGD_TRY(dsgd_simulate(&config, &result, error));
+    outcome->left = result.why;
     outcome->virtual_s = result.virtual_s;
     outcome->steps = result.steps;
     outcome->messages = result.messages;
@@ -238,7 +239,7 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Appends what a broken contract printed before it ended the process. */
+/** Appends what a bug or a broken contract printed before it ended the process. */
 static void append_assertion(dsgd_error *why, FILE *errors)
 {
     char line[400];
@@ -246,11 +247,11 @@ static void append_assertion(dsgd_error *why, FILE *errors)
         return;
     rewind(errors);
     while (fgets(line, sizeof line, errors) != NULL) {
-        if (strncmp(line, "dsgd: bug: ", 11) != 0)
+        if (strncmp(line, "dsgd: ", 6) != 0)
             continue;
         line[strcspn(line, "\n")] = '\0';
         const size_t n = strlen(why->text);
-        snprintf(why->text + n, sizeof why->text - n, ": %s", line + 11);
+        snprintf(why->text + n, sizeof why->text - n, ": %s", line + 6);
         return;
     }
 }

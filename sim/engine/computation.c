@@ -51,6 +51,8 @@ double dsgd_learning_rate(dsgd_node *self)
 
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
+    dsgd_require_own(self, x, __func__);
+    dsgd_require_own(self, g, __func__);
     (void)self;
     dsgd_require_same_pieces(x, g);
     if (!dsgd_vector_ready(g))
@@ -59,6 +61,8 @@ void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
+    dsgd_require_own(self, x, __func__);
+    dsgd_require_own(self, g, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
     if (dsgd_vector_ready(g))
@@ -274,6 +278,8 @@ double dsgd_compute_time_s(dsgd_node *self)
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
 {
+    dsgd_require_own(self, g, __func__);
+    dsgd_require_own(self, x, __func__);
     dsgd_gradient_until(self, g, x, 1, INFINITY);
 }
 
@@ -296,6 +302,8 @@ dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, doub
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s)
 {
+    dsgd_require_own(self, g, __func__);
+    dsgd_require_own(self, x, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     dsgd_require_whole(g, "dsgd_gradient");
@@ -325,14 +333,14 @@ void dsgd_cancel(dsgd_node *self)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->computation;
-    DSGD_ASSERT(engine->config->algorithm->cancels,
-                "%s cancels a gradient, but does not say that it does (cancels)",
-                engine->config->algorithm->about.name);
+    DSGD_REQUIRE(engine->config->algorithm->cancels,
+                 "%s cancels a gradient, but does not say that it does (cancels)",
+                 engine->config->algorithm->about.name);
     if (w->cancelled)
         return;
-    DSGD_ASSERT(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %ld %s",
-                self->rank, self->step,
-                c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
+    DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %ld %s",
+                 self->rank, self->step,
+                 c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
     if (dsgd_computing(w)) {
         c->ready = engine->n_pieces;
         c->end_s = dsgd_now_s();

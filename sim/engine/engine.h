@@ -76,6 +76,7 @@ struct dsgd_vector {
      * that sets them; -1: none. */
     long awaits, set_by;
     bool on_host; /* else in the device's memory */
+    bool over; /* messages.c's: of a message that is not the one received last */
     /* encodings.c's: what error feedback has left of it, and, at the first member, of the sums of
      * all members' that were encoded again; NULL: nothing yet. */
     dsgd_vector *residual, *sum_residual;
@@ -213,7 +214,7 @@ struct dsgd_worker {
     double copied_out_s, copied_in_s;
 
     /* channels.c's and exchange/collectives.c's. */
-    dsgd_request *requests; /* begun and not ended */
+    dsgd_request *requests; /* begun and not ended, the newest first */
     dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
     size_t n_ended;
     long collectives; /* that it has begun, of all workers or of a communicator */
@@ -373,9 +374,9 @@ static inline void dsgd_finish(dsgd_engine *engine)
 /** Stops the program where an algorithm names a worker that does not exist. */
 static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 {
-    DSGD_ASSERT(peer >= 0 && peer < self->n_workers,
-                "worker %d names worker %d in step %ld, but with %d workers they are 0 to %d",
-                self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
+    DSGD_REQUIRE(peer >= 0 && peer < self->n_workers,
+                 "worker %d names worker %d in step %ld, but with %d workers they are 0 to %d",
+                 self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
 }
 
 /* --- actors.c: memory, waiting ---------------------------------------------------------------- */
@@ -422,8 +423,19 @@ void dsgd_barrier(dsgd_node *self);
 
 /* --- vectors.c -------------------------------------------------------------------------------- */
 
+/** Stops the program: says why the verb cannot have x. */
+void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char *verb)
+    __attribute__((noreturn));
+
 /** Of another vector, which is whole, the pieces that x has. */
 dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
+
+/** Stops the program where a verb gets no vector, or one that is another worker's or is over. */
+static inline void dsgd_require_own(const dsgd_node *self, const dsgd_vector *x, const char *verb)
+{
+    if (x == NULL || &x->owner->node != self || x->whole->over)
+        dsgd_refuse_vector(self, x, verb);
+}
 
 /** Stops the program where one is a view of other pieces than the other, in one verb. */
 void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y);

@@ -206,6 +206,8 @@ static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
 
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
 {
+    dsgd_require_own(self, y, __func__);
+    dsgd_require_own(self, x, __func__);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = copy_piece, .y = y, .x = x});
 }
 
@@ -230,11 +232,14 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
 
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x)
 {
+    dsgd_require_own(self, y, __func__);
+    dsgd_require_own(self, x, __func__);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){combine_piece, y, x, a, b, 1});
 }
 
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){combine_piece, x, x, 1, 0, divisor});
 }
 
@@ -269,23 +274,27 @@ static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size
 
 dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
 {
-    DSGD_ASSERT(index < n, "worker %d takes fragment %zu of %zu in step %ld, but they are 0 to %zu",
-                self->rank, index, n, self->step, n - 1);
+    dsgd_require_own(self, x, __func__);
+    DSGD_REQUIRE(index < n,
+                 "worker %d takes fragment %zu of %zu in step %ld, but they are 0 to %zu",
+                 self->rank, index, n, self->step, n - 1);
     return view_of(x, x->first + index * x->stride, x->end, x->stride * n);
 }
 
 dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end)
 {
+    dsgd_require_own(self, x, __func__);
     const size_t n = dsgd_count_pieces(x);
-    DSGD_ASSERT(first <= end && end <= n,
-                "worker %d takes pieces %zu to %zu of a vector of %zu in step %ld", self->rank,
-                first, end, n, self->step);
+    DSGD_REQUIRE(first <= end && end <= n,
+                 "worker %d takes pieces %zu to %zu of a vector of %zu in step %ld", self->rank,
+                 first, end, n, self->step);
     const size_t behind = x->first + end * x->stride;
     return view_of(x, x->first + first * x->stride, behind < x->end ? behind : x->end, x->stride);
 }
 
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x)
 {
+    dsgd_require_own(self, x, __func__);
     (void)self;
     return dsgd_count_pieces(x);
 }
@@ -295,19 +304,40 @@ dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x)
     return x->whole == x ? whole : view_of(whole, x->first, x->end, x->stride);
 }
 
+/** "worker 3", "server 0". */
+static const char *name_of(const dsgd_worker *w)
+{
+    return dsgd_xprintf("%s %d", dsgd_is_server(w) ? "server" : "worker", w->node.rank);
+}
+
+void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char *verb)
+{
+    const dsgd_worker *const w = (const dsgd_worker *)self;
+    const char *what = "NULL in place of a vector";
+    if (x != NULL && x->owner != w)
+        what =
+            dsgd_xprintf("a vector of %s; what another has comes by exchanges and messages alone",
+                         name_of(x->owner));
+    else if (x != NULL)
+        what = "the vector of a message that has been forgotten, as each is at the next "
+               "dsgd_recv(): copy it before";
+    dsgd_require_failed("%s gives %s() in step %ld %s", name_of(w), verb, self->step, what);
+}
+
 void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y)
 {
-    DSGD_ASSERT(x->first == y->first && x->end == y->end && x->stride == y->stride,
-                "worker %d gives a verb two vectors of different pieces in step %ld; take the same "
-                "fragment or range of both",
-                x->owner->node.rank, x->owner->node.step);
+    DSGD_REQUIRE(
+        x->first == y->first && x->end == y->end && x->stride == y->stride,
+        "worker %d gives a verb two vectors of different pieces in step %ld; take the same "
+        "fragment or range of both",
+        x->owner->node.rank, x->owner->node.step);
 }
 
 void dsgd_require_whole(const dsgd_vector *x, const char *verb)
 {
-    DSGD_ASSERT(x->whole == x,
-                "worker %d gives %s() a view of a vector in step %ld; it takes whole ones",
-                x->owner->node.rank, verb, x->owner->node.step);
+    DSGD_REQUIRE(x->whole == x,
+                 "worker %d gives %s() a view of a vector in step %ld; it takes whole ones",
+                 x->owner->node.rank, verb, x->owner->node.step);
 }
 
 /* --- of the run --------------------------------------------------------------------------------- */

@@ -185,13 +185,13 @@ void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 {
     const dsgd_run_config *const config = w->engine->config;
     const dsgd_sends promised = dsgd_sends_of(config);
-    DSGD_ASSERT(promised < DSGD_SENDS_ALLREDUCES,
-                "%s exchanges otherwise than by allreduces of all workers, but says that it does "
-                "not (.sends)",
-                config->algorithm->about.name);
-    DSGD_ASSERT(by_collective || promised < DSGD_SENDS_COLLECTIVES,
-                "%s exchanges otherwise than by collectives, but says that it does not (.sends)",
-                config->algorithm->about.name);
+    DSGD_REQUIRE(promised < DSGD_SENDS_ALLREDUCES,
+                 "%s exchanges otherwise than by allreduces of all workers, but says that it does "
+                 "not (.sends)",
+                 config->algorithm->about.name);
+    DSGD_REQUIRE(by_collective || promised < DSGD_SENDS_COLLECTIVES,
+                 "%s exchanges otherwise than by collectives, but says that it does not (.sends)",
+                 config->algorithm->about.name);
 }
 
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
@@ -274,9 +274,18 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
     DSGD_FOR_PIECES (k, in)
         begin_piece(w, k, request);
     request->arguments = NULL;
+    request->step = w->node.step;
     request->next = w->requests;
     w->requests = request;
     return request;
+}
+
+size_t dsgd_requests_left(const dsgd_worker *w, long *step)
+{
+    size_t n = 0;
+    for (const dsgd_request *r = w->requests; r != NULL; r = r->next, n++)
+        *step = r->step;
+    return n;
 }
 
 /** What points to the request, which the worker has begun with this exchange and not ended. */
@@ -286,14 +295,14 @@ static dsgd_request **find_request(dsgd_worker *w, const dsgd_exchange *exchange
     dsgd_request **link = &w->requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
-    DSGD_ASSERT(*link != NULL, /* the memory of one that has ended may not be read */
-                "worker %d asks %s() in step %ld for a request that is not under way: it has "
-                "ended already, or another worker began it",
-                w->node.rank, exchange->waiting.verb, w->node.step);
-    DSGD_ASSERT(request->exchange == exchange,
-                "worker %d asks %s() in step %ld for a request that only %s() can end",
-                w->node.rank, exchange->waiting.verb, w->node.step,
-                request->exchange->waiting.verb);
+    DSGD_REQUIRE(*link != NULL, /* the memory of one that has ended may not be read */
+                 "worker %d asks %s() in step %ld for a request that is not under way: it has "
+                 "ended already, or another worker began it",
+                 w->node.rank, exchange->waiting.verb, w->node.step);
+    DSGD_REQUIRE(request->exchange == exchange,
+                 "worker %d asks %s() in step %ld for a request that only %s() can end",
+                 w->node.rank, exchange->waiting.verb, w->node.step,
+                 request->exchange->waiting.verb);
     return link;
 }
 

@@ -91,7 +91,8 @@ struct dsgd_request {
     uint32_t call; /* ... `exchange: encoding`, in this call */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
-    double since_s; /* when it was begun */
+    double since_s; /* when it was begun, ... */
+    long step; /* ... in which step of its worker's */
     double staged_s; /* when the piece that was begun last is in host memory */
     double back_s; /* when the piece that was ended last is in the device's */
     bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
@@ -130,6 +131,12 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
 
 /** For end(): if in[k] is of a gradient, out[k] is one of several models, so old on the average. */
 void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag);
+
+/** How many are under way; *step: in which the oldest was begun. */
+size_t dsgd_requests_left(const dsgd_worker *w, long *step);
+
+/** How many messages a host has not received; *step: the host's when the oldest had come. */
+size_t dsgd_messages_left(const dsgd_worker *w, long *step);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
@@ -242,5 +249,7 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
 
 /** Push-sum weight at all workers and on its way, mean over pieces: always P. */
 double dsgd_gossip_weight(const dsgd_engine *engine);
+/** Whether any worker has gossiped. */
+bool dsgd_gossip_began(const dsgd_engine *engine);
 
 #endif

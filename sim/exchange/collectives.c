@@ -12,6 +12,7 @@ typedef struct collective {
     int root;
     double divisor;
     bool aside; /* keeps no other collective of the worker waiting */
+    const char *verb;
 } collective;
 
 typedef struct collective_job {
@@ -73,9 +74,9 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
 {
     if (comm == DSGD_WORLD)
         return;
-    DSGD_ASSERT(dsgd_comm_index(comm, w->node.rank) >= 0,
-                "worker %d calls %s() in step %ld on a communicator of which it is no member",
-                w->node.rank, verb, w->node.step);
+    DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
+                 "worker %d calls %s() in step %ld on a communicator of which it is no member",
+                 w->node.rank, verb, w->node.step);
     dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
 }
 
@@ -95,7 +96,8 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .piece = k,
                             .bytes = dsgd_encoded_bytes(w->engine, encoded, k),
                             .divisor = c->divisor,
-                            .encoded = encoded};
+                            .encoded = encoded,
+                            .verb = c->verb};
     collective_job *const job = new_collective_job(w, c->comm, call);
     if (request->in != NULL)
         dsgd_reduction_sample(w, job->reduction, *mine);
@@ -163,10 +165,11 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     const int n = dsgd_comm_size(self, c.comm);
+    c.verb = exchange->waiting.verb;
     require_member(w, c.comm, exchange->waiting.verb);
-    DSGD_ASSERT(c.root >= 0 && c.root < n,
-                "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
-                c.root, self->step, n - 1);
+    DSGD_REQUIRE(c.root >= 0 && c.root < n,
+                 "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
+                 c.root, self->step, n - 1);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
     if (c.comm == DSGD_WORLD || n > 1) /* alone a worker does not even wait for its gradient */
@@ -175,49 +178,58 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
 
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     run(self, &allreduce_mean, x, x,
         (collective){.comm = comm, .divisor = dsgd_comm_size(self, comm)});
 }
 
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     run(self, &allreduce_sum, x, x, (collective){.comm = comm, .divisor = 1});
 }
 
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
     require_member(w, comm, "dsgd_allreduce_begin");
     const collective c = {.comm = comm,
                           .divisor = dsgd_comm_size(self, comm),
-                          .aside = comm != DSGD_WORLD && !one_at_a_time};
+                          .aside = comm != DSGD_WORLD && !one_at_a_time,
+                          .verb = __func__};
     return dsgd_exchange_begin(w, &iallreduce, x, &c);
 }
 
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
 {
+    dsgd_require_own(self, mean, __func__);
     dsgd_exchange_end(dsgd_worker_of(self), &iallreduce, request, mean);
 }
 
 void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     run(self, &reduce, x, x, (collective){comm, DSGD_REDUCE, root, 1});
 }
 
 void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_vector *const sent = dsgd_comm_rank(self, comm) == root ? x : NULL;
     run(self, &broadcast, sent, x, (collective){comm, DSGD_BROADCAST, root, 1});
 }
 
 void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     run(self, &reduce_scatter, x, x, (collective){comm, DSGD_REDUCE_SCATTER, 0, 1});
 }
 
 void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
+    dsgd_require_own(self, x, __func__);
     run(self, &allgather_shares, x, x, (collective){comm, DSGD_ALLGATHER, 0, 1});
 }
 
@@ -228,7 +240,7 @@ static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, const dsgd_comm *comm)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    DSGD_ASSERT(
+    DSGD_REQUIRE(
         !dsgd_fuses(w->engine) || w->requests == NULL, /* its place among cycles differs */
         "worker %d calls dsgd_allgather() in step %ld while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
@@ -237,7 +249,7 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
     const double bytes = (double)m * dsgd_comm_size(self, comm) * sizeof *mine;
     w->collectives++;
     collective_job *const job =
-        new_collective_job(w, comm, (dsgd_call){.bytes = bytes, .divisor = 1});
+        new_collective_job(w, comm, (dsgd_call){.bytes = bytes, .divisor = 1, .verb = __func__});
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, m);
     dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &allgather, &job->job);

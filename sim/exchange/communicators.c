@@ -172,9 +172,9 @@ int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm)
 
 int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index)
 {
-    DSGD_ASSERT(index >= 0 && index < dsgd_comm_size(self, comm),
-                "worker %d asks for member %d of a communicator in step %ld, but they are 0 to %d",
-                self->rank, index, self->step, dsgd_comm_size(self, comm) - 1);
+    DSGD_REQUIRE(index >= 0 && index < dsgd_comm_size(self, comm),
+                 "worker %d asks for member %d of a communicator in step %ld, but they are 0 to %d",
+                 self->rank, index, self->step, dsgd_comm_size(self, comm) - 1);
     return comm == DSGD_WORLD ? index : comm->rank[index];
 }
 

@@ -47,6 +47,14 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
     return sum / (double)engine->n_pieces;
 }
 
+bool dsgd_gossip_began(const dsgd_engine *engine)
+{
+    for (int w = 0; engine->gossip != NULL && w < engine->n_workers; w++)
+        if (engine->gossip->node[w].last != NULL)
+            return true;
+    return false;
+}
+
 /* --- one piece -------------------------------------------------------------------------------- */
 
 /** One piece's round of messages. */
@@ -130,7 +138,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
 {
     static const double rounding = 1e-9;
-    DSGD_ASSERT(
+    DSGD_REQUIRE(
         !(fabs(sum - 1) > rounding),
         "what worker %d keeps and %s in step %ld sums to %.10g, but its neighbours promise 1 "
         "(%s)",
@@ -227,10 +235,11 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     for (int i = 0; i < job->n_from; i++) {
         row += job->peer[i].received->share;
         const dsgd_piece *const theirs = &job->peer[i].received->content;
-        DSGD_ASSERT(job->peer[i].received->piece == k,
-                    "worker %d gossips piece %zu in step %ld, but worker %d sends it piece %zu; "
-                    "both ends of an edge exchange the same pieces in one order",
-                    w->node.rank, k, w->node.step, job->peer[i].from, job->peer[i].received->piece);
+        DSGD_REQUIRE(job->peer[i].received->piece == k,
+                     "worker %d gossips piece %zu in step %ld, but worker %d sends it piece %zu; "
+                     "both ends of an edge exchange the same pieces in one order",
+                     w->node.rank, k, w->node.step, job->peer[i].from,
+                     job->peer[i].received->piece);
         x->piece[k].weight += theirs->weight;
         engine->gossip->weight_in_flight -= theirs->weight;
         dsgd_observe_used(w, job->peer[i].from, k, theirs->stamp, weight);
@@ -312,12 +321,14 @@ static const dsgd_exchange igossip = {
 
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
+    dsgd_require_own(self, x, __func__);
     require_neighbours(self, neighbours);
     dsgd_exchange_run(dsgd_worker_of(self), &gossip, x, x, neighbours);
 }
 
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
+    dsgd_require_own(self, x, __func__);
     require_neighbours(self, neighbours);
     return dsgd_exchange_begin(dsgd_worker_of(self), &igossip, x, neighbours);
 }
@@ -329,11 +340,14 @@ bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request)
 
 void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_exchange_end(dsgd_worker_of(self), &igossip, request, x);
 }
 
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
 {
+    dsgd_require_own(self, z, __func__);
+    dsgd_require_own(self, x, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double one = 1;
     dsgd_require_same_pieces(x, z);

@@ -28,6 +28,7 @@ typedef struct incoming {
     long *numbers; /* of the message */
     size_t n_left; /* packets that have not arrived */
     double back_s; /* when its vector is in the device's memory */
+    long came; /* in which step of the receiver's it got complete */
     long step; /* of the sender, ... */
     double share; /* ... whose computation it may carry */
 } incoming;
@@ -103,6 +104,8 @@ static void forget(const dsgd_worker *w, struct dsgd_inbox *state)
         return;
     for (size_t k = 0; l->x != NULL && k < w->engine->n_pieces; k++)
         dsgd_piece_set(w->engine, &l->x->piece[k], DSGD_ZERO_VALUE, -1);
+    if (l->x != NULL)
+        l->x->over = true;
     state->seen = NULL;
     l->next = state->unused;
     state->unused = l;
@@ -138,6 +141,7 @@ static void put_in(dsgd_worker *w, dsgd_packet *message)
     stream *const s = l->stream;
     for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
         s->first = whole->next;
+        whole->came = w->node.step;
         append(&state->complete, whole);
         dsgd_work_wake(w);
     }
@@ -235,13 +239,15 @@ static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_jo
 
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n)
 {
+    if (x != NULL)
+        dsgd_require_own(self, x, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     const int n_hosts = w->engine->n_workers + w->engine->n_servers;
-    DSGD_ASSERT(to >= 0 && to < n_hosts && to != w->host,
-                "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
-                "%d servers)",
-                self->rank, to, self->step, n_hosts - 1, w->engine->n_servers);
+    DSGD_REQUIRE(to >= 0 && to < n_hosts && to != w->host,
+                 "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
+                 "%d servers)",
+                 self->rank, to, self->step, n_hosts - 1, w->engine->n_servers);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
     dsgd_worker *const receives = &w->engine->workers[to];
@@ -322,6 +328,8 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
         return NULL;
     incoming *const first = state->seen = state->complete.first;
     state->complete.first = first->next;
+    if (first->x != NULL)
+        first->x->over = false;
     dsgd_staging_wait(w, first->back_s);
     return &first->seen;
 }
@@ -334,11 +342,30 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s)
     return wait_for(w, &waiting, events, until_s);
 }
 
+size_t dsgd_messages_left(const dsgd_worker *w, long *step)
+{
+    const incoming *const oldest =
+        w->engine->inboxes == NULL ? NULL : w->engine->inboxes[w->host].complete.first;
+    size_t n = 0;
+    for (const incoming *l = oldest; l != NULL; l = l->next, n++)
+        *step = oldest->came;
+    return n;
+}
+
 /* --- what becomes of them --------------------------------------------------------------------- */
+
+/** Stops the program where it is not the message that was received last. */
+static void require_seen(const dsgd_worker *w, const dsgd_message *l, const char *verb)
+{
+    DSGD_REQUIRE(l != NULL && inbox_of(w)->seen == (const incoming *)l,
+                 "%d calls %s() in step %ld of a message that is not the one that it received last",
+                 w->node.rank, verb, w->node.step);
+}
 
 void dsgd_message_used(dsgd_node *self, const dsgd_message *l, long missed)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
+    require_seen(w, l, __func__);
     if (missed < 0) {
         if (l->x == NULL || dsgd_is_server(w))
             return;
@@ -352,6 +379,7 @@ void dsgd_message_used(dsgd_node *self, const dsgd_message *l, long missed)
 
 void dsgd_message_drop(dsgd_node *self, const dsgd_message *l)
 {
+    require_seen(dsgd_worker_of(self), l, __func__);
     dsgd_worker *const sender = &dsgd_worker_of(self)->engine->workers[l->from];
     const incoming *const own = (const incoming *)l;
     if (!dsgd_is_server(sender))

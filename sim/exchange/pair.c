@@ -113,16 +113,19 @@ static void question_peer(dsgd_node *self, const dsgd_exchange *exchange, dsgd_v
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
+    dsgd_require_own(self, x, __func__);
     question_peer(self, &average, x, (pair_question){peer, AVERAGE, -1});
 }
 
 void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer)
 {
+    dsgd_require_own(self, x, __func__);
     question_peer(self, &visit, x, (pair_question){peer, AVERAGE, self->rank});
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
+    dsgd_require_own(self, y, __func__);
     question_peer(self, &fetch, y, (pair_question){peer, FETCH, -1});
 }
 
@@ -130,6 +133,8 @@ void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 
 void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
+    dsgd_require_own(self, x, __func__);
+    dsgd_require_own(self, y, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double begun_s = dsgd_now_s();
     double back_s = 0;
@@ -174,10 +179,11 @@ static dsgd_packet *next_question(dsgd_worker *w, const dsgd_waiting *in, int as
 static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
-    DSGD_ASSERT(k < x->end && dsgd_piece_from(x, k) == k,
-                "worker %d is asked for piece %zu by worker %d in step %ld, which the view that it "
-                "answers with lacks",
-                w->node.rank, k, question->from, w->node.step);
+    DSGD_REQUIRE(
+        k < x->end && dsgd_piece_from(x, k) == k,
+        "worker %d is asked for piece %zu by worker %d in step %ld, which the view that it "
+        "answers with lacks",
+        w->node.rank, k, question->from, w->node.step);
     dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
 }
 
@@ -214,11 +220,13 @@ static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int a
 
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
 {
+    dsgd_require_own(self, x, __func__);
     answer(dsgd_worker_of(self), &answering, x, -1);
 }
 
 void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_require_peer(self, peer);
     for (size_t n = dsgd_count_pieces(x); n > 0; n--)
         answer(dsgd_worker_of(self), &awaiting, x, peer);
@@ -226,6 +234,7 @@ void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_packet *const question = next_question(w, &giving, -1, false);
     stage_answer(w, question, x);

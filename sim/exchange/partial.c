@@ -300,13 +300,15 @@ static void listener_main(void *worker)
 
 dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial)
 {
+    if (initial != NULL)
+        dsgd_require_own(self, initial, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
-    DSGD_ASSERT(w->partial == NULL, "a worker has one partial collective");
+    DSGD_REQUIRE(w->partial == NULL, "a worker has one partial collective");
     dsgd_exchanges_otherwise(w, true);
     if (initial != NULL)
         dsgd_require_whole(initial, "dsgd_partial_new");
-    DSGD_ASSERT(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
+    DSGD_REQUIRE(dsgd_is_power_of_two(self->n_workers), "%d workers", self->n_workers);
     dsgd_partial *partial =
         dsgd_run_alloc(w->engine, sizeof *partial + n * sizeof partial->piece[0]);
     partial->spec = spec;
@@ -340,6 +342,7 @@ static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value 
 
 void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
@@ -349,6 +352,7 @@ void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x
 
 void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
+    dsgd_require_own(self, x, __func__);
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
@@ -375,7 +379,7 @@ static bool may_activate(const dsgd_worker *w, int rank)
 /** Arrives at piece @p k of this step's version. */
 static void arrive(dsgd_worker *w, size_t k)
 {
-    DSGD_ASSERT(version_exists(w->partial, w->node.step), "step %ld has no version", w->node.step);
+    DSGD_REQUIRE(version_exists(w->partial, w->node.step), "step %ld has no version", w->node.step);
     if (may_activate(w, w->node.rank))
         activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
 }
@@ -446,6 +450,8 @@ static const dsgd_exchange partial_sum = {
 
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
+    dsgd_require_own(self, g, __func__);
+    dsgd_require_own(self, sum, __func__);
     (void)partial; /* a worker has one */
     dsgd_require_whole(g, "dsgd_partial_sum"); /* a version is of all pieces, in their order */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
@@ -479,6 +485,7 @@ static const dsgd_exchange partial_mix = {
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late)
 {
+    dsgd_require_own(self, x, __func__);
     (void)partial;
     dsgd_require_whole(x, "dsgd_partial_mix");
     const double by[] = {on_time, late};

@@ -50,6 +50,7 @@ static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
 dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_call call)
 {
     dsgd_engine *const engine = w->engine;
+    call.caller = w->node.rank;
     uint64_t *const begun = comm != NULL ? &comm->begun[dsgd_comm_index(comm, w->node.rank)]
                                          : &reductions_of(engine)->begun[w->node.rank];
     const dsgd_reduction wanted = {.scope = comm != NULL ? DSGD_SCOPE_COMM + comm->id : 0,
@@ -59,14 +60,13 @@ dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_c
                                    .call = call};
     dsgd_reduction *const reduction = join(engine, wanted);
     const dsgd_call *const other = &reduction->call;
-    DSGD_ASSERT(other->bytes == call.bytes && other->divisor == call.divisor,
-                "worker %d calls a collective of %g bytes in step %ld where another worker called "
-                "one of %g, or a sum where that called a mean; all must call the same in one order",
-                w->node.rank, call.bytes, w->node.step, other->bytes);
-    DSGD_ASSERT(other->part == call.part && other->root == call.root && other->piece == call.piece,
-                "worker %d calls a collective in step %ld where another worker called one of "
-                "another kind, root or fragment; all must call the same in one order",
-                w->node.rank, w->node.step);
+    DSGD_REQUIRE(
+        other->bytes == call.bytes && other->divisor == call.divisor && other->part == call.part &&
+            other->root == call.root && other->piece == call.piece,
+        "worker %d calls %s() in step %ld (piece %zu of %g bytes, root %d) where worker %d "
+        "called %s() (piece %zu of %g bytes, root %d); all must call the same in one order",
+        w->node.rank, call.verb, w->node.step, call.piece, call.bytes, call.root, other->caller,
+        other->verb, other->piece, other->bytes, other->root);
     return reduction;
 }
 
@@ -167,16 +167,43 @@ static void sum_up_stamps(dsgd_reduction *reduction)
     }
 }
 
-/** What all members have sampled. */
-static dsgd_value agreed_value(dsgd_engine *engine, const dsgd_reduction *reduction,
-                               dsgd_origin where)
+/** The i-th of n parts of a piece of what member i has sampled; exact, as all else is 0. */
+static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reduction,
+                              dsgd_origin where, size_t piece)
+{
+    const size_t n = (size_t)reduction->n_members;
+    const size_t begin = engine->piece_begin[piece];
+    const size_t length = engine->piece_begin[piece + 1] - begin;
+    const dsgd_codec codec = {.kind = DSGD_CODEC_MASK};
+    dsgd_value *const share = dsgd_xcalloc(n, sizeof *share);
+    double *const ones = dsgd_xcalloc(n, sizeof *ones);
+    for (size_t i = 0; i < n; i++) {
+        double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own); /* 1: in the part */
+        for (size_t e = length * i / n; e < length * (i + 1) / n; e++)
+            own[begin + e] = 1;
+        const dsgd_value mask = dsgd_values_constant(engine->values, piece, own);
+        share[i] = dsgd_values_encode(engine->values, where, piece, &codec,
+                                      reduction->contribution[i].value, mask);
+        dsgd_value_release(engine->values, mask);
+        ones[i] = 1;
+        free(own);
+    }
+    const dsgd_value sum = dsgd_values_combine(engine->values, where, piece, n, share, ones, 1);
+    for (size_t i = 0; i < n; i++)
+        dsgd_value_release(engine->values, share[i]);
+    free(share);
+    free(ones);
+    return sum;
+}
+
+/** The members' shares: of one value, which all have computed, or of several. */
+static dsgd_value gathered_value(dsgd_engine *engine, const dsgd_reduction *reduction,
+                                 dsgd_origin where, size_t piece)
 {
     const dsgd_value first = reduction->contribution[0].value;
-    for (int i = 1; i < reduction->n_members && engine->values != NULL; i++)
-        DSGD_ASSERT(dsgd_value_equal(reduction->contribution[i].value, first),
-                    "worker %d gathers shares of a vector in step %lu that the members of the "
-                    "communicator have computed in different ways, by dsgd_allgather_shares()",
-                    (int)where.worker, (unsigned long)where.step);
+    for (int i = 1; i < reduction->n_members; i++)
+        if (!dsgd_value_equal(reduction->contribution[i].value, first))
+            return join_shares(engine, reduction, where, piece);
     return dsgd_value_retain(first);
 }
 
@@ -191,7 +218,7 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
     reduction->combined = true;
     sum_up_stamps(reduction);
     if (reduction->call.part == DSGD_ALLGATHER) {
-        reduction->sum = agreed_value(engine, reduction, where);
+        reduction->sum = gathered_value(engine, reduction, where, piece);
     } else if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
         dsgd_vector **of = dsgd_xcalloc((size_t)n, sizeof *of);

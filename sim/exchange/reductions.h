@@ -55,6 +55,8 @@ typedef struct dsgd_call {
     size_t piece;
     double bytes, divisor;
     const dsgd_encoded *encoded; /* of what is contributed; NULL: it is not encoded */
+    const char *verb; /* for who calls another one */
+    int caller; /* rank; of a reduction the first */
 } dsgd_call;
 
 /** The members of a collective; their indices are in the order of ranks. */
@@ -115,8 +117,8 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction,
                            dsgd_piece contribution);
 
 /**
- * sum <- (sum of contributions) / divisor, at the first call; of an allgather what all have sampled,
- * which must be one value: shares of it that belong together. All must have been sampled.
+ * sum <- (sum of contributions) / divisor, at the first call; of an allgather the
+ * n-th part of what member n has sampled, together. All must have been sampled.
  */
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
                             size_t piece);

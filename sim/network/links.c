@@ -153,10 +153,10 @@ static void check_promise(const dsgd_flight *flight, int from, int to)
     if (!one_at_a_time || flight->bytes <= DSGD_NOTHING_BYTES)
         return;
     for (int i = 0; i < 2; i++)
-        DSGD_ASSERT(!carries_more(flight->link[i]),
-                    "host %d %s two messages at once, but the algorithm says that no worker or "
-                    "server does (.sends)",
-                    i == 0 ? from : to, i == 0 ? "sends" : "receives");
+        DSGD_REQUIRE(!carries_more(flight->link[i]),
+                     "host %d %s two messages at once, but the algorithm says that no worker or "
+                     "server does (.sends)",
+                     i == 0 ? from : to, i == 0 ? "sends" : "receives");
 }
 
 void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)

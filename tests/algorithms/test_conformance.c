@@ -296,7 +296,7 @@ static const struct {
      "law KEEPS_MEAN: faulty by default: the law is declared with the option `length`"},
     {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", -1})},
      "period=-1, which the table of options does"},
-    {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"way", 0, "torus"})}, "way=torus, but there is no such"},
+    {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"way=torus", 0})}, "way=torus, but there is no such"},
 };
 
 TEST_ROWS(wrong_laws_fail, wrong_laws)

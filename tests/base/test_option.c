@@ -9,7 +9,13 @@
 #include "base/option.h"
 #include "base/status.h"
 #include "base/unit.h"
+#include "models/data/data.h"
+#include "models/encodings/params.h"
+#include "models/zoo/model.h"
+#include "sim/graph.h"
+#include "sim/registry.h"
 #include "tests/support/suite.h"
+#include "traces/imbalance.h"
 
 static const struct {
     const char *text, *unit;
@@ -86,4 +92,54 @@ TEST(the_nearest_name_is_the_one_that_was_meant)
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         ck_assert_str_eq(texts[k], expected[k]);
     }
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+TEST(all_shipped_tables_are_right)
+{
+    const dsgd_about *const *const registries[] = {dsgd_algorithms,     dsgd_graph_kinds,
+                                                   dsgd_encoding_kinds, dsgd_model_kinds,
+                                                   dsgd_data_sources,   dsgd_imbalance_kinds};
+    for (size_t r = 0; r < sizeof registries / sizeof *registries; r++)
+        for (const dsgd_about *const *about = registries[r]; *about != NULL; about++) {
+            dsgd_error why = {""};
+            ck_assert_msg(dsgd_about_check(*about, &why) == DSGD_OK, "%s: %s", (*about)->name,
+                          why.text);
+            ck_assert_msg((*about)->options == NULL || (*about)->n_options > 0, "%s",
+                          (*about)->name);
+        }
+}
+
+typedef struct row_params {
+    int way;
+    dsgd_pick graph;
+} row_params;
+
+static const char *const ways[] = {"here", "there", NULL};
+
+static const struct {
+    dsgd_option row;
+    size_t bytes;
+    const char *sentence;
+} wrong_rows[] = {
+    {DSGD_OPTION_CHOICE(row_params, way, ways, "a way", .init = 2), sizeof(row_params),
+     "option `way` is word 2 by default, but there are 2"},
+    {DSGD_OPTION_CHOICE(row_params, way, ways, NULL), sizeof(row_params), "`way` has no help"},
+    {DSGD_OPTION_CHOICE(row_params, way, ways, "a way"), sizeof(int) - 1, "of a struct of 3"},
+    {DSGD_OPTION_GRAPH(row_params, graph, "rink", "a graph"), sizeof(row_params),
+     "option `graph` is rink by default, which is unknown"},
+    {{.name = (const char *)8, .kind = (dsgd_option_kind)99}, 0, "DSGD_OPTION_END is missing"},
+    {{.name = (const char *)8, .kind = DSGD_LONG, .offset = 64}, 8, "of byte 64 of a struct of 8"},
+    {{.name = NULL}, 8, "DSGD_OPTION_END is missing behind row 0"},
+};
+
+TEST_ROWS(a_wrong_row_costs_a_sentence, wrong_rows)
+{
+    const dsgd_option table[] = {wrong_rows[_i].row, DSGD_OPTION_END};
+    const dsgd_about about = {
+        .name = "x", .summary = "y", .params_size = wrong_rows[_i].bytes, .options = table};
+    dsgd_error why = {""};
+    ck_assert_int_eq(dsgd_about_check(&about, &why), DSGD_EUSAGE);
+    ck_assert_msg(strstr(why.text, wrong_rows[_i].sentence) != NULL, "%s", why.text);
 }

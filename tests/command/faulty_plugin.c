@@ -1,8 +1,9 @@
 /**
  * @file faulty_plugin.c
  * A plug-in for the tests of `dsgd test`: local SGD, right unless compiled with one of
- * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, -D SKIPPED=39. As of an algorithm with parts, no period
- * below 5 is accepted.
+ * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, -D SKIPPED=39, or with a mistake in each step by
+ * -D STEP=MISTAKE, or in its table by -D ROWS=MISTAKE, -D ABOUT=MISTAKE. As of an algorithm with parts, no period below
+ * 5 is accepted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +22,53 @@ typedef struct faulty_params {
     long period;
 } faulty_params;
 
+#define NEXT ((self->rank + 1) % self->n_workers)
+
+static dsgd_vector *model_of_first; /* the workers are in one process */
+static dsgd_vector *kept;
+
+/* --- mistakes of a step ----------------------------------------------------------------------- */
+
+#define NONE (void)x
+#define UNENDED (void)dsgd_allreduce_begin(self, x, DSGD_WORLD)
+#define READS_ANOTHERS dsgd_combine(self, x, 0.5, 0.5, model_of_first)
+#define NO_VECTOR dsgd_copy(self, x, NULL)
+#define UNREAD                                                                                     \
+    if (self->n_workers > 1)                                                                       \
+    dsgd_send(self, NEXT, NULL, NULL, 0)
+#define FORGOTTEN                                                                                  \
+    if (self->n_workers > 1) {                                                                     \
+        dsgd_send(self, NEXT, x, NULL, 0);                                                         \
+        if (self->step == 0)                                                                       \
+            kept = dsgd_recv(self, INFINITY)->x;                                                   \
+        else if (dsgd_recv(self, INFINITY)->x != NULL)                                             \
+            dsgd_copy(self, x, kept);                                                              \
+    }
+#define TO_ITSELF dsgd_send(self, self->rank, NULL, NULL, 0)
+#define OTHER_VERBS                                                                                \
+    if (self->rank == 0)                                                                           \
+        dsgd_allreduce_sum(self, g, DSGD_WORLD);                                                   \
+    else                                                                                           \
+        dsgd_broadcast(self, g, 0, DSGD_WORLD)
+#define MISSPELT dsgd_allreduce_average(self, x, DSGD_WORLD)
+
+extern void dsgd_allreduce_average(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
+
+#ifndef STEP
+#define STEP NONE
+#endif
+
 static void faulty_work(dsgd_node *self)
 {
     const faulty_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
+    if (self->rank == 0)
+        model_of_first = x;
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
+        STEP;
 #ifdef CRASH
         if (self->step == 3) {
             fputs("faulty: step 3\nfaulty: no table\n", stderr);
@@ -62,17 +102,42 @@ static long faulty_period(const void *params, int n_workers)
     return ((const faulty_params *)params)->period;
 }
 
-static const dsgd_option faulty_options[] = {
-    DSGD_OPTION_LONG(faulty_params, period, 5, 1, 1000, "steps", "between averages"),
-    DSGD_OPTION_END,
-};
+#define PERIOD(init)                                                                               \
+    DSGD_OPTION_LONG(faulty_params, period, init, 1, 1000, "steps", "between averages")
+#define RIGHT PERIOD(5), DSGD_OPTION_END
+#define NO_END PERIOD(5)
+#define TWICE PERIOD(5), PERIOD(6), DSGD_OPTION_END
+#define OUT_OF_LIMITS PERIOD(1001), DSGD_OPTION_END
+
+#ifndef ROWS
+#define ROWS RIGHT
+#endif
+static const dsgd_option faulty_options[] = {ROWS};
+
+#define WHOLE                                                                                      \
+    .summary = "local SGD", .reference = "an example", DSGD_PARAMS(faulty_params, faulty_options)
+#define NO_SIZE .summary = "local SGD", .reference = "an example", .options = faulty_options
+#define NO_REFERENCE .summary = "local SGD", DSGD_PARAMS(faulty_params, faulty_options)
+#define NO_SUMMARY .reference = "an example", DSGD_PARAMS(faulty_params, faulty_options)
+#ifndef ABOUT
+#define ABOUT WHOLE
+#endif
+
+static bool is_eight(const void *params, int n_workers)
+{
+    (void)params;
+    return n_workers == 8;
+}
+
+#ifdef LAW_AT_NO_P
+static bool nowhere(const void *params, int n_workers)
+{
+    return is_eight(params, n_workers) && n_workers == 0;
+}
+#endif
 
 static const dsgd_algorithm faulty = {
-    .about = {.name = "faulty",
-              .summary = "local SGD",
-              .params_size = sizeof(faulty_params),
-              .reference = "an example",
-              .options = faulty_options},
+    .about = {.name = "faulty", ABOUT},
     .check = faulty_check,
     .work = faulty_work,
     .traffic = faulty_traffic,
@@ -84,7 +149,11 @@ static const dsgd_algorithm faulty = {
 #ifdef FALSE_LAW
         {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 7})},
 #endif
-        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_MEAN}),
+#ifdef LAW_AT_NO_P
+        {.kind = DSGD_LAW_ALLREDUCE, .at = nowhere},
+#endif
+        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_WEIGHT},
+        {.kind = DSGD_LAW_KEEPS_MEAN, .at = is_eight}),
 };
 
 static const dsgd_algorithm *const list[] = {&faulty, NULL};

@@ -153,7 +153,7 @@ TEST(a_plug_in_that_loops_for_ever_is_ended)
 /** Tests an algorithm, fast; its output has the lines of a paragraph joined. */
 #define TESTED(name, plug_in)                                                                      \
     "usr/bin/dsgd test algorithm " name " --network nics --plugin " plug_in                        \
-    " > tested; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
+    " > tested 2>&1; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
 
 TEST(the_template_passes_its_checks)
 {
@@ -186,6 +186,34 @@ static const struct {
      "FAILED law ALLREDUCE: faulty with period=7 at P=2: after step 0 worker 0 is off by "},
     {"-D CRASH", 5,
      "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
+    {"", 0, "left out law KEEPS_WEIGHT: faulty by default at P=3: it uses no push-sum"},
+    {"", 0, "ok law KEEPS_MEAN, by default, at P = 8 "},
+    {"-D LAW_AT_NO_P", 5,
+     "FAILED law ALLREDUCE: faulty: no P that was tried is one at which it holds"},
+    {"-D STEP=UNENDED", 5,
+     "FAILED ends and repeats itself: faulty by default at P=1: worker 0 leaves 20 requests under "
+     "way, from step 0 on"},
+    {"-D STEP=UNREAD", 5, "messages that have come, from step 0 on, without a dsgd_recv()"},
+    {"-D STEP=READS_ANOTHERS", 5,
+     "at P=2: the simulation died (Aborted): algorithm faulty: worker 1 gives dsgd_combine() in "
+     "step 0 a vector of worker 0"},
+    {"-D STEP=NO_VECTOR", 5,
+     "algorithm faulty: worker 0 gives dsgd_copy() in step 0 NULL in place of a vector"},
+    {"-D STEP=FORGOTTEN", 5, "the vector of a message that has been forgotten"},
+    {"-D STEP=TO_ITSELF", 5,
+     "algorithm faulty: rank 0 sends a message to 0 in step 0, but others are 0 to 0"},
+    {"-D STEP=OTHER_VERBS", 5, "dsgd_allreduce_sum()"},
+    {"-D STEP=MISSPELT", 3, "faulty.so: undefined symbol: dsgd_allreduce_average"},
+    {"-D ROWS=NO_END", 2, "`faulty`: DSGD_OPTION_END is missing behind row 1 of its options"},
+    {"-D ROWS=NO_END -D ABOUT=NO_SIZE", 2,
+     "`faulty`: row 1 of its options is of byte 0 of a struct of 0; "
+     "DSGD_PARAMS(struct, table) sets params_size"},
+    {"-D ABOUT=NO_SIZE", 2, "`faulty`: row 1 of its options is of byte 0 of a struct of 0"},
+    {"-D ROWS=TWICE", 2, "`faulty`: two options are called `period`"},
+    {"-D ROWS=OUT_OF_LIMITS", 2,
+     "`faulty`: option `period` is 1001 by default, but has to be 1 to 1000"},
+    {"-D ABOUT=NO_REFERENCE", 2, "algorithm `faulty` has no reference"},
+    {"-D ABOUT=NO_SUMMARY", 2, "`faulty`: it has no summary"},
 };
 
 TEST(the_template_is_tested_by_ctest)
@@ -202,6 +230,28 @@ TEST_ROWS(what_a_plug_in_declares_is_tested, tested)
         tested[_i].flag);
     expect(build, 0, NULL);
     expect(TESTED("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
+}
+
+/** But for casts of void pointers the template is C++, too. */
+TEST(a_plug_in_may_be_written_in_cpp)
+{
+    if (system("command -v c++ > /dev/null") != 0)
+        return;
+    expect(
+        "sed -e 's/= self->params/= (const doubling_params *)self->params/' template.c > t.cpp &&"
+        " c++ -std=c++17 -Wall -Werror -shared -fPIC -I usr/include/dsgd t.cpp -o cpp.so",
+        0, NULL);
+    expect(TESTED("doubling", "cpp.so"), 0, " 0 failed, 1 left out");
+    expect("usr/bin/dsgd describe --plugin ./cpp.so algorithm doubling", 0,
+           "period             4 (steps), from 1 to 1000000000");
+}
+
+TEST(the_usual_laws_need_no_more_members)
+{
+    expect("sed -e 's/{.option = \"period\", .value = 1}/{\"period\", 1}/' template.c > w.c &&"
+           " ! cmp -s template.c w.c && " DSGD_C_COMPILER
+           " -std=c11 -Wall -Wextra -Werror -shared -fPIC -I usr/include/dsgd w.c -o w.so",
+           0, NULL);
 }
 
 TEST(the_last_words_of_a_plug_in_are_in_the_error)

@@ -193,6 +193,7 @@ static part value_of(source *s, const dsgd_option *o, int depth)
         return pick(s, o->name, o, depth);
     case DSGD_RECORDS:
     case DSGD_PICKS:
+    case DSGD_END:
         break;
     }
     return list_of(s, o->name, o, depth);

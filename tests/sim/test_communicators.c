@@ -419,6 +419,39 @@ TEST(members_get_the_mean_of_theirs_and_one_value)
         }
 }
 
+static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_scatter_sum(self, x, comm);
+    dsgd_divide(self, x, 1 + self->rank);
+    dsgd_allgather_shares(self, x, comm);
+}
+
+/** The sum is divided by other numbers: the part of each is that of its owner, at all members. */
+TEST(of_gathered_shares_each_members_own_counts)
+{
+    enum { MEMBERS = 4 };
+    support_case *c = support_new(NULL, MEMBERS);
+    support_algorithm(c, &mixing);
+    support_spread(c);
+    c->config.exchange.pieces = 1;
+    way = ROWS;
+    size = MEMBERS;
+    const support_outcome *before = untouched(c);
+    tested = changes_shares_otherwise;
+    const support_outcome *after = support_ok(c);
+    const size_t n = after->n_params;
+    for (size_t owner = 0; owner < MEMBERS; owner++)
+        for (size_t i = n * owner / MEMBERS; i < n * (owner + 1) / MEMBERS; i++) {
+            double want = 0;
+            for (size_t w = 0; w < MEMBERS; w++)
+                want += before->x[w * n + i] / (double)(1 + owner);
+            for (size_t w = 0; w < MEMBERS; w++)
+                ck_assert_double_eq_tol(after->x[w * n + i], want, 1e-13);
+        }
+    for (int w = 0; w < MEMBERS; w++)
+        ck_assert_double_eq(after->note[w], 1);
+}
+
 static void reduces_only(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     dsgd_reduce_sum(self, x, 1, comm);
@@ -532,11 +565,12 @@ static void takes_other_parts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *
     dsgd_allreduce_mean(self, dsgd_fragment(self, x, (size_t)self->rank % 2, 2), comm);
 }
 
-static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+static void calls_another_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_scatter_sum(self, x, comm);
-    dsgd_divide(self, x, 1 + self->rank);
-    dsgd_allgather_shares(self, x, comm);
+    if (dsgd_comm_rank(self, comm) == 0)
+        dsgd_broadcast(self, x, 0, comm);
+    else
+        dsgd_allreduce_mean(self, x, comm);
 }
 
 static const struct {
@@ -546,9 +580,12 @@ static const struct {
     {calls_on_anothers, "worker 3 calls dsgd_allreduce_mean() in step 0 on a communicator of which "
                         "it is no member"},
     {names_no_member, "names member 2 as root in step 0, but they are 0 to 1"},
-    {calls_others, "called one of another kind, root or fragment; all must call the same"},
-    {takes_other_parts, "called one of another kind, root or fragment; all must call the same"},
-    {changes_shares_otherwise, "that the members of the communicator have computed in different"},
+    {calls_others,
+     "(piece 0 of 500000 bytes, root 1) where worker 0 called dsgd_reduce_sum() (piece "
+     "0 of 500000 bytes, root 0); all must call the same in one order"},
+    {takes_other_parts, "worker 1 calls dsgd_allreduce_mean() in step 0 (piece 1 of 500000 bytes, "
+                        "root 0) where worker 0 called dsgd_allreduce_mean() (piece 0 of"},
+    {calls_another_verb, "dsgd_broadcast() (piece 0 of 500000 bytes, root 0)"},
 };
 
 TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
