@@ -35,19 +35,14 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 
 /* --- tables that are wrong --------------------------------------------------------------------- */
 
-static const size_t field_bytes[DSGD_END] = {[DSGD_BOOL] = sizeof(bool),
-                                             [DSGD_LONG] = sizeof(long),
-                                             [DSGD_DOUBLE] = sizeof(double),
-                                             [DSGD_CHOICE] = sizeof(int),
-                                             [DSGD_STRING] = sizeof(const char *),
-                                             [DSGD_NUMBERS] = sizeof(dsgd_numbers),
-                                             [DSGD_PAIRS] = sizeof(dsgd_pairs),
-                                             [DSGD_LINES] = sizeof(dsgd_lines),
-                                             [DSGD_TABLE] = sizeof(dsgd_table),
-                                             [DSGD_RECORD] = 0, /* its fields are checked */
-                                             [DSGD_RECORDS] = sizeof(dsgd_records),
-                                             [DSGD_PICK] = sizeof(dsgd_pick),
-                                             [DSGD_PICKS] = sizeof(dsgd_picks)};
+/* In the order of kinds; of a record 0, as its fields are checked. */
+static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(long),
+                                             sizeof(double),       sizeof(int),
+                                             sizeof(char *),       sizeof(dsgd_numbers),
+                                             sizeof(dsgd_pairs),   sizeof(dsgd_lines),
+                                             sizeof(dsgd_table),   0,
+                                             sizeof(dsgd_records), sizeof(dsgd_pick),
+                                             sizeof(dsgd_picks)};
 
 static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
 {

@@ -129,25 +129,20 @@ static void fail(dsgd_engine *engine, const char *what)
  * Says which worker leaves more and more requests or messages behind. Some may be under way at the
  * end, such as of a delayed average; many, and from the first half of its steps, are forgotten.
  */
-static void note_what_is_left(dsgd_engine *engine)
+static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
 {
     enum { MANY = 8 };
-    for (int i = 0; i < engine->n_workers && engine->result->why.text[0] == '\0'; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
+    for (int i = 0; i < 2 * engine->n_workers && note->text[0] == '\0'; i++) {
+        const dsgd_worker *const w = &engine->workers[i / 2];
         long step = 0;
-        const size_t requests = dsgd_requests_left(w, &step);
-        if (requests >= MANY && 2 * step < w->node.step)
-            dsgd_fail(
-                &engine->result->why, DSGD_OK,
-                "worker %d leaves %zu requests under way, from step %ld on: its _end() is to be "
-                "called for each, else what it sends and keeps grows without limit",
-                i, requests, step);
-        const size_t messages = dsgd_messages_left(w, &step);
-        if (messages >= MANY && 2 * step < w->node.step)
-            dsgd_fail(&engine->result->why, DSGD_OK,
-                      "worker %d leaves %zu messages that have come, from step %ld on, without a "
-                      "dsgd_recv(): they become more and more",
-                      i, messages, step);
+        const size_t n = i % 2 == 0 ? dsgd_requests_left(w, &step) : dsgd_messages_left(w, &step);
+        if (n >= MANY && 2 * step < w->node.step)
+            dsgd_fail(note, DSGD_OK,
+                      "worker %d leaves %zu %s, from step %ld on: they become more and more", i / 2,
+                      n,
+                      i % 2 == 0 ? "requests under way that no _end() ends"
+                                 : "messages that have come and that no dsgd_recv() takes",
+                      step);
     }
 }
 
@@ -175,7 +170,7 @@ static void clock_main(void *argument)
     if (engine->values != NULL)
         dsgd_evaluate_last(engine);
     if (engine->result->outcome == DSGD_RUN_OK)
-        note_what_is_left(engine);
+        note_what_is_left(engine, &engine->result->why);
     if (config->inspect != NULL)
         config->inspect(engine, config->inspect_argument);
     if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)

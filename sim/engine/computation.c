@@ -51,8 +51,7 @@ double dsgd_learning_rate(dsgd_node *self)
 
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
-    dsgd_require_own(self, x, __func__);
-    dsgd_require_own(self, g, __func__);
+    DSGD_OWN(self, x, g);
     (void)self;
     dsgd_require_same_pieces(x, g);
     if (!dsgd_vector_ready(g))
@@ -61,8 +60,7 @@ void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 
 void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
-    dsgd_require_own(self, x, __func__);
-    dsgd_require_own(self, g, __func__);
+    DSGD_OWN(self, x, g);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
     if (dsgd_vector_ready(g))
@@ -278,8 +276,7 @@ double dsgd_compute_time_s(dsgd_node *self)
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
 {
-    dsgd_require_own(self, g, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, g, x);
     dsgd_gradient_until(self, g, x, 1, INFINITY);
 }
 
@@ -302,8 +299,7 @@ dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, doub
 int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_micro_batches,
                         double limit_s)
 {
-    dsgd_require_own(self, g, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, g, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     dsgd_require_whole(g, "dsgd_gradient");

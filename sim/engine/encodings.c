@@ -178,8 +178,7 @@ static void encode_piece(dsgd_worker *w, const dsgd_update *update, size_t k, co
 
 void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding)
 {
-    dsgd_require_own(self, q, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, q, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_set_when_ready(w, (dsgd_update){.apply = encode_piece,
                                          .y = q,
@@ -201,8 +200,7 @@ static void mask_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
 
 void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
 {
-    dsgd_require_own(self, y, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, y, x);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = mask_piece, .y = y, .x = x});
 }
 
@@ -227,8 +225,7 @@ static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
 
 void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bool transposed)
 {
-    dsgd_require_own(self, y, __func__);
-    dsgd_require_own(self, a, __func__);
+    DSGD_OWN(self, y, a);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_set_when_ready(
         w,
@@ -254,8 +251,7 @@ static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, co
 
 void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank, bool transposed)
 {
-    dsgd_require_own(self, y, __func__);
-    dsgd_require_own(self, factor, __func__);
+    DSGD_OWN(self, y, factor);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = expand_piece,
                                                             .y = y,
                                                             .x = factor,
@@ -274,7 +270,7 @@ static void orthogonalise_piece(dsgd_worker *w, const dsgd_update *update, size_
 
 void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns)
 {
-    dsgd_require_own(self, y, __func__);
+    DSGD_OWN(self, y);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = orthogonalise_piece,
                                                             .y = y,
                                                             .x = y,
@@ -285,7 +281,7 @@ void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_colu
 
 void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns)
 {
-    dsgd_require_own(self, y, __func__);
+    DSGD_OWN(self, y);
     dsgd_worker *const w = dsgd_worker_of(self);
     const uint32_t call = w->encodings++;
     DSGD_FOR_PIECES (k, y) {

@@ -430,12 +430,14 @@ void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char 
 /** Of another vector, which is whole, the pieces that x has. */
 dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
 
-/** Stops the program where a verb gets no vector, or one that is another worker's or is over. */
-static inline void dsgd_require_own(const dsgd_node *self, const dsgd_vector *x, const char *verb)
-{
-    if (x == NULL || &x->owner->node != self || x->whole->over)
-        dsgd_refuse_vector(self, x, verb);
-}
+/** For a verb: stops the program where a vector is none, another worker's, or of a forgotten message. */
+#define DSGD_OWN(self, ...)                                                                        \
+    do {                                                                                           \
+        const dsgd_vector *const own[] = {__VA_ARGS__};                                            \
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)                                      \
+            if (own[i] == NULL || &own[i]->owner->node != (self) || own[i]->whole->over)           \
+                dsgd_refuse_vector(self, own[i], __func__);                                        \
+    } while (0)
 
 /** Stops the program where one is a view of other pieces than the other, in one verb. */
 void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y);

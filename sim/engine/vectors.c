@@ -206,8 +206,7 @@ static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
 
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
 {
-    dsgd_require_own(self, y, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, y, x);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = copy_piece, .y = y, .x = x});
 }
 
@@ -232,14 +231,13 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
 
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x)
 {
-    dsgd_require_own(self, y, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, y, x);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){combine_piece, y, x, a, b, 1});
 }
 
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){combine_piece, x, x, 1, 0, divisor});
 }
 
@@ -274,7 +272,7 @@ static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size
 
 dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     DSGD_REQUIRE(index < n,
                  "worker %d takes fragment %zu of %zu in step %ld, but they are 0 to %zu",
                  self->rank, index, n, self->step, n - 1);
@@ -283,7 +281,7 @@ dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t
 
 dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     const size_t n = dsgd_count_pieces(x);
     DSGD_REQUIRE(first <= end && end <= n,
                  "worker %d takes pieces %zu to %zu of a vector of %zu in step %ld", self->rank,
@@ -294,7 +292,7 @@ dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t en
 
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     (void)self;
     return dsgd_count_pieces(x);
 }
@@ -304,24 +302,18 @@ dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x)
     return x->whole == x ? whole : view_of(whole, x->first, x->end, x->stride);
 }
 
-/** "worker 3", "server 0". */
-static const char *name_of(const dsgd_worker *w)
-{
-    return dsgd_xprintf("%s %d", dsgd_is_server(w) ? "server" : "worker", w->node.rank);
-}
-
 void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char *verb)
 {
-    const dsgd_worker *const w = (const dsgd_worker *)self;
-    const char *what = "NULL in place of a vector";
-    if (x != NULL && x->owner != w)
-        what =
-            dsgd_xprintf("a vector of %s; what another has comes by exchanges and messages alone",
-                         name_of(x->owner));
-    else if (x != NULL)
-        what = "the vector of a message that has been forgotten, as each is at the next "
-               "dsgd_recv(): copy it before";
-    dsgd_require_failed("%s gives %s() in step %ld %s", name_of(w), verb, self->step, what);
+    const bool theirs = x != NULL && &x->owner->node != self;
+    const char *const what =
+        x == NULL ? "NULL in place of a vector"
+        : theirs  ? dsgd_xprintf("a vector of %s %d; what others have comes by exchanges alone",
+                                dsgd_is_server(x->owner) ? "server" : "worker", x->owner->node.rank)
+                  : "the vector of a message that has been forgotten, as each is at the next "
+                    "dsgd_recv(): copy it before";
+    dsgd_require_failed("%s %d gives %s() in step %ld %s",
+                        dsgd_is_server((const dsgd_worker *)self) ? "server" : "worker", self->rank,
+                        verb, self->step, what);
 }
 
 void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y)

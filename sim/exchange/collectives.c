@@ -178,20 +178,20 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
 
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     run(self, &allreduce_mean, x, x,
         (collective){.comm = comm, .divisor = dsgd_comm_size(self, comm)});
 }
 
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     run(self, &allreduce_sum, x, x, (collective){.comm = comm, .divisor = 1});
 }
 
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
     require_member(w, comm, "dsgd_allreduce_begin");
@@ -204,32 +204,32 @@ dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_c
 
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
 {
-    dsgd_require_own(self, mean, __func__);
+    DSGD_OWN(self, mean);
     dsgd_exchange_end(dsgd_worker_of(self), &iallreduce, request, mean);
 }
 
 void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     run(self, &reduce, x, x, (collective){comm, DSGD_REDUCE, root, 1});
 }
 
 void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_vector *const sent = dsgd_comm_rank(self, comm) == root ? x : NULL;
     run(self, &broadcast, sent, x, (collective){comm, DSGD_BROADCAST, root, 1});
 }
 
 void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     run(self, &reduce_scatter, x, x, (collective){comm, DSGD_REDUCE_SCATTER, 0, 1});
 }
 
 void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     run(self, &allgather_shares, x, x, (collective){comm, DSGD_ALLGATHER, 0, 1});
 }
 

@@ -321,14 +321,14 @@ static const dsgd_exchange igossip = {
 
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     require_neighbours(self, neighbours);
     dsgd_exchange_run(dsgd_worker_of(self), &gossip, x, x, neighbours);
 }
 
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     require_neighbours(self, neighbours);
     return dsgd_exchange_begin(dsgd_worker_of(self), &igossip, x, neighbours);
 }
@@ -340,14 +340,13 @@ bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request)
 
 void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_exchange_end(dsgd_worker_of(self), &igossip, request, x);
 }
 
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
 {
-    dsgd_require_own(self, z, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, z, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double one = 1;
     dsgd_require_same_pieces(x, z);

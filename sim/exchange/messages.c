@@ -240,7 +240,7 @@ static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_jo
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n)
 {
     if (x != NULL)
-        dsgd_require_own(self, x, __func__);
+        DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     const int n_hosts = w->engine->n_workers + w->engine->n_servers;

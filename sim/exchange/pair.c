@@ -113,19 +113,19 @@ static void question_peer(dsgd_node *self, const dsgd_exchange *exchange, dsgd_v
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     question_peer(self, &average, x, (pair_question){peer, AVERAGE, -1});
 }
 
 void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     question_peer(self, &visit, x, (pair_question){peer, AVERAGE, self->rank});
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
-    dsgd_require_own(self, y, __func__);
+    DSGD_OWN(self, y);
     question_peer(self, &fetch, y, (pair_question){peer, FETCH, -1});
 }
 
@@ -133,8 +133,7 @@ void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 
 void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_require_own(self, x, __func__);
-    dsgd_require_own(self, y, __func__);
+    DSGD_OWN(self, x, y);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double begun_s = dsgd_now_s();
     double back_s = 0;
@@ -220,13 +219,13 @@ static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int a
 
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     answer(dsgd_worker_of(self), &answering, x, -1);
 }
 
 void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_require_peer(self, peer);
     for (size_t n = dsgd_count_pieces(x); n > 0; n--)
         answer(dsgd_worker_of(self), &awaiting, x, peer);
@@ -234,7 +233,7 @@ void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
 
 void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_packet *const question = next_question(w, &giving, -1, false);
     stage_answer(w, question, x);

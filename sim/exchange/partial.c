@@ -301,7 +301,7 @@ static void listener_main(void *worker)
 dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial)
 {
     if (initial != NULL)
-        dsgd_require_own(self, initial, __func__);
+        DSGD_OWN(self, initial);
     dsgd_worker *const w = dsgd_worker_of(self);
     const size_t n = w->engine->n_pieces;
     DSGD_REQUIRE(w->partial == NULL, "a worker has one partial collective");
@@ -342,7 +342,7 @@ static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value 
 
 void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
@@ -352,7 +352,7 @@ void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x
 
 void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
@@ -450,8 +450,7 @@ static const dsgd_exchange partial_sum = {
 
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
-    dsgd_require_own(self, g, __func__);
-    dsgd_require_own(self, sum, __func__);
+    DSGD_OWN(self, g, sum);
     (void)partial; /* a worker has one */
     dsgd_require_whole(g, "dsgd_partial_sum"); /* a version is of all pieces, in their order */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
@@ -485,7 +484,7 @@ static const dsgd_exchange partial_mix = {
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     (void)partial;
     dsgd_require_whole(x, "dsgd_partial_mix");
     const double by[] = {on_time, late};

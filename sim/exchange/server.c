@@ -98,7 +98,7 @@ static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind,
 
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 {
-    dsgd_require_own(self, u, __func__);
+    DSGD_OWN(self, u);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     const uint32_t call = w->encodings++;
@@ -136,7 +136,7 @@ static const dsgd_exchange fetch = {begin_fetch, end_fetch, {"dsgd_server_fetch"
 
 void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, x, NULL);
 }
 
@@ -167,8 +167,7 @@ static const dsgd_exchange push_and_fetch = {
 
 void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 {
-    dsgd_require_own(self, u, __func__);
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, u, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_exchange_end(w, &push_and_fetch, dsgd_exchange_begin(w, &push_and_fetch, u, NULL), x);
 }
@@ -206,7 +205,7 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 
 void dsgd_serve(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_require_own(self, x, __func__);
+    DSGD_OWN(self, x);
     dsgd_worker *const server = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     dsgd_packet *const message =

@@ -192,8 +192,8 @@ static const struct {
      "FAILED law ALLREDUCE: faulty: no P that was tried is one at which it holds"},
     {"-D STEP=UNENDED", 5,
      "FAILED ends and repeats itself: faulty by default at P=1: worker 0 leaves 20 requests under "
-     "way, from step 0 on"},
-    {"-D STEP=UNREAD", 5, "messages that have come, from step 0 on, without a dsgd_recv()"},
+     "way that no _end() ends, from step 0 on"},
+    {"-D STEP=UNREAD", 5, "messages that have come and that no dsgd_recv() takes, from step 0 on"},
     {"-D STEP=READS_ANOTHERS", 5,
      "at P=2: the simulation died (Aborted): algorithm faulty: worker 1 gives dsgd_combine() in "
      "step 0 a vector of worker 0"},
@@ -367,6 +367,16 @@ TEST(every_verb_is_there_for_a_plug_in)
            " test $(wc -l < verbs) -ge 15 && nm -D --defined-only usr/bin/dsgd > symbols &&"
            " for verb in $(cut -d '(' -f 1 verbs) dsgd_check_power_of_two dsgd_parse_number; do"
            " grep \" T $verb$\" symbols || { echo missing: $verb; exit 1; }; done",
+           0, NULL);
+}
+
+TEST(the_table_of_what_takes_time_has_every_verb_once)
+{
+    expect("sed -En 's/.*\\bdsgd_([a-z0-9_]+)\\((const )?dsgd_node \\*self.*/\\1/p'"
+           " usr/include/dsgd/sim/algorithm.h | sort > verbs && test $(wc -l < verbs) -ge 60 &&"
+           " sed -n '/^## What takes virtual time/,/^## Add one/p' " DSGD_SOURCE_DIR
+           "/algorithms/README.md | grep '^| ' | grep -o '`[a-z0-9_]*`' | tr -d '`' | sort |"
+           " diff verbs -",
            0, NULL);
 }
 
