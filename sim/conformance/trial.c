@@ -269,6 +269,11 @@ static dsgd_status in_child(dsgd_tester *t, const dsgd_trial *trial,
     if (status == DSGD_EIO) { /* only a death: nothing is read or written */
         t->hung = strstr(t->why.text, "CPU time") != NULL || strstr(t->why.text, "Alarm") != NULL;
         append_assertion(&t->why, errors);
+        if (strstr(t->why.text, "Segmentation fault") != NULL)
+            dsgd_fail(&t->why, DSGD_OK,
+                      "%s; a pointer is wild, or memory of the run was freed: gdb "
+                      "shows where, in `dsgd run --plugin`",
+                      dsgd_xstrdup(t->why.text));
     }
     if (errors != NULL)
         fclose(errors);

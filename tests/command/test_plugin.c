@@ -200,6 +200,7 @@ static const struct {
     {"-D STEP=NO_VECTOR", 5,
      "algorithm faulty: worker 0 gives dsgd_copy() in step 0 NULL in place of a vector"},
     {"-D STEP=FORGOTTEN", 5, "the vector of a message that has been forgotten"},
+    {"-D STEP=WILD", 5, "(Segmentation fault); a pointer is wild, or memory of the run was freed"},
     {"-D STEP=TO_ITSELF", 5,
      "algorithm faulty: rank 0 sends a message to 0 in step 0, but others are 0 to 0"},
     {"-D STEP=OTHER_VERBS", 5, "dsgd_allreduce_sum()"},
