@@ -227,13 +227,20 @@ static void own(record_calls *c, dsgd_call *call, size_t n_x, size_t n_elements)
     call->elements = c->elements;
 }
 
-/** All pieces of a worker's model, and its state where the network has one. */
+/** All pieces of model i, of a worker or server. */
+static void code_pieces(record_calls *c, size_t i, size_t host)
+{
+    const size_t n = c->problem.n_pieces;
+    for (size_t k = 0; k < n; k++)
+        code_value(c, host, k, k, &c->x[i * n + k]);
+}
+
+/** Those of a worker's model, and its state where the network has one. */
 static void code_model(record_calls *c, const dsgd_call *call, size_t i, size_t worker)
 {
     const size_t n = c->problem.n_pieces;
     const bool state = c->problem.network->n_state > 0;
-    for (size_t k = 0; k < n; k++)
-        code_value(c, worker, k, k, &c->x[i * n + k]);
+    code_pieces(c, i, worker);
     c->states[i] = state && !reads(c) ? call->states[i] : DSGD_ZERO_VALUE;
     if (state)
         code_value(c, worker, n, n, &c->states[i]);
@@ -329,10 +336,16 @@ static void code_encode(record_calls *c, dsgd_call *call)
 static void code_evaluate(record_calls *c, dsgd_call *call)
 {
     const size_t n_pieces = c->problem.n_pieces;
-    call->n = code_below(c, call->n, left(c) / n_pieces + 1, "there are more models than bytes");
-    own(c, call, call->n * n_pieces, 0);
+    const size_t most = left(c) / n_pieces + 1;
+    call->n = code_below(c, call->n, most, "there are more models than bytes");
+    if (call->kind == DSGD_CALL_EVALUATE_OUTPUT)
+        call->count = (uint32_t)code_below(c, call->count, most < UINT32_MAX ? most : UINT32_MAX,
+                                           "more models are evaluated than there are bytes");
+    own(c, call, (call->n + call->count) * n_pieces, 0);
     for (size_t i = 0; i < call->n; i++)
         code_model(c, call, i, i);
+    for (size_t i = call->n; i < call->n + call->count; i++)
+        code_pieces(c, i, c->samples.n_workers + i - call->n);
     call->states = c->states;
     if (call->n == 0)
         fail(c, "nothing is evaluated");
@@ -418,6 +431,7 @@ static const operation operations[KIND + 1] = {
     [DSGD_CALL_UPDATE] = {code_update, true},
     [DSGD_CALL_COMBINE] = {code_combine, true},
     [DSGD_CALL_EVALUATE] = {code_evaluate},
+    [DSGD_CALL_EVALUATE_OUTPUT] = {code_evaluate},
     [DSGD_CALL_POINT] = {code_point},
     [DSGD_CALL_RESULT] = {code_result},
     [DSGD_CALL_READ] = {code_read, true, .here = true},

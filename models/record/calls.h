@@ -18,6 +18,8 @@
  *   flush      9
  *   release   10   piece, value whose last handle is released
  *   encode    11   place, the words of the codec as numbers (models/codecs/codec.h), inputs
+ *   output    12   evaluate, of another model than the mean: number of models, of those whose mean
+ *                  is evaluated, the models as above, pieces of each of these
  *
  * Integers are little-endian varints, differences zigzag; seconds and results have eight bytes. A
  * worker and a step are differences to the previous worker and to the last step of that worker.

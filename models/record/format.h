@@ -13,7 +13,10 @@
 #include "models/values/values.h"
 
 /** Changes with this layout, and when the store merges or fuses other nodes: names depend on it. */
-enum { RECORD_VERSION = 2, RECORD_FIRST_VERSION = 1 /* without encodings; else the same */ };
+enum {
+    RECORD_VERSION = 4, /* not 3, of which a flipped bit makes 1 or 2 */
+    RECORD_FIRST_VERSION = 1 /* without encodings, as 2 is without outputs; else the same */
+};
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 

@@ -62,7 +62,8 @@ static void replay_call(replay *r)
         return;
     switch (call.kind) {
     case DSGD_CALL_EVALUATE:
-        dsgd_values_evaluate(r->values, call.n, call.x, call.states);
+    case DSGD_CALL_EVALUATE_OUTPUT:
+        dsgd_values_evaluate_output(r->values, call.n, call.count, call.x, call.states);
         break;
     case DSGD_CALL_POINT:
         replay_point(r, &call);

@@ -105,14 +105,16 @@ static dsgd_encode_op describe_encoding(const dsgd_values *values, const dsgd_va
                             .y = node->outputs[0]};
 }
 
-/** Loss and accuracy of the mean model, and the models' distance from it; inputs: lazy_graph.c */
+/** Loss and accuracy of a model, and the models' distance from their mean; inputs: lazy_graph.c */
 static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node *node)
 {
     const dsgd_device *const device = values->config.device;
     const size_t n_pieces = values->config.problem.n_pieces;
-    const size_t n_means = n_pieces + dsgd_has_state(values);
-    const dsgd_buffer *const mean = node->operands;
-    dsgd_evaluate_op op = {.x = mean, .state = n_means > n_pieces ? mean[n_pieces] : NULL};
+    const size_t n_means = node->count;
+    const bool other = n_means > n_pieces + dsgd_has_state(values);
+    const dsgd_buffer *const model = node->operands;
+    const dsgd_buffer *const mean = other ? model + n_means - n_pieces : model;
+    dsgd_evaluate_op op = {.x = model, .state = dsgd_has_state(values) ? model[n_pieces] : NULL};
     device->evaluate(values->context, thread, &op, 1);
     const size_t n = node->n_inputs - n_means;
     dsgd_distance_op *const distances = dsgd_xcalloc(n, sizeof *distances);

@@ -246,29 +246,46 @@ static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const ds
     free_operands(&distinct);
 }
 
-/** Inputs: pieces of the mean model, the mean state if there is one, distinct pieces of models. */
+/** x[n][n_pieces] as [n_pieces][n], to be freed. */
+static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_value *x)
+{
+    const size_t n_pieces = values->config.problem.n_pieces;
+    dsgd_value *const pieces = dsgd_xcalloc(n_pieces * n, sizeof *pieces);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n_pieces; k++)
+            pieces[k * n + i] = x[i * n_pieces + k];
+    return pieces;
+}
+
+/**
+ * Inputs: pieces of the evaluated model, the mean state if there is one, pieces of the models' mean
+ * where that is another one, distinct pieces of models.
+ */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
 {
     const size_t n = call->n;
+    const size_t m = call->count; /* models of which the mean is evaluated, if any */
     const size_t n_pieces = values->config.problem.n_pieces;
-    const size_t most = n_pieces * (n + 1) + 1;
+    const size_t most = n_pieces * (n + 1 + (m > 0)) + 1;
     dsgd_value_node *const node = dsgd_value_node_new(
         values, &(dsgd_value_node){.kind = NODE_EVALUATE, .n_inputs = (uint32_t)most});
     node->n_inputs = 0;
-    dsgd_value *const pieces = dsgd_xcalloc(n_pieces * n, sizeof *pieces); /* [n_pieces][n] */
-    double *const ones = dsgd_xcalloc(n, sizeof *ones);
-    for (size_t i = 0; i < n; i++) {
+    dsgd_value *const x = by_piece(values, n, call->x);
+    dsgd_value *const y = by_piece(values, m, call->x + n * n_pieces);
+    double *const ones = dsgd_xcalloc(n + m, sizeof *ones);
+    for (size_t i = 0; i < n + m; i++)
         ones[i] = 1;
-        for (size_t k = 0; k < n_pieces; k++)
-            pieces[k * n + i] = call->x[i * n_pieces + k];
-    }
     for (size_t k = 0; k < n_pieces; k++)
-        add_mean(values, node, k, n, pieces + k * n, ones);
+        add_mean(values, node, k, m > 0 ? m : n, m > 0 ? y + k * m : x + k * n, ones);
     if (dsgd_has_state(values))
         add_mean(values, node, n_pieces, n, call->states, ones);
+    for (size_t k = 0; m > 0 && k < n_pieces; k++)
+        add_mean(values, node, k, n, x + k * n, ones);
+    node->count = node->n_inputs;
     for (size_t k = 0; k < n_pieces; k++)
-        add_distinct(node, k, n, pieces + k * n, ones);
-    free(pieces);
+        add_distinct(node, k, n, x + k * n, ones);
+    free(x);
+    free(y);
     free(ones);
     node->id = ++values->next_id;
     node->pending = true;

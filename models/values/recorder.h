@@ -23,7 +23,8 @@ typedef enum dsgd_call_kind {
     DSGD_CALL_READ, /* piece, x[1], elements[n] */
     DSGD_CALL_FLUSH,
     DSGD_CALL_RELEASE, /* x[1], whose last external reference is released */
-    DSGD_CALL_ENCODE /* where, piece, x[n], codec, made */
+    DSGD_CALL_ENCODE, /* where, piece, x[n], codec, made */
+    DSGD_CALL_EVALUATE_OUTPUT /* x[n + count][n_pieces], states[n] */
 } dsgd_call_kind;
 
 typedef struct dsgd_call {

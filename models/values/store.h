@@ -81,7 +81,9 @@ struct dsgd_value_node {
     double divisor; /* COMBINE */
     dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
     uint32_t n_samples;
-    uint32_t count; /* GRADIENT: samples of each mini-batch, from its beginning */
+    /* GRADIENT: samples of each mini-batch, from its beginning; EVALUATE: inputs before the distinct
+     * pieces. */
+    uint32_t count;
     dsgd_evaluation *evaluation; /* EVALUATE: where the result is stored */
     uint32_t place; /* in dsgd_values.all */
     bool large; /* more than the usual memory */

@@ -262,12 +262,16 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
-                            const dsgd_value *states)
+size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
+                                   const dsgd_value *states)
 {
     if (values == NULL)
         return 0;
-    const dsgd_call call = {.kind = DSGD_CALL_EVALUATE, .n = n, .x = x, .states = states};
+    const dsgd_call call = {.kind = m == 0 ? DSGD_CALL_EVALUATE : DSGD_CALL_EVALUATE_OUTPUT,
+                            .n = n,
+                            .count = m,
+                            .x = x,
+                            .states = states};
     dsgd_value_node *const node = dsgd_lazy_evaluate(values, &call);
     ticket *const t = dsgd_store_alloc(values, 1, sizeof *t);
     *t = (ticket){node->id, {NAN, NAN, NAN}};

@@ -65,7 +65,7 @@ typedef struct dsgd_values_config {
 
 /** The result of one evaluation; all NAN after a divergence. */
 typedef struct dsgd_evaluation {
-    double loss, accuracy; /* of the mean of the models */
+    double loss, accuracy; /* of the model that is evaluated */
     double consensus; /* sqrt(mean over models of the squared distance to their mean) */
 } dsgd_evaluation;
 
@@ -138,9 +138,18 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
                               const dsgd_codec *codec, dsgd_value x, dsgd_value z);
 
-/** Evaluates the mean of x[n][n_pieces] with the mean of states[n]. Returns a ticket. */
-size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
-                            const dsgd_value *states);
+/**
+ * Evaluates the mean of the last m of x[n + m][n_pieces], with the mean of states[n]; the consensus
+ * is of the first n, as is, with m = 0, the evaluated mean. Returns a ticket.
+ */
+size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
+                                   const dsgd_value *states);
+
+static inline size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
+                                          const dsgd_value *states)
+{
+    return dsgd_values_evaluate_output(values, n, 0, x, states);
+}
 
 /** Waits for the evaluation of this ticket. */
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t ticket);

@@ -123,7 +123,7 @@ TEST(another_version_is_refused)
     size_t n = 0;
     uint8_t *const bytes = read_all(small_record(), &n);
     bytes[RECORD_MAGIC_BYTES]++;
-    expect_refusal(write_all(bytes, n), "version 3");
+    expect_refusal(write_all(bytes, n), "version 5");
     bytes[RECORD_MAGIC_BYTES] = 0;
     expect_refusal(write_all(bytes, n), "version 0");
 }

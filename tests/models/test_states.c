@@ -326,7 +326,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     double *const mean_x = dsgd_keep(2 * (s->n_params + s->n_state), sizeof *mean_x);
     double *const mean_state = mean_x + s->n_params;
     double *const one = mean_state + s->n_state;
-    dsgd_value x[3], states[3];
+    dsgd_value x[4], states[3];
     for (uint32_t w = 0; w < 3; w++) {
         for (size_t i = 0; i < s->n_params; i++) {
             one[i] = s->rig->x[i] + 0.1 * rig_number(20 + w, i);
@@ -341,6 +341,9 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 3, x, states);
     const size_t alone = dsgd_values_evaluate(s->values, 1, x, states);
+    x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
+    const size_t of_other = dsgd_values_evaluate_output(s->values, 3, 1, x, states);
+    dsgd_value_release(s->values, x[3]);
     for (uint32_t w = 0; w < 3; w++) { /* the evaluation holds them */
         RELEASE(s, x[w], states[w]);
     }
@@ -357,6 +360,11 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
         }
     ck_assert_double_eq_tol(got.consensus, sqrt(squares), 1e-12);
     ck_assert(dsgd_values_result(s->values, alone).consensus == 0);
+    /* Another model has the models' mean state, too, and their consensus is the same. */
+    const dsgd_evaluation other = dsgd_values_result(s->values, of_other);
+    const dsgd_evaluate_op of_start = rig_evaluation(s->rig, s->rig->x, mean_state);
+    ck_assert_double_eq_tol(other.loss, of_start.loss, 1e-12);
+    ck_assert_double_eq(other.consensus, got.consensus);
     dsgd_values_close(s->values);
 }
 

@@ -920,9 +920,11 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
     const size_t n_pieces = (size_t)_i + 1;
     /* Factors 1, 1, 5 and 0 times one vector: mean 7/4, mean square 27/4, so variance 59/16. */
     static const double factors[] = {1, 1, 5, 0};
-    dsgd_value models[4 * MOST_PIECES];
+    dsgd_value models[6 * MOST_PIECES]; /* and two that are evaluated, 0.5 and 3 times it */
     dsgd_value mean[MOST_PIECES];
     for (size_t k = 0; k < n_pieces; k++) {
+        models[4 * n_pieces + k] = constant(s, k, 0.5);
+        models[5 * n_pieces + k] = constant(s, k, 3);
         for (size_t m = 0; m < 4; m++)
             models[m * n_pieces + k] =
                 m == 1 ? dsgd_value_retain(models[k])
@@ -930,7 +932,8 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
         mean[k] = constant(s, k, 1.75);
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, models, NULL);
-    for (size_t i = 0; i < 4 * n_pieces; i++)
+    const size_t of_others = dsgd_values_evaluate_output(s->values, 4, 2, models, NULL);
+    for (size_t i = 0; i < 6 * n_pieces; i++)
         release(s, models[i]); /* the evaluation holds them */
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
@@ -938,7 +941,10 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
     ck_assert_double_eq_tol(a.consensus, norm(s->initial, PARAMS) * sqrt(59.0 / 16), 1e-13);
     ck_assert_double_eq_tol(a.loss, b.loss, 1e-13);
     ck_assert(b.consensus == 0);
-    ck_assert_uint_eq(stats(s).evaluations, 2);
+    const dsgd_evaluation others = dsgd_values_result(s->values, of_others); /* 1.75 times it */
+    ck_assert_double_eq_tol(others.loss, b.loss, 1e-13);
+    ck_assert_double_eq(others.consensus, a.consensus);
+    ck_assert_uint_eq(stats(s).evaluations, 3);
     for (size_t k = 0; k < n_pieces; k++)
         release(s, mean[k]);
 }
