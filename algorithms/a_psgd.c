@@ -66,6 +66,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                      "arrive; Downpour's Adagrad at the server is not modelled"},
     .work = a_psgd_work,
     .serve = dsgd_serve_model,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = a_psgd_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 4}, {"servers", 3})}),

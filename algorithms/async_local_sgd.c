@@ -150,6 +150,7 @@ const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .check = async_local_sgd_check,
     .work = async_local_sgd_work,
     .serve = async_local_sgd_serve,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = async_local_sgd_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
                        DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),

@@ -122,6 +122,7 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .check = backup_workers_check,
     .work = backup_workers_work,
     .serve = backup_workers_serve,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = backup_workers_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"backups", 0})}),

@@ -18,7 +18,7 @@ typedef struct easgd_params {
 
 enum { AT_SERVER, AT_ALL };
 
-/** e: elastic force; centre, sum: of the synchronous variant, a replica at every worker. */
+/** e: elastic force; centre, sum: of the synchronous variant, a replica at every worker, the output. */
 typedef struct elastic {
     double alpha;
     dsgd_vector *e, *centre, *sum;
@@ -27,10 +27,8 @@ typedef struct elastic {
 static elastic elastic_new(dsgd_node *self)
 {
     const easgd_params *p = self->params;
-    const elastic tie = {p->beta / self->n_workers, dsgd_vector_new(self), dsgd_vector_new(self),
-                         dsgd_vector_new(self)};
-    dsgd_copy(self, tie.centre, dsgd_model(self));
-    return tie;
+    return (elastic){p->beta / self->n_workers, dsgd_vector_new(self), dsgd_shared(self),
+                     dsgd_vector_new(self)};
 }
 
 /** e <- alpha (x - centre); centre <- centre + e (synchronous: + sum of e). Caller: x <- x - e. */
@@ -148,6 +146,7 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .work = easgd_work,
     .serve = dsgd_serve_model,
     .n_servers = easgd_servers,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = easgd_traffic,
     .sends = DSGD_SENDS_ONE_AT_A_TIME,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
@@ -168,6 +167,7 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .work = eamsgd_work,
     .serve = dsgd_serve_model,
     .n_servers = easgd_servers,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = easgd_traffic,
     .sends = DSGD_SENDS_ONE_AT_A_TIME,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0}, {"delta", 0})},

@@ -118,6 +118,7 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
                      "the newest. One server: several would count delays of their own"},
     .work = ringmaster_work,
     .serve = ringmaster_serve,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = ringmaster_traffic,
     .cancels = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"delay", INFINITE})}),

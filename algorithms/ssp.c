@@ -115,6 +115,7 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
                      "worker go at different times"},
     .work = ssp_work,
     .serve = ssp_serve,
+    .output = DSGD_OUTPUT_SERVERS,
     .traffic = ssp_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", INFINITE})}),

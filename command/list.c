@@ -180,6 +180,10 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
 
 enum { DOC_INDENT = 8 };
 
+static const char *const outputs[] = {
+    [DSGD_OUTPUT_WORKERS] = "the mean of the workers' models is evaluated",
+    [DSGD_OUTPUT_SERVERS] = "the servers' model is evaluated, not the workers'"};
+
 /** What is written of an algorithm; its traffic by the defaults, by an example. */
 static void print_doc(const dsgd_algorithm *a)
 {
@@ -209,6 +213,7 @@ static void print_doc(const dsgd_algorithm *a)
                             WORKERS, t.bytes / 1e6, t.messages);
     }
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
+    print_wrapped("output", DOC_INDENT, outputs[a->output]);
 }
 
 /* Draws per line of a description: the figures are good to about 1 %. */

@@ -110,6 +110,17 @@ typedef enum dsgd_sends {
     DSGD_SENDS_ALLREDUCES
 } dsgd_sends;
 
+/** The model that an algorithm makes: evaluations, `until: accuracy` and targets are of it. */
+typedef enum dsgd_output {
+    DSGD_OUTPUT_WORKERS, /* the mean of the workers' models */
+    /*
+     * The servers' dsgd_model(): put together from the parts of servers that share it, the mean of
+     * `whole_servers`. Where options leave no server, workers have it in dsgd_shared(). Running
+     * statistics are the workers' mean, as servers have none.
+     */
+    DSGD_OUTPUT_SERVERS
+} dsgd_output;
+
 typedef struct dsgd_algorithm {
     dsgd_about about; /* name, summary, reference (required); params_size, options */
     dsgd_doc doc;
@@ -127,6 +138,8 @@ typedef struct dsgd_algorithm {
     /* Each server has a whole vector, by messages alone: servers of regions. Without it the
      * servers share one, and every exchange is cut into a part for each, messages too. */
     bool whole_servers;
+    /** What is evaluated. With servers that have the model of the paper DSGD_OUTPUT_SERVERS. */
+    dsgd_output output;
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
     long (*least_pieces)(const void *params, int n_workers);
     /**
@@ -159,9 +172,9 @@ typedef struct dsgd_algorithm {
 bool dsgd_next_step(dsgd_node *self);
 
 /**
- * This worker's model x_i. All workers begin with the same values. Evaluations read it at any
+ * This worker's (or server's) model x_i. All begin with the same values. Evaluations read it at any
  * instant, also while a verb waits: sums, and the share that a worker keeps of a model, belong in a
- * vector of their own until they are a model again.
+ * vector of their own until they are a model again. Laws compare those of workers.
  */
 dsgd_vector *dsgd_model(dsgd_node *self);
 

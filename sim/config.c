@@ -14,13 +14,15 @@ const dsgd_option dsgd_until_options[] = {
                        "gradient steps of all workers, divided by their number"),
     DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time"),
     DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL, "of the workload, of all workers"),
-    DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, NULL, "of the mean model on the test set"),
+    DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, NULL,
+                       "of the algorithm's output on the test set"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option evaluate_options[] = {
-    DSGD_OPTION_DOUBLE(dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
-                       "between evaluations of the mean model; 0: at the start and the end"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
+        "between evaluations of the algorithm's output; 0: at the start and the end"),
     DSGD_OPTION_BOOL(dsgd_evaluate_config, local, false,
                      "also each worker's own model, at the end"),
     DSGD_OPTION_END,
@@ -40,7 +42,7 @@ const dsgd_option dsgd_learning_options[] = {
     DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
                        "what a local step does with a gradient", .required = true),
     DSGD_OPTION_RECORD(dsgd_learning, evaluate, evaluate_options,
-                       "when the mean model is evaluated"),
+                       "when the algorithm's output is evaluated"),
     DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the elements"),
     DSGD_OPTION_END,
 };

@@ -78,7 +78,7 @@ typedef struct dsgd_until {
     double steps; /* of all workers / P */
     double seconds; /* virtual */
     double samples; /* of the workload, of all workers */
-    double accuracy; /* of the mean model, at an evaluation; refused with numerics off */
+    double accuracy; /* of the output, at an evaluation; refused with numerics off */
 } dsgd_until;
 
 /** A worker that stops, with all its actors, at the first step that begins after after_s. */

@@ -61,11 +61,11 @@ static const dsgd_column curve_columns[] = {
     {"steps", NULL, DSGD_COUNTS_TIMED, DSGD_CELL_NUMBER, offsetof(dsgd_point, steps),
      "gradient steps of all workers / P since then"},
     {"loss", NULL, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(dsgd_point, at.loss),
-     "of the mean of the workers' models, on the test set"},
+     "of the algorithm's output, on the test set"},
     {"accuracy", NULL, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(dsgd_point, at.accuracy),
      NULL},
     {"consensus", NULL, DSGD_COUNTS_LEARNED, DSGD_CELL_NUMBER, offsetof(dsgd_point, at.consensus),
-     "root mean square distance of the models to their mean"},
+     "root mean square distance of the workers' models to their mean"},
     {.name = NULL},
 };
 

@@ -62,11 +62,10 @@ static const dsgd_column run_columns[] = {
     TIMED(run_row, r.staleness_max, "staleness_max", NULL, NULL),
     TIMED(run_row, messages, "messages", NULL, "sent over the simulated network"),
     TIMED(run_row, r.bytes, "bytes", "B", NULL),
-    LEARNED(run_row, last.loss, "final_loss", NULL,
-            "of the mean of the workers' models, on the test set"),
+    LEARNED(run_row, last.loss, "final_loss", NULL, "of the algorithm's output, on the test set"),
     LEARNED(run_row, last.accuracy, "final_accuracy", NULL, NULL),
     LEARNED(run_row, last.consensus, "final_consensus", NULL,
-            "root mean square distance of the models to their mean"),
+            "root mean square distance of the workers' models to their mean"),
     LEARNED(run_row, r.local_loss, "local_loss", NULL,
             "of the workers' own models at the end, mean and worst, with `evaluate: {local: "
             "true}`"),

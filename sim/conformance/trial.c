@@ -116,9 +116,7 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
             mean[i] += x[i] / n;
     }
     for (size_t k = 0; shared && k < engine->n_pieces && engine->n_servers > 0; k++) {
-        const dsgd_worker *const s =
-            &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
-        dsgd_values_read(engine->values, k, s->model->piece[k].value, x);
+        dsgd_values_read(engine->values, k, dsgd_server_of(engine, k)->model->piece[k].value, x);
         for (size_t i = engine->piece_begin[k]; i < engine->piece_begin[k + 1]; i++)
             mean[i] += x[i - engine->piece_begin[k]] / n;
     }

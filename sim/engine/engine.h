@@ -318,6 +318,12 @@ static inline bool dsgd_is_server(const dsgd_worker *w)
     return w->host >= w->engine->n_workers;
 }
 
+/** The server that has a piece of the vector that servers share. */
+static inline dsgd_worker *dsgd_server_of(const dsgd_engine *engine, size_t k)
+{
+    return &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
+}
+
 /** Whether a gradient is being computed. */
 static inline bool dsgd_computing(const dsgd_worker *w)
 {
@@ -717,7 +723,7 @@ void dsgd_learning_begin(dsgd_engine *engine);
 /** Releases vectors and optimizer state: the evaluations left then need less memory. */
 void dsgd_learning_end(dsgd_engine *engine);
 
-/** Evaluates the mean model; needs numerics. Returns the accuracy if `until` reads it, else NAN. */
+/** Evaluates the algorithm's output; needs numerics. Returns the accuracy if `until` reads it, else NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 
 /**

@@ -1,7 +1,7 @@
 /**
  * @file learning.c
- * Data, network and values of a run, the models at time 0, and evaluations: of the mean model
- * during the run, of each worker's own model at its end.
+ * Data, network and values of a run, the models at time 0, and evaluations: of the algorithm's
+ * output during the run, of each worker's own model at its end.
  */
 #include "base/round.h"
 #include "models/record/record.h"
@@ -176,23 +176,52 @@ void dsgd_learning_end(dsgd_engine *engine)
 
 /* --- evaluations ------------------------------------------------------------------------------ */
 
+static dsgd_value *copy_pieces(const dsgd_vector *x, dsgd_value *values)
+{
+    DSGD_FOR_PIECES (k, x)
+        *values++ = x->piece[k].value;
+    return values;
+}
+
+/** @p values <- the models whose mean is the output. Returns their number; 0: workers have them. */
+static int copy_output(const dsgd_engine *engine, dsgd_value *values)
+{
+    const int p = engine->n_workers;
+    const int n_servers = engine->n_servers;
+    if (engine->config->algorithm->output == DSGD_OUTPUT_WORKERS)
+        return 0;
+    if (n_servers > 0 && !engine->config->algorithm->whole_servers) {
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            values[k] = dsgd_server_of(engine, k)->model->piece[k].value;
+        return 1;
+    }
+    for (int s = 0; s < n_servers; s++)
+        values = copy_pieces(engine->workers[p + s].model, values);
+    for (int w = 0; w < p && n_servers == 0; w++) { /* before its first use it is the model */
+        const dsgd_worker *const worker = &engine->workers[w];
+        values = copy_pieces(worker->shared == NULL ? worker->model : worker->shared, values);
+    }
+    return n_servers > 0 ? n_servers : p;
+}
+
 double dsgd_evaluate_now(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
     const size_t n = engine->n_pieces;
     const size_t p = (size_t)engine->n_workers;
-    dsgd_value *models = dsgd_xcalloc(n * p, sizeof *models);
+    dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
     for (size_t w = 0; w < p; w++) {
-        for (size_t k = 0; k < n; k++)
-            models[w * n + k] = engine->workers[w].model->piece[k].value;
+        copy_pieces(engine->workers[w].model, models + w * n);
         states[w] = engine->workers[w].model_state;
     }
+    const uint32_t m = (uint32_t)copy_output(engine, models + p * n);
     result->points = dsgd_xrealloc(result->points, result->n_points + 1, sizeof *result->points);
     dsgd_point *const point = &result->points[result->n_points++];
-    *point = (dsgd_point){.virtual_s = dsgd_now_s(),
-                          .steps = (double)engine->steps_total / (double)p,
-                          .ticket = dsgd_values_evaluate(engine->values, p, models, states)};
+    *point =
+        (dsgd_point){.virtual_s = dsgd_now_s(),
+                     .steps = (double)engine->steps_total / (double)p,
+                     .ticket = dsgd_values_evaluate_output(engine->values, p, m, models, states)};
     dsgd_recorder_point(engine->recorder, point->virtual_s, point->steps);
     free(models);
     free(states);

@@ -37,7 +37,7 @@ static int server_of(const dsgd_engine *engine, size_t k)
     DSGD_REQUIRE(engine->n_servers > 0, "the algorithm has %d servers", engine->n_servers);
     DSGD_REQUIRE(!engine->config->algorithm->whole_servers,
                  "`whole_servers` are reached by messages alone, not by pushes and fetches");
-    return (int)(k % (size_t)engine->n_servers);
+    return dsgd_server_of(engine, k)->node.rank;
 }
 
 /* --- the worker's side ------------------------------------------------------------------------ */

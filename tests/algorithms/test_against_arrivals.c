@@ -22,7 +22,13 @@ static support_pair *pair_new(const char *algorithm, int workers, double until_s
     return t;
 }
 
-/** Models of the workers and of the server, and ages of what it used. */
+static void expect_loss(const support_pair *t, const dsgd_point *point)
+{
+    const double want = support_loss(t->problem.argument, t->center);
+    ck_assert_double_eq_tol(point->at.loss / want, 1, 4e-14);
+}
+
+/** Models of the workers and of the server, which is what is evaluated. */
 static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
@@ -40,6 +46,7 @@ static const support_outcome *expect_same(support_pair *t)
                   "%s: workers are off by %g, the server by %g", t->c->config.algorithm->about.name,
                   of_workers, of_server);
     ck_assert_double_gt(support_distance(center, t->initial, N), 0.01);
+    expect_loss(t, &got->points[got->result.n_points - 1]);
     return got;
 }
 
@@ -147,6 +154,45 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     support_pair_lr(t, 0.02);
     arrivals_local_sgd(&t->problem, (arrivals_local_options){steps, 4, 1, 0.9, 0}, &t->arrived);
     expect_same(t);
+}
+
+/* --- what is evaluated ------------------------------------------------------------------------ */
+
+/** One of eight takes a hundred times as long: what it fetched at the beginning is in no server. */
+TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
+{
+    static const char *const names[] = {"ssp", "a_psgd", "ringmaster", "async_local_sgd"};
+    static const long period[] = {5, 5, 5, 5, 5, 5, 5, 5};
+    support_pair *const t = pair_new(names[_i], 8, 0);
+    for (int i = 0; i < 8 * ROWS; i++)
+        t->seconds[i] = (i % 8 == 3 ? 100 : 1) * (1 + 0.0131 * (i % 8));
+    unlink(t->file);
+    t->c->config.imbalance.n = 0;
+    support_replay(t->c, t->seconds, ROWS, t->file);
+    static const char *const options[] = {"slack", "servers", "delay", "delay"};
+    static const double of_options[] = {-1, 3, -2, 2}; /* below 0: infinite */
+    support_option(t->c, options[_i], of_options[_i]);
+    if (_i == 3)
+        support_option(t->c, "period", 5);
+    t->c->config.exchange.overlap = false; /* parts of a vector are pushed together */
+    t->problem.momentum = t->problem.weight_decay = 0; /* whose they are differs */
+    t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;
+    t->c->config.until = (dsgd_until){.steps = 60};
+    t->c->learning.evaluate.every = 5;
+    const support_outcome *const got = support_ok(t->c);
+    unlink(t->file);
+    ck_assert_uint_eq(got->result.n_points, 60 / 5 + 1);
+    for (size_t i = 1; i < got->result.n_points; i++) {
+        t->problem.until_s = got->points[i].virtual_s;
+        if (_i < 2)
+            arrivals_ssp(&t->problem, -1, &t->arrived);
+        else if (_i == 2)
+            arrivals_ringmaster(&t->problem, 0, true, &t->arrived);
+        else
+            arrivals_local_sgd(&t->problem, (arrivals_local_options){period, 2, 0.7, 0.9, 0},
+                               &t->arrived);
+        expect_loss(t, &got->points[i]);
+    }
 }
 
 /* --- DSGD-AAU --------------------------------------------------------------------------------- */

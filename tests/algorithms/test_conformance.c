@@ -104,6 +104,15 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
     ck_assert_int_eq(by_time, strstr("dsgd_aau rennala ringmaster", a->about.name) != NULL);
 }
 
+/** A server with the model of the paper is what is evaluated. */
+TEST_RANGE(who_has_a_server_outputs_its_model_or_says_why, 0, support_n_algorithms())
+{
+    static const char *const others = "dsgd_aau "; /* its server has no model: it says who mixes */
+    const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
+    const bool other = a->serve == NULL || strstr(others, a->about.name) != NULL;
+    ck_assert_msg((a->output == DSGD_OUTPUT_SERVERS) != other, "%s", a->about.name);
+}
+
 /** The baseline of the laws; only the data is shared with the code under test. */
 TEST(local_steps_are_sgd_written_out)
 {

@@ -191,7 +191,22 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i: length, period */
     support_option(t->c, "period", (double)period);
     support_option(t->c, "beta", 0.8);
     emulation_easgd(&t->problem, 0.1, period, &t->result);
-    expect_same(t);
+    const support_outcome *const got = expect_same(t);
+    const double loss = support_loss(t->problem.argument, t->center); /* of the centre variable */
+    ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss / loss, 1, 4e-14);
+}
+
+/** Without a force the centre stays where it began, also as everybody's replica. */
+TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2) /* _i: algorithm */
+{
+    support_case *const c = support_new(_i == 0 ? "easgd" : "eamsgd", 4);
+    support_option(c, "beta", 0);
+    support_option(c, "period", 1);
+    support_option(c, "centre", 1);
+    const support_outcome *const got = support_ok(c);
+    ck_assert_uint_ge(got->result.n_points, 2);
+    ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss, got->points[0].at.loss,
+                            1e-12);
 }
 
 TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */

@@ -346,7 +346,12 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
     ck_assert_has(output, "Worker 3 is slow.");
     ck_assert_has(output, "gradient 0 = (");
     ck_assert_has(output, "\nworker 3   (");
-    ck_assert_has(output, "\nmean x     (");
+    const char *const server = strstr(output, "\nserver 0   (");
+    const bool served =
+        ((const dsgd_algorithm *)dsgd_algorithms[_i])->output == DSGD_OUTPUT_SERVERS;
+    ck_assert_has(output, served ? "\nevaluated  (" : "\nmean x     (");
+    if (served) /* x and F of server 0 once more */
+        ck_assert_int_eq(strncmp(strstr(output, "\nevaluated  ") + 11, server + 11, 29), 0);
     record("allreduce", true); /* for its loss */
     ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }

@@ -152,6 +152,36 @@ TEST(messages_between_servers_hold_up_no_worker)
     ck_assert_uint_eq(got->result.messages, 31);
 }
 
+/** Server 1 keeps the model of the beginning. */
+static void halving_serve(dsgd_node *self)
+{
+    if (self->rank == 1)
+        dsgd_recv(self, INFINITY); /* nobody sends to it */
+    adding_serve(self);
+}
+
+static const dsgd_algorithm halving = {.about = {.name = "halving"},
+                                       .work = adding_work,
+                                       .serve = halving_serve,
+                                       .n_servers = two_servers,
+                                       .whole_servers = true,
+                                       .output = DSGD_OUTPUT_SERVERS};
+
+/** Of servers with and without the first update: after a step that is half a step. */
+TEST(the_output_of_whole_servers_is_their_mean)
+{
+    support_case *c = support_new(NULL, 1);
+    support_case *alone = support_new(NULL, 1);
+    support_algorithm(c, &halving);
+    support_algorithm(alone, &support_alone);
+    c->config.until.steps = alone->config.until.steps = 1;
+    alone->learning.optimizer.lr /= 2;
+    const support_outcome *got = support_ok(c), *want = support_ok(alone);
+    const double loss = want->points[want->result.n_points - 1].at.loss;
+    ck_assert_double_lt(loss, 0.99 * want->points[0].at.loss);
+    ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss / loss, 1, 4e-14);
+}
+
 /** With whole vectors it is the parameter server that answers piece by piece. */
 TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
 {

@@ -402,6 +402,19 @@ void support_gradient(void *problem, int worker, long step, const double *x, dou
     }
 }
 
+double support_loss(const support_problem *p, const double *x)
+{
+    const size_t weights = p->network.layers[0].params;
+    double sum = 0;
+    for (size_t i = 0; i < p->data->test.n; i++) {
+        double error = x[p->network.n_params - 1] - (double)p->data->test.targets[i];
+        for (uint32_t f = 0; f < p->data->n_features; f++)
+            error += x[weights + f] * (double)p->data->test.x_real[i * p->data->n_features + f];
+        sum += error * error / 2;
+    }
+    return sum / (double)p->data->test.n;
+}
+
 double *support_plain_sgd(const support_case *c, long steps)
 {
     support_problem *const p = support_problem_new(c);

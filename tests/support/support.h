@@ -166,6 +166,8 @@ support_problem *support_problem_new(const support_case *c);
 
 /** The gradient of the squared error, written out. */
 void support_gradient(void *problem, int worker, long step, const double *x, double *g);
+/** Half the mean squared error on the test set, likewise. */
+double support_loss(const support_problem *p, const double *x);
 
 /**
  * Momentum SGD on the hyperplane by one worker, written out; only the data is shared with the code

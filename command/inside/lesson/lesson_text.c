@@ -104,7 +104,9 @@ static size_t last_model(const dsgd_lesson_run *run, int host)
 static void print_end(const dsgd_lesson_run *run, FILE *stream)
 {
     const dsgd_timeline *const timeline = run->view.timeline;
-    double mean[2] = {0, 0};
+    const dsgd_algorithm *const algorithm = (const dsgd_algorithm *)run->view.run->algorithm.about;
+    const bool served = algorithm->output == DSGD_OUTPUT_SERVERS && run->n_hosts > run->n_workers;
+    double output[2] = {0, 0};
     fprintf(stream,
             "\nafter %.3f s                                  gradients' age\n"
             "              x                      F  steps   mean  max  waits\n",
@@ -127,11 +129,11 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         if (!server)
             fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));
         fputc('\n', stream);
-        for (int k = 0; k < 2 && !server; k++)
-            mean[k] += x[k] / run->n_workers;
+        for (int k = 0; k < 2 && server == served; k++) /* a lesson has one server at most */
+            output[k] += x[k] / (served ? 1 : run->n_workers);
     }
-    fprintf(stream, "mean x     %-20s %7.3f\n", dsgd_lesson_x_text(mean),
-            dsgd_quadratic_at(&run->quadratic, mean));
+    fprintf(stream, "%-10s %-20s %7.3f\n", served ? "evaluated" : "mean x",
+            dsgd_lesson_x_text(output), dsgd_quadratic_at(&run->quadratic, output));
 }
 
 void dsgd_lesson_print(const dsgd_lesson_run *run, FILE *stream)
