@@ -108,12 +108,16 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
     expect_same(t);
 }
 
-TEST_RANGE(async_local_sgd, 0, 3 * N_CASES) /* _i: workers, end, options */
+TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
 {
     static const struct {
         long period, delay;
-        double lr, momentum, c;
-    } rows[] = {{1, 1, 0.7, 0.9, 0}, {3, 4, 1, 0.5, 0}, {2, 3, 0.7, 0.8, 0.25}};
+        double lr, momentum, c, grace;
+    } rows[] = {{1, 1, 0.7, 0.9, 0, 0},
+                {3, 4, 1, 0.5, 0, 0},
+                {2, 3, 0.7, 0.8, 0.25, 0},
+                {2, 3, 0.7, 0.8, 0.25, 0.3137},
+                {1, 4, 0.7, 0.9, 0, 0.8713}};
     const size_t row = (size_t)(_i / N_CASES);
     support_pair *const t = pair_of("async_local_sgd", _i);
     long steps[MOST];
@@ -124,10 +128,11 @@ TEST_RANGE(async_local_sgd, 0, 3 * N_CASES) /* _i: workers, end, options */
     support_option(t->c, "outer_lr", rows[row].lr);
     support_option(t->c, "momentum", rows[row].momentum);
     support_option(t->c, "c", rows[row].c);
+    support_option(t->c, "grace", rows[row].grace);
     support_pair_lr(t, 0.02);
     arrivals_local_sgd(&t->problem,
                        (arrivals_local_options){steps, rows[row].delay, rows[row].lr,
-                                                rows[row].momentum, rows[row].c},
+                                                rows[row].momentum, rows[row].c, rows[row].grace},
                        &t->arrived);
     expect_same(t);
 }
@@ -151,8 +156,9 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     support_option(t->c, "delay", 4);
     support_option(t->c, "outer_lr", 1);
     support_option(t->c, "dylu", true);
+    support_option(t->c, "grace", 0);
     support_pair_lr(t, 0.02);
-    arrivals_local_sgd(&t->problem, (arrivals_local_options){steps, 4, 1, 0.9, 0}, &t->arrived);
+    arrivals_local_sgd(&t->problem, (arrivals_local_options){steps, 4, 1, 0.9, 0, 0}, &t->arrived);
     expect_same(t);
 }
 
@@ -193,6 +199,26 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
                                &t->arrived);
         expect_loss(t, &got->points[i]);
     }
+}
+
+/** All arrive within the grace period of the first: N = P arrivals are one step of Nesterov's. */
+TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0,
+           4) /* _i: workers, equal to a microsecond */
+{
+    const int workers = _i % 2 == 0 ? 2 : 8;
+    double *x[2];
+    for (int i = 0; i < 2; i++) {
+        support_case *const c = support_new(i == 0 ? "async_local_sgd" : "diloco", workers);
+        c->config.until.steps = 60;
+        support_option(c, "period", 5);
+        support_option(c, "outer_lr", 0.7);
+        support_option(c, i == 0 ? "momentum" : "outer_momentum", 0.9);
+        if (_i >= 2)
+            support_imbalance_number(c, "ramp", "seconds", 1e-3);
+        x[i] = support_mean_model(support_ok(c), workers);
+    }
+    const double distance = support_distance(x[0], x[1], N);
+    ck_assert_msg(distance <= support_rounding(), "off by %g", distance);
 }
 
 /* --- DSGD-AAU --------------------------------------------------------------------------------- */

@@ -446,6 +446,7 @@ TEST(slow_workers_make_fewer_local_steps)
     support_case *c = at_speeds("async_local_sgd", 4, h);
     support_no_learning(c);
     support_option(c, "period", 8);
+    support_option(c, "grace", 0);
     support_option(c, "dylu", 1); /* ceil(8 / h): 8, 4, 3, 1 */
     c->config.until = (dsgd_until){.seconds = 80.5};
     const support_outcome *got = support_ok(c);

@@ -97,6 +97,8 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
     support_case *c = support_new(servers[_i % 3].name, p);
     if (by_message)
         support_option(c, servers[_i % 3].option, servers[_i % 3].value);
+    if (support_has(c, "grace"))
+        support_option(c, "grace", 0);
     support_imbalance_number(c, "ramp", "seconds", 0.001); /* always in the same order */
     c->config.until = (dsgd_until){0};
     c->config.steps_each = steps;

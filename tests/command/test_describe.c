@@ -65,7 +65,7 @@ static const struct {
     {"backup_workers", "a fast one may take two of a step, and counts twice"},
     {"rennala", "That a worker asks for the model is this simulator's choice"},
     {"ringmaster", "That a cancelled worker asks for the model is this simulator's choice"},
-    {"async_local_sgd", "Grace periods and schedules by shard are not modelled"},
+    {"async_local_sgd", "Schedules by shard are not modelled"},
     {"dsgd_aau", "the paper was not at hand; a server stands for its broadcasts"},
 };
 

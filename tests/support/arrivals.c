@@ -116,13 +116,19 @@ static void compute_all(arrivals *a)
         compute(a, w);
 }
 
-/** Who finishes next, at which time; -1: nobody. */
-static int next_arrival(arrivals *a)
+static int next_end(const arrivals *a)
 {
     int next = 0;
     for (int w = 1; w < a->p->workers; w++)
         if (a->worker[w].ends_s < a->worker[next].ends_s)
             next = w;
+    return next;
+}
+
+/** Who finishes next, at which time; -1: nobody. */
+static int next_arrival(arrivals *a)
+{
+    const int next = next_end(a);
     const double at_s = a->worker[next].ends_s;
     if (isinf(at_s) || (a->p->until_s > 0 && at_s > a->p->until_s))
         return -1;
@@ -355,14 +361,40 @@ void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t
     }
 }
 
+/** The grace period is over: all who wait take one model. */
+static void take_up(arrivals *a, double at_s, const long *steps, double *round_s)
+{
+    a->now_s = at_s;
+    for (int w = 0; w < a->p->workers; w++) {
+        if (!a->worker[w].waits)
+            continue;
+        stop_waiting(a, w);
+        a->worker[w].left = steps[w];
+        round_s[w] = at_s;
+        fetch_and_compute(a, w);
+    }
+}
+
 void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options options,
                         arrivals_result *r)
 {
     arrivals a = arrivals_new(p, r);
+    double *const round_s = kept(calloc((size_t)p->workers, sizeof *round_s)); /* since when */
+    double over_s = INFINITY; /* the grace period */
+    int present = 0;
     for (int w = 0; w < p->workers; w++)
         a.worker[w].left = options.local_steps[w];
     compute_all(&a);
-    for (int w; (w = next_arrival(&a)) >= 0;) {
+    for (;;) {
+        if (over_s <= a.worker[next_end(&a)].ends_s && over_s <= p->until_s) {
+            take_up(&a, over_s, options.local_steps, round_s);
+            over_s = INFINITY;
+            present = 0;
+            continue;
+        }
+        const int w = next_arrival(&a);
+        if (w < 0)
+            break;
         pace *const own = &a.worker[w];
         descend(p, own->g, own->v, own->x);
         if (--own->left > 0) {
@@ -374,8 +406,11 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
         count_delay(&a, w);
         arrivals_delayed_nesterov(&options, p->n, a.version, own->g, a.v, a.sum, a.center);
         changed(&a);
-        own->left = options.local_steps[w];
-        fetch_and_compute(&a, w);
+        start_waiting(&a, w);
+        if (present++ == 0)
+            over_s = a.now_s + options.grace * (a.now_s - round_s[w]);
+        if (present == p->workers)
+            over_s = a.now_s;
     }
     arrivals_end(&a);
 }

@@ -57,6 +57,9 @@ typedef struct arrivals_local_options {
     long period; /* N */
     double outer_lr, outer_momentum; /* beta */
     double c; /* of the momentum in each of the N arrivals */
+    /* Who arrives within so much of the round of the first one goes on with it, from one model; all
+     * that there are do not wait longer. 0: each goes on at once */
+    double grace;
 } arrivals_local_options;
 void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options options,
                         arrivals_result *r);
