@@ -4,6 +4,10 @@
  */
 #include "models/encodings/encoding.h"
 
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
+#include <gsl/gsl_randist.h>
+
 #include "base/draw.h"
 #include "base/round.h"
 #include "models/values/recorder.h"
@@ -85,11 +89,19 @@ static double selection_bytes(dsgd_codec_kind kind, const void *params, double n
     return whole_bytes(kept(p, n) * (double)(p->value_bits + p->index_bits));
 }
 
-/** Of what is divided by its share the error is 1 / share - 1. */
-static bool random_k_expands(const void *params)
+/** Of normal numbers, the share of the squares that the largest have. */
+static double top_k_contraction(const void *params)
+{
+    const double share = ((const dsgd_selection *)params)->share;
+    const double z = -gsl_cdf_ugaussian_Pinv(share / 2); /* the least that is sent */
+    return share >= 1 ? 1 : share + 2 * z * gsl_ran_ugaussian_pdf(z);
+}
+
+/** Of what is divided by its share the error is 1 / share - 1; of a share of 0 one element is sent. */
+static double random_k_contraction(const void *params)
 {
     const dsgd_selection *const p = params;
-    return p->unbiased && p->share <= 0.5;
+    return p->unbiased ? 2 - 1 / p->share : p->share > 0 ? p->share : NAN;
 }
 
 static const dsgd_option top_k_options[] = {
@@ -127,11 +139,11 @@ static const dsgd_option threshold_options[] = {
 KIND(top_k, dsgd_selection, "the largest elements, with their indices",
      "A. F. Aji, K. Heafield, EMNLP 2017; regions: S. Li, T. Hoefler, \"Near-"
      "optimal sparse allreduce for distributed deep learning\", PPoPP 2022",
-     SELECTION(DSGD_CODEC_TOP_K));
+     SELECTION(DSGD_CODEC_TOP_K), .contraction = top_k_contraction);
 
 KIND(random_k, dsgd_selection, "elements drawn by Philox",
      "S. U. Stich et al., \"Sparsified SGD with memory\", NeurIPS 2018",
-     SELECTION(DSGD_CODEC_RANDOM_K), .expands = random_k_expands);
+     SELECTION(DSGD_CODEC_RANDOM_K), .contraction = random_k_contraction);
 
 KIND(threshold, dsgd_selection, "the elements above a fixed absolute value, with their indices",
      "N. Strom, \"Scalable distributed DNN training using commodity GPU cloud "
@@ -166,10 +178,24 @@ static dsgd_codec rounding_codec(dsgd_codec_kind kind, const void *params, size_
                         .number = p->damped ? 1 / (1 + qsgd_variance(p)) : 1};
 }
 
-static bool qsgd_expands(const void *params)
+static double qsgd_contraction(const void *params)
 {
     const rounding_params *const p = params;
-    return !p->damped && qsgd_variance(p) >= 1;
+    return p->damped ? 1 / (1 + qsgd_variance(p)) : 1 - qsgd_variance(p);
+}
+
+/** Of normal numbers: the square of their mean absolute value. */
+static double sign_contraction(const void *params)
+{
+    (void)params;
+    return M_2_PI;
+}
+
+/** Of b bits above 2: errors of up to half a level in 2^(b-1) - 1, of numbers up to 4 deviations. */
+static double uniform_contraction(const void *params)
+{
+    const double levels = exp2((double)((const rounding_params *)params)->bits - 1) - 1;
+    return levels > 1 ? 1 - 4 / (3 * levels * levels) : NAN;
 }
 
 /** Of each number its bits, for STOCHASTIC a sign and the levels 0 to `levels`; of each block a float32. */
@@ -224,16 +250,16 @@ static const dsgd_option qsgd_options[] = {
 KIND(sign, rounding_params, "a bit for each number, + for 0, and their mean absolute value",
      "S. P. Karimireddy et al., \"Error feedback fixes SignSGD and other "
      "gradient compression schemes\", ICML 2019",
-     ROUNDING(DSGD_CODEC_SIGN), .of_differences = true);
+     ROUNDING(DSGD_CODEC_SIGN), .of_differences = true, .contraction = sign_contraction);
 
 KIND(uniform, rounding_params, "integers of a few bits, and a scale for each block: int8, int4",
      "T. Dettmers, \"8-bit approximations for parallelism in deep learning\", "
      "ICLR 2016",
-     ROUNDING(DSGD_CODEC_UNIFORM));
+     ROUNDING(DSGD_CODEC_UNIFORM), .contraction = uniform_contraction);
 
 KIND(qsgd, rounding_params, "integers of a few bits, rounded at random so that the mean is right",
      "D. Alistarh et al., \"QSGD\", NeurIPS 2017", ROUNDING(DSGD_CODEC_STOCHASTIC),
-     .expands = qsgd_expands);
+     .contraction = qsgd_contraction);
 
 /* --- low rank --------------------------------------------------------------------------------- */
 
@@ -383,10 +409,17 @@ bool dsgd_encoding_is_none(const dsgd_pick *pick)
     return pick->about == &none.about;
 }
 
-bool dsgd_encoding_expands(const dsgd_pick *pick)
+double dsgd_encoding_contraction(const dsgd_pick *pick)
 {
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
-    return kind->expands != NULL && kind->expands(pick->params);
+    if (dsgd_encoding_is_none(pick))
+        return 1;
+    return kind->contraction == NULL ? NAN : kind->contraction(pick->params);
+}
+
+bool dsgd_encoding_expands(const dsgd_pick *pick)
+{
+    return dsgd_encoding_contraction(pick) <= 0;
 }
 
 bool dsgd_encoding_feeds_back(const dsgd_pick *pick)

@@ -48,8 +48,8 @@ typedef struct dsgd_encoding_kind {
     dsgd_encoding_sum sum; /* REENCODED where its option `reduce` says so */
     bool sparse; /* a selection: most numbers are 0; adding one costs in proportion to its bytes */
     bool of_differences; /* drops what a model must not lose */
-    /** dsgd_encoding_expands(); NULL: never. */
-    bool (*expands)(const void *params);
+    /** dsgd_encoding_contraction(); NULL: it depends on values. */
+    double (*contraction)(const void *params);
 } dsgd_encoding_kind;
 
 static inline const dsgd_encoding_kind *dsgd_encoding_kind_of(const dsgd_pick *pick)

@@ -41,6 +41,18 @@ typedef struct dsgd_selection {
 /** An encoding by its name; @p params, of the caller, has to outlive the run. */
 dsgd_pick dsgd_encoding_of(const char *name, const void *params);
 
+/**
+ * w in E |Q(x) - x|^2 <= (1 - w) |x|^2, of long pieces: of sign and top_k the mean for normal numbers,
+ * else a bound; at most 1, NAN where it depends on values.
+ */
+double dsgd_encoding_contraction(const dsgd_pick *pick);
+
+/**
+ * Whether it is 0 or less: what error feedback keeps, or a public copy, then grows for ever
+ * (Karimireddy et al., ICML 2019, assumption A).
+ */
+bool dsgd_encoding_expands(const dsgd_pick *pick);
+
 /** Whether it keeps what is not sent, to add it to what is sent next. */
 bool dsgd_encoding_feeds_back(const dsgd_pick *pick);
 

@@ -228,6 +228,34 @@ TEST(choco_is_the_worked_example)
     }
 }
 
+TEST(choco_refuses_encodings_that_expand_and_a_default_that_nobody_knows)
+{
+    static const struct {
+        const char *encoding, *option, *says;
+        double value, gamma;
+    } cases[] = {
+        {"qsgd", "levels", "damped: true, or more levels) would do", 1, 0.1},
+        {"random_k", "unbiased", "unbiased: false", 1, -1},
+        {"threshold", NULL, "give it a number, the smaller the less is sent", 0, -1},
+        {"threshold", NULL, NULL, 0, 0.1},
+        {"qsgd", NULL, NULL, 0, -1},
+        {"sign", NULL, NULL, 0, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        support_case *const c = support_new("choco", 4);
+        dsgd_error error = {""};
+        support_option(c, "gamma", cases[i].gamma);
+        void *const params = support_pick(c, "encoding", cases[i].encoding);
+        if (cases[i].option != NULL)
+            support_set(dsgd_about_find(dsgd_encoding_kinds, cases[i].encoding), params,
+                        cases[i].option, cases[i].value);
+        ck_assert_int_eq(dsgd_run_check(&c->config, &error),
+                         cases[i].says == NULL ? DSGD_OK : DSGD_EUSAGE);
+        if (cases[i].says != NULL)
+            ck_assert_has(error.text, cases[i].says);
+    }
+}
+
 TEST(choco_of_all_numbers_is_d_psgd)
 {
     static const char *const graphs[] = {"ring", "torus", "complete"};

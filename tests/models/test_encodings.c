@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_cdf.h>
+
+#include "base/draw.h"
 #include "models/encodings/encoding.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -199,6 +202,47 @@ static dsgd_pick picked(const char *name, const char *option, double value)
     if (option != NULL)
         support_set(about, params, option, value);
     return (dsgd_pick){about, params};
+}
+
+/** Of 3,000 normal numbers; of qsgd and uniform it is a bound. NAN: it depends on values. */
+TEST(a_contraction_is_what_an_encoding_keeps)
+{
+    static const struct {
+        const char *name, *option;
+        double value, least, most; /* |x - Q(x)|^2 = (1 - w) |x|^2 */
+    } cases[] = {
+        {"none", NULL, 0, 0, 0},
+        {"top_k", NULL, 0, -0.02, 0.02},
+        {"top_k", "share", 0.2, -0.02, 0.02},
+        {"random_k", "share", 0.1, -0.02, 0.02},
+        {"random_k", "unbiased", 1, -45, 45},
+        {"sign", NULL, 0, -0.02, 0.02},
+        {"uniform", "bits", 3, 0, 0.3},
+        {"uniform", NULL, 0, 0, 0.3},
+        {"qsgd", "levels", 3, 0, 4},
+        {"qsgd", NULL, 0, 0, 0.1},
+    };
+    double x[MOST], y[MOST];
+    for (uint32_t i = 0; i < MOST; i++)
+        x[i] = gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform((dsgd_draw){.seed = 3, .index = i}));
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const dsgd_pick pick = picked(cases[c].name, cases[c].option, cases[c].value);
+        const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(&pick);
+        double error = 0, square = 0;
+        if (kind->codec != NULL)
+            ck_assert(encode(kind->codec(kind->does, pick.params, MOST), MOST, x, x, y));
+        for (size_t i = 0; kind->codec != NULL && i < MOST; i++) {
+            error += (y[i] - x[i]) * (y[i] - x[i]);
+            square += x[i] * x[i];
+        }
+        const double kept = square > 0 ? 1 - error / square : 1;
+        const double beyond = kept - dsgd_encoding_contraction(&pick);
+        ck_assert_msg(beyond >= cases[c].least && beyond <= cases[c].most, "%s: %g more, of %g",
+                      cases[c].name, beyond, kept);
+        free((void *)(uintptr_t)pick.params);
+    }
+    const dsgd_pick strom = picked("threshold", NULL, 0);
+    ck_assert(isnan(dsgd_encoding_contraction(&strom)) && !dsgd_encoding_expands(&strom));
 }
 
 TEST(bytes_are_what_the_options_say)
