@@ -415,6 +415,58 @@ double dsgd_graph_degree(const dsgd_pick *pick, int n_workers)
     return sum / (double)rounds / n_workers;
 }
 
+/** y <- (I - W) x / about; returns x (I - W) x / x x. @p to: the receivers of each rank, its @p n of them. */
+static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,
+                              const double *x, double *y)
+{
+    double xy = 0, xx = 0;
+    for (int i = 0; i < n_workers; i++) {
+        y[i] = 0;
+        for (int k = 0; k < n[i]; k++) {
+            const int j = to[i][k];
+            y[i] += (x[i] - x[j]) / (1 + (n[i] > n[j] ? n[i] : n[j]));
+        }
+        xy += x[i] * y[i];
+        y[i] /= about;
+        xx += x[i] * x[i];
+    }
+    return xx > 0 ? xy / xx : 0;
+}
+
+double dsgd_graph_least_eigenvalue(const dsgd_pick *pick, int n_workers)
+{
+    enum { MOST_ROUNDS = 1000 };
+    const size_t p = (size_t)n_workers;
+    const dsgd_graph graph = {pick->params, n_workers, 0};
+    int *const n = dsgd_xcalloc(p, sizeof *n);
+    int **const to = dsgd_xcalloc(p, sizeof *to);
+    int *const room = dsgd_xcalloc(p, sizeof *room);
+    double *x = dsgd_xcalloc(p, sizeof *x), *y = dsgd_xcalloc(p, sizeof *y);
+    for (size_t i = 0; i < p; i++) {
+        n[i] = kind_of(pick)->to(&graph, (int)i, 0, room);
+        to[i] = dsgd_xcalloc((size_t)n[i] + 1, sizeof *to[i]);
+        memcpy(to[i], room, (size_t)n[i] * sizeof *room);
+        x[i] =
+            dsgd_draw_uniform((dsgd_draw){.purpose = DSGD_DRAW_GRAPH, .index = (uint32_t)i}) - 0.5;
+    }
+    double most = 0, before = -1; /* eigenvalue of I - W, below 2 */
+    for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {
+        before = round < 10 ? -1 : most; /* the first rounds may stand still */
+        most = apply_laplacian(n_workers, n, to, most > 0 ? most : 1, x, y);
+        double *const old = x;
+        x = y;
+        y = old;
+    }
+    for (size_t i = 0; i < p; i++)
+        free(to[i]);
+    free(n);
+    free(to);
+    free(room);
+    free(x);
+    free(y);
+    return 1 - most;
+}
+
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
                                       long round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room)

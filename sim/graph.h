@@ -70,6 +70,12 @@ long dsgd_graph_period(const dsgd_pick *pick, int n_workers);
 /** Receivers: mean over workers and one period (one round of a random graph). */
 double dsgd_graph_degree(const dsgd_pick *pick, int n_workers);
 
+/**
+ * Smallest eigenvalue of W, whose entries are the doubly stochastic shares, of a graph that neither
+ * changes nor is directed. By power iteration: not below it, and above by less than 1 % of 1 - it.
+ */
+double dsgd_graph_least_eigenvalue(const dsgd_pick *pick, int n_workers);
+
 /** Arrays that dsgd_graph_neighbours() fills. */
 typedef struct dsgd_neighbour_room {
     int *to, *from, *other; /* [n_workers] each */

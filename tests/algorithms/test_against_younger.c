@@ -260,8 +260,8 @@ TEST_RANGE(gradient_tracking, 0, 16) /* _i: workers, graph, form */
     static const struct {
         const char *graph;
         int workers;
-    } rows[] = {{"ring", 3},  {"ring", 5},   {"ring", 12},    {"torus", 6},
-                {"torus", 9}, {"torus", 12}, {"complete", 2}, {"complete", 7}};
+    } rows[] = {{"ring", 3},  {"ring", 5}, {"ring", 12},    {"torus", 6},
+                {"torus", 9}, {"ring", 9}, {"complete", 2}, {"complete", 7}};
     const int row = _i / 2;
     const bool d2 = _i % 2 == 1;
     twin *const t = twin_new("gradient_tracking", rows[row].workers, 1 + 3 * (row % 2));

@@ -3,6 +3,7 @@
  * Graphs of gossip: mixing matrices are stochastic and connect, senders and receivers agree, and
  * what does not fit is refused.
  */
+#include <math.h>
 #include <string.h>
 
 #include "tests/sim/gossiping.h"
@@ -176,6 +177,29 @@ TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
                 ck_assert_double_eq(w[i][j], w[j][i]);
         }
     }
+}
+
+/** Of W = (I + A) / (1 + degree), A of rings; of a path of three, which has 1, 2/3 and 0. */
+TEST_RANGE(the_least_eigenvalue_has_its_closed_form, 2, 65) /* _i: workers */
+{
+    const dsgd_pick ring = {dsgd_about_find(dsgd_graph_kinds, "ring"), NULL};
+    const dsgd_pick complete = {dsgd_about_find(dsgd_graph_kinds, "complete"), NULL};
+    const dsgd_pick torus = dsgd_pick_default(dsgd_about_find(dsgd_graph_kinds, "torus"));
+    const dsgd_pick path = dsgd_pick_default(dsgd_about_find(dsgd_graph_kinds, "edges"));
+    const double cosine = cos(2 * M_PI * (_i / 2) / _i);
+    ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&complete, _i), 0, 1e-12);
+    ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&ring, _i),
+                            _i == 2 ? 0 : (1 + 2 * cosine) / 3, 1e-3);
+    if (_i % 2 == 0 && _i <= 16)
+        ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&ring, _i), _i == 2 ? 0 : -1.0 / 3,
+                                1e-9);
+    support_set(torus.about, torus.params, "rows", 2);
+    if (_i % 2 == 0 && _i > 4)
+        ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&torus, _i),
+                                2 * cos(2 * M_PI * (_i / 4) / (_i / 2)) / 4, 1e-3);
+    dsgd_pairs *const edges = path.params; /* its only parameter */
+    *edges = (dsgd_pairs){2, (long[2][2]){{0, 1}, {1, 2}}};
+    ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&path, 3), 0, 1e-12);
 }
 
 typedef struct refusal {
