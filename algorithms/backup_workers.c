@@ -4,19 +4,23 @@
  * last `backups`.
  *
  * J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting distributed synchronous SGD",
- * 2016, and TensorFlow's SyncReplicasOptimizer.
+ * 2016; tokens: TensorFlow's SyncReplicasOptimizer.
  */
 #include "sim/algorithm.h"
 
 typedef struct backup_workers_params {
     long backups; /* b; or a word */
+    int release;
 } backup_workers_params;
 
 enum { PUBLISHED = -1, PUBLISHED_WORKERS = 25 };
+enum { NEWEST, TOKENS };
 
 static long backups(const backup_workers_params *p, int n_workers)
 {
-    return p->backups == PUBLISHED ? n_workers / PUBLISHED_WORKERS : p->backups;
+    const long least = n_workers > 1;
+    const long published = n_workers / PUBLISHED_WORKERS;
+    return p->backups != PUBLISHED ? p->backups : published > least ? published : least;
 }
 
 static void backup_workers_work(dsgd_node *self)
@@ -34,18 +38,24 @@ static void backup_workers_work(dsgd_node *self)
     }
 }
 
-/** P tokens of each step, first in, first out: the n-th that is taken is of step 1 + n / P. */
+/** Of TOKENS, P of each step, first in, first out: the n-th that is taken is of step 1 + n / P. */
 typedef struct tokens {
     long step, n_taken;
     long *queue; /* [P] workers that wait for one, round about */
     long n_came, n_gone; /* through the queue */
 } tokens;
 
+static void answer(dsgd_node *self, int worker, long step)
+{
+    dsgd_send(self, worker, dsgd_model(self), &step, 1);
+}
+
+/** Lets workers that wait begin their next step. */
 static void hand_out(dsgd_node *self, tokens *t)
 {
     while (t->n_gone < t->n_came && 1 + t->n_taken / self->n_workers <= t->step) {
         const long token = 1 + t->n_taken++ / self->n_workers;
-        dsgd_send(self, (int)t->queue[t->n_gone++ % self->n_workers], dsgd_model(self), &token, 1);
+        answer(self, (int)t->queue[t->n_gone++ % self->n_workers], token);
     }
 }
 
@@ -58,7 +68,8 @@ static void backup_workers_serve(dsgd_node *self)
     long n = 0; /* in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        if (l->numbers[0] < t.step) {
+        const bool late = l->numbers[0] < t.step;
+        if (late) {
             dsgd_message_drop(self, l);
         } else {
             dsgd_message_used(self, l, 0);
@@ -71,8 +82,16 @@ static void backup_workers_serve(dsgd_node *self)
             t.step++;
             n = 0;
         }
+        if (late && p->release == NEWEST) {
+            answer(self, l->from, t.step);
+            continue;
+        }
         t.queue[t.n_came++ % self->n_workers] = l->from;
-        hand_out(self, &t);
+        if (p->release == TOKENS)
+            hand_out(self, &t);
+        else if (n == 0) /* the step has ended */
+            while (t.n_gone < t.n_came)
+                answer(self, (int)t.queue[t.n_gone++ % self->n_workers], t.step);
     }
 }
 
@@ -88,18 +107,23 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
 static dsgd_traffic backup_workers_traffic(const void *params, const dsgd_scale *scale)
 {
     const backup_workers_params *p = params;
-    if (backups(p, scale->n_workers) > 0)
+    if (p->release == TOKENS && backups(p, scale->n_workers) > 0)
         return (dsgd_traffic){NAN, NAN}; /* who gets how many tokens depends on time */
     return dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), (dsgd_traffic){0, 16}); /* tokens */
 }
 
 static const char *const backups_words[] = {"published", NULL};
+static const char *const release_words[] = {"newest", "tokens", NULL};
 
 static const dsgd_option backup_workers_options[] = {
     DSGD_OPTION_LONG(backup_workers_params, backups, PUBLISHED, 0, 1 << 20, NULL,
                      "b, workers whose gradients a step does not wait for; 0: synchronous; "
-                     "published: 4 of 100, one in 25",
+                     "published: 4 of 100, one in 25, but at least 1 of several workers",
                      .words = backups_words),
+    DSGD_OPTION_CHOICE(backup_workers_params, release, release_words,
+                       "what a worker computes next: a gradient at the newest model, one of each "
+                       "step at most (newest, the paper), or what the oldest of P tokens per step "
+                       "says, old ones too (tokens, TensorFlow)"),
     DSGD_OPTION_END,
 };
 
@@ -111,13 +135,17 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
               DSGD_PARAMS(backup_workers_params, backup_workers_options)},
     .doc = {.idea = "Have a few workers more than a step needs, and do not wait for the slowest.",
             .rule = "server: the mean of the first P - b gradients of its step t is g: x <- x + "
-                    "U(g, x, t), t <- t + 1, and P tokens of the new step; a gradient of an older "
-                    "step is dropped.  worker: after its push it takes the oldest token and the "
-                    "model; a fast one may take two of a step, and counts twice",
+                    "U(g, x, t), t <- t + 1; a gradient of an older step is dropped.  worker: "
+                    "after its push of step t it waits for a newer one, and goes on with the "
+                    "newest.  tokens: P for each t; after its push a worker takes the oldest and "
+                    "the model; a fast one may take two of a step, and counts twice",
             .sends = "N up and N down per gradient, dropped or not; one server's link carries P "
                      "times that",
-            .waits = "everyone for a token, that is, for the first P - b; a late worker is not "
-                     "interrupted. The optimizer is the server's. One server: several would not "
+            .waits = "everyone for the first P - b of its step; a late worker for nobody, and is "
+                     "not interrupted. With tokens a late worker leaves old ones to others, whose "
+                     "gradients are then dropped, so that one slow worker of 8 with b = 1 makes a "
+                     "step last 1.5 times as long. The optimizer is the server's. One server: "
+                     "several would not "
                      "agree on who is late"},
     .check = backup_workers_check,
     .work = backup_workers_work,

@@ -46,11 +46,27 @@ static void dsgd_aau_work(dsgd_node *self)
 /** Of the server. */
 typedef struct epoch {
     struct {
-        bool finished, reached; /* waits to mix; is in V, the vertices of this epoch's edges */
+        bool finished; /* waits to mix */
+        int next; /* towards the worker that stands for all that this epoch's edges connect */
         long partners; /* finished neighbours, if it is finished */
     } * is; /* [P] */
+    int n_parts; /* that this epoch's edges have not connected */
     dsgd_neighbour_room room;
 } epoch;
+
+static int part_of(const epoch *e, int i)
+{
+    for (; e->is[i].next != i; i = e->is[i].next)
+        e->is[i].next = e->is[e->is[i].next].next;
+    return i;
+}
+
+static void begin_epoch(epoch *e, int n_workers)
+{
+    e->n_parts = n_workers;
+    for (int i = 0; i < n_workers; i++)
+        e->is[i].next = i;
+}
 
 static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
 {
@@ -58,19 +74,19 @@ static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
     return dsgd_graph_neighbours(&p->graph, self->n_workers, 0, i, 0, true, &e->room);
 }
 
-/** Finished neighbours of i; @p new: to which an edge brings a vertex that is not in V. */
+/** Finished neighbours of i; @p new: to which an edge connects what the epoch has not connected. */
 static long partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
     long n = 0;
     for (int k = 0; k < all.n_to; k++)
-        if (!new || !e->is[i].reached || !e->is[all.to[k]].reached)
-            n += e->is[all.to[k]].finished;
+        if (e->is[all.to[k]].finished && (!new || part_of(e, i) != part_of(e, all.to[k])))
+            n++;
     return n;
 }
 
-/** Tells a worker with whom it mixes. */
-static void tell(dsgd_node *self, const epoch *e, int i, long *numbers)
+/** Tells a worker with whom it mixes, over edges that are then the epoch's. */
+static void tell(dsgd_node *self, epoch *e, int i, long *numbers)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
     const long mine = e->is[i].partners;
@@ -79,28 +95,27 @@ static void tell(dsgd_node *self, const epoch *e, int i, long *numbers)
         const long theirs = e->is[all.to[k]].partners;
         if (!e->is[all.to[k]].finished)
             continue;
+        const int from = part_of(e, i), into = part_of(e, all.to[k]);
+        e->is[from].next = into;
+        e->n_parts -= from != into;
         numbers[n++] = all.to[k];
         numbers[n++] = mine > theirs ? mine : theirs;
     }
     dsgd_send(self, i, NULL, numbers, n);
 }
 
-/** Ends an iteration: all finished neighbours mix; when V has everybody, a new epoch begins. */
-static void iterate(dsgd_node *self, const epoch *e, long *numbers)
+/** Ends an iteration: all finished neighbours mix; a new epoch begins when all are connected. */
+static void iterate(dsgd_node *self, epoch *e, long *numbers)
 {
-    bool ends = true;
-    for (int i = 0; i < self->n_workers; i++) {
+    for (int i = 0; i < self->n_workers; i++)
         e->is[i].partners = e->is[i].finished ? partners_of(self, e, i, false) : 0;
-        e->is[i].reached |= e->is[i].partners > 0;
-        ends &= e->is[i].reached;
-    }
     for (int i = 0; i < self->n_workers; i++)
         if (e->is[i].partners > 0)
             tell(self, e, i, numbers);
-    for (int i = 0; i < self->n_workers; i++) {
+    for (int i = 0; i < self->n_workers; i++)
         e->is[i].finished &= e->is[i].partners == 0;
-        e->is[i].reached &= !ends;
-    }
+    if (e->n_parts == 1)
+        begin_epoch(e, self->n_workers);
 }
 
 static void dsgd_aau_serve(dsgd_node *self)
@@ -109,8 +124,9 @@ static void dsgd_aau_serve(dsgd_node *self)
     const size_t n = (size_t)self->n_workers;
     int *room = dsgd_memory_new(self, 3 * n, sizeof *room);
     long *numbers = dsgd_integers_new(self, 2 * n);
-    const epoch e = {dsgd_memory_new(self, n, sizeof *e.is),
-                     {room, room + n, room + 2 * n, dsgd_numbers_new(self, n)}};
+    epoch e = {.is = dsgd_memory_new(self, n, sizeof *e.is),
+               .room = {room, room + n, room + 2 * n, dsgd_numbers_new(self, n)}};
+    begin_epoch(&e, self->n_workers);
     for (;; iterate(self, &e, numbers)) {
         double until_s = INFINITY; /* when the iteration ends */
         for (const dsgd_message *l; (l = dsgd_recv(self, until_s)) != NULL;) {
@@ -150,16 +166,20 @@ const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
               DSGD_PARAMS(dsgd_aau_params, dsgd_aau_options)},
     .doc =
         {.idea = "How many neighbours a worker waits for adapts to who is slow: fast workers go on "
-                 "among themselves, and need a straggler once per epoch.",
+                 "among themselves, and need a straggler once per epoch; they wait once they "
+                 "are connected: some two steps per epoch, however slow it is.",
          .rule =
-             "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when two finished neighbours "
-             "are not both in V: all finished neighbours mix, W of Metropolis over their edges, "
-             "and go on; new ends join V. When V is everybody it is empty again: an epoch",
+             "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when an edge of two finished "
+             "neighbours connects parts that this epoch's edges do not: all finished neighbours "
+             "mix, W of Metropolis over their edges, which are the epoch's then, and go on. When "
+             "these connect everybody, a new epoch begins without edges",
          .sends = "N to each partner of an iteration; an empty notice to the server, and 16 bytes "
                   "per partner back",
          .waits = "a finished worker until an iteration has it among its partners. This "
                   "simulator's reading: the paper was not at hand; a server stands for its "
-                  "broadcasts; who finishes within `grace` of the first takes part"},
+                  "broadcasts; who finishes within `grace` of the first takes part. A summary of "
+                  "the paper has epochs end when their graph is strongly connected; that an edge "
+                  "is new if it connects parts is a reading"},
     .check = dsgd_aau_check,
     .work = dsgd_aau_work,
     .serve = dsgd_aau_serve,

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/timeline.h"
+#include "tests/support/replay.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -195,11 +197,26 @@ TEST(backup_workers_drop_who_is_late)
     static const double x[] = {.5, .25, .125, .0625};
     support_case *c = at_speeds("backup_workers", 3, h);
     support_option(c, "backups", 1);
+    support_option(c, "release", 1);
     expect_updates(c, list, 8, x);
     const support_outcome *got = NULL;
     server_at(c, 5.6, &got);
     ck_assert_uint_eq(got->result.dropped, 3); /* 0's third, 1's fourth, 2's first */
     ck_assert_double_eq(got->result.gradient_staleness_max, 0);
+}
+
+/** The n-th order statistic of the step times: the slowest is dropped in every step. */
+TEST_RANGE(a_step_lasts_as_long_as_its_last_of_the_first, 0, 4) /* _i: how slow it is; by default */
+{
+    double h[] = {1, 1, 1, 1, 1, 1, 1, _i % 2 == 0 ? 3 : 100};
+    support_case *c = at_speeds("backup_workers", 8, h);
+    if (_i < 2)
+        support_option(c, "backups", 1);
+    support_no_learning(c);
+    c->config.until = (dsgd_until){.seconds = 600.5};
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps * 8 - 7 * 600, floor(600.5 / h[7]));
+    ck_assert_uint_eq(got->result.dropped, (uint64_t)(600.5 / h[7]));
 }
 
 /* --- laws ------------------------------------------------------------------------------------- */
@@ -480,6 +497,28 @@ TEST(aau_needs_a_straggler_once_per_epoch)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps * 4, 10 * (2 * 3 + 1));
     ck_assert_double_eq_tol(got->result.shares.wait, (3 * 8.0 / 10) / 4, 0.01);
+}
+
+/** Of a ring of 4 one pair is always half a step behind the other: an epoch joins them. */
+TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
+{
+    static const double first[] = {1, 1, 1.5, 1.5};
+    double seconds[40 * 4];
+    char file[64];
+    support_case *c = support_new("dsgd_aau", 4);
+    for (int i = 0; i < 40 * 4; i++)
+        seconds[i] = i < 4 ? first[i] : 1;
+    support_replay(c, seconds, 40, file);
+    if (_i == 0)
+        support_option(c, "grace", 0);
+    support_spread(c);
+    c->learning.optimizer.lr = 0;
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    const support_outcome *const got = support_ok(c);
+    unlink(file);
+    for (int w = 1; w < 4; w++)
+        ck_assert_double_le(
+            support_distance(got->x, got->x + (size_t)w * got->n_params, got->n_params), 1e-4);
 }
 
 TEST_RANGE(aau_keeps_the_mean, 0, 3) /* _i: seed */

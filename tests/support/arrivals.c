@@ -252,7 +252,20 @@ static void release_tokens(arrivals *a, tokens *t)
     t->left[a->version] = a->p->workers;
 }
 
-void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_result *r)
+/** Who waits, and whose last gradient is of an older step than the server's, goes on with that. */
+static void go_on_with_newest(arrivals *a, long *number)
+{
+    for (int w = 0; w < a->p->workers; w++) {
+        if (!a->worker[w].waits || number[w] == a->version)
+            continue;
+        number[w] = a->version;
+        stop_waiting(a, w);
+        fetch_and_compute(a, w);
+    }
+}
+
+void arrivals_backup_workers(const emulation_problem *p, int backups, bool queues,
+                             arrivals_result *r)
 {
     arrivals a = arrivals_new(p, r);
     const int needed = p->workers - backups;
@@ -279,7 +292,10 @@ void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_r
             changed(&a);
             release_tokens(&a, &t);
         }
-        take_tokens(&a, &t, number);
+        if (queues)
+            take_tokens(&a, &t, number);
+        else
+            go_on_with_newest(&a, number);
     }
     free(t.left);
     arrivals_end(&a);
@@ -424,15 +440,17 @@ static bool both_wait(const arrivals *a, edge_of *edge, int i, int j)
     return i != j && a->worker[i].waits && a->worker[j].waits && edge(a->p, i, j);
 }
 
-/** Adds new edges to the epoch; whether there is one. */
-static bool find_edges(arrivals *a, edge_of *edge, bool *seen)
+/** Adds new edges to the epoch, which give a part's vertices one number; whether there is one. */
+static bool find_edges(arrivals *a, edge_of *edge, int *part)
 {
     bool found = false;
     for (int i = 0; i < a->p->workers; i++)
         for (int j = i + 1; j < a->p->workers; j++) {
-            if (!both_wait(a, edge, i, j) || (seen[i] && seen[j]))
+            if (!both_wait(a, edge, i, j) || part[i] == part[j])
                 continue;
-            seen[i] = seen[j] = true;
+            const int old = part[j];
+            for (int k = 0; k < a->p->workers; k++)
+                part[k] = part[k] == old ? part[i] : part[k];
             found = true;
         }
     return found;
@@ -480,19 +498,27 @@ static void mix_and_go_on(arrivals *a, edge_of *edge, bool *mixes)
     }
 }
 
-static bool all_seen(const bool *seen, int workers)
+static bool all_connected(const int *part, int workers)
 {
-    for (int w = 0; w < workers; w++)
-        if (!seen[w])
+    for (int w = 1; w < workers; w++)
+        if (part[w] != part[0])
             return false;
     return true;
+}
+
+static void disconnect(int *part, int workers)
+{
+    for (int w = 0; w < workers; w++)
+        part[w] = w;
 }
 
 void arrivals_dsgd_aau(const emulation_problem *p,
                        bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r)
 {
     arrivals a = arrivals_new(p, r);
-    bool *const seen = kept(calloc(2 * (size_t)p->workers, sizeof *seen));
+    bool *const mixes = kept(calloc((size_t)p->workers, sizeof *mixes));
+    int *const part = kept(calloc((size_t)p->workers, sizeof *part));
+    disconnect(part, p->workers);
     compute_all(&a);
     for (int w; (w = next_arrival(&a)) >= 0;) {
         descend(p, a.worker[w].g, a.worker[w].v, a.worker[w].x);
@@ -501,14 +527,14 @@ void arrivals_dsgd_aau(const emulation_problem *p,
             continue;
         }
         start_waiting(&a, w);
-        if (!find_edges(&a, edge, seen))
+        if (!find_edges(&a, edge, part))
             continue;
         r->updates++;
-        mix_and_go_on(&a, edge, seen + p->workers);
-        if (!all_seen(seen, p->workers))
+        mix_and_go_on(&a, edge, mixes);
+        if (!all_connected(part, p->workers))
             continue;
         r->epochs++;
-        memset(seen, 0, (size_t)p->workers * sizeof *seen);
+        disconnect(part, p->workers);
     }
     arrivals_end(&a);
 }

@@ -37,10 +37,13 @@ void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r);
 
 /**
  * Synchronous SGD with backup workers: the server takes the mean of the first P - backups gradients
- * of its step's number, and releases P tokens of the next number. A worker takes the oldest token
- * after it has pushed, or waits for one, and fetches; its next gradient has the token's number.
+ * of its step's number; one of an older step is dropped. A worker fetches when the server's number is
+ * above that of its last gradient, at once if it was late. @param queues it releases P tokens of the
+ * next number instead: a worker takes the oldest token after it has pushed, or waits for one, and
+ * fetches; its next gradient has the token's number.
  */
-void arrivals_backup_workers(const emulation_problem *p, int backups, arrivals_result *r);
+void arrivals_backup_workers(const emulation_problem *p, int backups, bool queues,
+                             arrivals_result *r);
 
 /** Rennala: the mean of `batch` gradients at one model, then all begin anew. */
 void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r);
@@ -72,10 +75,10 @@ void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t
                                double *m, double *sum, double *w);
 
 /**
- * DSGD-AAU. A worker waits after its local step. When two finished neighbours have an edge that
- * brings a vertex which the epoch has not seen, all finished workers that have a finished neighbour
- * mix, by Metropolis weights over the edges between finished ones, and go on. An epoch ends when it
- * has seen all.
+ * DSGD-AAU. A worker waits after its local step. When two finished neighbours have an edge between
+ * vertices that the epoch's edges do not connect, all finished workers that have a finished neighbour
+ * mix, by Metropolis weights over the edges between finished ones, and go on. An epoch ends when its
+ * edges connect all.
  */
 void arrivals_dsgd_aau(const emulation_problem *p,
                        bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r);
