@@ -174,9 +174,10 @@ static const dsgd_option async_local_sgd_options[] = {
     DSGD_OPTION_DOUBLE(async_local_sgd_params, grace, 0.04, 0, 1, NULL,
                        "grace period after an arrival, as a share of the round that it ends: who "
                        "arrives within it goes on from the same model; 0: each at once"),
-    DSGD_OPTION_BOOL(async_local_sgd_params, dylu, false,
-                     "dynamic local updates: slow workers make fewer steps per round, by what "
-                     "everyone's first step takes; rounded up, as HALoS does"),
+    DSGD_OPTION_BOOL(
+        async_local_sgd_params, dylu, false,
+        "dynamic local updates: slow workers make fewer steps per round, by what "
+        "everyone's first step takes; rounded up, as HALoS does, where the paper rounds down"),
     DSGD_OPTION_END,
 };
 

@@ -157,8 +157,11 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
                     "of all x",
             .sends = "one allreduce in the cluster of c in every step, about 2 (c-1)/c N bytes, "
                      "and about 2 N / H; by leaders about 2 N / H + 2 N / (c H)",
-            .waits = "the cluster for its slowest in every step, everyone for the slowest every H "
-                     "steps; delayed: for the slowest of a round before"},
+            .waits =
+                "the cluster for its slowest in every step, everyone for the slowest every H "
+                "steps; delayed: for the slowest of a round before. The paper also has local steps "
+                "between the averages of a cluster, H for each of its H_b per average of all: here "
+                "H is 1"},
     .check = hierarchical_check,
     .work = hierarchical_work,
     .averages_models = true,

@@ -70,7 +70,9 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
             .sends =
                 "4 k (P - 1) / P values, where an index counts as a value: at most 4 density N "
                 "bytes, at any P",
-            .waits = "everyone for the slowest, in every step"},
+            .waits = "everyone for the slowest, in every step. Regions are reduced in about log2 P "
+                     "rounds of messages; the paper sends P - 1, one to each region: where latency "
+                     "counts this is faster than the paper's"},
     .work = ok_topk_work,
     .traffic = ok_topk_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,

@@ -97,11 +97,15 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
               .summary = "allreduce of low-rank factors, with error feedback",
               .reference = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
               DSGD_PARAMS(power_sgd_params, power_sgd_options)},
-    .doc = {.idea = "A gradient is nearly of low rank: send two thin factors that can be added.",
-            .rule = "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of "
-                    "q)^T;\nx <- x + U(u, x); in odd steps with p and q exchanged",
-            .sends = "an allreduce of rank (rows + columns) / 2 numbers of each matrix",
-            .waits = "everyone for the slowest, in every step"},
+    .doc =
+        {.idea = "A gradient is nearly of low rank: send two thin factors that can be added.",
+         .rule = "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of "
+                 "q)^T;\nx <- x + U(u, x); in odd steps with p and q exchanged",
+         .sends = "an allreduce of rank (rows + columns) / 2 numbers of each matrix",
+         .waits =
+             "everyone for the slowest, in every step. A matrix is a piece, as near to a square "
+             "as it can be; the paper has one for each tensor, in its own shape, whose factors are "
+             "larger: of ResNet-50 at rank 2 by 4 in default buckets"},
     .work = power_sgd_work,
     .traffic = power_sgd_traffic,
     .period = power_sgd_period,

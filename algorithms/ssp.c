@@ -109,7 +109,9 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
             .rule =
                 "worker: x <- x + U(g, x, t), pushes u = x - fetched, fetches x.  server: x <- x + "
                 "u; answers a worker that has finished c steps once the slowest has finished c - s",
-            .sends = "N up and N down; one server's link carries P times that",
+            .sends =
+                "N up and N down, in every step: a worker always fetches, where the paper's read "
+                "a cache that may be as old as s; one server's link carries P times that",
             .waits = "a worker for the server's link, and for the slowest where it is s steps "
                      "ahead. One server: several, each with a part of the model, would let a "
                      "worker go at different times"},

@@ -102,7 +102,8 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
                     "alpha x + (1 - alpha) s",
             .sends = "one allreduce of a fragment every H / F steps: about 2 N / H bytes",
             .waits =
-                "no worker, as long as an exchange takes no longer than tau steps of the slowest"},
+                "everyone for the slowest, tau steps late: in the long run all are as fast as the "
+                "slowest. Nobody for an exchange that takes no longer than tau steps"},
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,

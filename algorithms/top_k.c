@@ -75,11 +75,13 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
               .summary = "allreduce of the largest elements, with error feedback",
               .reference = "Aji and Heafield, EMNLP 2017; correction: Lin et al. (DGC), ICLR 2018",
               DSGD_PARAMS(top_k_params, top_k_options)},
-    .doc = {.idea = "Send what matters now, and keep the rest until it does.",
-            .rule =
-                "e <- e + g;  q = the k largest of |e|;  e <- e - q;  x <- x + U((1/P) sum q, x)",
-            .sends = "k values and indices to everyone: 2 density N (P - 1) bytes",
-            .waits = "everyone for the slowest, in every step"},
+    .doc =
+        {.idea = "Send what matters now, and keep the rest until it does.",
+         .rule = "e <- e + g;  q = the k largest of |e|;  e <- e - q;  x <- x + U((1/P) sum q, x)",
+         .sends = "k values and indices to everyone: 2 density N (P - 1) bytes",
+         .waits =
+             "everyone for the slowest, in every step. What is kept is a sum of gradients; that of "
+             "Stich et al., of gradients times the learning rate, differs where the rate changes"},
     .work = top_k_work,
     .traffic = top_k_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,

@@ -181,9 +181,10 @@ static dsgd_status dirichlet_deal(const void *params, const dsgd_classes *classe
 }
 
 static const dsgd_option dirichlet_options[] = {
-    DSGD_OPTION_DOUBLE(dirichlet_params, alpha, 0.1, 1e-6, 1e6, NULL,
-                       "of the distribution: about one class per worker where it is near 0, all "
-                       "alike where it is large"),
+    DSGD_OPTION_DOUBLE(
+        dirichlet_params, alpha, 0.1, 1e-6, 1e6, NULL,
+        "of each class: about one class per worker where it is near 0, all alike where it "
+        "is large; Hsu et al.'s alpha is this one times the number of classes"),
     DSGD_OPTION_END,
 };
 
@@ -247,7 +248,8 @@ static const dsgd_split_kind iid = {
 static const dsgd_split_kind dirichlet = {
     .about = {.name = "dirichlet",
               .summary = "shares of classes drawn per worker; as many samples for all",
-              .reference = "Hsu, Qi, Brown, 2019, arXiv 1909.06335, section 3",
+              .reference = "Yurochkin et al., ICML 2019; T. Lin et al., NeurIPS 2020; Hsu, Qi, "
+                           "Brown, 2019, arXiv 1909.06335, have alpha over the number of classes",
               DSGD_PARAMS(dirichlet_params, dirichlet_options)},
     .deal = dirichlet_deal};
 

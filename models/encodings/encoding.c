@@ -127,8 +127,10 @@ static const dsgd_option random_k_options[] = {
 };
 
 static const dsgd_option threshold_options[] = {
-    DSGD_OPTION_DOUBLE(dsgd_selection, at, 1e-3, 0, 1e300, NULL,
-                       "elements of a larger absolute value are sent"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_selection, at, 1e-3, 0, 1e300, NULL,
+        "elements of a larger absolute value are sent, with their values; Strom sends this "
+        "number with their sign"),
     SHARE_ROW("of the elements, as which messages are counted and timed: time reads no values"),
     VALUE_ROW,
     DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of its index"),
