@@ -59,6 +59,7 @@
     X(algorithms)                                                                                  \
     X(conformance)                                                                                 \
     X(laws)                                                                                        \
+    X(endurance)                                                                                   \
     X(encoded)                                                                                     \
     X(scale)                                                                                       \
     X(servers)                                                                                     \
@@ -98,6 +99,7 @@
     X(gpu)                                                                                         \
     X(gpu_scale_long)                                                                              \
     X(models_long)                                                                                 \
+    X(endurance_long)                                                                              \
     X(laws_long)                                                                                   \
     X(scale_long)                                                                                  \
     X(smpi_long)                                                                                   \

@@ -1,0 +1,142 @@
+/**
+ * @file test_endurance.c
+ * Every algorithm of the registry with its defaults alone, for long: three tasks, data that are the
+ * same or differ between workers, step times that vary by a tenth. All numbers stay finite, mixing
+ * keeps the models nearer to each other than no mixing would, and the loss falls.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/zoo/model.h"
+#include "sim/network/cluster.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+static const struct task {
+    const char *name, *model, *data;
+    double features, points, lr;
+} tasks[] = {
+    {"regression", "hyperplane", "hyperplane", 1023, 2048, 3e-3}, /* the coarsest 1 % */
+    {"logreg", "logreg", "sequences", 64, 2048, 0.2},
+    {"mlp", "mlp", "sequences", 16, 2048, 0.1},
+};
+static const int counts[] = {2, 7, 8, 64};
+enum { N_TASKS = 3, N_COUNTS = 4, N_CASES = 2 * N_TASKS * N_COUNTS };
+
+static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
+{
+    return dsgd_pick_default(dsgd_about_find(registry, name));
+}
+
+/**
+ * Few workers have a noisy mean; servers that add what each worker sends make P steps for one; eamsgd's
+ * momentum is 0.99.
+ */
+static double share_of_rate(const support_case *c)
+{
+    static const char *const adding[] = {"a_psgd", "ssp", "ringmaster"};
+    const double workers = c->config.workers;
+    for (size_t i = 0; i < 3 && c->config.algorithm != NULL; i++)
+        if (strcmp(c->config.algorithm->about.name, adding[i]) == 0)
+            return 1 / fmax(8, workers);
+    const bool heavy =
+        c->config.algorithm != NULL && strcmp(c->config.algorithm->about.name, "eamsgd") == 0;
+    return fmin(workers / 8, 8 / workers) * (heavy ? 0.01 : 1);
+}
+
+/** @p i: task, split, workers. */
+static support_case *enduring(const char *algorithm, int i, double steps)
+{
+    const struct task *const task = &tasks[i % N_TASKS];
+    support_case *const c = support_new(algorithm, counts[i / N_TASKS / 2]);
+    c->config.network = DSGD_NETWORK_NICS;
+    c->config.until.steps = steps;
+    dsgd_learning *const learning = &c->learning;
+    learning->model = picked(dsgd_model_kinds, task->model);
+    learning->data = picked(dsgd_data_sources, task->data);
+    support_set(learning->data.about, learning->data.params, "features", task->features);
+    support_set(learning->data.about, learning->data.params, "points", task->points);
+    if (dsgd_option_find(learning->data.about->options, "longest") != NULL)
+        support_set(learning->data.about, learning->data.params, "longest", 1);
+    if (i / N_TASKS % 2 == 1) {
+        learning->split = picked(dsgd_split_kinds, "dirichlet");
+        support_set(learning->split.about, learning->split.params, "alpha", 0.1);
+    }
+    learning->optimizer = (dsgd_optimizer){.lr = task->lr * share_of_rate(c)};
+    learning->precision = DSGD_PRECISION_FLOAT;
+    learning->evaluate.every = steps / 2;
+    const dsgd_about *const lognormal = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
+    void *const late = support_imbalance(c, "lognormal");
+    support_set(lognormal, late, "mean", 0.1);
+    support_set(lognormal, late, "deviation", 0.1);
+    return c;
+}
+
+/** Whether a run has kept what is promised; @p most: consensus where nobody mixes. */
+static bool endured(const support_outcome *got, double most)
+{
+    const dsgd_evaluation *const first = &got->points[0].at;
+    const dsgd_evaluation *const last = &got->points[got->result.n_points - 1].at;
+    return got->result.outcome == DSGD_RUN_OK && last->loss < first->loss &&
+           last->consensus <= 1.1 * most;
+}
+
+/** All algorithms on one case; @p prints a table, else demands what is promised. */
+static void all_endure(int i, double steps, bool prints)
+{
+    support_case *const alone = enduring(NULL, i, steps);
+    support_algorithm(alone, &support_alone);
+    const support_outcome *const apart = support_ok(alone);
+    const double most = apart->points[apart->result.n_points - 1].at.consensus;
+    char *failed = dsgd_xstrdup("");
+    for (int a = 0; a < support_n_algorithms(); a++) {
+        const char *const name = dsgd_algorithms[a]->name;
+        const support_outcome *const got = support_simulate(enduring(name, i, steps));
+        if (got->status == DSGD_EUSAGE) { /* this number of workers */
+            ck_assert_has(got->error.text, "would do");
+            continue;
+        }
+        ck_assert_msg(got->status == DSGD_OK, "%s: %s", name, got->error.text);
+        const dsgd_evaluation *const first = &got->points[0].at;
+        const dsgd_evaluation *const last = &got->points[got->result.n_points - 1].at;
+        char *const line = dsgd_xprintf(
+            "| %s | %d | %s | %s | %.3g | %.2g |%s %s\n", name, counts[i / N_TASKS / 2],
+            tasks[i % N_TASKS].name, i / N_TASKS % 2 == 1 ? "dirichlet" : "iid",
+            last->loss / first->loss, last->consensus / most,
+            endured(got, most) ? "" : " does not last", got->result.why.text);
+        if (prints)
+            fputs(line, stderr);
+        else if (!endured(got, most))
+            dsgd_append(&failed, "%s", line);
+    }
+    ck_assert_msg(failed[0] == '\0', "%s", failed);
+}
+
+/** Cases of a test: the largest number of workers has one task alone, the table all. */
+enum { N_TESTED = (N_COUNTS - 1) * 2 * N_TASKS + 1 };
+
+static int tested(int i)
+{
+    return i < N_TESTED - 1 ? i : N_CASES - 2;
+}
+
+SUITE(endurance, "defaults", .seconds = 60);
+
+TEST_RANGE(defaults_last_300_steps, 0, N_TESTED)
+{
+    all_endure(tested(_i), 300, false);
+}
+
+SUITE(endurance_long, "defaults", .seconds = 3000);
+
+/** Where DSGD_ENDURANCE_STEPS has a number of steps, a table of all cases instead. */
+TEST_RANGE(defaults_last_1000_steps, 0, N_CASES)
+{
+    const char *const text = getenv("DSGD_ENDURANCE_STEPS");
+    if (text != NULL)
+        all_endure(_i, strtod(text, NULL), true);
+    else if (_i < N_TESTED)
+        all_endure(tested(_i), 1000, false);
+}
