@@ -107,8 +107,8 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
 static dsgd_traffic backup_workers_traffic(const void *params, const dsgd_scale *scale)
 {
     const backup_workers_params *p = params;
-    if (p->release == TOKENS && backups(p, scale->n_workers) > 0)
-        return (dsgd_traffic){NAN, NAN}; /* who gets how many tokens depends on time */
+    if (backups(p, scale->n_workers) > 0)
+        return (dsgd_traffic){NAN, NAN}; /* how many gradients each makes depends on time */
     return dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), (dsgd_traffic){0, 16}); /* tokens */
 }
 

@@ -256,6 +256,20 @@ TEST(choco_refuses_encodings_that_expand_and_a_default_that_nobody_knows)
     }
 }
 
+TEST(choco_of_the_sign_mixes_by_its_share_of_the_square)
+{
+    static const double share = 2 / 3.14159265358979323846;
+    const support_outcome *got[2];
+    for (int i = 0; i < 2; i++) {
+        support_case *const c = support_new("choco", 5);
+        support_pick(c, "encoding", "sign");
+        if (i == 1)
+            support_option(c, "gamma", share / (2 - share));
+        got[i] = support_ok(c);
+    }
+    ck_assert_double_le(support_distance(got[0]->x, got[1]->x, 5 * got[0]->n_params), 1e-12);
+}
+
 TEST(choco_of_all_numbers_is_d_psgd)
 {
     static const char *const graphs[] = {"ring", "torus", "complete"};
