@@ -80,6 +80,6 @@ const dsgd_algorithm dsgd_algorithm_ef21 = {
     .check = ef21_check,
     .traffic = ef21_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,
-    .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"encoding", .pick = "none"})},
-                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"encoding", .pick = "none"})}),
+    .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"encoding=none", 0})},
+                      {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"encoding=none", 0})}),
 };
