@@ -180,8 +180,12 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
     static const char *const options[] = {"slack", "servers", "delay", "delay"};
     static const double of_options[] = {-1, 3, -2, 2}; /* below 0: infinite */
     support_option(t->c, options[_i], of_options[_i]);
-    if (_i == 3)
+    if (_i == 3) {
         support_option(t->c, "period", 5);
+        support_option(t->c, "grace", 0);
+        support_option(t->c, "outer_lr", 0.7);
+        support_option(t->c, "momentum", 0.9);
+    }
     t->c->config.exchange.overlap = false; /* parts of a vector are pushed together */
     t->problem.momentum = t->problem.weight_decay = 0; /* whose they are differs */
     t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;
