@@ -73,7 +73,7 @@ const dsgd_algorithm dsgd_algorithm_ef21 = {
               DSGD_PARAMS(ef21_params, ef21_options)},
     .doc = {.idea = "Everyone knows my last gradient, nearly: send how it has changed, encoded.",
             .rule =
-                "c_i = C(gradient - g_i);  g_i <- g_i + c_i;  g <- g + (1/P) sum c_i;\n"
+                "c_i = C(gradient - g_i);  g_i <- g_i + c_i;  g <- g + (1/P) sum c_i;  "
                 "x <- x + U(g, x).  Stable where the learning rate is below about a / (2 L), a "
                 "the share of a vector's square that C keeps, L the gradient's Lipschitz "
                 "constant: of the largest 1 % a two-hundredth of 1 / L. So the default is sign, "
