@@ -128,7 +128,7 @@ static int tested(int i)
 
 SUITE(endurance, "defaults", .seconds = 60);
 
-TEST_RANGE(defaults_last_300_steps, 0, N_TESTED)
+TEST_RANGE(defaults_last_300_steps, 0, SUPPORT_SLOW ? 2 * N_TASKS : N_TESTED)
 {
     all_endure(tested(_i), 300, false);
 }
