@@ -70,6 +70,18 @@ TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
     ck_assert_double_le(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.65 + 1e-9);
 }
 
+/** Each of ten versions is activated at each of three pieces once by every worker. */
+TEST(activations_are_of_the_piece_and_version_that_they_begin)
+{
+    support_case *c = support_new("eager_solo", 4);
+    c->config.exchange.pieces = 3;
+    c->config.steps_each = 10;
+    const double *const note = notes_of(c);
+    ck_assert_double_eq(note[COUNT + DSGD_SPAN_ACTIVATED], 4 * 3 * 10);
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_ACTIVATED], 4 * 10 * (0 + 1 + 2));
+    ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_ACTIVATED], 4 * 3 * 45);
+}
+
 /** The root's: zeros that nobody has made, or its model, as new as everybody's or a step older. */
 static enum { ZEROS, NEW, OLD } sent;
 
