@@ -243,6 +243,7 @@ TEST(a_contraction_is_what_an_encoding_keeps)
     }
     const dsgd_pick strom = picked("threshold", NULL, 0);
     ck_assert(isnan(dsgd_encoding_contraction(&strom)) && !dsgd_encoding_expands(&strom));
+    free((void *)(uintptr_t)strom.params);
 }
 
 TEST(bytes_are_what_the_options_say)
