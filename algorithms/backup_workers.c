@@ -50,12 +50,15 @@ static void answer(dsgd_node *self, int worker, long step)
     dsgd_send(self, worker, dsgd_model(self), &step, 1);
 }
 
-/** Lets workers that wait begin their next step. */
+/** Lets workers that wait begin their next step: of TOKENS as many as there are tokens. */
 static void hand_out(dsgd_node *self, tokens *t)
 {
-    while (t->n_gone < t->n_came && 1 + t->n_taken / self->n_workers <= t->step) {
-        const long token = 1 + t->n_taken++ / self->n_workers;
-        answer(self, (int)t->queue[t->n_gone++ % self->n_workers], token);
+    const backup_workers_params *p = self->params;
+    for (; t->n_gone < t->n_came; t->n_taken++) {
+        const long step = p->release == TOKENS ? 1 + t->n_taken / self->n_workers : t->step;
+        if (step > t->step)
+            return;
+        answer(self, (int)t->queue[t->n_gone++ % self->n_workers], step);
     }
 }
 
@@ -87,11 +90,8 @@ static void backup_workers_serve(dsgd_node *self)
             continue;
         }
         t.queue[t.n_came++ % self->n_workers] = l->from;
-        if (p->release == TOKENS)
+        if (p->release == TOKENS || n == 0) /* the step has ended */
             hand_out(self, &t);
-        else if (n == 0) /* the step has ended */
-            while (t.n_gone < t.n_came)
-                answer(self, (int)t.queue[t.n_gone++ % self->n_workers], t.step);
     }
 }
 

@@ -61,12 +61,8 @@ static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *er
     if (dsgd_encoding_feeds_back(&p->encoding))
         return dsgd_refuse(
             error, "choco: what is not sent stays in x less its public copy; leave out feedback");
-    if (dsgd_encoding_expands(&p->encoding))
-        return dsgd_refuse(error,
-                           "choco: with these options %s errs by more than what it is given, so "
-                           "that public copies run away; unbiased: false (of qsgd damped: true, "
-                           "or more levels) would do",
-                           p->encoding.about->name);
+    DSGD_TRY(dsgd_encoding_check_contracts(&p->encoding, "choco", "so that public copies run away",
+                                           error));
     if (isnan(step_of(p)))
         return dsgd_refuse(error,
                            "choco: what %s keeps of a vector depends on values, so that gamma has "

@@ -46,13 +46,7 @@ static dsgd_status ef21_check(const void *params, int n_workers, dsgd_error *err
     if (dsgd_encoding_sums_again(&p->encoding))
         return dsgd_refuse(error, "ef21: a sum that is encoded again is not that of what was sent, "
                                   "so that g leaves the mean of g_i; reduce: gather would do");
-    if (dsgd_encoding_expands(&p->encoding))
-        return dsgd_refuse(error,
-                           "ef21: with these options %s errs by more than what it is given, and "
-                           "g_i runs away; unbiased: false (of qsgd damped: true, or more levels) "
-                           "would do",
-                           p->encoding.about->name);
-    return DSGD_OK;
+    return dsgd_encoding_check_contracts(&p->encoding, "ef21", "and g_i runs away", error);
 }
 
 static dsgd_traffic ef21_traffic(const void *params, const dsgd_scale *scale)

@@ -424,6 +424,17 @@ bool dsgd_encoding_expands(const dsgd_pick *pick)
     return dsgd_encoding_contraction(pick) <= 0;
 }
 
+dsgd_status dsgd_encoding_check_contracts(const dsgd_pick *pick, const char *name,
+                                          const char *consequence, dsgd_error *error)
+{
+    if (!dsgd_encoding_expands(pick))
+        return DSGD_OK;
+    return dsgd_refuse(error,
+                       "%s: with these options %s errs by more than what it is given, %s; "
+                       "unbiased: false (of qsgd damped: true, or more levels) would do",
+                       name, pick->about->name, consequence);
+}
+
 bool dsgd_encoding_feeds_back(const dsgd_pick *pick)
 {
     const dsgd_encoding_params *const params = pick->params;

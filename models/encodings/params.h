@@ -48,22 +48,20 @@ dsgd_pick dsgd_encoding_of(const char *name, const void *params);
 double dsgd_encoding_contraction(const dsgd_pick *pick);
 
 /**
- * Whether it is 0 or less: what error feedback keeps, or a public copy, then grows for ever
+ * Whether w is 0 or less: what error feedback keeps, or a public copy, then grows for ever
  * (Karimireddy et al., ICML 2019, assumption A).
  */
 bool dsgd_encoding_expands(const dsgd_pick *pick);
+
+/** Refuses an encoding that expands, for an algorithm of that name, and says what comes of it. */
+dsgd_status dsgd_encoding_check_contracts(const dsgd_pick *pick, const char *name,
+                                          const char *consequence, dsgd_error *error);
 
 /** Whether it keeps what is not sent, to add it to what is sent next. */
 bool dsgd_encoding_feeds_back(const dsgd_pick *pick);
 
 /** Whether allreduces encode the sum again, so that it is not the sum of what was sent. */
 bool dsgd_encoding_sums_again(const dsgd_pick *pick);
-
-/**
- * Whether |Q(x) - x| may be larger than |x| in the mean: then what error feedback keeps grows for
- * ever (Karimireddy et al., ICML 2019, assumption A).
- */
-bool dsgd_encoding_expands(const dsgd_pick *pick);
 
 DSGD_END_C
 

@@ -52,7 +52,6 @@ double dsgd_learning_rate(dsgd_node *self)
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
     DSGD_OWN(self, x, g);
-    (void)self;
     dsgd_require_same_pieces(x, g);
     if (!dsgd_vector_ready(g))
         x->whole->awaits = g->whole->awaits;

@@ -135,8 +135,6 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum)
 {
     static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
-    if (encoded == NULL || encoded->sum != DSGD_SUM_REENCODED || engine->values == NULL)
-        return sum;
     dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
     at.step = (uint32_t)added->number;

@@ -528,8 +528,8 @@ typedef struct dsgd_addends {
 } dsgd_addends;
 
 /**
- * The sum of encoded pieces, or where that is encoded again, its encoding, alike at all workers;
- * releases @p sum then. With feedback the sum has a residual of its own, or, where a selection has
+ * The encoding of a sum of encoded pieces, alike at all workers; releases @p sum. With feedback the
+ * sum has a residual of its own, or, where a selection has
  * left out what a member sent, this goes back into the member's.
  */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,

@@ -293,7 +293,6 @@ dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t en
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x)
 {
     DSGD_OWN(self, x);
-    (void)self;
     return dsgd_count_pieces(x);
 }
 

@@ -207,12 +207,28 @@ static dsgd_value gathered_value(dsgd_engine *engine, const dsgd_reduction *redu
     return dsgd_value_retain(first);
 }
 
+/** What becomes of the sum of x[n], which members have encoded, where it is encoded again. */
+static dsgd_value encode_again(dsgd_engine *engine, const dsgd_reduction *reduction,
+                               dsgd_origin where, size_t piece, const dsgd_value *x)
+{
+    const size_t n = (size_t)reduction->n_members;
+    dsgd_vector **const of = dsgd_xcalloc(n, sizeof *of);
+    for (size_t i = 0; i < n; i++)
+        of[i] = reduction->contribution[i].of;
+    const dsgd_addends added = {where, piece, n, reduction->number, x, of};
+    const dsgd_value again =
+        dsgd_encode_sum(engine, reduction->call.encoded, &added, reduction->sum);
+    free(of);
+    return again;
+}
+
 void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd_origin where,
                             size_t piece)
 {
     if (reduction->combined)
         return;
     const int n = reduction->n_members;
+    const dsgd_encoded *const encoded = reduction->call.encoded;
     DSGD_ASSERT(reduction->n_sampled == n, "%d of %d contributions when the first member was done",
                 reduction->n_sampled, n);
     reduction->combined = true;
@@ -221,19 +237,16 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         reduction->sum = gathered_value(engine, reduction, where, piece);
     } else if (engine->values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
-        dsgd_vector **of = dsgd_xcalloc((size_t)n, sizeof *of);
         double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
         for (int i = 0; i < n; i++) {
             x[i] = reduction->contribution[i].value;
-            of[i] = reduction->contribution[i].of;
             weights[i] = 1;
         }
-        const dsgd_addends added = {where, piece, (size_t)n, reduction->number, x, of};
         reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
                                              reduction->call.divisor);
-        reduction->sum = dsgd_encode_sum(engine, reduction->call.encoded, &added, reduction->sum);
+        if (encoded != NULL && encoded->sum == DSGD_SUM_REENCODED)
+            reduction->sum = encode_again(engine, reduction, where, piece, x);
         free(x);
-        free(of);
         free(weights);
     }
     release_contributions(engine, reduction);
