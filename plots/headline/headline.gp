@@ -1,4 +1,4 @@
-# The headline: throughput beside the ideal, test loss of the mean model against virtual time, and final accuracy of the mean model and of
+# The headline: throughput beside the ideal, test loss of the algorithm's output against virtual time, and final accuracy of the output and of
 # the workers' own; means over seeds with 95 % intervals. Of several numbers of GPUs the largest, of swept values the first.
 # needs: runs.csv curves.csv
 load common

@@ -1,5 +1,5 @@
 # What algorithms give for what they cost: final accuracy (or loss) against throughput with 95 % intervals over seeds, a frame per number of
-# GPUs or swept value. Filled: the mean model; hollow, below it: the workers' own models, where they were evaluated.
+# GPUs or swept value. Filled: the algorithm's output; hollow, below it: the workers' own models, where they were evaluated.
 # needs: runs.csv:final_loss curves.csv
 load common
 quantity = 'throughput_samples_per_s'
