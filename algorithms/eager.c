@@ -75,12 +75,17 @@ static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
         dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous + averages));
 }
 
-/** A multiple of both intervals. */
+/** The least multiple of both intervals. */
 static long eager_period(const void *params, int n_workers)
 {
     (void)n_workers;
     const eager_params *p = params;
-    return (p->limiter > 0 ? p->limiter + 1 : 1) * (p->period > 0 ? p->period : 1);
+    const long limiter = p->limiter > 0 ? p->limiter + 1 : 1;
+    const long period = p->period > 0 ? p->period : 1;
+    long both = period;
+    while (both % limiter != 0)
+        both += period;
+    return both;
 }
 
 static const char *const late_words[] = {"accumulate", "discard", NULL};
@@ -94,10 +99,12 @@ static const dsgd_option eager_options[] = {
                      "after this number of steps one is synchronous, which bounds staleness (of "
                      "the released code, where it is 32; the paper has none)",
                      .words = off),
-    DSGD_OPTION_LONG(eager_params, period, -1, 1, 1e9, "steps",
-                     "interval of model averages, which end the replicas' drift: part of the "
-                     "paper's algorithm, \"periodically\" (section 5; every 10 epochs of ImageNet)",
-                     .words = off),
+    DSGD_OPTION_LONG(
+        eager_params, period, 1564, 1, 1e9, "steps",
+        "interval of model averages, without which the replicas drift apart for ever: "
+        "the paper's \"periodically\" (section 5), 10 epochs of ImageNet by 64 workers "
+        "of 128 samples",
+        .words = off),
     DSGD_OPTION_END,
 };
 

@@ -50,7 +50,7 @@ static const struct {
     const char *algorithm, *says;
 } departures[] = {
     {"eager_solo", "applies one twice where no newer is there"},
-    {"eager_majority", "part of the paper's algorithm"},
+    {"eager_majority", "the paper's \"periodically\""},
     {"eager_solo", "of the released code, where it is 32; the paper has none"},
     {"wagma", "rounded up where that is none (the released code has 8)"},
     {"wagma", "the released code's limiter of 10 means 11"},
