@@ -185,8 +185,9 @@ static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *err
                            "exchange: encoding: %s leaves out most of what it is given, but %s "
                            "sums models, which must not lose it; uniform or qsgd would do",
                            encoding->about->name, algorithm->about.name);
+    const bool at_servers = algorithm->output == DSGD_OUTPUT_SERVERS && dsgd_n_servers(config) > 0;
     if (dsgd_encoding_feeds_back(encoding) && dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES &&
-        dsgd_n_servers(config) == 0)
+        !at_servers)
         return dsgd_refuse(error,
                            "exchange: encoding: feedback: %s exchanges otherwise than by "
                            "allreduces of all workers and servers, so that what is not sent is "

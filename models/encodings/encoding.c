@@ -4,9 +4,7 @@
  */
 #include "models/encodings/encoding.h"
 
-#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
-#include <gsl/gsl_randist.h>
 
 #include "base/draw.h"
 #include "base/round.h"
@@ -89,12 +87,14 @@ static double selection_bytes(dsgd_codec_kind kind, const void *params, double n
     return whole_bytes(kept(p, n) * (double)(p->value_bits + p->index_bits));
 }
 
-/** Of normal numbers, the share of the squares that the largest have. */
+/**
+ * The share of the squares that the largest have, where what is not sent grows until it is: then each
+ * element is sent in turn, and they are even parts of the largest.
+ */
 static double top_k_contraction(const void *params)
 {
-    const double share = ((const dsgd_selection *)params)->share;
-    const double z = -gsl_cdf_ugaussian_Pinv(share / 2); /* the least that is sent */
-    return share >= 1 ? 1 : share + 2 * z * gsl_ran_ugaussian_pdf(z);
+    const double rest = 1 - ((const dsgd_selection *)params)->share;
+    return 1 - rest * rest * rest;
 }
 
 /** Of what is divided by its share the error is 1 / share - 1; of a share of 0 one element is sent. */
@@ -386,6 +386,9 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
     dsgd_codec codec = kind->codec(kind->does, pick->params, n);
     if (codec.kind == identity.kind)
         return dsgd_value_retain(x);
+    const size_t part = at->parts > 1 ? (n + at->parts - 1) / at->parts : n;
+    if (!kind->sparse && codec.count > part)
+        codec.count = part;
     if (dsgd_codec_draws(&codec))
         draw_at(&codec, at, at->worker);
     return dsgd_values_encode(values, at->where, at->piece, &codec, x, DSGD_ZERO_VALUE);

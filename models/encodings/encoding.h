@@ -32,6 +32,7 @@ typedef struct dsgd_encoding_at {
     uint32_t worker; /* UINT32_MAX: the same draws at all workers */
     uint32_t step;
     uint32_t call; /* of the worker in its step; below 2^24 */
+    size_t parts; /* even ones of the piece, each encoded by itself: no block is longer; 0: one */
 } dsgd_encoding_at;
 
 /** What each head in dsgd_encoding_kinds is of. */

@@ -138,6 +138,7 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
     dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
     at.step = (uint32_t)added->number;
+    at.parts = added->n; /* who encodes a share knows no other */
     const bool selects = dsgd_encoding_kind_of(&encoded->encoding)->sparse;
     dsgd_vector *const first = added->of[0];
     const dsgd_value again =

@@ -63,6 +63,7 @@ typedef struct gossip_job {
     dsgd_piece mine; /* as it was when the exchange began */
     double keep; /* what out[k] is multiplied by at the end; ... */
     double gives; /* ... or, where `exchange: encoding` changes `mine`, what it gives of that */
+    dsgd_value unsent; /* of dsgd_gossip_begin(): what the encoding leaves out, added at the end */
     double kept; /* of a row that is promised to sum to 1; NAN: it is not */
     bool begun;
     double since_s; /* when it was */
@@ -176,26 +177,32 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_exchange_start(w, request, &job->job);
 }
 
-/** Like begin_gossip(); then in[k] <- keep in[k], to which the end only adds. */
+/**
+ * Like begin_gossip(); then in[k] <- keep in[k], as its push-sum weight, to which the end only adds: what
+ * an encoding leaves out, too.
+ */
 static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const dsgd_neighbours *const n = request->arguments;
     dsgd_piece *const piece = &request->in->piece[k];
     begin_gossip(w, k, request);
     gossip_job *const job = (gossip_job *)request->jobs[k];
-    const dsgd_value operands[2] = {piece->value, job->mine.value};
-    const double weights[2] = {job->gives > 0 ? 1 : n->keep, -job->gives};
-    const dsgd_value rest = dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k,
-                                                job->gives > 0 ? 2 : 1, operands, weights, 1);
+    if (job->gives > 0)
+        job->unsent =
+            dsgd_combined(w, k, job->gives, piece->value, -job->gives, job->mine.value, 1);
     job->keep = 1;
     job->gives = 0;
-    dsgd_vector_set(request->in, k, rest, piece->stamp);
+    const double keep = n->keep;
+    dsgd_vector_set(
+        request->in, k,
+        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &piece->value, &keep, 1),
+        piece->stamp);
 }
 
 /** keep mine + sum of the shares received, in the order of ranks. */
 static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value mine)
 {
-    const size_t most = (size_t)job->n_from + 2;
+    const size_t most = (size_t)job->n_from + 3;
     dsgd_value *const operands = dsgd_run_alloc(w->engine, most * sizeof *operands);
     double *const weights = dsgd_run_alloc(w->engine, most * sizeof *weights);
     size_t at = 0;
@@ -214,6 +221,10 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
             operands[at] = job->peer[i].received->content.value;
             weights[at++] = job->peer[i].received->share;
         }
+    }
+    if (job->unsent.node != NULL) {
+        operands[at] = job->unsent;
+        weights[at++] = 1;
     }
     const dsgd_value result = dsgd_values_combine(w->engine->values, dsgd_origin_of(w),
                                                   job->job.piece, at, operands, weights, 1);
@@ -245,6 +256,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_observe_used(w, job->peer[i].from, k, theirs->stamp, weight);
         dsgd_packet_free(w, job->peer[i].received);
     }
+    dsgd_value_release(engine->values, job->unsent);
     require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");
 }
 

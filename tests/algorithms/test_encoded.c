@@ -397,9 +397,45 @@ TEST(gossip_of_encoded_models_keeps_their_mean)
     }
 }
 
+/** Without steps a debiased model stays, whatever of it is on its way. */
+TEST(osgp_keeps_what_is_not_sent_in_proportion_to_its_weight)
+{
+    support_case *const c = support_new("osgp", 8);
+    c->learning.optimizer.lr = 0;
+    encode_exchange(c, "top_k", "share", 0.1);
+    const support_outcome *const got = support_ok(c);
+    for (size_t i = 0; i < got->result.n_points; i++)
+        ck_assert_double_eq_tol(got->points[i].at.loss, got->points[0].at.loss, 1e-12);
+}
+
+/** Losses of an emulation in which each share of the sum has a scale of its own; with one scale 38.6995. */
+TEST(who_encodes_a_share_of_a_sum_knows_no_other)
+{
+    static const double losses[] = {38.818275600273346, 38.6874702507265};
+    support_case *const c = support_new("allreduce", 8);
+    support_set(c->learning.data.about, c->learning.data.params, "features", 63);
+    support_set(c->learning.data.about, c->learning.data.params, "points", 512);
+    support_set(c->learning.data.about, c->learning.data.params, "noise", 0.5);
+    c->learning.batch = 2;
+    c->learning.precision = DSGD_PRECISION_DOUBLE;
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0.004};
+    c->learning.evaluate.every = 1;
+    c->config.seed = 3;
+    c->config.exchange.pieces = 1;
+    c->config.until = (dsgd_until){.steps = 1};
+    encode_exchange(c, "sign", "reduce", DSGD_REDUCE_BIDIRECTIONAL);
+    const support_outcome *const got = support_ok(c);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_double_eq_tol(got->points[i].at.loss, losses[i], 1e-12);
+}
+
 TEST(what_makes_no_sense_is_refused)
 {
     dsgd_error error;
+    support_case *const noticing = support_new("dsgd_aau", 4); /* its server has no model */
+    encode_exchange(noticing, "top_k", "feedback", 1);
+    ck_assert_int_eq(dsgd_run_check(&noticing->config, &error), DSGD_EUSAGE);
+    ck_assert_has(error.text, "feedback");
     support_case *const c = support_new("d_psgd", 4);
     encode_exchange(c, "top_k", "feedback", 1);
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
