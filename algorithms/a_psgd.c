@@ -65,7 +65,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                      "been added (the released code's may leave before), while later pieces "
                      "arrive; Downpour's Adagrad at the server is not modelled"},
     .work = a_psgd_work,
-    .serve = dsgd_serve_model,
+    .serve = dsgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = a_psgd_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},

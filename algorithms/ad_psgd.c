@@ -90,11 +90,11 @@ static void gossip_process_assist(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     for (long round = 0; is_active(self) && dsgd_next_turn(self, 0); round++) {
         dsgd_lock(self);
-        dsgd_pair_visit(self, x, neighbour(self, round));
+        dsgd_pair_average(self, x, neighbour(self, round));
         dsgd_unlock(self);
     }
     for (long round = 0; !is_active(self); round++) /* it polls, and holds no gradient up */
-        dsgd_pair_await(self, x, neighbour(self, round));
+        dsgd_pair_answer(self, x, neighbour(self, round));
 }
 
 /**
@@ -128,7 +128,7 @@ static void shared_copy_assist(dsgd_node *self)
     for (long i = 0; asks && dsgd_next_turn(self, n == ENDLESS ? 0 : i / n); i++)
         dsgd_pair_average(self, copy, neighbour(self, i));
     while (!is_active(self))
-        dsgd_pair_answer(self, copy);
+        dsgd_pair_answer(self, copy, DSGD_ANYONE);
 }
 
 /** KungFu: fetches another worker's saved model, averages, applies the gradient, saves. */
@@ -153,13 +153,13 @@ static void pull_work(dsgd_node *self)
 static void paper_assist(dsgd_node *self)
 {
     for (;;)
-        dsgd_pair_answer(self, dsgd_model(self));
+        dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
 }
 
 static void pull_assist(dsgd_node *self)
 {
     for (;;)
-        dsgd_pair_give(self, dsgd_shared(self));
+        dsgd_pair_answer(self, dsgd_shared(self), DSGD_ANYONE);
 }
 
 static const struct {

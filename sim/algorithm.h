@@ -498,20 +498,17 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
  */
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer);
 
-/** y <- x of @p peer. Waits for the peer's assist(), which calls dsgd_pair_give(). */
+/** y <- x of @p peer. Waits for the peer's assist(), likewise. */
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer);
 
-/** For assist(): answers the next dsgd_pair_average() of any worker with x; waits for it. */
-void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x);
+enum { DSGD_ANYONE = -1 };
 
-/** For assist(): answers the next dsgd_pair_fetch() of any worker with x; waits for it. */
-void dsgd_pair_give(dsgd_node *self, dsgd_vector *x);
-
-/** dsgd_pair_average() with a peer that awaits this worker, in dsgd_pair_await(). */
-void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer);
-
-/** For assist(): answers the next dsgd_pair_visit() of @p peer with x; others wait for their turn. */
-void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer);
+/**
+ * For assist(): waits for the next question, an average or a fetch, and answers it with x: of
+ * DSGD_ANYONE one piece, whoever asks; of a worker @p from all pieces of x, while others wait for
+ * their turn. A worker answers either anyone or workers by name.
+ */
+void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from);
 
 /**
  * x, y <- (x + y) / 2, y being a copy in host memory: costs the reduction of a received vector, and
@@ -536,14 +533,8 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x);
  */
 void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x);
 
-/** For serve(): waits for a push or fetch of a piece, and answers it with x, its part of z. */
-void dsgd_serve(dsgd_node *self, dsgd_vector *x);
-/** For `.serve`: answers so with its model, for ever. */
-static inline void dsgd_serve_model(dsgd_node *self)
-{
-    for (;;)
-        dsgd_serve(self, dsgd_model(self));
-}
+/** For `.serve`: answers pushes and fetches with its model, its part of z, for ever. */
+void dsgd_serve(dsgd_node *self);
 
 /* --- messages --------------------------------------------------------------------------------- */
 

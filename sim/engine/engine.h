@@ -164,6 +164,9 @@ struct dsgd_worker {
     size_t ready_awaited; /* ... the least number of these for which one has to wake */
     long locks, unlocks; /* by dsgd_lock() and dsgd_unlock() */
 
+    /* pair.c's. */
+    int answers; /* DSGD_ANYONE; 1: workers by name; 0: nobody yet */
+
     /* steps.c's. */
     long steps_done;
     bool stopped; /* none of its actors continues */

@@ -5,11 +5,11 @@
  */
 #include "sim/exchange/channels.h"
 
+enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */
+
 /** A request to a peer: the argument of the exchange. */
 typedef struct pair_question {
-    int peer;
-    enum { AVERAGE, FETCH } kind;
-    int asker; /* whom the peer has to await; -1: it answers anyone */
+    int peer, kind;
 } pair_question;
 
 /** One piece of a question and its answer. */
@@ -20,14 +20,15 @@ typedef struct pair_job {
     dsgd_packet *reply;
 } pair_job;
 
-static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox, bool with_piece)
+static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox)
 {
     const double since_s = dsgd_now_s();
     dsgd_packet *const message = dsgd_mailbox_recv(mailbox);
     dsgd_stay_if_stopped(w);
     dsgd_packet_received(w, message, since_s,
-                         with_piece ? dsgd_piece_cost_s(w, &message->content, message->piece, 1)
-                                    : dsgd_packet_cost_s(w));
+                         message->kind == FETCH
+                             ? dsgd_packet_cost_s(w)
+                             : dsgd_piece_cost_s(w, &message->content, message->piece, 1));
     return message;
 }
 
@@ -51,6 +52,15 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
 
 /* --- questions -------------------------------------------------------------------------------- */
 
+/** Where a question waits: of its own asker, where the peer answers workers by name. */
+static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)
+{
+    while (peer->answers == 0)
+        dsgd_work_sleep(peer);
+    return dsgd_mailbox_of(peer->answers == DSGD_ANYONE ? DSGD_ANYONE : asker, peer->node.rank,
+                           DSGD_PORT_PAIR_QUESTION, 0);
+}
+
 static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
@@ -60,12 +70,12 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
         fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_packet *const question =
         dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
+    question->kind = job->wanted.kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
-    dsgd_mailbox_send(
-        dsgd_mailbox_of(job->wanted.asker, job->wanted.peer, DSGD_PORT_PAIR_QUESTION, 0), question,
-        bytes);
+    dsgd_mailbox_send(questions_to(&w->engine->workers[job->wanted.peer], w->node.rank), question,
+                      bytes);
     job->reply = receive_message(
-        w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number), true);
+        w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number));
     dsgd_job_finish(any_job);
 }
 
@@ -100,33 +110,20 @@ static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
 }
 
 static const dsgd_exchange average = {begin_pair, end_pair, {"dsgd_pair_average", lacks_reply}};
-static const dsgd_exchange visit = {begin_pair, end_pair, {"dsgd_pair_visit", lacks_reply}};
 static const dsgd_exchange fetch = {begin_pair, end_pair, {"dsgd_pair_fetch", lacks_reply}};
-
-static void question_peer(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
-                          pair_question question)
-{
-    dsgd_require_peer(self, question.peer);
-    dsgd_vector *const sent = question.kind == FETCH ? NULL : x;
-    dsgd_exchange_run(dsgd_worker_of(self), exchange, sent, x, &question);
-}
 
 void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
     DSGD_OWN(self, x);
-    question_peer(self, &average, x, (pair_question){peer, AVERAGE, -1});
-}
-
-void dsgd_pair_visit(dsgd_node *self, dsgd_vector *x, int peer)
-{
-    DSGD_OWN(self, x);
-    question_peer(self, &visit, x, (pair_question){peer, AVERAGE, self->rank});
+    dsgd_require_peer(self, peer);
+    dsgd_exchange_run(dsgd_worker_of(self), &average, x, x, &(pair_question){peer, AVERAGE});
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
     DSGD_OWN(self, y);
-    question_peer(self, &fetch, y, (pair_question){peer, FETCH, -1});
+    dsgd_require_peer(self, peer);
+    dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, y, &(pair_question){peer, FETCH});
 }
 
 /* --- within a worker -------------------------------------------------------------------------- */
@@ -155,20 +152,16 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 /* --- answering -------------------------------------------------------------------------------- */
 
 static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
-static const dsgd_waiting awaiting = {"dsgd_pair_await", lacks_reply};
-static const dsgd_waiting giving = {"dsgd_pair_give", lacks_reply};
 
-/** @p asker -1: of anyone. */
-static dsgd_packet *next_question(dsgd_worker *w, const dsgd_waiting *in, int asker,
-                                  bool with_piece)
+static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(asker, w->node.rank, DSGD_PORT_PAIR_QUESTION, 0);
+    dsgd_mailbox *const mailbox = questions_to(w, from);
     if (w->engine->n_channels > 1) /* pieces travel side by side */
         dsgd_mailbox_own(mailbox);
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* read after the run */
-    awaited->wanted.peer = asker;
-    dsgd_wait *const wait = dsgd_wait_begin_of_work(w, in, &awaited->job);
-    dsgd_packet *const question = receive_message(w, mailbox, with_piece);
+    awaited->wanted.peer = from;
+    dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &answering, &awaited->job);
+    dsgd_packet *const question = receive_message(w, mailbox);
     dsgd_wait_end(w, wait);
     dsgd_run_free(awaited);
     return question;
@@ -199,11 +192,10 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
         dsgd_mailbox_send(mailbox, reply, bytes);
 }
 
-static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int asker)
+/** Moves x towards the question's piece; returns the answer, x as it was. */
+static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
-    dsgd_packet *const question = next_question(w, in, asker, true);
     const size_t k = question->piece;
-    stage_answer(w, question, x);
     const bool encodes = dsgd_encoded_exchange(w->engine) != NULL;
     const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->encodings++ : 0);
     dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
@@ -213,31 +205,38 @@ static void answer(dsgd_worker *w, const dsgd_waiting *in, dsgd_vector *x, int a
     dsgd_observe_used(w, question->from, k, question->content.stamp,
                       dsgd_piece_share(w->engine, k));
     dsgd_stage_in(w, x, k, dsgd_now_s());
-    reply_to(w, question, reply);
+    return reply;
+}
+
+static void answer(dsgd_worker *w, dsgd_vector *x, int from)
+{
+    dsgd_packet *const question = next_question(w, from);
+    const size_t k = question->piece;
+    stage_answer(w, question, x);
+    reply_to(w, question,
+             question->kind == AVERAGE ? answer_average(w, question, x)
+                                       : dsgd_packet_new(w, question->channel, k, x->piece[k]));
     dsgd_packet_free(w, question);
 }
 
-void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x)
-{
-    DSGD_OWN(self, x);
-    answer(dsgd_worker_of(self), &answering, x, -1);
-}
-
-void dsgd_pair_await(dsgd_node *self, dsgd_vector *x, int peer)
-{
-    DSGD_OWN(self, x);
-    dsgd_require_peer(self, peer);
-    for (size_t n = dsgd_count_pieces(x); n > 0; n--)
-        answer(dsgd_worker_of(self), &awaiting, x, peer);
-}
-
-void dsgd_pair_give(dsgd_node *self, dsgd_vector *x)
+void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from)
 {
     DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_packet *const question = next_question(w, &giving, -1, false);
-    stage_answer(w, question, x);
-    reply_to(w, question,
-             dsgd_packet_new(w, question->channel, question->piece, x->piece[question->piece]));
-    dsgd_packet_free(w, question);
+    const bool anyone = from == DSGD_ANYONE;
+    if (!anyone)
+        dsgd_require_peer(self, from);
+    const int answers = anyone ? DSGD_ANYONE : 1;
+    DSGD_REQUIRE(
+        w->answers == 0 || w->answers == answers,
+        "worker %d calls dsgd_pair_answer() of %s in step %ld, but before of %s: questions "
+        "wait for either, not for both",
+        self->rank, anyone ? "DSGD_ANYONE" : "a worker", self->step,
+        anyone ? "a worker" : "DSGD_ANYONE");
+    if (w->answers == 0) {
+        w->answers = answers;
+        dsgd_work_wake(w); /* questions_to() */
+    }
+    for (size_t n = anyone ? 1 : dsgd_count_pieces(x); n > 0; n--)
+        answer(w, x, from);
 }

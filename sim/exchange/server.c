@@ -203,9 +203,9 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-void dsgd_serve(dsgd_node *self, dsgd_vector *x)
+/** Waits for a push or fetch of a piece, and answers it with x. */
+static void answer_next(dsgd_node *self, dsgd_vector *x)
 {
-    DSGD_OWN(self, x);
     dsgd_worker *const server = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     dsgd_packet *const message =
@@ -233,4 +233,10 @@ void dsgd_serve(dsgd_node *self, dsgd_vector *x)
         dsgd_channel_add(server, &job->job);
     }
     dsgd_packet_free(server, message);
+}
+
+void dsgd_serve(dsgd_node *self)
+{
+    for (;;)
+        answer_next(self, dsgd_model(self));
 }

@@ -435,7 +435,7 @@ static void ask_or_answer(dsgd_node *self)
     if (self->rank == 1)
         dsgd_pair_average(self, dsgd_shared(self), 0);
     while (self->rank == 0)
-        dsgd_pair_answer(self, dsgd_model(self));
+        dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
 }
 
 static const dsgd_algorithm set_then_add = {

@@ -178,20 +178,14 @@ static void parts_work(dsgd_node *self)
 static void assist_by(dsgd_node *self)
 {
     for (;;)
-        (tested == fetches ? dsgd_pair_give : dsgd_pair_answer)(self, dsgd_model(self));
-}
-
-static void serve_always(dsgd_node *self)
-{
-    for (;;)
-        dsgd_serve(self, dsgd_model(self));
+        dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
 }
 
 static const dsgd_algorithm parts = {.about = {.name = "parts"}, .work = parts_work};
 static const dsgd_algorithm asking = {
     .about = {.name = "asking"}, .work = parts_work, .assist = assist_by};
 static const dsgd_algorithm serving = {
-    .about = {.name = "serving"}, .work = parts_work, .serve = serve_always};
+    .about = {.name = "serving"}, .work = parts_work, .serve = dsgd_serve};
 
 static support_case *case_of(int verb)
 {

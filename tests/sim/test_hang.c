@@ -30,15 +30,14 @@ static void broken_work(dsgd_node *self)
     }
 }
 
-static void serve_thrice(dsgd_node *self)
+static void serve_nobody(dsgd_node *self)
 {
-    for (int i = 0; i < 3; i++)
-        dsgd_serve(self, dsgd_model(self));
+    (void)self;
 }
 
 static const dsgd_algorithm breaking = {.about = {.name = "breaking"}, .work = broken_work};
 static const dsgd_algorithm serving = {
-    .about = {.name = "serving"}, .work = broken_work, .serve = serve_thrice};
+    .about = {.name = "serving"}, .work = broken_work, .serve = serve_nobody};
 
 static void calls_alone(dsgd_node *self, dsgd_vector *x)
 {
@@ -200,19 +199,13 @@ static void one_locks_twice(dsgd_node *self, dsgd_vector *x)
 
 static void answers_nobody(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_pair_answer(self, x);
+    dsgd_pair_answer(self, x, DSGD_ANYONE);
 }
 
 static void awaits_the_dumb(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 3)
-        dsgd_pair_await(self, x, 2);
-}
-
-static void gives_nobody(dsgd_node *self, dsgd_vector *x)
-{
-    if (self->rank == 3)
-        dsgd_pair_give(self, x);
+        dsgd_pair_answer(self, x, 2);
 }
 
 static void awaits_its_own_steps(dsgd_node *self, dsgd_vector *x)
@@ -237,7 +230,7 @@ static void restless_assist(dsgd_node *self)
     while (self->rank % 2 == 0 && dsgd_next_turn(self, 0))
         dsgd_pair_average(self, y, self->rank + 1);
     while (self->rank % 2 == 1)
-        dsgd_pair_answer(self, y);
+        dsgd_pair_answer(self, y, DSGD_ANYONE);
 }
 
 static const dsgd_algorithm restless = {
@@ -280,8 +273,7 @@ static const struct {
     {&breaking, asks_the_deaf,
      "worker 1 waits in dsgd_pair_average for worker 0 since 1 s; worker 5 waits in "
      "dsgd_pair_average for worker 4 since 1 s"},
-    {&serving, fetches_from_a_server,
-     "worker 1 waits in dsgd_server_fetch for server 0 since 2.00"},
+    {&serving, fetches_from_a_server, "worker 1 waits in dsgd_server_fetch for server 0 since 0 s"},
     {&serving, awaits_a_message, "worker 1 waits in dsgd_recv for server 0 since 0 s"},
     {&breaking, awaits_any, "worker 2 waits in dsgd_wait_any since 0 s"},
     {&breaking, polls_messages, "worker 2 waits in a million polls without time passing since 0 s"},
@@ -297,8 +289,7 @@ static const struct {
      "dsgd_lock since 0 s"},
     {&breaking, one_locks_twice, "a worker hung at %g s: worker 6 waits in dsgd_lock since 0 s"},
     {&breaking, answers_nobody, "worker 0 waits in dsgd_pair_answer since 0 s"},
-    {&breaking, awaits_the_dumb, "worker 3 waits in dsgd_pair_await for worker 2 since 0 s"},
-    {&breaking, gives_nobody, "worker 3 waits in dsgd_pair_give since 0 s"},
+    {&breaking, awaits_the_dumb, "worker 3 waits in dsgd_pair_answer for worker 2 since 0 s"},
     {&breaking, awaits_its_own_steps, "worker 5 waits in dsgd_next_turn since 0 s"},
     {&breaking, computes_for_ever,
      "a worker hung at %g s: worker 0 waits in dsgd_allreduce_mean (its 1st collective) for "
@@ -534,6 +525,14 @@ static void calls_other_collectives(dsgd_node *self, dsgd_vector *x)
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
+static void answers_anyone_and_one(dsgd_node *self, dsgd_vector *x)
+{
+    if (self->rank == 1)
+        dsgd_pair_average(self, x, 0);
+    dsgd_pair_answer(self, x, DSGD_ANYONE);
+    dsgd_pair_answer(self, x, 1);
+}
+
 static const struct {
     fault *fault;
     const char *says;
@@ -547,6 +546,8 @@ static const struct {
     {ends_anothers, "asks dsgd_allreduce_end() in step 0 for a request that is not under way: it "
                     "has ended already, or another worker began it"},
     {calls_other_collectives, "all must call the same in one order"},
+    {answers_anyone_and_one, "worker 0 calls dsgd_pair_answer() of a worker in step 0, but before "
+                             "of DSGD_ANYONE"},
 };
 
 enum { N_MISUSES = sizeof misuses / sizeof misuses[0] };

@@ -27,16 +27,22 @@ static void ask_work(dsgd_node *self)
 
 static void ask_assist(dsgd_node *self)
 {
-    for (;;) {
-        if (self->params != NULL)
-            dsgd_pair_give(self, dsgd_model(self));
-        else
-            dsgd_pair_answer(self, dsgd_model(self));
-    }
+    for (;;)
+        dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
 }
 
 static const dsgd_algorithm asking = {
     .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
+
+static void late_assist(dsgd_node *self)
+{
+    for (int i = 0; i < 3; i++) /* some microseconds */
+        dsgd_next_turn(self, 0);
+    ask_assist(self);
+}
+
+static const dsgd_algorithm asking_early = {
+    .about = {.name = "asking_early"}, .work = ask_work, .assist = late_assist};
 
 SUITE(pair, "pair", .seconds = 240);
 
@@ -48,6 +54,15 @@ TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
     c->config.params = c; /* fetches */
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
+}
+
+TEST(a_question_waits_for_the_first_answer)
+{
+    support_case *c = costly(NULL, 2);
+    support_algorithm(c, &asking_early);
+    c->config.steps_each = 10;
+    const double later_s = support_ok(c)->result.virtual_s - 10 * 2 * (wire_s + treated_s);
+    ck_assert(later_s > 1e-6 && later_s < 1e-5);
 }
 
 /** Pair averaging that stops early enough for the last exchange to end. */
@@ -68,7 +83,7 @@ static void pairs_assist(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     for (;;)
-        dsgd_pair_answer(self, x);
+        dsgd_pair_answer(self, x, DSGD_ANYONE);
 }
 
 static const dsgd_algorithm pairs = {
@@ -222,7 +237,7 @@ static void scheduled_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         if (self->step == (self->rank == 3 ? 2 : 0) && self->rank % 2 == 1)
-            dsgd_pair_visit(self, x, 0);
+            dsgd_pair_average(self, x, 0);
         support_current->note[4 * self->step + self->rank] = dsgd_time_s(self);
         dsgd_gradient(self, g, x);
     }
@@ -231,8 +246,8 @@ static void scheduled_work(dsgd_node *self)
 static void scheduled_assist(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    dsgd_pair_await(self, x, 3);
-    dsgd_pair_await(self, x, 1);
+    dsgd_pair_answer(self, x, 3);
+    dsgd_pair_answer(self, x, 1);
 }
 
 static const dsgd_algorithm scheduled = {

@@ -71,14 +71,8 @@ static void hasty_work(dsgd_node *self)
     }
 }
 
-static void hasty_serve(dsgd_node *self)
-{
-    for (;;)
-        dsgd_serve(self, dsgd_model(self));
-}
-
 static const dsgd_algorithm hasty = {
-    .about = {.name = "hasty"}, .work = hasty_work, .serve = hasty_serve};
+    .about = {.name = "hasty"}, .work = hasty_work, .serve = dsgd_serve};
 
 TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {

@@ -47,7 +47,8 @@ static void ask_work(dsgd_node *self)
 static void ask_assist(dsgd_node *self)
 {
     for (;;)
-        dsgd_pair_answer(self, self->params != NULL ? dsgd_shared(self) : dsgd_model(self));
+        dsgd_pair_answer(self, self->params != NULL ? dsgd_shared(self) : dsgd_model(self),
+                         DSGD_ANYONE);
 }
 
 static const dsgd_algorithm asking = {
