@@ -45,7 +45,7 @@ static void async_local_sgd_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self); /* of the round */
-    long *updates = dsgd_integers_new(self, 1); /* of the server, in it */
+    double updates = 0; /* of the server, in it */
     long n = 0, n_done = 0;
     dsgd_copy(self, start, x);
 
@@ -59,9 +59,9 @@ static void async_local_sgd_work(dsgd_node *self)
         n_done = 0;
         dsgd_copy(self, change, start);
         dsgd_combine(self, change, 1, -1, x);
-        dsgd_send(self, dsgd_server_address(self, 0), change, updates, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), change, &updates, 1);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        *updates = l->numbers[0];
+        updates = l->numbers[0];
         dsgd_copy(self, x, l->x);
         dsgd_copy(self, start, x);
     }
@@ -102,7 +102,7 @@ static void restart(dsgd_node *self, arrived *a)
         a->waits[i] = false;
         a->n_wait--;
         a->began_s[i] = dsgd_time_s(self);
-        dsgd_send(self, i, dsgd_model(self), &a->updates, 1);
+        dsgd_send(self, i, dsgd_model(self), &(double){(double)a->updates}, 1);
     }
 }
 
@@ -120,7 +120,7 @@ static void async_local_sgd_serve(dsgd_node *self)
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {
             const double now_s = dsgd_time_s(self);
-            dsgd_message_used(self, l, a.updates - l->numbers[0]);
+            dsgd_message_used(self, l, a.updates - (long)l->numbers[0]);
             apply(self, &a, l->x);
             a.waits[l->from] = true;
             a.n_wait++;

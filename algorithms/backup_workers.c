@@ -27,13 +27,13 @@ static void backup_workers_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    long *token = dsgd_integers_new(self, 1); /* the server's step for which it computes */
+    double token = 0; /* the server's step for which it computes */
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_send(self, dsgd_server_address(self, 0), g, token, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), g, &token, 1);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        *token = l->numbers[0];
+        token = l->numbers[0];
         dsgd_copy(self, x, l->x);
     }
 }
@@ -47,7 +47,7 @@ typedef struct tokens {
 
 static void answer(dsgd_node *self, int worker, long step)
 {
-    dsgd_send(self, worker, dsgd_model(self), &step, 1);
+    dsgd_send(self, worker, dsgd_model(self), &(double){(double)step}, 1);
 }
 
 /** Lets workers that wait begin their next step: of TOKENS as many as there are tokens. */
@@ -71,7 +71,7 @@ static void backup_workers_serve(dsgd_node *self)
     long n = 0; /* in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        const bool late = l->numbers[0] < t.step;
+        const bool late = (long)l->numbers[0] < t.step;
         if (late) {
             dsgd_message_drop(self, l);
         } else {

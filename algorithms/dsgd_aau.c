@@ -35,7 +35,7 @@ static void dsgd_aau_work(dsgd_node *self)
         double keep = 1;
         for (int i = 0; i < n; i++) {
             to[i] = (int)l->numbers[2 * i];
-            share[i] = 1.0 / (double)(1 + l->numbers[2 * i + 1]); /* Metropolis */
+            share[i] = 1.0 / (1 + l->numbers[2 * i + 1]); /* Metropolis */
             keep -= share[i];
         }
         const unsigned promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
@@ -86,7 +86,7 @@ static long partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 }
 
 /** Tells a worker with whom it mixes, over edges that are then the epoch's. */
-static void tell(dsgd_node *self, epoch *e, int i, long *numbers)
+static void tell(dsgd_node *self, epoch *e, int i, double *numbers)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
     const long mine = e->is[i].partners;
@@ -99,13 +99,13 @@ static void tell(dsgd_node *self, epoch *e, int i, long *numbers)
         e->is[from].next = into;
         e->n_parts -= from != into;
         numbers[n++] = all.to[k];
-        numbers[n++] = mine > theirs ? mine : theirs;
+        numbers[n++] = (double)(mine > theirs ? mine : theirs);
     }
     dsgd_send(self, i, NULL, numbers, n);
 }
 
 /** Ends an iteration: all finished neighbours mix; a new epoch begins when all are connected. */
-static void iterate(dsgd_node *self, epoch *e, long *numbers)
+static void iterate(dsgd_node *self, epoch *e, double *numbers)
 {
     for (int i = 0; i < self->n_workers; i++)
         e->is[i].partners = e->is[i].finished ? partners_of(self, e, i, false) : 0;
@@ -123,7 +123,7 @@ static void dsgd_aau_serve(dsgd_node *self)
     const dsgd_aau_params *p = self->params;
     const size_t n = (size_t)self->n_workers;
     int *room = dsgd_memory_new(self, 3 * n, sizeof *room);
-    long *numbers = dsgd_integers_new(self, 2 * n);
+    double *numbers = dsgd_numbers_new(self, 2 * n);
     epoch e = {.is = dsgd_memory_new(self, n, sizeof *e.is),
                .room = {room, room + n, room + 2 * n, dsgd_numbers_new(self, n)}};
     begin_epoch(&e, self->n_workers);

@@ -15,7 +15,7 @@ typedef struct rennala_params {
 enum { AS_MANY_AS_WORKERS = -1 };
 
 /** What the server says: go on at the same x; here is the next; or, by a notice: ask for it. */
-static void hear(dsgd_node *self, dsgd_vector *x, long *round)
+static void hear(dsgd_node *self, dsgd_vector *x, double *round)
 {
     const dsgd_message *l = dsgd_recv(self, INFINITY);
     if (l->n == 0)
@@ -32,20 +32,20 @@ static void rennala_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    long *round = dsgd_integers_new(self, 1);
+    double round = 0;
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (dsgd_wait_any(self, DSGD_ON_MESSAGE | DSGD_ON_GRADIENT, INFINITY) & DSGD_ON_MESSAGE)
             dsgd_cancel(self);
         else
-            dsgd_send(self, dsgd_server_address(self, 0), g, round, 1);
-        hear(self, x, round);
+            dsgd_send(self, dsgd_server_address(self, 0), g, &round, 1);
+        hear(self, x, &round);
     }
 }
 
 /** The next round: everybody but who made it is told, once until it asks. */
-static void notify(dsgd_node *self, int maker, long *told, long round)
+static void notify(dsgd_node *self, int maker, long *told, double round)
 {
     for (int i = 0; i < self->n_workers; i++) {
         if (i == maker || told[i])
@@ -62,7 +62,8 @@ static void rennala_serve(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *sum = dsgd_vector_new(self);
     long *told = dsgd_integers_new(self, (size_t)self->n_workers);
-    long round = 0, n = 0;
+    double round = 0;
+    long n = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;

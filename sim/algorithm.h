@@ -542,30 +542,16 @@ void dsgd_serve(dsgd_node *self);
  * From any worker or server to any other, which sees them whole, in the order in which they get
  * complete, from one sender in the order of sending, when it likes: for servers that decide by
  * themselves, for waiting for some of the neighbours, for control data. What a message is for is in
- * its numbers: late ones are told by a round in them. Their wire costs 8 bytes per number, and the vector; nobody acknowledges them. For
- * work() and serve(), not for assist().
+ * its numbers: late ones are told by a round in them. Their wire costs 8 bytes per number, and the
+ * vector; nobody acknowledges them. For work() and serve(), not for assist().
  */
 
 typedef struct dsgd_message {
     int from; /* a worker's rank; n_workers + rank: a server */
     dsgd_vector *x; /* as its sender had it, piece by piece, at the call; NULL: none */
     size_t n;
-    const long *numbers; /* [n] */
+    const double *numbers; /* [n]; integers up to 2^53 are exact */
 } dsgd_message;
-
-/** A double among the numbers of a message, and back: its bits. */
-static inline long dsgd_long_of(double real)
-{
-    long number = 0;
-    memcpy(&number, &real, sizeof real);
-    return number;
-}
-static inline double dsgd_double_of(long number)
-{
-    double real = 0;
-    memcpy(&real, &number, sizeof real);
-    return real;
-}
 
 /** Where messages to a server go. */
 static inline int dsgd_server_address(const dsgd_node *self, int server)
@@ -574,7 +560,7 @@ static inline int dsgd_server_address(const dsgd_node *self, int server)
 }
 
 /** Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. */
-void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n);
+void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n);
 
 /**
  * The next message, which belongs to the run, with its vector, until this host's next call. Waits

@@ -1,6 +1,6 @@
 /**
  * @file messages.c
- * Messages: integers and vectors that their receiver sees whole, in the order in which they get
+ * Messages: numbers and vectors that their receiver sees whole, in the order in which they get
  * complete; from one sender in the order in which it sent them.
  *
  * Each piece of a vector is a packet, sent by the sender's channel of that piece. A worker
@@ -25,7 +25,7 @@ typedef struct incoming {
     struct incoming *next; /* in the inbox */
     stream *stream; /* that it came by */
     dsgd_vector *x; /* its room for a vector; NULL: none yet */
-    long *numbers; /* of the message */
+    double *numbers; /* of the message */
     size_t n_left; /* packets that have not arrived */
     double back_s; /* when its vector is in the device's memory */
     long came; /* in which step of the receiver's it got complete */
@@ -74,7 +74,7 @@ static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 /* --- their memory ----------------------------------------------------------------------------- */
 
 static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vector *x,
-                              const long *numbers, size_t n)
+                              const double *numbers, size_t n)
 {
     struct dsgd_inbox *const state = inbox_of(to);
     incoming *l = state->unused;
@@ -237,7 +237,7 @@ static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_jo
     dsgd_channel_add(w, &job->job);
 }
 
-void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const long *numbers, size_t n)
+void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n)
 {
     if (x != NULL)
         DSGD_OWN(self, x);

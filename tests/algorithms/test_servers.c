@@ -414,13 +414,13 @@ static void constant_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *first = dsgd_vector_new(self);
-    long *version = dsgd_integers_new(self, 1);
+    double version = 0;
     dsgd_copy(self, first, x);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_send(self, dsgd_server_address(self, 0), first, version, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), first, &version, 1);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        *version = l->numbers[0];
+        version = l->numbers[0];
         dsgd_copy(self, x, l->x);
     }
 }

@@ -17,13 +17,13 @@ static const double number_s = 8 / 10e9; /* on the wire */
 static void adding_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    long *version = dsgd_integers_new(self, 1);
+    double version = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        dsgd_message_used(self, l, *version - l->numbers[0]);
+        dsgd_message_used(self, l, (long)(version - l->numbers[0]));
         dsgd_combine(self, x, 1, 1, l->x);
-        ++*version;
-        dsgd_send(self, l->from, x, version, 1);
+        version++;
+        dsgd_send(self, l->from, x, &version, 1);
     }
 }
 
@@ -33,16 +33,16 @@ static void adding_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self);
     dsgd_vector *fetched = dsgd_vector_new(self);
-    long *version = dsgd_integers_new(self, 1);
+    double version = 0;
     dsgd_copy(self, fetched, x);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         dsgd_copy(self, u, x);
         dsgd_combine(self, u, 1, -1, fetched);
-        dsgd_send(self, dsgd_server_address(self, 0), u, version, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), u, &version, 1);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        *version = l->numbers[0];
+        version = l->numbers[0];
         dsgd_copy(self, x, l->x);
         dsgd_copy(self, fetched, x);
     }
@@ -79,7 +79,7 @@ static void noticing_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        dsgd_send(self, dsgd_server_address(self, 0), NULL, &self->step, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, &(double){(double)self->step}, 1);
         dsgd_recv(self, INFINITY);
     }
 }
@@ -120,7 +120,7 @@ static int two_servers(const void *params, int n_workers)
 static void telling_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    long version = 0;
+    double version = 0;
     if (self->rank == 1)
         dsgd_send(self, dsgd_server_address(self, 0), x, &version, 1);
     for (;;) {
@@ -305,15 +305,15 @@ static void some_work(dsgd_node *self)
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         for (int to = 0; to < self->n_workers; to++)
             if (to != self->rank)
-                dsgd_send(self, to, x, &self->step, 1);
+                dsgd_send(self, to, x, &(double){(double)self->step}, 1);
         const bool notes = self->rank == 0 && self->step == 2;
         const double until_s = dsgd_time_s(self) + patience_s;
         const dsgd_message *l = NULL;
         int n = 0;
         while (n < wanted && (l = dsgd_recv(self, until_s)) != NULL) {
-            n += l->numbers[0] == self->step;
-            note[1] += notes && l->numbers[0] == self->step ? l->from : 0;
-            note[3] += self->rank == 0 && l->numbers[0] < self->step;
+            n += (long)l->numbers[0] == self->step;
+            note[1] += notes && (long)l->numbers[0] == self->step ? l->from : 0;
+            note[3] += self->rank == 0 && (long)l->numbers[0] < self->step;
             dsgd_message_used(self, l, -1);
         }
         note[0] += notes ? n : 0;
@@ -375,7 +375,7 @@ static void any_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (self->step == 0 && self->rank == 1) {
             dsgd_wait_any(self, DSGD_ON_MESSAGE, 1.5);
-            dsgd_send(self, 0, NULL, (const long[]){3, -4}, 2);
+            dsgd_send(self, 0, NULL, (const double[]){3, -4.5}, 2);
         }
         dsgd_gradient(self, g, x);
         if (self->step > 0)
@@ -406,7 +406,7 @@ TEST(a_worker_wakes_when_the_first_of_several_things_happens)
     ck_assert_double_eq(note[3], 1);
     ck_assert_double_eq(note[4], DSGD_ON_MESSAGE);
     ck_assert_double_eq_tol(note[5], 1.5, 2e-5);
-    ck_assert_double_eq(note[6], -4);
+    ck_assert_double_eq(note[6], -4.5);
     ck_assert_double_eq(note[7], DSGD_ON_REQUEST);
     ck_assert_double_eq_tol(note[8], 1.5, 1e-3);
 }
@@ -455,7 +455,7 @@ TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether the
 /* --- their order ------------------------------------------------------------------------------- */
 
 /** A vector of several pieces, part of it, and a number alone: sent in this order. */
-static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, long *number)
+static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, double *number)
 {
     dsgd_vector *const vectors[] = {x, part, NULL};
     for (int i = 0; i < 3; i++) {
@@ -465,7 +465,7 @@ static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *par
 }
 
 /** Receives three messages; notes how many came, and how many before one that was sent earlier. */
-static void receive_three(dsgd_node *self, int from, long *number)
+static void receive_three(dsgd_node *self, int from, double *number)
 {
     double *const note = support_current->note;
     for (int i = 0; i < 3; i++) {
@@ -487,7 +487,7 @@ static void in_order_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *part = dsgd_range(self, x, 2, 4);
     dsgd_vector *g = dsgd_vector_new(self);
-    long *number = dsgd_integers_new(self, 1);
+    double *number = dsgd_numbers_new(self, 1);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (way == FROM_SERVER)
@@ -503,7 +503,7 @@ static void in_order_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *part = dsgd_range(self, x, 2, 4);
-    long *number = dsgd_integers_new(self, 1);
+    double *number = dsgd_numbers_new(self, 1);
     for (long step = 0;; step++) {
         if (way == FROM_SERVER && step == 20)
             dsgd_wait_any(self, DSGD_ON_MESSAGE, INFINITY);
