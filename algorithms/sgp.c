@@ -109,8 +109,8 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .traffic = sgp_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
                       {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
-                      {DSGD_LAW_KEEPS_WEIGHT},
-                      {DSGD_LAW_KEEPS_WEIGHT, DSGD_WITH({"graph=matching", 0})}),
+                      {DSGD_LAW_REACHES_MEAN},
+                      {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"graph=matching", 0})}),
 };
 
 const dsgd_algorithm dsgd_algorithm_osgp = {
@@ -128,6 +128,6 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
                 "they may be older than that, because rounds that are complete end sooner"},
     .work = osgp_work,
     .traffic = osgp_traffic,
-    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_WEIGHT},
-                      {DSGD_LAW_KEEPS_WEIGHT, DSGD_WITH({"delay", 3})}),
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_REACHES_MEAN},
+                      {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"delay", 3})}),
 };

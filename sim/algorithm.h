@@ -59,7 +59,9 @@ typedef enum dsgd_law_kind {
     /* g = 0, all have made as many steps, no message on its way: sum of x_i is constant */
     DSGD_LAW_KEEPS_MEAN,
     DSGD_LAW_KEEPS_SUM, /* like KEEPS_MEAN, for the sum over workers and servers */
-    DSGD_LAW_KEEPS_WEIGHT /* push-sum weights, at workers or on their way, sum to P at any time */
+    /* g = 0: each x_i comes to the mean of all at the beginning, so that no weight is lost or made,
+       be it at a worker or on its way */
+    DSGD_LAW_REACHES_MEAN
 } dsgd_law_kind;
 
 /** A constant array of a type, for an initializer. */

@@ -58,7 +58,6 @@ typedef struct dsgd_trial_outcome {
     double first_loss, last_loss; /* NAN without learning */
     double farthest,
         farthest_s; /* largest change of an evaluation since the first, relative; when */
-    double weight; /* of push-sum, at workers and on its way, mean over pieces; -1: none moved */
     dsgd_error left; /* what the run notes, or nothing */
     size_t n_params;
     double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS]; /* mean of workers and servers */
@@ -123,7 +122,7 @@ typedef dsgd_status dsgd_question(dsgd_tester *t, const dsgd_setting *setting, i
 
 /* laws.c */
 /* dsgd_is_allreduce: or, at P = 1, plain SGD */
-dsgd_question dsgd_is_allreduce, dsgd_keeps_mean, dsgd_keeps_weight, dsgd_keeps_consensus;
+dsgd_question dsgd_is_allreduce, dsgd_keeps_mean, dsgd_reaches_mean, dsgd_keeps_consensus;
 /* traffic.c */
 dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_in_every_step,
     dsgd_sends_it_by_any_exchange;

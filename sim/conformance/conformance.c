@@ -106,7 +106,7 @@ static const check of_laws[] = {
     [DSGD_LAW_KEEPS_MEAN] =
         {"law KEEPS_MEAN", dsgd_keeps_mean, true, 0, {2, 3, 4, 6, 7, 8, 16}, {3, 4}},
     [DSGD_LAW_KEEPS_SUM] = {"law KEEPS_SUM", dsgd_keeps_mean, true, 0, {1, 3, 5, 8}, {1, 5}},
-    [DSGD_LAW_KEEPS_WEIGHT] = {"law KEEPS_WEIGHT", dsgd_keeps_weight, true, 2, {3, 8, 6}, {4}},
+    [DSGD_LAW_REACHES_MEAN] = {"law REACHES_MEAN", dsgd_reaches_mean, true, 2, {3, 8, 6}, {4}},
 };
 
 static const check traffic[] = {

@@ -150,7 +150,6 @@ void dsgd_begin_alike(dsgd_engine *engine, void *outcome)
 static void inspect(dsgd_engine *engine, void *argument)
 {
     dsgd_trial_outcome *const outcome = argument;
-    outcome->weight = dsgd_gossip_began(engine) ? dsgd_gossip_weight(engine) : -1;
     if (engine->values == NULL)
         return;
     outcome->n_params = engine->network.n_params;

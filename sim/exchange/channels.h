@@ -249,7 +249,5 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
 
 /** Push-sum weight at all workers and on its way, mean over pieces: always P. */
 double dsgd_gossip_weight(const dsgd_engine *engine);
-/** Whether any worker has gossiped. */
-bool dsgd_gossip_began(const dsgd_engine *engine);
 
 #endif

@@ -47,14 +47,6 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
     return sum / (double)engine->n_pieces;
 }
 
-bool dsgd_gossip_began(const dsgd_engine *engine)
-{
-    for (int w = 0; engine->gossip != NULL && w < engine->n_workers; w++)
-        if (engine->gossip->node[w].last != NULL)
-            return true;
-    return false;
-}
-
 /* --- one piece -------------------------------------------------------------------------------- */
 
 /** One piece's round of messages. */

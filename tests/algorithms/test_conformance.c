@@ -316,6 +316,41 @@ TEST_ROWS(wrong_laws_fail, wrong_laws)
     expect_failure(&a, wrong_laws[_i].sentence);
 }
 
+static bool halves; /* set before the simulations */
+
+/** Pushes models to random workers with weights of their own, half of what is left (GoSGD). */
+static void weighing_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    double w = 1;
+    while (dsgd_next_step(self)) {
+        for (const dsgd_message *l; (l = dsgd_recv(self, dsgd_time_s(self))) != NULL;) {
+            const double v = l->numbers[0];
+            dsgd_combine(self, x, w / (w + v), v / (w + v), l->x);
+            w += v;
+        }
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (self->n_workers == 1)
+            continue;
+        w /= halves ? 2 : 1;
+        const int n = 1 + (int)dsgd_random_below(self, (uint64_t)self->n_workers - 1);
+        dsgd_send(self, (self->rank + n) % self->n_workers, x, &w, 1);
+    }
+}
+
+TEST(a_weight_that_is_made_does_not_reach_the_mean)
+{
+    const dsgd_law laws[] = {{.kind = DSGD_LAW_REACHES_MEAN}, {.kind = DSGD_LAW_END}};
+    const dsgd_algorithm a = {.about = {.name = "weighing"}, .work = weighing_work, .laws = laws};
+    halves = true;
+    ck_assert_str_eq(check_all(&a, true, 20).failed, "");
+    halves = false;
+    expect_failure(&a, "law REACHES_MEAN: weighing by default at P=4: after 400 steps without "
+                       "learning worker 0 is off by ");
+}
+
 static const char *const deaths[] = {
     "keeps consensus: faulty with way=shares at P=8: without learning, an evaluation at ",
     "learns: faulty with way=crashes at P=8: the simulation died",

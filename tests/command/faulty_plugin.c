@@ -153,7 +153,7 @@ static const dsgd_algorithm faulty = {
 #ifdef LAW_AT_NO_P
         {.kind = DSGD_LAW_ALLREDUCE, .at = nowhere},
 #endif
-        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_WEIGHT},
+        {.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_REACHES_MEAN},
         {.kind = DSGD_LAW_KEEPS_MEAN, .at = is_eight}),
 };
 

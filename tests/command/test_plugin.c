@@ -186,7 +186,7 @@ static const struct {
      "FAILED law ALLREDUCE: faulty with period=7 at P=2: after step 0 worker 0 is off by "},
     {"-D CRASH", 5,
      "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
-    {"", 0, "left out law KEEPS_WEIGHT: faulty by default at P=3: it uses no push-sum"},
+    {"", 0, "ok law REACHES_MEAN, by default, at P = 3, 8 "},
     {"", 0, "ok law KEEPS_MEAN, by default, at P = 8 "},
     {"-D LAW_AT_NO_P", 5,
      "FAILED law ALLREDUCE: faulty: no P that was tried is one at which it holds"},
