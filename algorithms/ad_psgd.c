@@ -150,25 +150,21 @@ static void pull_work(dsgd_node *self)
     }
 }
 
-static void paper_assist(dsgd_node *self)
+static void answering_assist(dsgd_node *self)
 {
+    const ad_psgd_params *p = self->params;
+    dsgd_vector *x = p->variant == PULL ? dsgd_shared(self) : dsgd_model(self);
     for (;;)
-        dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
-}
-
-static void pull_assist(dsgd_node *self)
-{
-    for (;;)
-        dsgd_pair_answer(self, dsgd_shared(self), DSGD_ANYONE);
+        dsgd_pair_answer(self, x, DSGD_ANYONE);
 }
 
 static const struct {
     void (*work)(dsgd_node *self);
     void (*assist)(dsgd_node *self);
-} variants[] = {[PAPER] = {paper_work, paper_assist},
+} variants[] = {[PAPER] = {paper_work, answering_assist},
                 [GOSSIP_PROCESS] = {gossip_process_work, gossip_process_assist},
                 [SHARED_COPY] = {shared_copy_work, shared_copy_assist},
-                [PULL] = {pull_work, pull_assist}};
+                [PULL] = {pull_work, answering_assist}};
 
 static void ad_psgd_work(dsgd_node *self)
 {

@@ -67,7 +67,7 @@ static void backup_workers_serve(dsgd_node *self)
     const backup_workers_params *p = self->params;
     const long wanted = self->n_workers - backups(p, self->n_workers);
     dsgd_vector *sum = dsgd_vector_new(self);
-    tokens t = {.queue = dsgd_integers_new(self, (size_t)self->n_workers)};
+    tokens t = {.queue = dsgd_memory_new(self, (size_t)self->n_workers, sizeof(long))};
     long n = 0; /* in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);

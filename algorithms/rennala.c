@@ -61,7 +61,7 @@ static void rennala_serve(dsgd_node *self)
     const long batch = p->batch == AS_MANY_AS_WORKERS ? self->n_workers : p->batch;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *sum = dsgd_vector_new(self);
-    long *told = dsgd_integers_new(self, (size_t)self->n_workers);
+    long *told = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *told);
     double round = 0;
     long n = 0;
     for (;;) {

@@ -65,7 +65,8 @@ static void cancel_old(dsgd_node *self, long *given, long updates)
 static void ringmaster_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    long *given = dsgd_integers_new(self, (size_t)self->n_workers); /* updates in their models */
+    /* updates in their models */
+    long *given = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *given);
     long updates = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);

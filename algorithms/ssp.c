@@ -67,7 +67,8 @@ static void raise_least(dsgd_node *self, clocks *c)
 static void ssp_serve(dsgd_node *self)
 {
     const size_t n = (size_t)self->n_workers;
-    clocks c = {dsgd_integers_new(self, n), dsgd_integers_new(self, n), 0, self->n_workers, 0};
+    clocks c = {dsgd_memory_new(self, n, sizeof(long)), dsgd_memory_new(self, n, sizeof(long)), 0,
+                self->n_workers, 0};
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;

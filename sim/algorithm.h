@@ -51,7 +51,7 @@ typedef struct dsgd_traffic {
     double messages, bytes;
 } dsgd_traffic;
 
-/** An algebraic law, under some options. The conformance suite tests every declared law. */
+/** An algebraic law, or invariant, under some options. The conformance suite tests every declared law. */
 typedef enum dsgd_law_kind {
     DSGD_LAW_END,
     DSGD_LAW_PLAIN_SGD, /* with P = 1 it is its optimizer alone */
@@ -59,9 +59,7 @@ typedef enum dsgd_law_kind {
     /* g = 0, all have made as many steps, no message on its way: sum of x_i is constant */
     DSGD_LAW_KEEPS_MEAN,
     DSGD_LAW_KEEPS_SUM, /* like KEEPS_MEAN, for the sum over workers and servers */
-    /* g = 0: each x_i comes to the mean of all at the beginning, so that no weight is lost or made,
-       be it at a worker or on its way */
-    DSGD_LAW_REACHES_MEAN
+    DSGD_LAW_REACHES_MEAN /* g = 0: each x_i comes to the mean of the first: weights are kept */
 } dsgd_law_kind;
 
 /** A constant array of a type, for an initializer. */
@@ -175,7 +173,7 @@ bool dsgd_next_step(dsgd_node *self);
 
 /**
  * This worker's (or server's) model x_i. All begin with the same values. Evaluations read it at any
- * instant, also while a verb waits: sums, and the share that a worker keeps of a model, belong in a
+ * instant, also while a verb waits: sums, and what a worker keeps of a model in a gossip, belong in a
  * vector of their own until they are a model again. Laws compare those of workers.
  */
 dsgd_vector *dsgd_model(dsgd_node *self);
@@ -183,7 +181,7 @@ dsgd_vector *dsgd_model(dsgd_node *self);
 /** A new vector of zeros. */
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
-/** How many pieces x has: a whole vector is exchanged piece by piece (`exchange: pieces`). */
+/** How many pieces x has, PyTorch DDP's buckets: it is exchanged piece by piece (`exchange: pieces`). */
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
 
 /**
@@ -194,10 +192,8 @@ size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
 dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n);
 dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end);
 
-/** n zeros, for an algorithm's numbers and counters. */
+/** n zeros, for an algorithm's numbers; n objects of a size, zeroed, for anything else. */
 double *dsgd_numbers_new(dsgd_node *self, size_t n);
-long *dsgd_integers_new(dsgd_node *self, size_t n);
-/** Anything else: n objects of a size, zeroed. */
 void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size);
 
 /** A second vector, the same in work() and assist() of a worker. It begins as the model. */
@@ -275,7 +271,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 /** y <- x. */
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 
-/** y <- a y + b x. */
+/** y <- a y + b x, like BLAS's axpby. */
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x);
 
 /** x <- x / divisor. */
@@ -283,11 +279,11 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
 /* --- encodings -------------------------------------------------------------------------------- */
 
-/* `dsgd list encodings` has them. What is encoded travels as its encoding says: every exchange of
- * q costs its encoded bytes. An allreduce adds exactly what was sent, by an allgather and a local
- * sum, unless the encoding's `reduce` has the sum encoded again: dsgd_encoding_sums_again(). What a
- * verb makes of q is sent as a whole again, but for a copy. Like linear combinations these do not
- * wait; an exchange waits until the worker's encoder is done. */
+/* Compressors: `dsgd list encodings` has them. What is encoded travels as its encoding says: every
+ * exchange of q costs its encoded bytes. An allreduce adds exactly what was sent, by an allgather
+ * and a local sum, unless the encoding's `reduce` has the sum encoded again:
+ * dsgd_encoding_sums_again(). What a verb makes of q is sent as a whole again, but for a copy. Like
+ * linear combinations these do not wait; an exchange waits until the worker's encoder is done. */
 
 /**
  * q <- Q(x); with `feedback`, q <- Q(x + e), e <- x + e - q, e kept by the run for x, zeros at first.

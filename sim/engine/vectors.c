@@ -78,11 +78,6 @@ double *dsgd_numbers_new(dsgd_node *self, size_t n)
     return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * sizeof(double));
 }
 
-long *dsgd_integers_new(dsgd_node *self, size_t n)
-{
-    return dsgd_memory_new(self, n, sizeof(long));
-}
-
 void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size)
 {
     return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * size);

@@ -12,8 +12,6 @@
  */
 #include "sim/exchange/channels.h"
 
-enum { NUMBER_BYTES = 8 };
-
 /** Of one pair, in the order of sending: they may not overtake each other, as in MPI. */
 typedef struct stream {
     struct incoming *first, *last;
@@ -255,7 +253,7 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     incoming *const l = new_incoming(w, receives, x, numbers, n);
     l->stream = s;
     append(s, l);
-    double bytes = NUMBER_BYTES * (double)n; /* in its first message */
+    double bytes = (double)(n * sizeof *numbers); /* in its first message */
     if (x == NULL) {
         add_message(w, l, receives, (message_job){.mine = DSGD_NO_PIECE, .bytes = bytes});
         return;

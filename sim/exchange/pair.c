@@ -7,15 +7,10 @@
 
 enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */
 
-/** A request to a peer: the argument of the exchange. */
-typedef struct pair_question {
-    int peer, kind;
-} pair_question;
-
 /** One piece of a question and its answer. */
 typedef struct pair_job {
     dsgd_job job; /* first */
-    pair_question wanted;
+    int peer, kind;
     dsgd_piece mine; /* as it was when the question began */
     dsgd_packet *reply;
 } pair_job;
@@ -50,7 +45,7 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
     dsgd_vector_update(x, k, moved, dsgd_local_steps(w, k));
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- questions; the argument of an exchange is the peer ---------------------------------------- */
 
 /** Where a question waits: of its own asker, where the peer answers workers by name. */
 static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)
@@ -65,15 +60,14 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
-    const bool fetch = job->wanted.kind == FETCH;
+    const bool fetch = job->kind == FETCH;
     const double bytes =
         fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_packet *const question =
         dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
-    question->kind = job->wanted.kind;
-    question->span = dsgd_observe_sent(w->engine, w->host, job->wanted.peer, bytes);
-    dsgd_mailbox_send(questions_to(&w->engine->workers[job->wanted.peer], w->node.rank), question,
-                      bytes);
+    question->kind = job->kind;
+    question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
+    dsgd_mailbox_send(questions_to(&w->engine->workers[job->peer], w->node.rank), question, bytes);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number));
     dsgd_job_finish(any_job);
@@ -81,11 +75,12 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const pair_question *const question = request->arguments;
     dsgd_exchanges_otherwise(w, false);
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (pair_job){
-        .job = {.run = run_pair, .piece = k}, .wanted = *question, .mine = request->sent[k]};
+    *job = (pair_job){.job = {.run = run_pair, .piece = k},
+                      .peer = *(const int *)request->arguments,
+                      .kind = request->in == NULL ? FETCH : AVERAGE,
+                      .mine = request->sent[k]};
     dsgd_exchange_start(w, request, &job->job);
 }
 
@@ -95,18 +90,18 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     pair_job *const job = (pair_job *)request->jobs[k];
     const dsgd_piece *const theirs = &job->reply->content;
     dsgd_piece_wait_until_set(x, k);
-    if (job->wanted.kind == AVERAGE)
+    if (job->kind == AVERAGE)
         move_half_way(w, x, job->reply, job->mine.value, true);
     else
         dsgd_vector_update(x, k, dsgd_value_retain(theirs->value), theirs->stamp);
-    dsgd_observe_used(w, job->wanted.peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
+    dsgd_observe_used(w, job->peer, k, theirs->stamp, dsgd_piece_share(w->engine, k));
     dsgd_packet_free(w, job->reply);
 }
 
 static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
 {
     (void)w;
-    return host == ((const pair_job *)job)->wanted.peer;
+    return host == ((const pair_job *)job)->peer;
 }
 
 static const dsgd_exchange average = {begin_pair, end_pair, {"dsgd_pair_average", lacks_reply}};
@@ -116,14 +111,14 @@ void dsgd_pair_average(dsgd_node *self, dsgd_vector *x, int peer)
 {
     DSGD_OWN(self, x);
     dsgd_require_peer(self, peer);
-    dsgd_exchange_run(dsgd_worker_of(self), &average, x, x, &(pair_question){peer, AVERAGE});
+    dsgd_exchange_run(dsgd_worker_of(self), &average, x, x, &peer);
 }
 
 void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
 {
     DSGD_OWN(self, y);
     dsgd_require_peer(self, peer);
-    dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, y, &(pair_question){peer, FETCH});
+    dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, y, &peer);
 }
 
 /* --- within a worker -------------------------------------------------------------------------- */
@@ -159,7 +154,7 @@ static dsgd_packet *next_question(dsgd_worker *w, int from)
     if (w->engine->n_channels > 1) /* pieces travel side by side */
         dsgd_mailbox_own(mailbox);
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* read after the run */
-    awaited->wanted.peer = from;
+    awaited->peer = from;
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &answering, &awaited->job);
     dsgd_packet *const question = receive_message(w, mailbox);
     dsgd_wait_end(w, wait);

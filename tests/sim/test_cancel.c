@@ -15,7 +15,7 @@ static void giving_up_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    long *given_up = dsgd_integers_new(self, 4);
+    long *given_up = dsgd_memory_new(self, 4, sizeof *given_up);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if ((self->step == 1 && given_up[1] < 1) || (self->step == 3 && given_up[3] < 2)) {
