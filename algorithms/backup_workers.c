@@ -45,20 +45,16 @@ typedef struct tokens {
     long n_came, n_gone; /* through the queue */
 } tokens;
 
-static void answer(dsgd_node *self, int worker, long step)
-{
-    dsgd_send(self, worker, dsgd_model(self), &(double){(double)step}, 1);
-}
-
 /** Lets workers that wait begin their next step: of TOKENS as many as there are tokens. */
 static void hand_out(dsgd_node *self, tokens *t)
 {
     const backup_workers_params *p = self->params;
     for (; t->n_gone < t->n_came; t->n_taken++) {
-        const long step = p->release == TOKENS ? 1 + t->n_taken / self->n_workers : t->step;
-        if (step > t->step)
+        const long token = p->release == TOKENS ? 1 + t->n_taken / self->n_workers : t->step;
+        if (token > t->step)
             return;
-        answer(self, (int)t->queue[t->n_gone++ % self->n_workers], step);
+        const int worker = (int)t->queue[t->n_gone++ % self->n_workers];
+        dsgd_send(self, worker, dsgd_model(self), &(double){(double)token}, 1);
     }
 }
 
@@ -86,7 +82,7 @@ static void backup_workers_serve(dsgd_node *self)
             n = 0;
         }
         if (late && p->release == NEWEST) {
-            answer(self, l->from, t.step);
+            dsgd_send(self, l->from, dsgd_model(self), &(double){(double)t.step}, 1);
             continue;
         }
         t.queue[t.n_came++ % self->n_workers] = l->from;

@@ -246,6 +246,11 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
                  "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
                  "%d servers)",
                  self->rank, to, self->step, n_hosts - 1, w->engine->n_servers);
+    DSGD_REQUIRE(
+        x != NULL || w->computation.first_deferred == NULL || !dsgd_computing(w),
+        "worker %d sends a message without a vector in step %ld behind an update that its "
+        "gradient has yet to make: send it before, or behind dsgd_wait_any() of DSGD_ON_GRADIENT",
+        self->rank, self->step);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
     dsgd_worker *const receives = &w->engine->workers[to];

@@ -35,6 +35,9 @@ static dsgd_vector *kept;
 #define NO_VECTOR dsgd_copy(self, x, NULL)
 #define UNREAD                                                                                     \
     if (self->n_workers > 1)                                                                       \
+    dsgd_send(self, NEXT, x, NULL, 0)
+#define EARLY                                                                                      \
+    if (self->n_workers > 1)                                                                       \
     dsgd_send(self, NEXT, NULL, NULL, 0)
 #define FORGOTTEN                                                                                  \
     if (self->n_workers > 1) {                                                                     \

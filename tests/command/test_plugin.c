@@ -194,6 +194,9 @@ static const struct {
      "FAILED ends and repeats itself: faulty by default at P=1: worker 0 leaves 20 requests under "
      "way that no _end() ends, from step 0 on"},
     {"-D STEP=UNREAD", 5, "messages that have come and that no dsgd_recv() takes, from step 0 on"},
+    {"-D STEP=EARLY", 5,
+     "algorithm faulty: worker 0 sends a message without a vector in step 0 behind an update that "
+     "its gradient has yet to make: send it before, or behind dsgd_wait_any() of DSGD_ON_GRADIENT"},
     {"-D STEP=READS_ANOTHERS", 5,
      "at P=2: the simulation died (Aborted): algorithm faulty: worker 1 gives dsgd_combine() in "
      "step 0 a vector of worker 0"},

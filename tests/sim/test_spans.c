@@ -143,11 +143,11 @@ static void asking_work(dsgd_node *self)
     dsgd_vector *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g);
         if (!beside)
             dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
         dsgd_recv(self, INFINITY);
+        dsgd_local_step(self, x, g);
     }
 }
 
