@@ -335,6 +335,14 @@ typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
  */
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round);
 
+/**
+ * The communicator of these workers, in any order, this one among them: like MPI_Comm_create_group(),
+ * but without a message, and numbered in the order of ranks as of every dsgd_comm. Takes no time; of
+ * the same members it is the same at all of them. For groups that are found out at run time. Valid
+ * until this worker has asked for 8 others.
+ */
+const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n);
+
 /** Number of this worker in it, and of its members; rank of a member among all workers. */
 int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm);
 int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm);

@@ -1,6 +1,6 @@
 /**
  * @file communicators.c
- * Splits of all workers by colours.
+ * Splits of all workers by colours, and groups of given members.
  */
 #include "sim/exchange/reductions.h"
 
@@ -10,17 +10,17 @@ enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promi
 
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
-    dsgd_colours *colours;
+    dsgd_colours *colours; /* NULL: of given members, one communicator alone */
     long round;
     long users; /* workers that keep it, and what is under way */
     dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
     uint64_t *begun; /* [n_workers], by colour, then ascending, like: */
     int *rank;
-    int *index; /* [n_workers] of a rank among its members */
+    int *index; /* [n_workers] of a rank among its members; NULL, like the next, of given ones */
     int *colour; /* [n_workers]: of[colour[rank]] */
 } dsgd_partition;
 
-/** The last splits of a worker by one colouring. */
+/** The last splits of a worker by one colouring, or its last groups of given members. */
 typedef struct kept {
     struct kept *next;
     dsgd_colours *colours;
@@ -128,6 +128,21 @@ static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
     return *link;
 }
 
+/** A worker keeps its communicator in place of the oldest. */
+static const dsgd_comm *keep(dsgd_engine *engine, kept *mine, dsgd_comm *comm)
+{
+    dsgd_comm_retain(comm);
+    dsgd_comm **const oldest = &mine->last[mine->n++ % KEPT];
+    dsgd_comm_release(engine, *oldest);
+    return *oldest = comm;
+}
+
+static void enter(dsgd_engine *engine, dsgd_partition *split)
+{
+    split->next = engine->comms->splits;
+    engine->comms->splits = split;
+}
+
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -142,14 +157,72 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long ro
     if (split == NULL) {
         const dsgd_colouring at = {self->params, engine->n_workers, engine->config->seed, round};
         split = new_split(engine, &at, colours);
-        split->next = engine->comms->splits;
-        engine->comms->splits = split;
+        enter(engine, split);
     }
-    dsgd_comm *const comm = &split->of[split->colour[self->rank]];
-    dsgd_comm_retain(comm);
-    dsgd_comm **const oldest = &mine->last[mine->n++ % KEPT];
-    dsgd_comm_release(engine, *oldest);
-    return *oldest = comm;
+    return keep(engine, mine, &split->of[split->colour[self->rank]]);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const int x = *(const int *)a;
+    const int y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/** A group of given members. */
+static dsgd_partition *new_group(dsgd_engine *engine, const int *ranks, size_t n)
+{
+    dsgd_partition *const group =
+        dsgd_run_alloc(engine, sizeof *group + sizeof *group->of +
+                                   n * (sizeof *group->begun + sizeof *group->rank));
+    group->of = (dsgd_comm *)(group + 1);
+    group->begun = (uint64_t *)(group->of + 1);
+    group->rank = (int *)(group->begun + n);
+    for (size_t i = 0; i < n; i++)
+        group->rank[i] = ranks[i];
+    qsort(group->rank, n, sizeof *ranks, by_rank);
+    group->of[0] =
+        (dsgd_comm){.split = group, .n = (int)n, .rank = group->rank, .begun = group->begun};
+    return group;
+}
+
+static void require_members(const dsgd_node *self, const dsgd_comm *group)
+{
+    for (int i = 0; i < group->n; i++) {
+        dsgd_require_peer(self, group->rank[i]);
+        DSGD_REQUIRE(i == 0 || group->rank[i] != group->rank[i - 1],
+                     "worker %d asks for a communicator with worker %d twice in step %ld; name "
+                     "each member once",
+                     self->rank, group->rank[i], self->step);
+    }
+    DSGD_REQUIRE(dsgd_comm_index(group, self->rank) >= 0,
+                 "worker %d asks for a communicator in step %ld of which it is no member; only "
+                 "members may",
+                 self->rank, self->step);
+}
+
+const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    kept *const mine = kept_of(w, NULL);
+    dsgd_partition *const wanted = new_group(engine, ranks, n > 0 ? (size_t)n : 0);
+    require_members(self, wanted->of);
+    dsgd_partition *group = engine->comms->splits;
+    while (group != NULL && (group->colours != NULL || group->of->n != n ||
+                             memcmp(group->rank, wanted->rank, (size_t)n * sizeof *ranks) != 0))
+        group = group->next;
+    if (group == NULL) {
+        group = wanted;
+        group->of->id = ++engine->comms->n_comms;
+        enter(engine, group);
+    } else {
+        dsgd_run_free(wanted);
+    }
+    for (unsigned i = 0; i < KEPT; i++)
+        if (mine->last[i] == group->of)
+            return group->of;
+    return keep(engine, mine, group->of);
 }
 
 /* --- asking -------------------------------------------------------------------------------------- */
@@ -157,6 +230,10 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long ro
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
 {
     const dsgd_partition *const split = comm->split;
+    if (split->colour == NULL) {
+        const int *const at = bsearch(&rank, comm->rank, (size_t)comm->n, sizeof rank, by_rank);
+        return at == NULL ? -1 : (int)(at - comm->rank);
+    }
     return &split->of[split->colour[rank]] == comm ? split->index[rank] : -1;
 }
 

@@ -15,17 +15,28 @@
 
 /* Set before the simulation forks. */
 static int size; /* of the groups that are tested */
-static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
+static enum { ROWS, STRIDES, RANDOM, GIVEN, N_WAYS } way;
 
 /** Groups of `size`: consecutive ranks, every so-manieth, or at random; the rest is in none. */
 static void groups(const dsgd_colouring *at, int *colour)
 {
     const int n_groups = at->n_workers / size;
     for (int i = 0; i < at->n_workers; i++) {
-        const int place = way == RANDOM ? dsgd_shuffled(at, i) : i;
+        const int place = way >= RANDOM ? dsgd_shuffled(at, i) : i;
         const int group = way == STRIDES ? place % n_groups : place / size;
         colour[i] = place < n_groups * size ? group : -2 - i % 3;
     }
+}
+
+/** This worker's; or of GIVEN the communicator of its members, each of which names itself first. */
+static const dsgd_comm *group_of(dsgd_node *self, long round)
+{
+    const dsgd_comm *const split = dsgd_comm_split(self, groups, round);
+    const int n = dsgd_comm_size(self, split);
+    int ranks[64];
+    for (int i = 0; i < n; i++)
+        ranks[i] = dsgd_comm_worker(self, split, (dsgd_comm_rank(self, split) + i) % n);
+    return way == GIVEN && n > 0 ? dsgd_comm_of(self, ranks, n) : split;
 }
 
 static void split_work(dsgd_node *self)
@@ -35,8 +46,8 @@ static void split_work(dsgd_node *self)
     int colour[1024];
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        const dsgd_comm *const comm = dsgd_comm_split(self, groups, self->step);
-        const dsgd_comm *const again = dsgd_comm_split(self, groups, self->step);
+        const dsgd_comm *const comm = group_of(self, self->step);
+        const dsgd_comm *const again = group_of(self, self->step);
         const dsgd_worker *const w = dsgd_worker_of(self);
         const dsgd_colouring at = {NULL, self->n_workers, w->engine->config->seed, self->step};
         groups(&at, colour);
@@ -132,7 +143,7 @@ static void one_collective_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self);
     dsgd_vector *const g = dsgd_vector_new(self);
-    const dsgd_comm *const comm = of_all ? DSGD_WORLD : dsgd_comm_split(self, groups, 7);
+    const dsgd_comm *const comm = of_all ? DSGD_WORLD : group_of(self, 7);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (dsgd_comm_size(self, comm) > 0 || everyone)
@@ -354,11 +365,11 @@ static void mixing_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self);
     while (dsgd_next_step(self)) {
-        const dsgd_comm *const comm = dsgd_comm_split(self, groups, self->step);
+        const dsgd_comm *const comm = group_of(self, self->step);
         if (dsgd_comm_size(self, comm) == 0)
             continue;
         tested(self, x, comm);
-        const dsgd_comm *const same = dsgd_comm_split(self, groups, self->step);
+        const dsgd_comm *const same = group_of(self, self->step);
         const double mine = dsgd_comm_rank(self, same); /* so that all have ended */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
@@ -573,10 +584,34 @@ static void calls_another_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm 
         dsgd_allreduce_mean(self, x, comm);
 }
 
+static void names_a_stranger(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    (void)x;
+    (void)comm;
+    dsgd_comm_of(self, (const int[]){self->rank, 4}, 2);
+}
+
+static void names_one_twice(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    (void)x;
+    (void)comm;
+    dsgd_comm_of(self, (const int[]){self->rank, 2, self->rank}, 3);
+}
+
+static void names_others(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    (void)x;
+    (void)comm;
+    dsgd_comm_of(self, (const int[]){3, 2}, 2);
+}
+
 static const struct {
     collective_verb *verb;
     const char *says;
 } misuses[] = {
+    {names_a_stranger, "worker 0 names worker 4 in step 0, but with 4 workers they are 0 to 3"},
+    {names_one_twice, "worker 0 asks for a communicator with worker 0 twice in step 0; name each"},
+    {names_others, "worker 0 asks for a communicator in step 0 of which it is no member; only"},
     {calls_on_anothers, "worker 3 calls dsgd_allreduce_mean() in step 0 on a communicator of which "
                         "it is no member"},
     {names_no_member, "names member 2 as root in step 0, but they are 0 to 1"},
@@ -598,4 +633,58 @@ TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
     tested = misuses[_i].verb;
     of_all = everyone = false;
     support_expect_abort(c, misuses[_i].says);
+}
+
+/* --- groups that are found at run time ----------------------------------------------------------- */
+
+enum { FOUND = 72, IN_GROUP = 4 }; /* workers: more than a long has bits */
+
+/** As in Prague and Moshpit SGD: a local step, then the mean of a group that a server has made. */
+static void found_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const g = dsgd_vector_new(self);
+    int ranks[IN_GROUP];
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+        dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
+        const dsgd_message *const l = dsgd_recv(self, INFINITY);
+        for (int i = 0; i < IN_GROUP; i++)
+            ranks[i] = (int)l->numbers[i];
+        const dsgd_comm *const comm = dsgd_comm_of(self, ranks, IN_GROUP);
+        const double mine = self->rank;
+        const double *const all = dsgd_allgather(self, &mine, 1, comm);
+        int n_right = 0;
+        for (int i = 0; i < IN_GROUP; i++)
+            n_right += all[i] == dsgd_comm_worker(self, comm, i) && (i == 0 || all[i] > all[i - 1]);
+        support_current->note[0] += n_right == IN_GROUP;
+        support_current->note[1]++;
+        dsgd_allreduce_mean(self, x, comm);
+    }
+}
+
+/** Who has asked since the last group was made is one. */
+static void found_serve(dsgd_node *self)
+{
+    for (long group[IN_GROUP];;) {
+        for (int i = 0; i < IN_GROUP; i++)
+            group[i] = dsgd_recv(self, INFINITY)->from;
+        for (int i = 0; i < IN_GROUP; i++)
+            dsgd_send(self, (int)group[i], NULL, group, IN_GROUP);
+    }
+}
+
+static const dsgd_algorithm finding = {
+    .about = {.name = "finding"}, .work = found_work, .serve = found_serve};
+
+TEST(groups_are_found_while_the_run_goes_on)
+{
+    support_case *c = support_new(NULL, FOUND);
+    support_algorithm(c, &finding);
+    support_imbalance_number(c, "delay", "seconds", 0.3);
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_ge(got->note[1], FOUND * 19);
+    ck_assert_double_eq(got->note[0], got->note[1]);
 }
