@@ -397,6 +397,15 @@ void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *c
 void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
 /**
+ * The same as dsgd_allreduce_begin() and _end() are of an allreduce: with x as it is at the begin.
+ * Like MPI_Ireduce_scatter_block and MPI_Iallgather.
+ */
+dsgd_request *dsgd_reduce_scatter_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
+void dsgd_reduce_scatter_end(dsgd_node *self, dsgd_request *request, dsgd_vector *sum);
+dsgd_request *dsgd_allgather_shares_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
+void dsgd_allgather_shares_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
+
+/**
  * Returns all[n][m]: all[j] is mine[m] of member j. Like MPI_Allgather, but that all members read
  * the same memory; valid until this worker's next dsgd_allgather(). For control data.
  */

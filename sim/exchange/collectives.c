@@ -158,6 +158,10 @@ static const dsgd_exchange broadcast = {begin, end_broadcast, {"dsgd_broadcast",
 static const dsgd_exchange reduce_scatter = {begin, end, {"dsgd_reduce_scatter_sum", lacks_call}};
 static const dsgd_exchange allgather_shares = {
     begin, end, {"dsgd_allgather_shares", lacks_call}, true};
+static const dsgd_exchange ireduce_scatter = {
+    begin, end_later, {"dsgd_reduce_scatter_end", lacks_call}};
+static const dsgd_exchange iallgather_shares = {
+    begin, end_later, {"dsgd_allgather_shares_end", lacks_call}, true};
 
 /** A blocking collective; @p sent NULL: this worker sends nothing of its own. */
 static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent, dsgd_vector *x,
@@ -189,17 +193,25 @@ void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     run(self, &allreduce_sum, x, x, (collective){.comm = comm, .divisor = 1});
 }
 
+/** A non-blocking collective. */
+static dsgd_request *begin_all(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
+                               collective c)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
+    require_member(w, c.comm, c.verb);
+    if (c.part != DSGD_ALLREDUCE)
+        dsgd_exchanges_otherwise(w, true);
+    c.aside = c.comm != DSGD_WORLD && !one_at_a_time;
+    return dsgd_exchange_begin(w, exchange, x, &c);
+}
+
 dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     DSGD_OWN(self, x);
-    dsgd_worker *const w = dsgd_worker_of(self);
-    const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
-    require_member(w, comm, "dsgd_allreduce_begin");
-    const collective c = {.comm = comm,
-                          .divisor = dsgd_comm_size(self, comm),
-                          .aside = comm != DSGD_WORLD && !one_at_a_time,
-                          .verb = __func__};
-    return dsgd_exchange_begin(w, &iallreduce, x, &c);
+    return begin_all(
+        self, &iallreduce, x,
+        (collective){.comm = comm, .divisor = dsgd_comm_size(self, comm), .verb = __func__});
 }
 
 void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
@@ -231,6 +243,32 @@ void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *com
 {
     DSGD_OWN(self, x);
     run(self, &allgather_shares, x, x, (collective){comm, DSGD_ALLGATHER, 0, 1});
+}
+
+dsgd_request *dsgd_reduce_scatter_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    DSGD_OWN(self, x);
+    return begin_all(self, &ireduce_scatter, x,
+                     (collective){comm, DSGD_REDUCE_SCATTER, 0, 1, .verb = __func__});
+}
+
+void dsgd_reduce_scatter_end(dsgd_node *self, dsgd_request *request, dsgd_vector *sum)
+{
+    DSGD_OWN(self, sum);
+    dsgd_exchange_end(dsgd_worker_of(self), &ireduce_scatter, request, sum);
+}
+
+dsgd_request *dsgd_allgather_shares_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    DSGD_OWN(self, x);
+    return begin_all(self, &iallgather_shares, x,
+                     (collective){comm, DSGD_ALLGATHER, 0, 1, .verb = __func__});
+}
+
+void dsgd_allgather_shares_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
+{
+    DSGD_OWN(self, x);
+    dsgd_exchange_end(dsgd_worker_of(self), &iallgather_shares, request, x);
 }
 
 /* --- control data ----------------------------------------------------------------------------- */

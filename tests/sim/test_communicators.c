@@ -125,6 +125,13 @@ static void gathers_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *com
     dsgd_allgather_shares(self, x, comm);
 }
 
+static void begins_and_ends_halves(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
+{
+    dsgd_reduce_scatter_end(self, dsgd_reduce_scatter_begin(self, x, comm), x);
+    dsgd_divide(self, x, dsgd_comm_size(self, comm));
+    dsgd_allgather_shares_end(self, dsgd_allgather_shares_begin(self, x, comm), x);
+}
+
 static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     (void)x;
@@ -171,8 +178,9 @@ static support_case *case_of(collective_verb *verb, int workers, dsgd_collective
 static const dsgd_collective collectives[] = {
     DSGD_COLLECTIVE_AUTO, DSGD_COLLECTIVE_RECURSIVE_DOUBLING, DSGD_COLLECTIVE_RABENSEIFNER,
     DSGD_COLLECTIVE_RING, DSGD_COLLECTIVE_BRUCK};
-static collective_verb *const verbs[] = {allreduces, begins_and_ends, reduces,        broadcasts,
-                                         scatters,   gathers_shares,  gathers_numbers};
+static collective_verb *const verbs[] = {
+    allreduces, begins_and_ends, reduces,         broadcasts,
+    scatters,   gathers_shares,  gathers_numbers, begins_and_ends_halves};
 static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16};
 
 enum {
@@ -399,17 +407,17 @@ static const support_outcome *untouched(support_case *c)
     return support_ok(c);
 }
 
-/** One step: means by groups, by four ways to say it, the same handles at all members. */
+/** One step: means by groups, by five ways to say it, the same handles at all members. */
 TEST(members_get_the_mean_of_theirs_and_one_value)
 {
     static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
-                                             reduces_and_broadcasts};
+                                             reduces_and_broadcasts, begins_and_ends_halves};
     support_case *c = support_new(NULL, 12);
     support_algorithm(c, &mixing);
     support_spread(c);
     way = ROWS;
     for (size = 1; size <= 12; size++)
-        for (int verb = 0; verb < 4; verb++) {
+        for (int verb = 0; verb < 5; verb++) {
             const support_outcome *before = untouched(c);
             tested = means[verb];
             const support_outcome *after = support_ok(c);
