@@ -225,6 +225,18 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
                         double limit_s);
 
 /**
+ * A gradient pass by pass, for who gathers a model unit by unit, as FSDP does: forward passes from
+ * the last unit of x to the first, then backward ones from the first to the last, which end with
+ * that unit of g. Each call waits until the pass before is over, lets this one begin, and returns.
+ * Together they take what dsgd_gradient() takes; g is as of x at the first backward pass. A unit is a
+ * piece, dsgd_range(self, x, u, u + 1); the whole vector where pieces become ready together
+ * (`exchange: overlap: false`), when there is one. DSGD_ON_GRADIENT holds between two passes.
+ */
+size_t dsgd_units(dsgd_node *self);
+void dsgd_forward(dsgd_node *self, dsgd_vector *x);
+void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
+
+/**
  * Throws this step's gradient away, which is being computed or is ready and was not used: no update
  * may follow it. Next dsgd_next_step() returns at once for the same step, the same mini-batch and
  * another draw of its time. What was computed counts neither as a step nor as samples; its time is

@@ -65,7 +65,7 @@ typedef struct dsgd_run_result {
     double samples, learn_samples;
     double step_mean_s; /* seconds of one step, mean over workers */
     dsgd_step_times step_times;
-    double exposed_mean_s; /* of that, after the computation has ended and before the step has */
+    double exposed_mean_s; /* of that, between passes or after the computation's end */
     dsgd_time_shares shares; /* mean over workers */
     dsgd_time_shares *worker_shares; /* [workers] */
     double *worker_steps; /* [workers] */

@@ -14,7 +14,7 @@
 
 typedef enum dsgd_span_kind {
     DSGD_SPAN_STEP, /* of a worker, from one dsgd_next_step() to the next */
-    DSGD_SPAN_COMPUTE, /* a gradient */
+    DSGD_SPAN_COMPUTE, /* a gradient, or a pass of it */
     DSGD_SPAN_COMMUNICATE, /* what of transfers, overheads and reductions no computation hides */
     DSGD_SPAN_WAIT, /* in a verb, for others; communication included */
     DSGD_SPAN_EXCHANGE, /* a job of a channel: one piece */
@@ -40,19 +40,25 @@ typedef struct dsgd_span {
     double turn_s; /* a gradient's backward pass begins; of a wait: the last peer did his part */
     double bytes;
     /* Of a wait or exchange; of a message "activation", or NULL; dsgd_cancelled of a gradient that was
-     * cancelled at its end. */
+     * cancelled at its end; dsgd_pass of a pass of one that others follow. */
     const char *verb;
 } dsgd_span;
 
 /** The first members of a span that no other host and no piece has to do with; @p kind_ is STEP, ... */
 #define DSGD_SPAN_OF_HOST(kind_) .kind = DSGD_SPAN_##kind_, .peer = -1, .piece = -1, .version = -1
 
-extern const char dsgd_cancelled[];
+extern const char dsgd_cancelled[], dsgd_pass[];
 
 /** A gradient that was cancelled at the span's end. */
 static inline bool dsgd_is_cancelled(const dsgd_span *span)
 {
     return span->kind == DSGD_SPAN_COMPUTE && span->verb == dsgd_cancelled;
+}
+
+/** A gradient that is computed to its end there. */
+static inline bool dsgd_ends_gradient(const dsgd_span *span)
+{
+    return span->kind == DSGD_SPAN_COMPUTE && span->verb == NULL;
 }
 
 /** Spans in memory, and in files of some 100 bytes each. */

@@ -66,6 +66,7 @@
     X(staleness)                                                                                   \
     X(memory)                                                                                      \
     X(drop_compute)                                                                                \
+    X(zero)                                                                                        \
     X(differing_data)                                                                              \
     X(oracle)                                                                                      \
     X(against_oracle)                                                                              \

@@ -72,8 +72,8 @@ static const dsgd_column run_columns[] = {
     LEARNED(run_row, r.local_accuracy, "local_accuracy", NULL, NULL),
     LEARNED(run_row, r.local_accuracy_min, "local_accuracy_min", NULL, NULL),
     TIMED(run_row, r.exposed_mean_s, "exposed_mean_s", "s",
-          "seconds of a step after its computation: what exchanges cost beyond it, waiting "
-          "included"),
+          "seconds of a step after its computation or between its passes: what exchanges cost "
+          "beyond it, waiting included"),
     TIMED(run_row, r.partial_active_mean, "active_mean", NULL,
           "workers that contributed to a partial collective in time"),
     TIMED(run_row, r.lag_mean, "lag_mean", NULL,

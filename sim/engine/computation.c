@@ -142,22 +142,31 @@ static void compute_unless_cancelled(void *worker)
         left_s = since_s + w->gpu_s - dsgd_now_s();
 }
 
-/** Computes until the next piece is ready: the first comes after the forward pass. */
+/** Whether pieces become ready one after the other. */
+static bool overlaps(const dsgd_engine *engine)
+{
+    const dsgd_run_config *const config = engine->config;
+    return config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
+}
+
+/** Computes until the next piece is ready, the first behind the forward pass; or a pass. */
 static dsgd_await compute_piece(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
-    const dsgd_run_config *const config = engine->config;
-    const size_t k = w->computation.ready;
-    const bool overlaps =
-        config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
-    /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
-    const double backward_s =
-        overlaps ? dsgd_less(w->computation.backward_s, w->computation.compute_s) : 0;
-    double todo_s = k == 0 ? w->computation.compute_s - backward_s : 0;
-    if (backward_s > 0)
-        todo_s += backward_s * engine->piece_work[k] / engine->work;
-    w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
-    if (config->algorithm->cancels) {
+    const dsgd_computation *const c = &w->computation;
+    const size_t k = c->ready;
+    double todo_s = c->pass_s;
+    w->gpu_until = c->backward;
+    if (c->forward == 0) {
+        /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
+        const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
+        todo_s = k == 0 ? c->compute_s - backward_s : 0;
+        if (backward_s > 0)
+            todo_s += backward_s * engine->piece_work[k] / engine->work;
+        w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
+    }
+    w->gpu_computes = true;
+    if (engine->config->algorithm->cancels) {
         w->gpu_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_unless_cancelled, w}};
     }
@@ -170,30 +179,31 @@ static void end_pieces(dsgd_worker *w)
     dsgd_computation *const c = &w->computation;
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
-    const bool all = w->gpu_until == w->engine->n_pieces;
-    if (all) {
+    const bool over = w->gpu_until == w->engine->n_pieces || c->forward > 0; /* so is a pass */
+    w->gpu_computes = false;
+    if (over) {
         if (u != NULL && w->engine->values != NULL) /* the run may be continued without */
             describe_gradient(w, u->g, u->x, u->count);
         forget_undescribed(w);
+        c->runs = false;
         c->end_s = dsgd_now_s();
         w->engine->n_computing--;
         w->computed_s += c->end_s - c->since_s;
         dsgd_timeline_end(w->engine, c->span);
     }
     c->ready = w->gpu_until;
-    w->gpu_until = 0;
     for (size_t k = before; k < c->ready; k++)
         c->ready_s[k] = dsgd_now_s();
     dsgd_updates_apply(w, before);
     dsgd_ready_wake(w);
-    if (all)
+    if (over)
         dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
 }
 
 dsgd_await dsgd_gpu_next(void *worker)
 {
     dsgd_worker *const w = worker;
-    if (w->gpu_until > 0)
+    if (w->gpu_computes)
         end_pieces(w);
     if (dsgd_computing(w))
         return compute_piece(w);
@@ -203,39 +213,58 @@ dsgd_await dsgd_gpu_next(void *worker)
 
 void dsgd_computation_wait(dsgd_worker *w)
 {
+    const dsgd_computation *const c = &w->computation;
+    DSGD_REQUIRE(c->forward == 0 || c->backward == w->engine->n_pieces,
+                 "worker %d goes on in step %ld without dsgd_backward() of pieces from %zu on; of "
+                 "each piece of a gradient that dsgd_forward() began both passes are made",
+                 w->node.rank, w->node.step, c->backward);
     while (dsgd_computing(w))
         dsgd_ready_sleep(w, w->engine->n_pieces);
     dsgd_updates_forget(w);
 }
 
-/** Lets the GPU compute for a while; g, taken at x, is ready at its end. */
-static void start_computation(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, dsgd_cut cut,
-                              double backward_s)
+/** Before the GPU computes. */
+static void announce(dsgd_worker *w)
 {
     dsgd_stay_if_endless(w);
     w->engine->n_computing++;
     dsgd_moved(w->engine);
-    for (size_t k = 0; k < w->engine->n_pieces; k++) {
+}
+
+/** Lets it compute from now on, @p forward_s of it in a forward pass on this host. */
+static void set_off(dsgd_worker *w, double forward_s, const char *verb)
+{
+    dsgd_computation *const c = &w->computation;
+    dsgd_count_computation(w);
+    c->since_s = dsgd_now_s();
+    c->runs = true;
+    c->span = dsgd_timeline_begin(
+        w, (dsgd_span){DSGD_SPAN_OF_HOST(COMPUTE), .turn_s = c->since_s + forward_s, .verb = verb});
+    if (w->gpu_waits) {
+        w->gpu_waits = false;
+        dsgd_semaphore_post(w->gpu_semaphore);
+    }
+}
+
+/** g, taken at x, awaits the gradient that is computed; of pieces that these have. */
+static void take_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x)
+{
+    DSGD_FOR_PIECES (k, g) {
         g->piece[k].stamp = dsgd_local_steps(w, k);
         g->piece[k].encoded = NULL;
         g->history[k].taken = x->history[k].updates;
         g->history[k].age = g->history[k].age_max = 0;
     }
+    g->whole->awaits = w->computation.number;
+}
+
+static void begin_computation(dsgd_worker *w, double compute_s, double backward_s)
+{
     dsgd_computation *const c = &w->computation;
-    c->compute_s = cut.compute_s;
+    c->compute_s = compute_s;
     c->backward_s = backward_s;
-    dsgd_count_computation(w);
-    c->since_s = dsgd_now_s();
     c->number++;
-    c->ready = 0;
-    const double forward_s = dsgd_greater(c->compute_s - c->backward_s, 0) * slowness(w);
-    c->span = dsgd_timeline_begin(
-        w, (dsgd_span){DSGD_SPAN_OF_HOST(COMPUTE), .turn_s = c->since_s + forward_s});
-    g->awaits = c->number;
-    if (w->gpu_waits) {
-        w->gpu_waits = false;
-        dsgd_semaphore_post(w->gpu_semaphore);
-    }
+    c->ready = c->forward = c->backward = 0;
 }
 
 /* --- beginning one -----------------------------------------------------------------------------*/
@@ -271,6 +300,12 @@ static double reference_time_s(dsgd_node *self)
 double dsgd_compute_time_s(dsgd_node *self)
 {
     return reference_time_s(self) * slowness(dsgd_worker_of(self));
+}
+
+/** On the reference GPU, of a step that takes its mean time. */
+static double nominal_backward_s(const dsgd_engine *engine)
+{
+    return engine->config->workload->backward_share * engine->config->workload->step_s;
 }
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
@@ -315,12 +350,94 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
             describe_gradient(w, g, x->piece, count);
     }
     /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
-    const dsgd_workload *const workload = engine->config->workload;
-    start_computation(w, g, x, cut,
-                      cut.done == n_micro_batches
-                          ? workload->backward_share * workload->step_s / n_micro_batches
-                          : 0);
+    const double backward_s =
+        cut.done == n_micro_batches ? nominal_backward_s(engine) / n_micro_batches : 0;
+    announce(w);
+    begin_computation(w, cut.compute_s, backward_s);
+    take_gradient(w, g, x);
+    set_off(w, dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
     return cut.done;
+}
+
+/* --- pass by pass ------------------------------------------------------------------------------- */
+
+size_t dsgd_units(dsgd_node *self)
+{
+    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    return overlaps(engine) ? engine->n_pieces : 1;
+}
+
+/** Lets the GPU compute a pass of these pieces, once it is free; @p all_s of all pieces. */
+static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const char *verb)
+{
+    dsgd_computation *const c = &w->computation;
+    double work = 0;
+    DSGD_FOR_PIECES (k, x)
+        work += w->engine->piece_work[k];
+    c->pass_s = all_s * work / w->engine->work;
+    w->exposed_s += dsgd_now_s() - dsgd_greater(w->step_since_s, c->end_s);
+    set_off(w, c->backward == 0 ? c->pass_s * slowness(w) : 0, verb);
+}
+
+/** Stops the program where these pieces @p are not the next, or no unit. */
+static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, const char *verb,
+                         const char *order)
+{
+    const size_t n = dsgd_count_pieces(x);
+    const bool whole = n == w->engine->n_pieces;
+    DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || overlaps(w->engine)),
+                 "worker %d calls %s() of pieces %zu to %zu in step %ld, which are not the next: a "
+                 "step's are taken unit by unit (dsgd_units()), %s",
+                 w->node.rank, verb, x->first, x->end, w->node.step, order);
+}
+
+/** Before a pass: the one before is over. */
+static void await_turn(dsgd_worker *w)
+{
+    while (dsgd_computing(w))
+        dsgd_ready_sleep(w, 0);
+    announce(w);
+}
+
+void dsgd_forward(dsgd_node *self, dsgd_vector *x)
+{
+    DSGD_OWN(self, x);
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_computation *const c = &w->computation;
+    const size_t n = w->engine->n_pieces;
+    const bool first = c->forward == 0 || c->backward == n;
+    DSGD_REQUIRE(!w->engine->config->algorithm->cancels,
+                 "worker %d computes pass by pass in step %ld, but may cancel gradients (cancels)",
+                 self->rank, self->step);
+    require_next(w, x, x->end == (first ? n : n - c->forward), __func__,
+                 "forward passes from the last to the first");
+    if (first)
+        dsgd_computation_wait(w);
+    await_turn(w);
+    if (first) {
+        const double all_s = reference_time_s(self);
+        begin_computation(w, all_s, dsgd_less(nominal_backward_s(w->engine), all_s));
+        c->share = 1;
+    }
+    c->forward += dsgd_count_pieces(x);
+    begin_pass(w, x, c->compute_s - c->backward_s, dsgd_pass);
+}
+
+void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+{
+    DSGD_OWN(self, g, x);
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_computation *const c = &w->computation;
+    const size_t n = w->engine->n_pieces;
+    dsgd_require_same_pieces(g, x);
+    require_next(w, x, c->forward == n && c->backward < n && x->first == c->backward, __func__,
+                 "behind all dsgd_forward(), from the first to the last");
+    await_turn(w);
+    if (c->backward == 0 && w->engine->values != NULL)
+        describe_gradient(w, g->whole, x->whole->piece, w->engine->config->learning->batch);
+    take_gradient(w, g, x);
+    c->backward += dsgd_count_pieces(x);
+    begin_pass(w, x, c->backward_s, c->backward < n ? dsgd_pass : NULL);
 }
 
 void dsgd_cancel(dsgd_node *self)
@@ -338,9 +455,10 @@ void dsgd_cancel(dsgd_node *self)
                  c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
     if (dsgd_computing(w)) {
         c->ready = engine->n_pieces;
+        c->runs = false;
         c->end_s = dsgd_now_s();
         engine->n_computing--;
-        w->gpu_until = 0;
+        w->gpu_computes = false;
         forget_undescribed(w);
         dsgd_timeline_cancel(engine, c->span);
         dsgd_semaphore_post(w->gpu_semaphore);

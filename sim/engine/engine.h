@@ -116,7 +116,12 @@ typedef struct dsgd_computation {
     double *ready_s; /* [n_pieces] when; of the last computation, up to `ready` */
     double compute_s; /* its length on a reference GPU */
     double backward_s; /* of that, at its end, in which pieces become ready */
-    double since_s, end_s; /* end_s is valid once all pieces are ready */
+    double since_s, end_s; /* of it, or of its last pass; end_s is valid when that is over */
+    bool runs; /* it, or a pass of it */
+    /* Pieces whose forward pass was begun by itself, from the last one on, and whose backward pass
+     * was, from the first one on; 0: it is computed as a whole. */
+    size_t forward, backward;
+    double pass_s; /* length of the pass that was begun last, on a reference GPU */
     double share; /* of the step's mini-batch that is computed */
     /* Of an algorithm that cancels: the gradient is described at its end, from this; else NULL. */
     struct dsgd_undescribed *undescribed;
@@ -179,7 +184,7 @@ struct dsgd_worker {
     uint32_t draws; /* made by the algorithm in this step */
     uint32_t encodings; /* begun in this step */
     double reduction_s_per_byte; /* of what it receives */
-    double exposed_s; /* from the ends of computations to the ends of their steps */
+    double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double step_since_s; /* begin of its step */
     size_t step_span; /* timeline.c's */
 
@@ -187,7 +192,8 @@ struct dsgd_worker {
     dsgd_steps gpu;
     dsgd_semaphore *gpu_semaphore;
     bool gpu_waits;
-    size_t gpu_until; /* pieces that are ready when what it computes now is; 0: nothing is */
+    bool gpu_computes; /* when what it computes now is done, ... */
+    size_t gpu_until; /* ... so many pieces are ready */
     double gpu_s; /* seconds of that, of an algorithm that cancels */
     dsgd_computation computation; /* (S) */
     double computed_s, lost_s; /* what was of use; what was cancelled */
@@ -327,10 +333,10 @@ static inline dsgd_worker *dsgd_server_of(const dsgd_engine *engine, size_t k)
     return &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
 }
 
-/** Whether a gradient is being computed. */
+/** Whether a gradient, or a pass of it, is being computed. */
 static inline bool dsgd_computing(const dsgd_worker *w)
 {
-    return w->computation.number >= 0 && w->computation.ready < w->engine->n_pieces;
+    return w->computation.runs;
 }
 
 /** Local steps that a worker has made with this piece: the clock by which values age. */

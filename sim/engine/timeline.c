@@ -18,6 +18,7 @@ typedef struct open_wait {
 } open_wait;
 
 const char dsgd_cancelled[] = "cancelled";
+const char dsgd_pass[] = "pass";
 
 struct dsgd_recording {
     size_t n_free, *free; /* places of spans that ended before the window */

@@ -131,23 +131,23 @@ static void note_received(teller *t, int host, size_t value, const char *name)
 static void tell_gradient(teller *t, const dsgd_span *span)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
-    size_t at = 1; /* of the gradient among the values */
-    for (; at < ledger->n_values; at++) {
+    size_t at = ledger->n_values; /* of the gradient among the values: the last by then */
+    if (span->end_s > t->run->view.timeline->end_s || span->verb == dsgd_pass)
+        return;
+    while (--at > 0) {
         const dsgd_made *const made = &ledger->values[at];
         if (made->by == DSGD_MADE_GRADIENT && made->worker == span->host &&
-            made->step == span->step && made->at_s == span->since_s)
+            made->step == span->step && made->at_s <= span->since_s)
             break;
     }
-    if (span->end_s > t->run->view.timeline->end_s)
-        return;
     char *text = dsgd_xprintf("gradient %ld", span->step);
     if (dsgd_is_cancelled(span)) {
         dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
-    } else if (at >= ledger->n_values) {
+    } else if (at == 0) {
         dsgd_append(&text, " is dropped: no part of it is ready in time");
     } else {
         dsgd_append(&text, " = %s at %s since %.3f s", x_of(t, at),
-                    x_of(t, ledger->values[at].from[0]), span->since_s);
+                    x_of(t, ledger->values[at].from[0]), ledger->values[at].at_s);
     }
     tell(t, span->end_s, 0, span->host, text);
 }

@@ -117,8 +117,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         const bool server = dsgd_lesson_is_server(run, row->host);
         int n_steps = 0; /* gradients that it has computed to the end */
         for (size_t k = 0; k < row->n_spans; k++)
-            n_steps += row->spans[k]->kind == DSGD_SPAN_COMPUTE &&
-                       !dsgd_is_cancelled(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
+            n_steps += dsgd_ends_gradient(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
         fprintf(stream, "%-10s %-20s %7.3f", dsgd_lesson_hosts(run, 1u << row->host),
                 dsgd_lesson_x_text(x), dsgd_quadratic_at(&run->quadratic, x));
         if (server)

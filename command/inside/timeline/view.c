@@ -136,7 +136,7 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
         if (span->kind == DSGD_SPAN_COMPUTE) {
             add_tile(row, DSGD_TILE_FORWARD, since_s, turn_s);
             add_tile(row, DSGD_TILE_BACKWARD, turn_s, end_s);
-            row->n_computed++;
+            row->n_computed += dsgd_ends_gradient(span);
         } else {
             add_tile(row, DSGD_TILE_COMMUNICATE, since_s, end_s);
         }

@@ -67,7 +67,7 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
     w->n_steps = k < w->n_steps ? w->n_steps : k + 1;
     w->steps[k].compute_s += at.end_s - at.since_s;
     w->steps[k].end_s = at.end_s;
-    l->n_gradients++;
+    l->n_gradients += dsgd_ends_gradient(span);
 }
 
 static void hear(void *of, const dsgd_span *span)

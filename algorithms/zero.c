@@ -1,0 +1,123 @@
+/**
+ * @file zero.c
+ * ZeRO: allreduce SGD in which each worker keeps a share of the optimizer's state (stage 1), of the
+ * gradients, too (2), and of the model, too (3), where it gathers unit by unit what it computes with.
+ *
+ * S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, "ZeRO: memory optimizations toward training trillion
+ * parameter models", SC 2020, sections 5 and 7. Stage 3 in the order of PyTorch's FSDP (Y. Zhao et
+ * al., VLDB 2023): the next unit is gathered while one is computed. A share is one of every piece.
+ */
+#include "sim/algorithm.h"
+
+typedef struct zero_params {
+    long stage;
+    bool reshard_after_forward;
+} zero_params;
+
+/** What a worker of stage 3 computes by. */
+typedef struct units {
+    size_t n;
+    dsgd_vector **x, **g; /* [n] */
+    dsgd_request **sum; /* [n] of the gradients' reduce-scatters */
+} units;
+
+static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
+{
+    const size_t n = dsgd_units(self);
+    const size_t each = dsgd_pieces(self, x) / n;
+    units of = {n, dsgd_memory_new(self, n, sizeof *of.x), dsgd_memory_new(self, n, sizeof *of.g),
+                dsgd_memory_new(self, n, sizeof *of.sum)};
+    for (size_t u = 0; u < n; u++) {
+        of.x[u] = dsgd_range(self, x, u * each, (u + 1) * each);
+        of.g[u] = dsgd_range(self, g, u * each, (u + 1) * each);
+    }
+    return of;
+}
+
+/** g <- sum of gradients, of which each worker has got its share, like a reduce-scatter. */
+static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
+{
+    dsgd_request *gathered = dsgd_allgather_shares_begin(self, of->x[of->n - 1], DSGD_WORLD);
+    for (size_t u = of->n; u-- > 0;) {
+        dsgd_allgather_shares_end(self, gathered, of->x[u]);
+        dsgd_forward(self, of->x[u]);
+        if (u > 0) /* two units are whole at a time */
+            gathered = dsgd_allgather_shares_begin(self, of->x[u - 1], DSGD_WORLD);
+    }
+    dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* the loss is known */
+    if (reshards)
+        gathered = dsgd_allgather_shares_begin(self, of->x[0], DSGD_WORLD);
+    for (size_t u = 0; u < of->n; u++) {
+        if (reshards)
+            dsgd_allgather_shares_end(self, gathered, of->x[u]);
+        dsgd_backward(self, of->g[u], of->x[u]);
+        if (reshards && u + 1 < of->n)
+            gathered = dsgd_allgather_shares_begin(self, of->x[u + 1], DSGD_WORLD);
+        of->sum[u] = dsgd_reduce_scatter_begin(self, of->g[u], DSGD_WORLD);
+    }
+    for (size_t u = 0; u < of->n; u++)
+        dsgd_reduce_scatter_end(self, of->sum[u], of->g[u]);
+}
+
+static void zero_work(dsgd_node *self)
+{
+    const zero_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const units of = units_of(self, x, g);
+
+    while (dsgd_next_step(self)) {
+        if (p->stage == 3) {
+            sharded_gradient(self, &of, p->reshard_after_forward);
+        } else {
+            dsgd_gradient(self, g, x);
+            dsgd_reduce_scatter_sum(self, g, DSGD_WORLD);
+        }
+        dsgd_divide(self, g, self->n_workers);
+        dsgd_local_step(self, x, g); /* of the own share */
+        if (p->stage < 3)
+            dsgd_allgather_shares(self, x, DSGD_WORLD);
+    }
+}
+
+static dsgd_traffic zero_traffic(const void *params, const dsgd_scale *scale)
+{
+    const zero_params *p = params;
+    const bool twice = p->stage == 3 && p->reshard_after_forward; /* gathers */
+    return dsgd_traffic_times(dsgd_shares_traffic(scale), twice ? 3 : 2);
+}
+
+static const dsgd_option zero_options[] = {
+    DSGD_OPTION_LONG(
+        zero_params, stage, 3, 1, 3, NULL,
+        "what is shared out: 1 the optimizer's state, 2 gradients too, 3 the model too"),
+    DSGD_OPTION_BOOL(
+        zero_params, reshard_after_forward, true,
+        "stage 3 gathers the model for the backward pass again, in place of keeping it"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_zero = {
+    .about = {.name = "zero",
+              .summary = "allreduce with shares of state, gradients and model (ZeRO, FSDP)",
+              .reference = "Rajbhandari, Rasley, Ruwase and He, SC 2020, arXiv 1910.02054",
+              DSGD_PARAMS(zero_params, zero_options)},
+    .doc = {.idea =
+                "Nobody keeps what others keep: each worker has 1/P of optimizer state (stage 1), "
+                "of gradients (2), of the model (3, as PyTorch's FSDP).",
+            .rule = "g <- reduce-scatter of gradients / P;  own share of x <- x + U(g, x, t);  "
+                    "allgather of x: at the step's end (stages 1 and 2), or before each unit's "
+                    "forward pass and, unless the model is kept, again before its backward pass "
+                    "(3), one unit ahead of what is computed.  With M bytes of state a worker "
+                    "keeps N + N + M / P, N + (N + M) / P, (2 N + M) / P and two units.  Stages 1 "
+                    "and 2 differ in memory alone",
+            .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N",
+            .waits = "everyone for the slowest, in every step"},
+    .work = zero_work,
+    .traffic = zero_traffic,
+    .sends = DSGD_SENDS_COLLECTIVES,
+    .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, NULL}, {DSGD_LAW_PLAIN_SGD, NULL},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"reshard_after_forward", false})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"stage", 2})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"stage", 1})}),
+};
