@@ -81,3 +81,122 @@ TEST_ROWS(passes_out_of_order_stop_the_program_with_a_sentence, sentences)
     mistake = _i;
     support_expect_abort(c, sentences[_i]);
 }
+
+/* --- ZeRO --------------------------------------------------------------------------------------- */
+
+enum { P = 8, STEPS = 10 };
+
+/** 100 MB over 1 GB/s; a step of 0.3 s, of which 0.2 s backward. */
+static support_case *published(int stage, bool reshards, long n_pieces)
+{
+    support_case *c = support_new("zero", P);
+    support_no_learning(c);
+    support_option(c, "stage", stage);
+    support_option(c, "reshard_after_forward", reshards);
+    c->platform.host_bandwidth_bytes_per_s = 1e9;
+    c->platform.host_latency_s = 0;
+    c->workload.bytes = 1e8;
+    c->workload.step_s = 0.3;
+    c->workload.backward_share = 2.0 / 3;
+    c->config.exchange.pieces = n_pieces;
+    c->config.until.steps = STEPS;
+    return c;
+}
+
+static const struct {
+    int stage;
+    bool reshards, overlap;
+    double step_s;
+    double vectors; /* of (P - 1) / P N, that each worker sends */
+} forms[] = {
+    /* a, of one of 4 units, takes 0.021875 s, less than a forward pass; two less than a backward one */
+    {1, true, true, 0.3 + (1 + 4) * 0.021875, 2}, {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
+    {3, true, true, 0.3 + 3 * 0.021875, 3}, /* the first of each pass, and the last sum */
+    {3, false, true, 0.3 + 2 * 0.021875, 2},      {1, true, false, 0.3 + 2 * 0.0875, 2},
+    {2, true, false, 0.3 + 2 * 0.0875, 2},        {3, true, false, 0.3 + 3 * 0.0875, 3},
+    {3, false, false, 0.3 + 2 * 0.0875, 2},
+};
+
+/** Computed, message by message, and on NICs; volumes of the paper's section 7. */
+TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
+{
+    support_case *c = published(forms[_i].stage, forms[_i].reshards, 4);
+    c->config.exchange.overlap = forms[_i].overlap;
+    for (int how = 0; how < 3; how++) {
+        c->config.exchange.every_message = how == 1;
+        c->config.network = how == 2 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+        const support_outcome *got = support_ok(c);
+        const double step_s = got->result.virtual_s / STEPS;
+        ck_assert_msg(fabs(step_s / forms[_i].step_s - 1) < 1e-9, "a step of %.9g s, not %.9g s",
+                      step_s, forms[_i].step_s);
+        ck_assert_double_eq_tol(got->result.shares.compute, 0.3 / step_s, 1e-9);
+        ck_assert_double_eq_tol(got->result.shares.communicate, 1 - 0.3 / step_s, 1e-9);
+        ck_assert_double_eq_tol(got->result.exposed_mean_s, step_s - 0.3, 1e-9);
+        ck_assert_double_eq_tol(got->result.bytes,
+                                forms[_i].vectors * (P - 1) * c->workload.bytes * STEPS, 1);
+    }
+}
+
+/** The order of passes and collectives, written out: each of a collective's follows the one before. */
+static double unit_by_unit_s(int n, double forward_s, double backward_s, double exchange_s,
+                             bool reshards)
+{
+    double channel_s = exchange_s; /* when it is free: the last unit is gathered first */
+    double there_s = channel_s;
+    double gpu_s = 0;
+    for (int i = 0; i < n; i++) {
+        const double since_s = fmax(there_s, gpu_s);
+        gpu_s = since_s + forward_s;
+        if (i + 1 < n)
+            there_s = channel_s = fmax(channel_s, since_s) + exchange_s;
+    }
+    if (reshards)
+        there_s = channel_s = gpu_s + exchange_s;
+    for (int i = 0; i < n; i++) {
+        const double since_s = reshards ? fmax(there_s, gpu_s) : gpu_s;
+        gpu_s = since_s + backward_s;
+        if (reshards && i + 1 < n)
+            there_s = channel_s = fmax(channel_s, since_s) + exchange_s;
+        channel_s = fmax(channel_s, gpu_s) + exchange_s;
+    }
+    return channel_s;
+}
+
+/** _i: units, reshard. From what hides all but the ends to what computation hides in. */
+TEST_RANGE(units_are_gathered_one_ahead, 0, 8)
+{
+    static const int counts[] = {2, 4, 10, 16};
+    const int n = counts[_i / 2];
+    const bool reshards = _i % 2 == 1;
+    support_case *c = published(3, reshards, n);
+    for (double bandwidth = 0.05e9; bandwidth < 20e9; bandwidth *= 1.7) {
+        c->platform.host_bandwidth_bytes_per_s = bandwidth;
+        const double exchange_s = 7.0 / 8 * 1e8 / bandwidth / n;
+        const double want_s = unit_by_unit_s(n, 0.1 / n, 0.2 / n, exchange_s, reshards);
+        const support_outcome *got = support_ok(c);
+        ck_assert_msg(fabs(got->result.virtual_s / STEPS / want_s - 1) < 1e-9,
+                      "%g B/s: a step of %.9g s, not %.9g s", bandwidth,
+                      got->result.virtual_s / STEPS, want_s);
+        ck_assert_double_eq_tol(got->result.shares.compute, 0.3 / want_s, 1e-9);
+    }
+}
+
+/** _i: stage, optimizer. Whatever the update reads of a gradient, it is that of the mean. */
+TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
+{
+    support_case *c = support_new("zero", 6);
+    support_case *want = support_new("allreduce", 6);
+    support_option(c, "stage", 1 + _i / 3);
+    want->learning.optimizer.kind =
+        _i % 3 == 1 ? DSGD_OPTIMIZER_ADAMW : want->learning.optimizer.kind;
+    want->learning.optimizer.beta2 = 0.99;
+    want->learning.optimizer.epsilon = 1e-8;
+    want->learning.optimizer.clip = _i % 3 == 2 ? 0.5 : 0;
+    c->learning.optimizer = want->learning.optimizer;
+    c->config.exchange.pieces = want->config.exchange.pieces = 5;
+    const support_outcome *a = support_ok(c);
+    const support_outcome *b = support_ok(want);
+    ck_assert_double_le(support_distance(a->x, b->x, 6 * a->n_params), support_rounding());
+    ck_assert_double_eq(a->result.gradient_staleness_mean, 0);
+    ck_assert_double_eq(a->result.staleness_mean, 0);
+}
