@@ -36,7 +36,12 @@ static const dsgd_comm *group_of(dsgd_node *self, long round)
     int ranks[64];
     for (int i = 0; i < n; i++)
         ranks[i] = dsgd_comm_worker(self, split, (dsgd_comm_rank(self, split) + i) % n);
-    return way == GIVEN && n > 0 ? dsgd_comm_of(self, ranks, n) : split;
+    if (way != GIVEN || n == 0)
+        return split;
+    const dsgd_comm *const group = dsgd_comm_of(self, ranks, n);
+    for (int i = 0; i < 8; i++)
+        dsgd_comm_of(self, &self->rank, 1); /* does not cost it its place */
+    return group;
 }
 
 static void split_work(dsgd_node *self)
