@@ -70,7 +70,7 @@ static void async_local_sgd_work(dsgd_node *self)
 /** Of the server. */
 typedef struct arrived {
     dsgd_vector *m, *delta; /* momentum; what has come since it last moved */
-    long updates;
+    double updates;
     int n_wait;
     double *began_s; /* [P] when each worker's round began */
     bool *waits; /* [P] for its next */
@@ -80,9 +80,8 @@ typedef struct arrived {
 static void apply(dsgd_node *self, arrived *a, dsgd_vector *change)
 {
     const async_local_sgd_params *p = self->params;
-    const long delay = arrivals(p, self->n_workers);
-    const double n = (double)delay;
-    const bool moves = ++a->updates % delay == 0;
+    const double n = (double)arrivals(p, self->n_workers);
+    const bool moves = fmod(++a->updates, n) == 0;
     dsgd_combine(self, a->delta, 1, 1, change);
     if (moves) {
         dsgd_combine(self, a->m, p->momentum, 1 / n, a->delta);
@@ -102,7 +101,7 @@ static void restart(dsgd_node *self, arrived *a)
         a->waits[i] = false;
         a->n_wait--;
         a->began_s[i] = dsgd_time_s(self);
-        dsgd_send(self, i, dsgd_model(self), &(double){(double)a->updates}, 1);
+        dsgd_send(self, i, dsgd_model(self), &a->updates, 1);
     }
 }
 
@@ -120,7 +119,7 @@ static void async_local_sgd_serve(dsgd_node *self)
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {
             const double now_s = dsgd_time_s(self);
-            dsgd_message_used(self, l, a.updates - (long)l->numbers[0]);
+            dsgd_message_used(self, l, (long)(a.updates - l->numbers[0]));
             apply(self, &a, l->x);
             a.waits[l->from] = true;
             a.n_wait++;

@@ -40,7 +40,8 @@ static void backup_workers_work(dsgd_node *self)
 
 /** Of TOKENS, P of each step, first in, first out: the n-th that is taken is of step 1 + n / P. */
 typedef struct tokens {
-    long step, n_taken;
+    double step;
+    long n_taken;
     long *queue; /* [P] workers that wait for one, round about */
     long n_came, n_gone; /* through the queue */
 } tokens;
@@ -50,11 +51,12 @@ static void hand_out(dsgd_node *self, tokens *t)
 {
     const backup_workers_params *p = self->params;
     for (; t->n_gone < t->n_came; t->n_taken++) {
-        const long token = p->release == TOKENS ? 1 + t->n_taken / self->n_workers : t->step;
+        const long of_token = 1 + t->n_taken / self->n_workers;
+        const double token = p->release == TOKENS ? (double)of_token : t->step;
         if (token > t->step)
             return;
         const int worker = (int)t->queue[t->n_gone++ % self->n_workers];
-        dsgd_send(self, worker, dsgd_model(self), &(double){(double)token}, 1);
+        dsgd_send(self, worker, dsgd_model(self), &token, 1);
     }
 }
 
@@ -67,7 +69,7 @@ static void backup_workers_serve(dsgd_node *self)
     long n = 0; /* in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        const bool late = (long)l->numbers[0] < t.step;
+        const bool late = l->numbers[0] < t.step;
         if (late) {
             dsgd_message_drop(self, l);
         } else {
@@ -82,7 +84,7 @@ static void backup_workers_serve(dsgd_node *self)
             n = 0;
         }
         if (late && p->release == NEWEST) {
-            dsgd_send(self, l->from, dsgd_model(self), &(double){(double)t.step}, 1);
+            dsgd_send(self, l->from, dsgd_model(self), &t.step, 1);
             continue;
         }
         t.queue[t.n_came++ % self->n_workers] = l->from;
