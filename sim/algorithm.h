@@ -96,8 +96,9 @@ typedef struct dsgd_law {
 typedef enum dsgd_sends {
     DSGD_SENDS_ANYTHING, /* no promise: right for every algorithm */
     /*
-     * With `exchange: blocking` no worker or server sends two vectors, or receives two, at the same
-     * time. So it is where each worker talks to one peer or server at a time, and waits for it.
+     * With `exchange: blocking` no worker or server sends bytes of two vectors, or receives them, at
+     * the same time. So it is where each worker talks to one peer or server at a time, and waits
+     * for it; at a server messages whose latencies overlap are one at a time.
      */
     DSGD_SENDS_ONE_AT_A_TIME,
     /*
@@ -586,7 +587,10 @@ static inline int dsgd_server_address(const dsgd_node *self, int server)
     return self->n_workers + server;
 }
 
-/** Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. */
+/**
+ * Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. Pieces of x leave as they get
+ * ready; it waits for these, but not without `exchange: blocking`, unless the algorithm cancels.
+ */
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n);
 
 /**

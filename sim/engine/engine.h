@@ -102,6 +102,7 @@ typedef struct dsgd_update {
     dsgd_codec_kind codec; /* of low rank, like these: */
     long rank;
     bool transposed;
+    struct incoming *message; /* messages.c's: of what is sent, which changes nothing */
 } dsgd_update;
 
 /** Of virtual time. */
@@ -231,9 +232,10 @@ struct dsgd_worker {
     double polled_s; /* when it last asked for a request that was not done, ... */
     long polls; /* ... and how often at that instant */
 
-    /* Defined in channels.h and in partial.c, which alone write them. */
+    /* Defined in channels.h and in partial.c; channels.c, turns.c and partial.c alone write them. */
     struct dsgd_channel *channels; /* (S) [n_channels] */
     struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
+    struct dsgd_turns *inlet; /* of a server; NULL before first use */
     dsgd_partial *partial; /* at most one: two would need an order between them */
     struct dsgd_activation *early; /* partial.c's: the first activation that came before it */
 };

@@ -40,6 +40,18 @@ typedef struct dsgd_job {
     const char *verb; /* whose it is, for who watches */
 } dsgd_job;
 
+/** Of messages that follow each other into a server, or out of it by a channel. */
+struct dsgd_turns {
+    struct dsgd_passage *first, *last; /* on their way or being treated, in order */
+    double free_s, there_s; /* when the last one has had its time at its ends */
+    double latency_s, treated_s; /* its own; what its receiver spends on it, beside others' bytes */
+    const void *whose; /* its sender, a channel; out of a server: its receiver */
+    bool late; /* out of a server: the one that was waited for last, by more than a latency */
+    int n_at_door; /* into a server: who wants to send, of whom all but the next wait at the door */
+    dsgd_semaphore *door, *over;
+    bool awaited; /* `over`: that the first is */
+};
+
 struct dsgd_channel {
     dsgd_worker *worker;
     int number;
@@ -53,6 +65,7 @@ struct dsgd_channel {
     struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
     int member; /* its index in that */
     size_t span; /* timeline.c's, of the job that it carries out */
+    struct dsgd_turns outlet; /* of a server */
 };
 
 /** Starts as many channels as a worker or server has; @p number is the first one's. */
@@ -173,6 +186,8 @@ typedef struct dsgd_packet {
     struct incoming *whole; /* messages.c's: of what it is a part */
     double sent_s;
     size_t span; /* dsgd_count_message() of it */
+    struct dsgd_passage *passage; /* turns.c's: into a server */
+    double there_s; /* likewise, where it is alone on its way */
 } dsgd_packet;
 
 /** A message with piece @p k; holds a reference to the value of @p content. */
@@ -216,6 +231,21 @@ double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double wa
 /** The same; then the cost, and the time since both sides were ready counts as communication. */
 void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s,
                           double cost_s);
+
+/* --- turns.c: to and from servers ------------------------------------------------------------- */
+
+/**
+ * From a worker to a server, or back. Waits for its turn, then until it has arrived; what a server
+ * sends, until its bytes have left.
+ */
+void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailbox,
+                      dsgd_packet *message);
+
+/** What its receiver spends on such a message. */
+double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message);
+
+/** A server has treated what came to it by dsgd_packet_send(). */
+void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 

@@ -3,14 +3,16 @@
  * Messages: numbers and vectors that their receiver sees whole, in the order in which they get
  * complete; from one sender in the order in which it sent them.
  *
- * Each piece of a vector is a packet, sent by the sender's channel of that piece. A worker
- * receives by one actor per sender, so that no message waits behind a slower one; a server by one
- * for all workers, one message after another (server.c has the reason), and by one per other server.
+ * Each piece of a vector is a packet, sent by the sender's channel of that piece, as soon as it is
+ * ready where pieces have channels of their own. A worker receives by one actor per sender, so that
+ * no message waits behind a slower one; a server by one for all workers, and by one per other server.
  * A message between workers, or between servers, waits for no handshake, like gossip; one from a
- * worker to a server or back occupies the sender's channel until it has arrived, like a push and its
- * answer.
+ * worker to a server or back waits for its turn there (turns.c), like a push and its answer. It
+ * occupies the worker's channel until it has arrived, but the server's while its bytes leave.
  */
 #include "sim/exchange/channels.h"
+
+enum { ALL_WORKERS = -1 };
 
 /** Of one pair, in the order of sending: they may not overtake each other, as in MPI. */
 typedef struct stream {
@@ -27,7 +29,9 @@ typedef struct incoming {
     size_t n_left; /* packets that have not arrived */
     double back_s; /* when its vector is in the device's memory */
     long came; /* in which step of the receiver's it got complete */
-    long step; /* of the sender, ... */
+    dsgd_worker *to;
+    double since_s; /* when it was sent, ... */
+    long step; /* ... and in which step of the sender, ... */
     double share; /* ... whose computation it may carry */
 } incoming;
 
@@ -37,6 +41,7 @@ typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
     int from; /* host; ALL_WORKERS */
+    bool owns; /* its mailbox: messages come to it while it treats another */
     dsgd_packet *message; /* that has come; NULL: it waits for one */
     bool paid; /* its cost has been */
     double since_s; /* waits, then: both sides were ready */
@@ -60,8 +65,6 @@ static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
         engine->inboxes = dsgd_run_alloc(engine, n_hosts * sizeof *engine->inboxes);
     return &engine->inboxes[w->host];
 }
-
-enum { ALL_WORKERS = -1 };
 
 /** Whose messages share an actor of the receiver with the sender's. */
 static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
@@ -89,6 +92,8 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
     l->next = NULL;
     l->n_left = x != NULL ? dsgd_count_pieces(x) : 1;
     l->back_s = 0;
+    l->to = to;
+    l->since_s = dsgd_now_s();
     l->step = from->node.step;
     l->share = from->computation.share;
     return l;
@@ -150,10 +155,7 @@ static dsgd_await next_of_receiver(void *argument)
     receiver *const r = argument;
     dsgd_worker *const w = r->to;
     if (r->message != NULL && !r->paid) {
-        const bool has_piece = r->message->whole->seen.x != NULL;
-        const double cost_s = has_piece
-                                  ? dsgd_piece_cost_s(w, &r->message->content, r->message->piece, 1)
-                                  : dsgd_packet_cost_s(w);
+        const double cost_s = dsgd_packet_treated_s(w, r->message);
         r->since_s = dsgd_packet_arrived(w, r->message, r->since_s);
         r->paid = true;
         if (cost_s > 0)
@@ -164,12 +166,16 @@ static dsgd_await next_of_receiver(void *argument)
     if (r->message != NULL) {
         if (!dsgd_is_server(w))
             dsgd_count_communication(w, r->since_s);
+        else if (r->from == ALL_WORKERS)
+            dsgd_packet_treated(w, r->message);
         put_in(w, r->message);
     }
     r->message = NULL;
     r->paid = false;
-    r->since_s = dsgd_now_s();
     dsgd_mailbox *const mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_MESSAGE, 0);
+    if (r->owns)
+        dsgd_mailbox_own(mailbox);
+    r->since_s = r->from == ALL_WORKERS ? 0 : dsgd_now_s();
     return (dsgd_await){.kind = DSGD_AWAIT_TRANSFER,
                         .transfer = dsgd_irecv(mailbox, (void **)&r->message)};
 }
@@ -186,8 +192,11 @@ static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
     const size_t n_streams = of_all ? (size_t)to->engine->n_workers : 1;
     receiver *const new =
         dsgd_run_alloc(to->engine, sizeof *new + n_streams * sizeof new->streams[0]);
+    const bool overlaps = dsgd_is_server(sender) && !dsgd_is_server(to) &&
+                          dsgd_route_of(sender->host, to->host).latency_s > 0;
     *new = (receiver){
         .next = state->receivers, .steps = {next_of_receiver, new}, .to = to, .from = from};
+    new->owns = of_all || overlaps;
     state->receivers = new;
     dsgd_steps_start(to->host, "receiver", &new->steps);
     return &new->streams[of_all ? sender->host : 0];
@@ -202,7 +211,6 @@ typedef struct message_job {
     incoming *whole;
     dsgd_mailbox *mailbox;
     dsgd_piece mine;
-    int to; /* host */
     double bytes;
 } message_job;
 
@@ -213,9 +221,10 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_packet *const message = dsgd_packet_new(w, channel->number, any_job->piece, job->mine);
     message->bytes = job->bytes;
     message->whole = job->whole;
-    message->span = dsgd_observe_sent(w->engine, w->host, job->to, job->bytes);
-    if (dsgd_is_server(w) != (job->to >= w->engine->n_workers))
-        dsgd_mailbox_send(job->mailbox, message, job->bytes);
+    dsgd_worker *const to = job->whole->to;
+    message->span = dsgd_observe_sent(w->engine, w->host, to->host, job->bytes);
+    if (dsgd_is_server(w) != dsgd_is_server(to))
+        dsgd_packet_send(channel, to, job->mailbox, message);
     else
         dsgd_mailbox_send_detached(job->mailbox, message, job->bytes);
     dsgd_value_release(w->engine->values, job->mine.value);
@@ -223,16 +232,30 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
 }
 
 /** Hands a message to its channel. */
-static void add_message(dsgd_worker *w, incoming *l, dsgd_worker *to, message_job part)
+static void add_message(dsgd_worker *w, incoming *l, message_job part)
 {
     message_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = part;
     job->job.run = run_message;
     job->job.verb = sending;
     job->whole = l;
-    job->to = to->host;
-    job->mailbox = dsgd_mailbox_of(sharing(to, w), to->host, DSGD_PORT_MESSAGE, 0);
+    job->mailbox = dsgd_mailbox_of(sharing(l->to, w), l->to->host, DSGD_PORT_MESSAGE, 0);
     dsgd_channel_add(w, &job->job);
+}
+
+/** As exchanges encode it; a server sends its own as it is. */
+static void send_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *piece)
+{
+    dsgd_vector *const x = update->x;
+    incoming *const l = update->message;
+    dsgd_observe_sends(w, piece, sending);
+    message_job part = {.job.piece = k, .mine = dsgd_piece_sent(w, x, k, update->call)};
+    part.bytes = dsgd_encoded_bytes(w->engine, part.mine.encoded, k);
+    if (k == x->first)
+        part.bytes += (double)(l->seen.n * sizeof *l->seen.numbers);
+    if (!dsgd_is_server(w))
+        part.job.not_before_s = dsgd_stage_out(w, x, k, &part.mine, l->since_s);
+    add_message(w, l, part);
 }
 
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n)
@@ -240,7 +263,6 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     if (x != NULL)
         DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
-    const double since_s = dsgd_now_s();
     const int n_hosts = w->engine->n_workers + w->engine->n_servers;
     DSGD_REQUIRE(to >= 0 && to < n_hosts && to != w->host,
                  "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
@@ -258,22 +280,19 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     incoming *const l = new_incoming(w, receives, x, numbers, n);
     l->stream = s;
     append(s, l);
-    double bytes = (double)(n * sizeof *numbers); /* in its first message */
     if (x == NULL) {
-        add_message(w, l, receives, (message_job){.mine = DSGD_NO_PIECE, .bytes = bytes});
+        add_message(w, l,
+                    (message_job){.mine = DSGD_NO_PIECE, .bytes = (double)(n * sizeof *numbers)});
         return;
     }
-    const uint32_t call = w->encodings++;
+    dsgd_update update = {send_piece, x, x, .call = w->encodings++, .message = l};
+    if (w->engine->n_channels > 1 && !w->engine->config->algorithm->cancels) {
+        dsgd_update_when_ready(w, update);
+        return;
+    }
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
-        dsgd_observe_sends(w, &x->piece[k], sending);
-        /* As exchanges encode it; a server sends its own as it is. */
-        message_job part = {.job.piece = k, .mine = dsgd_piece_sent(w, x, k, call)};
-        part.bytes = dsgd_encoded_bytes(w->engine, part.mine.encoded, k) + bytes;
-        if (!dsgd_is_server(w))
-            part.job.not_before_s = dsgd_stage_out(w, x, k, &part.mine, since_s);
-        bytes = 0;
-        add_message(w, l, receives, part);
+        send_piece(w, &update, k, &x->piece[k]);
     }
 }
 

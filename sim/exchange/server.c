@@ -5,12 +5,11 @@
  *
  * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty
  * message, answered by the piece. Where both are posted together the request travels with the push,
- * and the answer acknowledges it. A server receives messages one after another, in the order in
- * which they were sent, while a channel sends its answers one after another: its link is busy in
- * both directions, but not shared. (A thousand flows that share it would end at the same time, and
- * cost SimGrid a thousand times as much.) A worker sends to several servers one after another, so
- * that they serve different workers at one time: parts that travelled together would share the
- * worker's link, and all servers would wait for it.
+ * and the answer acknowledges it. A server receives messages in the order in which they were sent,
+ * while a channel sends its answers, both in turns (turns.c): its link is busy in both directions,
+ * but not shared. A worker sends to several servers one after another, so that they serve different
+ * workers at one time: parts that travelled together would share the worker's link, and all servers
+ * would wait for it.
  */
 #include "sim/exchange/channels.h"
 
@@ -70,7 +69,8 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     message->version = state->version + state->own_pushes;
     state->own_pushes += job->kind != FETCH;
     message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
-    dsgd_mailbox_send(dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message, bytes);
+    dsgd_packet_send(channel, dsgd_server_of(engine, k),
+                     dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message);
     if (job->kind == PUSH_AND_FETCH) { /* work() waits, while the channel sends the next piece */
         dsgd_job_finish(any_job);
         return;
@@ -190,16 +190,15 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 
 typedef struct answer_job {
     dsgd_job job; /* first */
-    dsgd_mailbox *to;
+    dsgd_worker *to;
+    dsgd_mailbox *mailbox;
     dsgd_packet *message;
 } answer_job;
 
 static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 {
     answer_job *const job = (answer_job *)any_job;
-    dsgd_mailbox_send(
-        job->to, job->message,
-        dsgd_encoded_bytes(channel->worker->engine, job->message->content.encoded, any_job->piece));
+    dsgd_packet_send(channel, job->to, job->mailbox, job->message);
     dsgd_run_free(job);
 }
 
@@ -207,15 +206,14 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 static void answer_next(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
-    const double since_s = dsgd_now_s();
-    dsgd_packet *const message =
-        dsgd_mailbox_recv(dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0));
+    dsgd_mailbox *const questions = dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0);
+    dsgd_mailbox_own(questions);
+    dsgd_packet *const message = dsgd_mailbox_recv(questions);
     const size_t k = message->piece;
-    const bool push = message->kind != FETCH;
-    dsgd_packet_arrived(server, message, since_s);
-    dsgd_sleep_cost(push ? dsgd_piece_cost_s(server, &message->content, k, 1)
-                         : dsgd_packet_cost_s(server));
-    if (push)
+    dsgd_packet_arrived(server, message, 0);
+    dsgd_sleep_cost(dsgd_packet_treated_s(server, message));
+    dsgd_packet_treated(server, message);
+    if (message->kind != FETCH)
         add(server, x, message);
     dsgd_packet *const reply = dsgd_packet_new(server, message->channel, k,
                                                message->kind == PUSH ? DSGD_NO_PIECE : x->piece[k]);
@@ -229,7 +227,10 @@ static void answer_next(dsgd_node *self, dsgd_vector *x)
         dsgd_mailbox_send_detached(to, reply, 0);
     } else {
         answer_job *const job = dsgd_run_alloc(server->engine, sizeof *job);
-        *job = (answer_job){{.run = run_answer, .piece = k, .verb = "dsgd_serve"}, to, reply};
+        *job = (answer_job){{.run = run_answer, .piece = k, .verb = "dsgd_serve"},
+                            &server->engine->workers[message->host],
+                            to,
+                            reply};
         dsgd_channel_add(server, &job->job);
     }
     dsgd_packet_free(server, message);

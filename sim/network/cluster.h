@@ -105,8 +105,13 @@ typedef struct dsgd_semaphore dsgd_semaphore;
 /** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
-/** A receive under way. */
+/** A send or a receive under way. */
 typedef struct dsgd_transfer dsgd_transfer;
+
+/** What a message meets that is alone on its way. */
+typedef struct dsgd_route {
+    double latency_s, bytes_per_s;
+} dsgd_route;
 
 /** Kinds of messages; the letters begin the mailboxes' names. */
 typedef enum dsgd_port {
@@ -185,6 +190,7 @@ typedef struct dsgd_simulator {
     dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
                         dsgd_error *error);
     double (*speed)(int host); /* nominal, in flop/s */
+    dsgd_route (*route)(int from, int to);
     /** Both may be NULL: it counts none. */
     void (*carry)(int from, int to, double bytes);
     size_t (*loads)(dsgd_load **loads);
@@ -219,6 +225,8 @@ typedef struct dsgd_simulator {
      * message.
      */
     dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
+    /** Like MPI_Isend, and awaited likewise. */
+    dsgd_transfer *(*isend)(dsgd_mailbox *mailbox, void *payload, double bytes);
     /** Like MPI_Wait; frees the transfer. */
     void (*wait)(dsgd_transfer *transfer);
 } dsgd_simulator;
@@ -237,6 +245,7 @@ enum { DSGD_NOTHING_BYTES = 8 };
 
 /* What callers ask of it. */
 #define dsgd_cluster_speed (dsgd_simulator_used->speed)
+#define dsgd_route_of (dsgd_simulator_used->route)
 #define dsgd_actor_self (dsgd_simulator_used->self)
 #define dsgd_now_s (dsgd_simulator_used->now_s)
 #define dsgd_sleep (dsgd_simulator_used->sleep)
@@ -248,6 +257,7 @@ enum { DSGD_NOTHING_BYTES = 8 };
 #define dsgd_sendrecv (dsgd_simulator_used->sendrecv)
 #define dsgd_mailbox_recv (dsgd_simulator_used->recv)
 #define dsgd_irecv (dsgd_simulator_used->irecv)
+#define dsgd_isend (dsgd_simulator_used->isend)
 #define dsgd_transfer_wait (dsgd_simulator_used->wait)
 
 #endif

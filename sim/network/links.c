@@ -8,7 +8,6 @@
 #include "sim/network/links.h"
 
 #include "base/round.h"
-#include "sim/network/cluster.h"
 #include "sim/network/paths.h"
 #include "traces/closed_form.h"
 
@@ -159,18 +158,36 @@ static void check_promise(const dsgd_flight *flight, int from, int to)
                      i == 0 ? from : to, i == 0 ? "sends" : "receives");
 }
 
-void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
+/** Latency, the limit of one flow, and in link[2] the links at both ends. */
+static dsgd_route find_route(int from, int to, dsgd_link **link)
 {
     const host *const a = &hosts[from];
     const host *const b = &hosts[to];
     const bool inside = dsgd_path_in_island(platform, &a->end, &b->end);
-    double bytes_per_s = INFINITY;
+    dsgd_route route = {platform->island_latency_s, INFINITY};
+    if (!inside)
+        route.latency_s = path_s(a, b, &route.bytes_per_s);
+    link[0] = inside ? &islands[2 * a->place] : &nics[2 * a->end.nic];
+    link[1] = inside ? &islands[2 * b->place + 1] : &nics[2 * b->end.nic + 1];
+    return route;
+}
+
+dsgd_route dsgd_links_route(int from, int to)
+{
+    dsgd_link *link[2];
+    dsgd_route route = find_route(from, to, link);
+    for (int i = 0; i < 2; i++)
+        route.bytes_per_s = dsgd_less(route.bytes_per_s, link[i]->bytes_per_s);
+    return route;
+}
+
+void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
+{
+    const dsgd_route route = find_route(from, to, flight->link);
     flight->n_shared = 0;
-    flight->latency_s = inside ? platform->island_latency_s : path_s(a, b, &bytes_per_s);
+    flight->latency_s = route.latency_s;
     flight->bytes = bytes;
-    flight->earliest_s = dsgd_events_now_s() + bytes / bytes_per_s;
-    flight->link[0] = inside ? &islands[2 * a->place] : &nics[2 * a->end.nic];
-    flight->link[1] = inside ? &islands[2 * b->place + 1] : &nics[2 * b->end.nic + 1];
+    flight->earliest_s = dsgd_events_now_s() + bytes / route.bytes_per_s;
     if (bytes <= 0) {
         dsgd_event_plan(&flight->arrival, flight->earliest_s + flight->latency_s);
         return;

@@ -13,6 +13,7 @@
 #ifndef DSGD_SIM_LINKS_H
 #define DSGD_SIM_LINKS_H
 
+#include "sim/network/cluster.h"
 #include "sim/network/events.h"
 #include "traces/platform.h"
 
@@ -31,6 +32,9 @@ typedef struct dsgd_flight {
  */
 void dsgd_links_open(const dsgd_platform *platform, int n, const int *places, bool one_at_a_time);
 void dsgd_links_close(void);
+
+/** From a host to another. */
+dsgd_route dsgd_links_route(int from, int to);
 
 /** Sends @p bytes from a host to another, and plans the arrival. */
 void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes);

@@ -257,7 +257,8 @@ struct dsgd_transfer {
     dsgd_flight flight; /* first */
     struct dsgd_transfer *next; /* in its mailbox */
     actor *sender, *receiver; /* who waits for the arrival */
-    const actor *poster; /* of a receive under way */
+    const actor *poster; /* of a receive under way, ... */
+    const actor *isender; /* ... or of a send */
     int from, to; /* hosts; -1: not known yet */
     int n_holders; /* ends that have yet to see its end */
     bool arrived;
@@ -417,10 +418,19 @@ static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
     return t;
 }
 
+static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    dsgd_transfer *const t = put(mailbox, payload, bytes);
+    t->isender = self;
+    return t;
+}
+
 static void transfer_wait(dsgd_transfer *transfer)
 {
-    DSGD_ASSERT(transfer->poster == self, "a receive is awaited by another actor than its own");
-    wait_for(NULL, transfer, &unused_s);
+    const bool mine = transfer->isender == self;
+    DSGD_ASSERT(mine || transfer->poster == self,
+                "a transfer is awaited by another actor than its own");
+    wait_for(mine ? transfer : NULL, mine ? NULL : transfer, &unused_s);
 }
 
 static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -526,6 +536,7 @@ const dsgd_simulator dsgd_simulator_nics = {
     .version = version,
     .open = open_platform,
     .speed = speed,
+    .route = dsgd_links_route,
     .start = start,
     .start_steps = start_steps,
     .self = current_actor,
@@ -542,6 +553,7 @@ const dsgd_simulator dsgd_simulator_nics = {
     .sendrecv = sendrecv,
     .send = send_message,
     .irecv = irecv,
+    .isend = isend,
     .wait = transfer_wait,
     .send_detached = send_detached,
     .recv = receive,

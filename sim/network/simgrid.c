@@ -189,6 +189,12 @@ static double speed(int host)
     return sg_host_get_speed(hosts[host]);
 }
 
+static dsgd_route route(int from, int to)
+{
+    return (dsgd_route){sg_host_get_route_latency(hosts[from], hosts[to]),
+                        sg_host_get_route_bandwidth(hosts[from], hosts[to])};
+}
+
 /** "[0.01] ./src/x.cpp:40: [root/CRITICAL] Uncaught exception simgrid::E by a: REASON" */
 const char *dsgd_cluster_reason(const char *line)
 {
@@ -379,6 +385,11 @@ static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
     return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);
 }
 
+static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
+{
+    return (dsgd_transfer *)sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (long)bytes);
+}
+
 static void transfer_wait(dsgd_transfer *transfer)
 {
     sg_comm_wait((sg_comm_t)transfer);
@@ -398,6 +409,7 @@ const dsgd_simulator dsgd_simulator_simgrid = {
     .version = version,
     .open = open_platform,
     .speed = speed,
+    .route = route,
     .carry = carry,
     .loads = loads_of_links,
     .start = start_actor,
@@ -415,6 +427,7 @@ const dsgd_simulator dsgd_simulator_simgrid = {
     .sendrecv = sendrecv,
     .send = send_message,
     .irecv = irecv,
+    .isend = isend,
     .wait = transfer_wait,
     .send_detached = send_detached,
     .recv = receive,

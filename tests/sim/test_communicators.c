@@ -681,7 +681,7 @@ static void found_work(dsgd_node *self)
 /** Who has asked since the last group was made is one. */
 static void found_serve(dsgd_node *self)
 {
-    for (long group[IN_GROUP];;) {
+    for (double group[IN_GROUP];;) {
         for (int i = 0; i < IN_GROUP; i++)
             group[i] = dsgd_recv(self, INFINITY)->from;
         for (int i = 0; i < IN_GROUP; i++)

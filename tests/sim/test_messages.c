@@ -97,7 +97,10 @@ TEST(a_message_without_a_vector_reduces_nothing)
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * one_way_s);
 }
 
-/** A receiver treats one piece after another; the answer leaves when all are there. */
+/**
+ * A receiver treats one piece after another; the answer leaves when all are there. A worker's pieces
+ * go one after another, too; the latencies of a server's overlap.
+ */
 TEST(a_message_is_seen_whole)
 {
     support_case *c = costly(NULL, 1);
@@ -106,7 +109,8 @@ TEST(a_message_is_seen_whole)
     c->config.exchange.overlap = false;
     const double piece_s =
         latency_s + overhead_s + (wire_s - latency_s) / 4 + (treated_s - overhead_s) / 4;
-    expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * (4 * piece_s + number_s));
+    expect_close(support_ok(c)->result.virtual_s / 10 - 1,
+                 2 * (4 * piece_s + number_s) - 3 * latency_s);
 }
 
 static int two_servers(const void *params, int n_workers)
@@ -550,4 +554,50 @@ TEST(a_message_to_nobody_is_refused)
     support_expect_abort(c,
                          "rank 0 sends a message to 3 in step 0, but others are 0 to 1 (workers, "
                          "then 0 servers)");
+}
+
+/* --- side by side ----------------------------------------------------------------------------- */
+
+/** Sends its model to both neighbours on a ring, one call after the other, and averages. */
+static void around_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *sent = dsgd_vector_new(self);
+    const int p = self->n_workers;
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_copy(self, sent, x);
+        dsgd_send(self, (self->rank + 1) % p, sent, NULL, 0);
+        dsgd_send(self, (self->rank + p - 1) % p, sent, NULL, 0);
+        for (int i = 0; i < 2; i++)
+            dsgd_combine(self, x, 1 - 1.0 / (2 + i), 1.0 / (2 + i), dsgd_recv(self, INFINITY)->x);
+    }
+}
+
+static const dsgd_algorithm around = {.about = {.name = "around"}, .work = around_work};
+
+/**
+ * With channels of their own pieces leave for all receivers as they get ready, as in gossip: of four,
+ * in the last 0.2 s of a step, the last one is left, which takes 25 ms to each neighbour.
+ */
+TEST(pieces_leave_for_several_receivers_as_they_get_ready)
+{
+    double time_s[2];
+    for (int i = 0; i < 2; i++) {
+        support_case *const c = support_new(i == 0 ? "d_psgd" : NULL, 4);
+        if (i == 1)
+            support_algorithm(c, &around);
+        support_no_learning(c);
+        c->platform.host_bandwidth_bytes_per_s = 1e9;
+        c->platform.host_latency_s = 0;
+        c->workload = (dsgd_workload){.bytes = 100e6, .step_s = 0.3, .backward_share = 2.0 / 3};
+        c->config.exchange.pieces = 4;
+        c->config.exchange.blocking = false;
+        c->config.until.steps = 10;
+        time_s[i] = support_ok(c)->result.virtual_s / 10;
+    }
+    expect_close(time_s[0], 0.35);
+    expect_close(time_s[1], 0.35);
 }

@@ -1,8 +1,9 @@
 /**
  * @file test_server.c
  * Servers: pushes and fetches take their closed forms, at several servers too, and wait for
- * what they send.
+ * what they send. Bytes and treatment queue at a server, latencies overlap.
  */
+#include <math.h>
 #include <string.h>
 
 #include "tests/sim/costs.h"
@@ -29,19 +30,20 @@ TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 
 /**
  * Two workers push at once: the server receives and adds one after the other, and answers the first
- * while it receives the second.
+ * while it receives the second, whose latency passes meanwhile.
  */
 TEST(pushes_and_answers_take_turns_at_a_server)
 {
     support_case *c = costly("a_psgd", 2);
     c->config.steps_each = 1;
-    expect_close(support_ok(c)->result.virtual_s - 1, 3 * (wire_s + treated_s));
+    expect_close(support_ok(c)->result.virtual_s - 1, 3 * (wire_s + treated_s) - latency_s);
 }
 
 /**
  * Workers that come together visit the servers one after another, in one order. Server s is busy
  * from the first worker's part on, which comes s parts later, so that what counts is the parts of
- * all at one server; and at the end the last worker treats the answers of all.
+ * all at one server; and at the end the last worker treats the answers of all. The latencies of all
+ * workers' parts overlap.
  */
 TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers */
 {
@@ -54,8 +56,111 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers *
     const double wire_part_s = latency_s + (wire_s - latency_s) / servers;
     const double treated_part_s = overhead_s + (treated_s - overhead_s) / servers;
     expect_close(support_ok(c)->result.virtual_s - 1,
-                 (workers + 1) * (wire_part_s + treated_part_s) + (servers - 1) * treated_part_s);
+                 (workers + 1) * (wire_part_s + treated_part_s) + (servers - 1) * treated_part_s -
+                     (workers - 1) * latency_s);
 }
+
+/* --- far away --------------------------------------------------------------------------------- */
+
+static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of that */
+
+/** Steps of 1 s, 1 kB, far away. */
+static support_case *far_away(const char *algorithm, int workers, bool flows)
+{
+    support_case *const c = support_new(algorithm, workers);
+    support_no_learning(c);
+    c->platform.host_latency_s = far_s;
+    c->workload.bytes = 1e3;
+    c->config.network = flows ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
+    c->config.exchange.every_message = true;
+    c->config.steps_each = 3;
+    return c;
+}
+
+/** Who waits for nobody else: an answer after its own latencies; the last worker of P comes P - 1 messages later. */
+static const struct {
+    const char *algorithm;
+    struct {
+        const char *name;
+        double value;
+    } option;
+    int numbers; /* in a message */
+    enum { ALONE, FETCHES, TOGETHER } waits;
+} far_kinds[] = {{"a_psgd", {NULL, 0}, 0, ALONE},
+                 {"ssp", {"slack", -1}, 0, ALONE},
+                 {"ringmaster", {"delay", -2}, 0, ALONE},
+                 {"async_local_sgd", {"period", 1}, 1, TOGETHER},
+                 {"easgd", {"period", 1}, 0, FETCHES},
+                 {"ssp", {"slack", 0}, 0, TOGETHER},
+                 {"backup_workers", {"backups", 0}, 1, TOGETHER}};
+
+enum { N_FAR = sizeof far_kinds / sizeof far_kinds[0] };
+
+/**
+ * A question and its answer cross the network once each, however many workers ask: their bytes alone
+ * follow each other. Who waits for all waits for all questions, and gets one of all answers.
+ */
+TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
+{
+    static const int counts[] = {4, 32, 256};
+    const int kind = _i % N_FAR;
+    const int workers = counts[_i / N_FAR % 3];
+    support_case *const c = far_away(far_kinds[kind].algorithm, workers, _i / N_FAR / 3 == 0);
+    if (far_kinds[kind].option.name != NULL)
+        support_option(c, far_kinds[kind].option.name, far_kinds[kind].option.value);
+    const double bytes_s = (1e3 + 8 * far_kinds[kind].numbers) / bandwidth;
+    const int in_turn = far_kinds[kind].waits == TOGETHER  ? workers + 1
+                        : far_kinds[kind].waits == FETCHES ? 1
+                                                           : 2;
+    expect_close(support_ok(c)->result.virtual_s / 3 - 1,
+                 2 * far_s + (in_turn + (workers - 1) / 3.0) * bytes_s);
+}
+
+/** A worker hears that it goes on, or that there is a newer model, asks for that, and gets it. */
+TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
+{
+    static const int counts[] = {4, 32, 256};
+    support_case *const c = far_away("rennala", counts[_i % 3], _i / 3 == 0);
+    c->config.steps_each = 0;
+    c->config.until.steps = 20;
+    const double step_s = support_ok(c)->result.virtual_s / 20;
+    ck_assert_double_gt(step_s, 1 + 3 * far_s);
+    ck_assert_double_lt(step_s, 1 + 4.1 * far_s);
+}
+
+/** What queues is bytes, of a thousand workers too, where latencies are next to nothing beside them. */
+TEST(bytes_of_a_thousand_workers_queue_at_a_server)
+{
+    support_case *const c = far_away("a_psgd", SUPPORT_SLOW ? 50 : 1000, !SUPPORT_SLOW);
+    c->platform.host_latency_s = latency_s;
+    c->workload.bytes = 1e8;
+    c->config.steps_each = 1;
+    expect_close(support_ok(c)->result.virtual_s - 1,
+                 (c->config.workers + 1) * 1e8 / bandwidth + 2 * latency_s);
+}
+
+/**
+ * Parts that share the worker's link come later than they would alone. The next one waits for them
+ * then, as without a latency: who went beside them would make all later.
+ */
+TEST(messages_that_others_slow_do_not_overlap)
+{
+    double time_s[2];
+    for (int i = 0; i < 2; i++) {
+        support_case *const c = far_away("easgd", 256, !SUPPORT_SLOW);
+        support_option(c, "servers", 8);
+        support_option(c, "period", 1);
+        c->platform.host_latency_s = i * latency_s;
+        c->workload.bytes = 1e8;
+        c->workload.step_s = 0.1;
+        c->config.exchange.blocking = false;
+        c->config.steps_each = 2;
+        time_s[i] = support_ok(c)->result.virtual_s;
+    }
+    ck_assert_double_lt(fabs(time_s[1] / time_s[0] - 1), 0.05);
+}
+
+/* --- who does not wait ------------------------------------------------------------------------ */
 
 /** Fetches over a local step under way, and pushes gradients where it has parameters. */
 static void hasty_work(dsgd_node *self)

@@ -1,0 +1,142 @@
+/**
+ * @file turns.c
+ * What goes to servers and from them, one message after another, while their latencies overlap.
+ *
+ * A message leaves for a server when the bytes of the one before have had their time at the path's
+ * bandwidth, and its treatment, too; from a server, when the bytes have. So NICs and the server's
+ * processor serve first come, first served, no two messages have bytes on a NIC at once, and a path
+ * has as many messages on it as its latency takes. (A thousand flows that share a link would end at
+ * one time, and cost SimGrid a thousand times as much.)
+ *
+ * Where other flows make messages slower than that, they would pile up: none leaves while one is
+ * on its way that should have passed by then, nor, out of a server, while any is, after one that was
+ * late by more than a latency.
+ */
+#include "base/round.h"
+#include "sim/exchange/channels.h"
+
+typedef struct dsgd_passage {
+    struct dsgd_passage *next;
+    double due_s; /* when it has passed, if it is alone */
+    bool over;
+    dsgd_transfer *transfer; /* out of a server; into it: NULL */
+} dsgd_passage;
+
+/** Those that are over, at the head, are forgotten. */
+static void forget(struct dsgd_turns *turns)
+{
+    for (dsgd_passage *over; (over = turns->first) != NULL && over->over;) {
+        turns->first = over->next;
+        dsgd_run_free(over);
+    }
+}
+
+static void await_first(struct dsgd_turns *turns)
+{
+    dsgd_passage *const first = turns->first;
+    if (first->transfer == NULL) {
+        turns->awaited = true;
+        dsgd_semaphore_wait(turns->over);
+        return;
+    }
+    const double late_s = dsgd_greater(dsgd_now_s(), first->due_s + turns->latency_s);
+    dsgd_transfer_wait(first->transfer);
+    turns->late = dsgd_now_s() > late_s;
+    first->over = true;
+    forget(turns);
+}
+
+static void sleep_until(double at_s)
+{
+    while (dsgd_now_s() < at_s) /* again where it was rounded */
+        dsgd_sleep(at_s - dsgd_now_s());
+}
+
+/** Until all have passed that should have by then, and until then if any is left. */
+static void await_turn(struct dsgd_turns *turns, double at_s)
+{
+    while (turns->first != NULL &&
+           (turns->late || turns->first->due_s <= dsgd_greater(at_s, dsgd_now_s())))
+        await_first(turns);
+    if (turns->first != NULL)
+        sleep_until(at_s);
+}
+
+static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double latency_s,
+                           double held_s)
+{
+    static const double least_s = 2e-9; /* SimGrid does not tell apart what is closer */
+    dsgd_passage *const new = dsgd_run_alloc(engine, sizeof *new);
+    turns->free_s = dsgd_now_s() + dsgd_greater(held_s, least_s);
+    turns->there_s = new->due_s = turns->free_s + latency_s;
+    turns->latency_s = latency_s;
+    *(turns->first == NULL ? &turns->first : &turns->last->next) = new;
+    return turns->last = new;
+}
+
+/** Out of a server by a channel. */
+static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailbox,
+                     dsgd_packet *message, dsgd_route route)
+{
+    struct dsgd_turns *const turns = &channel->outlet;
+    await_turn(turns, turns->there_s - route.latency_s);
+    if (turns->whose == to && route.latency_s > 0) /* without one the receiver has to meet it */
+        sleep_until(turns->there_s - route.latency_s + turns->treated_s);
+    turns->whose = to;
+    turns->treated_s = message->whole != NULL ? dsgd_packet_treated_s(to, message) : 0;
+    message->there_s = dsgd_now_s() + route.latency_s;
+    enter(to->engine, turns, route.latency_s, (double)(long)message->bytes / route.bytes_per_s)
+        ->transfer = dsgd_isend(mailbox, message, message->bytes);
+    await_turn(turns, turns->free_s);
+}
+
+void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailbox,
+                      dsgd_packet *message)
+{
+    const dsgd_route route = dsgd_route_of(channel->worker->host, to->host);
+    if (!dsgd_is_server(to)) {
+        send_out(channel, to, mailbox, message, route);
+        return;
+    }
+    if (to->inlet == NULL) {
+        to->inlet = dsgd_run_alloc(to->engine, sizeof *to->inlet);
+        to->inlet->door = dsgd_semaphore_new();
+        to->inlet->over = dsgd_semaphore_new();
+    }
+    struct dsgd_turns *const turns = to->inlet;
+    if (turns->n_at_door++ > 0)
+        dsgd_semaphore_wait(turns->door);
+    await_turn(turns, turns->whose == channel /* which sends one after another */
+                          ? INFINITY
+                          : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));
+    turns->whose = channel;
+    message->passage = enter(to->engine, turns, route.latency_s,
+                             (double)(long)message->bytes / route.bytes_per_s +
+                                 dsgd_packet_treated_s(to, message));
+    message->sent_s = dsgd_now_s();
+    message->there_s = message->sent_s + route.latency_s;
+    if (--turns->n_at_door > 0)
+        dsgd_semaphore_post(turns->door);
+    dsgd_mailbox_send(mailbox, message, message->bytes);
+}
+
+double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message)
+{
+    /* SimGrid takes an empty message on its way for arrived as soon as it is asked for. */
+    const double early_s = message->bytes < 1 ? message->there_s - dsgd_now_s() : 0;
+    return (early_s > 1e-9 ? early_s : 0) +
+           (message->content.stamp < 0
+                ? dsgd_packet_cost_s(to)
+                : dsgd_piece_cost_s(to, &message->content, message->piece, 1));
+}
+
+void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message)
+{
+    struct dsgd_turns *const turns = server->inlet;
+    message->passage->over = true;
+    forget(turns);
+    if (turns->awaited) {
+        turns->awaited = false;
+        dsgd_semaphore_post(turns->over);
+    }
+}
