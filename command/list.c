@@ -184,6 +184,12 @@ static const char *const outputs[] = {
     [DSGD_OUTPUT_WORKERS] = "the mean of the workers' models is evaluated",
     [DSGD_OUTPUT_SERVERS] = "the servers' model is evaluated, not the workers'"};
 
+static const char *const readings[] = {
+    [DSGD_READS_TO_COMPUTE] =
+        "norms or losses, and computes with them; its times do not depend on it",
+    [DSGD_READS_TO_DECIDE] =
+        "norms or losses, and decides by them: it needs `learn`, and numerics"};
+
 /** What is written of an algorithm; its traffic by the defaults, by an example. */
 static void print_doc(const dsgd_algorithm *a)
 {
@@ -214,6 +220,8 @@ static void print_doc(const dsgd_algorithm *a)
     }
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
     print_wrapped("output", DOC_INDENT, outputs[a->output]);
+    if (a->reads != DSGD_READS_NOTHING)
+        print_wrapped("reads", DOC_INDENT, readings[a->reads]);
 }
 
 /* Draws per line of a description: the figures are good to about 1 %. */

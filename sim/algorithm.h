@@ -111,6 +111,16 @@ typedef enum dsgd_sends {
     DSGD_SENDS_ALLREDUCES
 } dsgd_sends;
 
+/** What an algorithm may read of values, by dsgd_norm(), dsgd_dot() and dsgd_loss(). */
+typedef enum dsgd_reads {
+    DSGD_READS_NOTHING,
+    /* It computes with what it reads: when it sends, and for what it waits, does not depend on it.
+     * Without numerics each scalar is 1. */
+    DSGD_READS_TO_COMPUTE,
+    /* It decides by what it reads, so that its times depend on values: refused without numerics. */
+    DSGD_READS_TO_DECIDE
+} dsgd_reads;
+
 /** The model that an algorithm makes: evaluations, `until: accuracy` and targets are of it. */
 typedef enum dsgd_output {
     DSGD_OUTPUT_WORKERS, /* the mean of the workers' models */
@@ -161,6 +171,8 @@ typedef struct dsgd_algorithm {
     bool averages_models;
     /* work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end. */
     bool cancels;
+    /** Which scalars it may read. */
+    dsgd_reads reads;
 } dsgd_algorithm;
 
 /* --- steps and gradients ---------------------------------------------------------------------- */
@@ -290,6 +302,46 @@ void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vect
 /** x <- x / divisor. */
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
+/* --- elements --------------------------------------------------------------------------------- */
+
+/* Element by element; like linear combinations these do not wait. An infinite or undefined number is
+ * a divergence. */
+
+/** y <- y where x is not 0, else 0. */
+void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
+
+/** y <- y x. */
+void dsgd_multiply(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
+
+/** y <- y / (x + epsilon), 0 where y is 0. */
+void dsgd_divide_by(dsgd_node *self, dsgd_vector *y, dsgd_vector *x, double epsilon);
+
+/** x <- sqrt(x + epsilon). */
+void dsgd_root(dsgd_node *self, dsgd_vector *x, double epsilon);
+
+/** x <- x, each element within [-limit, limit]. */
+void dsgd_clip(dsgd_node *self, dsgd_vector *x, double limit);
+
+/* --- scalars ---------------------------------------------------------------------------------- */
+
+/*
+ * For an algorithm that says what it `reads`. Each waits until what it reads is computed. A norm
+ * takes the time of a reduction of as many bytes as x has, a dot product that of both vectors, a
+ * loss none. Only this worker knows them: dsgd_allgather() tells others. NAN after a divergence.
+ */
+
+/** ||x||_2, of a view that of its pieces. */
+double dsgd_norm(dsgd_node *self, dsgd_vector *x);
+
+/** The sum of the products of the elements of x and y. */
+double dsgd_dot(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
+
+/**
+ * The mean loss over the samples of this step's last gradient, at its model, by the formulas of
+ * evaluations (of batch normalisation: with running statistics). NAN where all were dropped.
+ */
+double dsgd_loss(dsgd_node *self);
+
 /* --- encodings -------------------------------------------------------------------------------- */
 
 /* Compressors: `dsgd list encodings` has them. What is encoded travels as its encoding says: every
@@ -303,9 +355,6 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
  * q and x may be the same.
  */
 void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding);
-
-/** y <- y where x is not 0, else 0. */
-void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 
 /*
  * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has `rank` columns,

@@ -140,6 +140,20 @@ static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *err
     return DSGD_OK;
 }
 
+/** What is read has to be computed, where it decides or is recorded. */
+static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_reads reads = config->algorithm->reads;
+    const bool needed = reads == DSGD_READS_TO_DECIDE || config->record != NULL;
+    if (reads == DSGD_READS_NOTHING || !needed || dsgd_learns(config))
+        return DSGD_OK;
+    return dsgd_refuse(error, "%s reads losses or norms, so that it needs numerics, but %s",
+                       config->algorithm->about.name,
+                       config->learning == NULL || config->learning->model.about == NULL
+                           ? "nothing is learned in this run; `learn` says what"
+                           : "they are off; --numerics cpu computes them");
+}
+
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
     DSGD_TRY(dsgd_workload_check(config->workload, error));
@@ -274,8 +288,8 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,  check_learning, check_algorithm, check_exchange, check_pieces,
-        check_fusion, check_encoding, check_stops,     check_machine,  check_imbalance};
+        check_until,  check_learning, check_algorithm, check_reads,   check_exchange, check_pieces,
+        check_fusion, check_encoding, check_stops,     check_machine, check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

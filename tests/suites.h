@@ -47,6 +47,7 @@
     X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(staging)                                                                                     \
+    X(scalars)                                                                                     \
     X(cancel)                                                                                      \
     X(messages)                                                                                    \
     X(server)                                                                                      \

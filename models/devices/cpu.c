@@ -448,17 +448,18 @@ static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, s
     const context *const c = opened;
     scratch *const s = &c->threads[thread];
     const dsgd_problem *const p = &c->problem;
-    const uint32_t n_test = p->data->test.n;
     for (dsgd_evaluate_op *op = ops; op < ops + n_ops; op++) {
+        const uint32_t n_all = op->samples == NULL ? p->data->test.n : op->n_samples;
         const real *const x = gather(p, op->x, s->x);
         double loss = 0;
         double right = 0;
-        for (uint32_t first = 0; first < n_test; first += EVALUATED_SAMPLES) {
-            const uint32_t left = n_test - first;
+        for (uint32_t first = 0; first < n_all; first += EVALUATED_SAMPLES) {
+            const uint32_t left = n_all - first;
             const uint32_t n = left < EVALUATED_SAMPLES ? left : EVALUATED_SAMPLES;
-            execution one = execution_of(c, s, &c->test, n);
+            execution one = execution_of(c, s, op->samples == NULL ? &c->test : &c->train, n);
             one.replica.x = x;
             one.replica.state = op->state;
+            one.replica.samples = op->samples == NULL ? NULL : op->samples + first;
             one.replica.first = first;
             network_scores(&one, p->network, n);
             for (uint32_t i = 0; i < n; i++) {
@@ -466,8 +467,8 @@ static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, s
                 right += s->scores[2 * i + 1];
             }
         }
-        op->loss = loss / n_test;
-        op->accuracy = p->network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
+        op->loss = loss / n_all;
+        op->accuracy = p->network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_all;
     }
 }
 

@@ -75,7 +75,6 @@ struct context {
     real *workspace;
     size_t workspace_room, workspace_limit; /* in reals */
     size_t block_bytes; /* of shared memory that a block of launch_mlp() may take */
-    double *scores; /* [test.n][2] */
 };
 
 /** The context, on this thread's current device. */
@@ -326,7 +325,6 @@ cudaError_t prepare(context *c, const dsgd_device_place *place)
     const dsgd_data *const data = c->problem.data;
     TRY(upload_samples(c, &c->train, &data->train));
     TRY(upload_samples(c, &c->test, &data->test));
-    TRY(cudaMalloc((void **)&c->scores, 2 * (size_t)data->test.n * sizeof(double)));
     return share_out(c, place);
 }
 
@@ -336,7 +334,6 @@ void cuda_close(void *opened)
     cudaSetDevice(c->device);
     for (void *array : c->uploaded)
         cudaFree(array);
-    cudaFree(c->scores);
     cudaFree(c->workspace);
     for (staging &s : c->staging_of) {
         cudaFree(s.device);
@@ -634,15 +631,14 @@ void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *f
 }
 
 /**
- * One replica per EVALUATED_SAMPLES test samples; *at_once of them share the workspace, behind what
- * the copies gather.
+ * One replica per EVALUATED_SAMPLES of n_all samples, whose scores are still missing; *at_once of
+ * them share the workspace, behind what the copies gather.
  */
-std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *at_once,
-                               std::vector<copy> *copies)
+std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, uint32_t n_all,
+                               size_t *at_once, std::vector<copy> *copies)
 {
     const dsgd_network *const network = c->problem.network;
-    const uint32_t n_test = c->problem.data->test.n;
-    const uint32_t n_blocks = blocks_for(n_test, EVALUATED_SAMPLES);
+    const uint32_t n_blocks = blocks_for(n_all, EVALUATED_SAMPLES);
     const size_t before = vector_space(c, op->x);
     const size_t space = replica_space(network, EVALUATED_SAMPLES, false);
     *at_once = std::max((size_t)1, std::min((size_t)std::min(n_blocks, (uint32_t)BATCH),
@@ -656,12 +652,11 @@ std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *a
     std::vector<replica> out;
     for (uint32_t i = 0; i < n_blocks; i++) {
         const uint32_t first = i * EVALUATED_SAMPLES;
-        replica r = replica_of(network, std::min((uint32_t)EVALUATED_SAMPLES, n_test - first),
-                               false, c->workspace + before + i % *at_once * space);
+        replica r = replica_of(network, std::min((uint32_t)EVALUATED_SAMPLES, n_all - first), false,
+                               c->workspace + before + i % *at_once * space);
         r.x = x;
         r.state = static_cast<const real *>(op->state);
         r.first = first;
-        r.scores = c->scores + 2 * (size_t)first;
         out.push_back(r);
     }
     return out;
@@ -669,32 +664,40 @@ std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, size_t *a
 
 void one_evaluation(context *c, dsgd_evaluate_op *op)
 {
-    const uint32_t n_test = c->problem.data->test.n;
+    const bool tests = op->samples == NULL;
+    const uint32_t n_all = tests ? c->problem.data->test.n : op->n_samples;
     size_t at_once = 0;
     std::vector<copy> before;
-    const std::vector<replica> replicas = evaluated(c, op, &at_once, &before);
-    stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy));
+    std::vector<replica> replicas = evaluated(c, op, n_all, &at_once, &before);
+    std::vector<double> scores(2 * (size_t)n_all);
+    stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy) +
+                       scores.size() * sizeof(double) + n_all * sizeof(uint32_t));
+    double *const scores_there = stage(c, scores.data(), scores.size());
+    const uint32_t *const samples = tests ? NULL : stage(c, op->samples, n_all);
+    for (replica &r : replicas) {
+        r.scores = scores_there + 2 * (size_t)r.first;
+        r.samples = tests ? NULL : samples + r.first;
+    }
     const replica *const there = stage(c, replicas.data(), replicas.size());
     const copy *const before_there = stage(c, before.data(), before.size());
     stage_send(c);
     run_copies(c, before, before_there);
     for (size_t first = 0; first < replicas.size(); first += at_once) {
         const size_t n = std::min(at_once, replicas.size() - first);
-        execution one = execution_of(c, &c->test, there + first, n, replicas[first].n);
+        execution one =
+            execution_of(c, tests ? &c->test : &c->train, there + first, n, replicas[first].n);
         network_scores(&one, c->problem.network, replicas[first].n);
     }
-    std::vector<double> scores(2 * (size_t)n_test);
-    DSGD_CUDA(cudaMemcpyAsync(scores.data(), c->scores, scores.size() * sizeof(double),
-                              cudaMemcpyDeviceToHost, c->stream));
-    DSGD_CUDA(cudaStreamSynchronize(c->stream));
+    stage_fetch(c, scores.data(), scores_there, scores.size());
+    land_all_but(c, 0);
     double loss = 0;
     double right = 0;
-    for (size_t i = 0; i < n_test; i++) {
+    for (size_t i = 0; i < n_all; i++) {
         loss += scores[2 * i];
         right += scores[2 * i + 1];
     }
-    op->loss = loss / n_test;
-    op->accuracy = c->problem.network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_test;
+    op->loss = loss / n_all;
+    op->accuracy = c->problem.network->loss == DSGD_LOSS_SQUARED ? NAN : right / n_all;
 }
 
 void cuda_evaluate(void *opened, uint32_t, dsgd_evaluate_op *ops, size_t n_ops)

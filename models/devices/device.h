@@ -19,7 +19,7 @@
 #include "models/zoo/model.h"
 
 /** Version of this file: dsgd_device_cuda() refuses a module with another. */
-enum { DSGD_DEVICE_ABI = 6 };
+enum { DSGD_DEVICE_ABI = 7 };
 
 enum { DSGD_MOST_GPUS = 16 };
 
@@ -84,15 +84,20 @@ typedef struct dsgd_combine_op {
 /** y <- Q(x) of one piece; some codecs have a second input z (models/codecs/codec.h). */
 typedef struct dsgd_encode_op {
     size_t n; /* reals in the piece, at least 1 */
-    dsgd_buffer x, z; /* [n]; NULL only where the codec has no such input */
+    dsgd_buffer x, z; /* [n]; NULL where the codec has no such input, or of zeros gives others */
     dsgd_codec codec;
     dsgd_buffer y; /* [n] */
 } dsgd_encode_op;
 
-/** loss, accuracy <- means over the test set at x; accuracy in [0, 1], NAN for regression. */
+/**
+ * loss, accuracy <- means at x over the test set, or over samples of the training set; accuracy in
+ * [0, 1], NAN for regression.
+ */
 typedef struct dsgd_evaluate_op {
     const dsgd_buffer *x; /* [n_pieces] */
     dsgd_buffer state; /* NULL where the network has none */
+    const uint32_t *samples; /* [n_samples] indices into the training set; NULL: the test set */
+    uint32_t n_samples;
     double loss, accuracy;
 } dsgd_evaluate_op;
 

@@ -19,7 +19,7 @@ void dsgd_batch_open(dsgd_values *values, dsgd_batch *b)
                       .ops.gradients = dsgd_store_alloc(values, room, sizeof largest)};
 }
 
-/** Draws the samples of all gradients. The mini-batches of neighbours are neighbours in the stream. */
+/** Draws the samples of all nodes. The mini-batches of neighbours are neighbours in the stream. */
 static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const dsgd_batch *b)
 {
     const dsgd_stream *const stream = &values->config.stream;
@@ -45,12 +45,12 @@ static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const
     dsgd_sampler_draw(sampler, first.worker, first.step, n, to);
 }
 
-static void describe_gradients(dsgd_values *values, uint32_t thread, dsgd_batch *b)
+/** The samples of gradients or losses, one node's after another's. */
+static const uint32_t *samples_of(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = &values->queues[thread];
     if (queue->sampler == NULL)
         queue->sampler = dsgd_sampler_new(&values->config.stream);
-    const size_t n_pieces = values->config.problem.n_pieces;
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++)
         n += dsgd_batch_samples(b->nodes[i]);
@@ -59,7 +59,13 @@ static void describe_gradients(dsgd_values *values, uint32_t thread, dsgd_batch 
         b->samples = dsgd_store_alloc(values, b->room_samples, sizeof *b->samples);
     }
     draw_samples(values, queue->sampler, b);
-    const uint32_t *samples = b->samples;
+    return b->samples;
+}
+
+static void describe_gradients(dsgd_values *values, uint32_t thread, dsgd_batch *b)
+{
+    const size_t n_pieces = values->config.problem.n_pieces;
+    const uint32_t *samples = samples_of(values, thread, b);
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
         b->ops.gradients[i] = (dsgd_gradient_op){
@@ -132,6 +138,22 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node
     *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
+static void compute_losses(dsgd_values *values, uint32_t thread, dsgd_batch *b)
+{
+    const size_t n_pieces = values->config.problem.n_pieces;
+    const uint32_t *samples = samples_of(values, thread, b);
+    for (size_t i = 0; i < b->n; i++) {
+        const dsgd_value_node *const node = b->nodes[i];
+        dsgd_evaluate_op op = {.x = node->operands,
+                               .state = dsgd_has_state(values) ? node->operands[n_pieces] : NULL,
+                               .samples = samples,
+                               .n_samples = (uint32_t)dsgd_batch_samples(node)};
+        values->config.device->evaluate(values->context, thread, &op, 1);
+        *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, NAN};
+        samples += op.n_samples;
+    }
+}
+
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const dsgd_device *const device = values->config.device;
@@ -169,6 +191,9 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
     case NODE_EVALUATE:
         for (size_t i = 0; i < b->n; i++)
             evaluate(values, thread, b->nodes[i]);
+        break;
+    case NODE_LOSS:
+        compute_losses(values, thread, b);
         break;
     case NODE_CONSTANT:
     case NODE_KINDS:

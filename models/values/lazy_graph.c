@@ -19,16 +19,16 @@ static dsgd_value_node *node_of(dsgd_values *values, const dsgd_call *call, node
     return node;
 }
 
-/** The call's gradient, over the mini-batches @p origins[n]. */
-static dsgd_value gradient(dsgd_values *values, const dsgd_call *call, const dsgd_origin *origins,
-                           size_t n)
+/** A node that reads the call's model over the mini-batches @p origins[n]. */
+static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_call *call, node_kind kind,
+                                     const dsgd_origin *origins, size_t n)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
-    const dsgd_value_node header = {.kind = NODE_GRADIENT,
+    const dsgd_value_node header = {.kind = kind,
                                     .where = call->where,
                                     .n_inputs = n_values,
-                                    .n_outputs = n_values,
+                                    .n_outputs = kind == NODE_GRADIENT ? n_values : 0,
                                     .count = call->count,
                                     .n_samples = (uint32_t)n};
     dsgd_value_node *const node = dsgd_value_node_new(values, &header);
@@ -38,6 +38,14 @@ static dsgd_value gradient(dsgd_values *values, const dsgd_call *call, const dsg
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
         dsgd_value_node_set_input(node, n_pieces, *call->states);
     memcpy(node->samples, origins, n * sizeof *origins);
+    return node;
+}
+
+/** The call's gradient. */
+static dsgd_value gradient(dsgd_values *values, const dsgd_call *call, const dsgd_origin *origins,
+                           size_t n)
+{
+    dsgd_value_node *const node = over_samples(values, call, NODE_GRADIENT, origins, n);
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
@@ -190,10 +198,10 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call)
 
 static dsgd_value encode(dsgd_values *values, const dsgd_call *call)
 {
-    bool zero = dsgd_shape_size(values, call->piece) == 0;
-    for (size_t i = 0; i < call->n; i++)
-        zero = zero || call->x[i].node == NULL;
-    if (zero)
+    const bool x_is_zero = call->n > 0 && call->x[0].node == NULL;
+    const bool z_is_zero = call->n > 1 && call->x[1].node == NULL;
+    if (dsgd_shape_size(values, call->piece) == 0 ||
+        dsgd_codec_gives_zeros(call->codec, x_is_zero, z_is_zero))
         return DSGD_ZERO_VALUE;
     dsgd_value_node *const node = node_of(values, call, NODE_ENCODE, call->x, call->n, 1);
     *node->codec = *call->codec;
@@ -257,6 +265,15 @@ static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_valu
     return pieces;
 }
 
+/** Pending, though nothing refers to it. */
+static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
+{
+    node->id = ++values->next_id;
+    node->pending = true;
+    node->pending_at = SIZE_MAX;
+    return node;
+}
+
 /**
  * Inputs: pieces of the evaluated model, the mean state if there is one, pieces of the models' mean
  * where that is another one, distinct pieces of models.
@@ -287,10 +304,15 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
     free(x);
     free(y);
     free(ones);
-    node->id = ++values->next_id;
-    node->pending = true;
-    node->pending_at = SIZE_MAX;
-    return node;
+    return in_no_ring(values, node);
+}
+
+dsgd_value_node *dsgd_lazy_loss(dsgd_values *values, const dsgd_call *call)
+{
+    dsgd_value_node *const node = over_samples(values, call, NODE_LOSS, &call->where, 1);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        dsgd_value_ref(node->inputs[i]);
+    return in_no_ring(values, node);
 }
 
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)

@@ -33,6 +33,7 @@ typedef enum node_kind {
     NODE_COMBINE,
     NODE_ENCODE,
     NODE_EVALUATE,
+    NODE_LOSS,
     NODE_KINDS
 } node_kind;
 
@@ -74,17 +75,17 @@ struct dsgd_value_node {
     dsgd_origin where;
     double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
     union {
-        dsgd_origin *samples; /* [n_samples] GRADIENT: mini-batches */
+        dsgd_origin *samples; /* [n_samples] GRADIENT, LOSS: mini-batches */
         dsgd_codec *codec; /* ENCODE */
         uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
     };
     double divisor; /* COMBINE */
     dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
     uint32_t n_samples;
-    /* GRADIENT: samples of each mini-batch, from its beginning; EVALUATE: inputs before the distinct
+    /* GRADIENT, LOSS: samples of each mini-batch, from its beginning; EVALUATE: inputs before the distinct
      * pieces. */
     uint32_t count;
-    dsgd_evaluation *evaluation; /* EVALUATE: where the result is stored */
+    dsgd_evaluation *evaluation; /* EVALUATE, LOSS: where the result is stored */
     uint32_t place; /* in dsgd_values.all */
     bool large; /* more than the usual memory */
 
@@ -151,7 +152,7 @@ typedef struct dsgd_batch {
     size_t room_samples;
 } dsgd_batch;
 
-/** Of a gradient. */
+/** Of a gradient or loss. */
 static inline size_t dsgd_batch_samples(const dsgd_value_node *node)
 {
     return (size_t)node->n_samples * node->count;
@@ -298,6 +299,8 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
 dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call);
+/** Likewise the loss of a gradient's call. */
+dsgd_value_node *dsgd_lazy_loss(dsgd_values *values, const dsgd_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
 /** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */

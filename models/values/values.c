@@ -302,6 +302,25 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
     return result;
 }
 
+double dsgd_values_loss(dsgd_values *values, dsgd_origin where, uint32_t count, const dsgd_value *x,
+                        dsgd_value state)
+{
+    dsgd_evaluation result = {NAN, NAN, NAN};
+    if (values == NULL)
+        return NAN;
+    const dsgd_call call = {.where = where, .count = count, .x = x, .states = &state};
+    dsgd_value_node *const node = dsgd_lazy_loss(values, &call);
+    const uint64_t id = node->id;
+    node->evaluation = &result;
+    pthread_mutex_lock(&values->lock);
+    dsgd_lazy_submit(values, node);
+    flush(values, UINT64_MAX);
+    dsgd_executor_wait(values, 0);
+    const bool diverged = id > values->diverged_id;
+    pthread_mutex_unlock(&values->lock);
+    return diverged ? NAN : result.loss;
+}
+
 dsgd_divergence dsgd_values_divergence(dsgd_values *values)
 {
     if (values == NULL)
@@ -337,9 +356,9 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     flush(values, UINT64_MAX);
     dsgd_executor_wait(values, 0);
     const dsgd_buffer buffer = value.node->outputs[value.index];
-    if (buffer == NULL)
+    if (buffer == NULL || value.node->id > values->diverged_id)
         for (size_t i = 0; i < n; i++)
-            x[i] = NAN; /* skipped after a divergence */
+            x[i] = NAN; /* skipped after a divergence, or computed just before it was known */
     else
         dsgd_executor_get(values, value.node, value.index, x, n);
     pthread_mutex_unlock(&values->lock);

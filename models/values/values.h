@@ -155,6 +155,14 @@ static inline size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const d
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t ticket);
 
 /**
+ * The mean loss of the model x[n_pieces] with its state over the first @p count samples of
+ * mini-batch (where.worker, where.step), by the formulas of evaluations. Computed now, like
+ * dsgd_values_read(), after which it is NAN after a divergence.
+ */
+double dsgd_values_loss(dsgd_values *values, dsgd_origin where, uint32_t count, const dsgd_value *x,
+                        dsgd_value state);
+
+/**
  * Starts the computation of all nodes built so far. Decides which nodes are computed, so it must be
  * called at places that do not depend on the wall clock.
  */
@@ -164,7 +172,7 @@ void dsgd_values_flush(dsgd_values *values);
 dsgd_divergence dsgd_values_divergence(dsgd_values *values);
 dsgd_values_stats dsgd_values_stats_get(dsgd_values *values);
 
-/** Computes @p value, waits, and copies its elements to @p x; for tests. */
+/** Computes @p value, waits, and copies its elements to @p x: NAN where it comes after a divergence. */
 void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, double *x);
 
 #endif

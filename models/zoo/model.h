@@ -13,11 +13,11 @@
 
 enum { DSGD_MAX_LAYERS = 64, DSGD_MAX_FILLS = 128 };
 
-typedef enum dsgd_loss {
+typedef enum dsgd_loss_kind {
     DSGD_LOSS_SQUARED, /* 1/2 (z - target)^2, one output */
     DSGD_LOSS_CROSS_ENTROPY, /* softmax cross-entropy of n_classes logits, the mean over rows */
     DSGD_LOSS_POLICY /* policy gradient over the steps that the network takes in an environment */
-} dsgd_loss;
+} dsgd_loss_kind;
 
 /**
  * The shape of one sample between two layers, [n_rows][n_columns]: rows are the pixels of an image
@@ -84,7 +84,7 @@ typedef struct dsgd_fill {
 typedef struct dsgd_network {
     uint32_t n_layers;
     dsgd_layer layers[DSGD_MAX_LAYERS]; /* in forward order */
-    dsgd_loss loss;
+    dsgd_loss_kind loss;
     size_t n_params;
     size_t n_state; /* reals of model state: running statistics, or environments; 0: none */
     size_t n_reals; /* of all tensors, per sample */
@@ -105,7 +105,7 @@ struct dsgd_builder;
 /** A model that a user can name: "logreg", "mlp", "cnn", ... */
 typedef struct dsgd_model_kind {
     dsgd_about about;
-    dsgd_loss loss;
+    dsgd_loss_kind loss;
     dsgd_data_kind wants;
     const char *suggested; /* a source of such data; NULL: any data of the loss will do */
     /** Appends all layers but that of the output. */

@@ -8,7 +8,7 @@
 #include "models/data/environment.h"
 
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
-                                dsgd_loss loss, dsgd_error *error)
+                                dsgd_loss_kind loss, dsgd_error *error)
 {
     *network = (dsgd_network){.loss = loss};
     dsgd_builder b = {network, model, data, DSGD_OK, error};

@@ -20,7 +20,7 @@ typedef struct dsgd_builder {
 
 /** A network whose tensor 0 has the shape of the data. Error: the data does not fit the loss. */
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
-                                dsgd_loss loss, dsgd_error *error);
+                                dsgd_loss_kind loss, dsgd_error *error);
 /** Reshapes the current tensor to [1][n_rows * n_columns]. */
 void dsgd_network_flatten(dsgd_builder *b);
 

@@ -77,6 +77,9 @@ void dsgd_trial_pieces(dsgd_trial *trial, long pieces);
 /** So many points to train on, and an eighth of them to test on, instead of 2,048. */
 void dsgd_trial_points(dsgd_trial *trial, long points);
 
+/** Without learning, unless the algorithm decides by what is learned. */
+void dsgd_trial_of_times(dsgd_trial *trial);
+
 /** Adds an imbalance entry with one option set; NULL: none. */
 void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value);
 

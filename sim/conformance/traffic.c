@@ -9,10 +9,10 @@
 /* A prime number of steps at least: a period that is not declared does not divide it. */
 enum { WARM_UP = 60, AT_LEAST = 73, LONGEST_PERIOD = 2000 };
 
-/** Makes the trial one of times only, WARM_UP steps long, and asks what is declared. */
+/** Makes the trial one of times, WARM_UP steps long, and asks what is declared. */
 static dsgd_status declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
 {
-    trial->config.learning = NULL;
+    dsgd_trial_of_times(trial);
     trial->config.until = (dsgd_until){0};
     trial->config.steps_each = WARM_UP;
     dsgd_trial_imbalance(trial, "ramp", "seconds", 0.05); /* one worker comes first */

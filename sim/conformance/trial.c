@@ -88,6 +88,12 @@ void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *optio
     trial->imbalance[trial->config.imbalance.n++] = pick;
 }
 
+void dsgd_trial_of_times(dsgd_trial *trial)
+{
+    if (trial->config.algorithm->reads != DSGD_READS_TO_DECIDE)
+        trial->config.learning = NULL;
+}
+
 void dsgd_trial_points(dsgd_trial *trial, long points)
 {
     set_number(&trial->learning.data, "points", (double)points);

@@ -74,6 +74,7 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
     dsgd_engine *const engine = w->engine;
     const long batch = engine->config->learning->batch;
     const size_t n = engine->n_pieces;
+    dsgd_loss_remember(w, x, count);
     dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
     dsgd_value *const new = old + n;
     for (size_t k = 0; k < n; k++)

@@ -187,22 +187,6 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pic
                                          .call = w->encodings++});
 }
 
-/** y[k] <- y[k] where x[k] is not 0. */
-static void mask_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
-{
-    const dsgd_codec codec = {.kind = DSGD_CODEC_MASK};
-    dsgd_piece *const y = &update->y->piece[k];
-    const dsgd_value masked =
-        dsgd_values_encode(w->engine->values, dsgd_origin_of(w), k, &codec, y->value, x->value);
-    dsgd_vector_update(update->y, k, masked, y->stamp);
-}
-
-void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x)
-{
-    DSGD_OWN(self, y, x);
-    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = mask_piece, .y = y, .x = x});
-}
-
 /* --- low rank --------------------------------------------------------------------------------- */
 
 /** The matrix in x[k], with the factor in y[k] or between both; without that rank, @p otherwise. */

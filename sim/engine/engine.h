@@ -220,6 +220,10 @@ struct dsgd_worker {
 
     double encoder_free_s; /* encodings.c's: when it has done what it was given */
 
+    /* elements.c's: what the last gradient was taken at, where the algorithm reads scalars. */
+    dsgd_vector *taken_at; /* NULL: none yet */
+    long taken_count, taken_step; /* samples; in which step */
+
     /* channels.c's: when the copy engines of each direction are free. */
     double copied_out_s, copied_in_s;
 
@@ -545,6 +549,11 @@ typedef struct dsgd_addends {
  */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum);
+
+/* --- elements.c ------------------------------------------------------------------------------- */
+
+/** A gradient over @p count samples is taken at x[n_pieces]: dsgd_loss() may ask for it. */
+void dsgd_loss_remember(dsgd_worker *w, const dsgd_piece *x, long count);
 
 /* --- accounting.c: time, messages and staleness ----------------------------------------------- */
 

@@ -38,7 +38,7 @@ static double share_of_rate(const support_case *c)
 {
     static const char *const adding[] = {"a_psgd", "ssp", "ringmaster"};
     const double workers = c->config.workers;
-    for (size_t i = 0; i < 3 && c->config.algorithm != NULL; i++)
+    for (size_t i = 0; i < sizeof adding / sizeof *adding && c->config.algorithm != NULL; i++)
         if (strcmp(c->config.algorithm->about.name, adding[i]) == 0)
             return 1 / fmax(8, workers);
     const bool heavy =

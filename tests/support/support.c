@@ -203,9 +203,15 @@ void support_use_mlp(support_case *c)
     c->learning.data = pick(dsgd_data_sources, "fashion-mnist");
 }
 
+bool support_decides(int algorithm)
+{
+    return ((const dsgd_algorithm *)dsgd_algorithms[algorithm])->reads == DSGD_READS_TO_DECIDE;
+}
+
 void support_no_learning(support_case *c)
 {
-    c->config.learning = NULL;
+    if (c->config.algorithm == NULL || c->config.algorithm->reads != DSGD_READS_TO_DECIDE)
+        c->config.learning = NULL;
 }
 
 /** Mean over workers and servers of their models, as far as it has room. */
@@ -384,32 +390,48 @@ support_problem *support_problem_new(const support_case *c)
     return p;
 }
 
+/** Output less target of a sample. */
+static double error_of(const support_problem *p, const dsgd_samples *samples, size_t i,
+                       const double *x)
+{
+    const double *const weights = x + p->network.layers[0].params;
+    double error = x[p->network.n_params - 1] - (double)samples->targets[i];
+    for (uint32_t f = 0; f < p->data->n_features; f++)
+        error += weights[f] * (double)samples->x_real[i * p->data->n_features + f];
+    return error;
+}
+
 void support_gradient(void *problem, int worker, long step, const double *x, double *g)
 {
     const support_problem *const p = problem;
-    const size_t weights = p->network.layers[0].params;
-    const size_t bias = p->network.n_params - 1;
     memset(g, 0, p->network.n_params * sizeof *g);
     for (uint32_t j = 0; j < p->count; j++) {
         const uint32_t i = stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
         const float *const sample = p->data->train.x_real + (size_t)i * p->data->n_features;
-        double error = x[bias] - (double)p->data->train.targets[i];
+        const double error = error_of(p, &p->data->train, i, x);
         for (uint32_t f = 0; f < p->data->n_features; f++)
-            error += x[weights + f] * (double)sample[f];
-        for (uint32_t f = 0; f < p->data->n_features; f++)
-            g[weights + f] += error * (double)sample[f] / p->count;
-        g[bias] += error / p->count;
+            g[p->network.layers[0].params + f] += error * (double)sample[f] / p->count;
+        g[p->network.n_params - 1] += error / p->count;
     }
+}
+
+double support_batch_loss(void *problem, int worker, long step, const double *x)
+{
+    const support_problem *const p = problem;
+    double sum = 0;
+    for (uint32_t j = 0; j < p->count; j++) {
+        const uint32_t i = stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
+        const double error = error_of(p, &p->data->train, i, x);
+        sum += error * error / 2;
+    }
+    return sum / p->count;
 }
 
 double support_loss(const support_problem *p, const double *x)
 {
-    const size_t weights = p->network.layers[0].params;
     double sum = 0;
     for (size_t i = 0; i < p->data->test.n; i++) {
-        double error = x[p->network.n_params - 1] - (double)p->data->test.targets[i];
-        for (uint32_t f = 0; f < p->data->n_features; f++)
-            error += x[weights + f] * (double)p->data->test.x_real[i * p->data->n_features + f];
+        const double error = error_of(p, &p->data->test, i, x);
         sum += error * error / 2;
     }
     return sum / (double)p->data->test.n;

@@ -123,7 +123,10 @@ void support_set(const dsgd_about *about, void *params, const char *name, double
 /** Learns on Fashion-MNIST by a perceptron of one hidden layer of 32, instead of the hyperplane. */
 void support_use_mlp(support_case *c);
 
-/** Times only. */
+/** Whether an algorithm decides by values, and is refused without learning. */
+bool support_decides(int algorithm);
+
+/** Times only, but for an algorithm that decides by values. */
 void support_no_learning(support_case *c);
 
 /** Runs it. The outcome lives as long as the process. */
@@ -166,7 +169,8 @@ support_problem *support_problem_new(const support_case *c);
 
 /** The gradient of the squared error, written out. */
 void support_gradient(void *problem, int worker, long step, const double *x, double *g);
-/** Half the mean squared error on the test set, likewise. */
+/** Half the mean squared error on a mini-batch, likewise, and on the test set. */
+double support_batch_loss(void *problem, int worker, long step, const double *x);
 double support_loss(const support_problem *p, const double *x);
 
 /**
