@@ -212,6 +212,21 @@ TEST_RANGE(slowmo, 0, 3)
     expect_same(t);
 }
 
+/** Local SGD where no interval ends; a step takes 1 s. */
+TEST_RANGE(adacomm, 0, 6) /* _i: interval, tau */
+{
+    static const double intervals[] = {1e9, 4.5, 0.5};
+    twin *const t = twin_new("adacomm");
+    const oracle_adacomm_options o = {4 + 3 * (_i % 2), intervals[_i / 2], 0.5, support_batch_loss};
+    support_option(t->c, "tau", (double)o.tau);
+    support_option(t->c, "interval", o.interval);
+    if (_i / 2 == 0)
+        oracle_local_sgd(&t->problem, o.tau, 0, t->want);
+    else
+        oracle_adacomm(&t->problem, o, t->want);
+    expect_same(t);
+}
+
 static int micro_batches;
 
 /** Micro-batches that begin within 0.9 s, where worker w computes for 1 + 0.2 w seconds in all. */

@@ -4,6 +4,7 @@
  */
 #include "tests/support/oracle.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +238,31 @@ void oracle_slowmo(const oracle_problem *p, long period, double alpha, double be
 {
     lockstep_require(p->lr != 0, "SlowMo divides by the learning rate");
     rounds_with(p, period, slow_momentum, alpha, beta, x);
+}
+
+void oracle_adacomm(const oracle_problem *p, oracle_adacomm_options o, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double first = 0, ends = o.interval;
+    long tau = o.tau, steps = 0; /* since the last average */
+    for (long t = 0; t < p->steps; t++) {
+        double loss = 0;
+        for (int w = 0; w < p->workers; w++)
+            loss += o.loss(p->argument, w, t, x + (size_t)w * p->n);
+        first = t == 0 ? loss : first;
+        lockstep_step(&s, t);
+        if (++steps < tau)
+            continue;
+        steps = 0;
+        lockstep_average(p, x);
+        if ((double)t + 1 < ends)
+            continue;
+        while (ends <= (double)t + 1)
+            ends += o.interval;
+        const double wanted = ceil(sqrt(loss / first) * (double)o.tau);
+        tau = wanted < (double)tau ? (long)wanted : (long)floor(o.gamma * (double)tau);
+        tau = tau < 1 ? 1 : tau;
+    }
 }
 
 void oracle_drop_compute(const oracle_problem *p, const double *share, double *x)

@@ -88,6 +88,14 @@ void oracle_diloco(const oracle_problem *p, long period, double outer_lr, double
 /** SlowMo; v is kept across rounds. All workers must start alike, and lr must not be 0. */
 void oracle_slowmo(const oracle_problem *p, long period, double alpha, double beta, double *x);
 
+/** AdaComm, T_0 being so many steps. @param loss of a worker's mini-batch */
+typedef struct oracle_adacomm_options {
+    long tau;
+    double interval, gamma;
+    double (*loss)(void *argument, int worker, long step, const double *x);
+} oracle_adacomm_options;
+void oracle_adacomm(const oracle_problem *p, oracle_adacomm_options o, double *x);
+
 /**
  * allreduce of gradients weighted by share [steps][workers]; what was dropped counts as zero and
  * the divisor stays.
