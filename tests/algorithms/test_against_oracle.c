@@ -212,6 +212,17 @@ TEST_RANGE(slowmo, 0, 3)
     expect_same(t);
 }
 
+TEST_RANGE(scaffold, 0, 4) /* its option II is of plain SGD */
+{
+    twin *const t = twin_new("scaffold");
+    t->problem.momentum = t->c->learning.optimizer.momentum = 0;
+    t->problem.weight_decay = t->c->learning.optimizer.weight_decay = 0;
+    support_option(t->c, "period", 1 + 2 * _i);
+    support_option(t->c, "global_lr", 0.9);
+    oracle_scaffold(&t->problem, 1 + 2 * _i, 0.9, t->want);
+    expect_same(t);
+}
+
 /** Local SGD where no interval ends; a step takes 1 s. */
 TEST_RANGE(adacomm, 0, 6) /* _i: interval, tau */
 {

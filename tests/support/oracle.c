@@ -240,6 +240,29 @@ void oracle_slowmo(const oracle_problem *p, long period, double alpha, double be
     rounds_with(p, period, slow_momentum, alpha, beta, x);
 }
 
+void oracle_scaffold(const oracle_problem *p, long period, double global_lr, double *x)
+{
+    lockstep s = lockstep_begin(p, x);
+    double *const control = lockstep_zeros(s.count), *const c = lockstep_zeros(p->n);
+    double *const mean = lockstep_zeros(p->n), *const start = lockstep_zeros(p->n);
+    memcpy(start, p->initial, p->n * sizeof *start);
+    for (long t = 0; t < p->steps; t++) {
+        lockstep_gradients(&s, t, x);
+        for (size_t i = 0; i < s.count; i++)
+            s.g[i] += c[i % p->n] - control[i];
+        lockstep_descend(&s);
+        if (!lockstep_due(t, period))
+            continue;
+        for (size_t i = 0; i < s.count; i++)
+            control[i] += (start[i % p->n] - x[i]) / ((double)period * p->lr) - c[i % p->n];
+        lockstep_mean_of(p, control, c);
+        lockstep_mean_of(p, x, mean);
+        for (size_t i = 0; i < p->n; i++)
+            start[i] += global_lr * (mean[i] - start[i]);
+        lockstep_set_all(p, start, x);
+    }
+}
+
 void oracle_adacomm(const oracle_problem *p, oracle_adacomm_options o, double *x)
 {
     lockstep s = lockstep_begin(p, x);

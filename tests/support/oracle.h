@@ -88,6 +88,9 @@ void oracle_diloco(const oracle_problem *p, long period, double outer_lr, double
 /** SlowMo; v is kept across rounds. All workers must start alike, and lr must not be 0. */
 void oracle_slowmo(const oracle_problem *p, long period, double alpha, double beta, double *x);
 
+/** SCAFFOLD of plain SGD, with option II; all workers take part, and start alike. */
+void oracle_scaffold(const oracle_problem *p, long period, double global_lr, double *x);
+
 /** AdaComm, T_0 being so many steps. @param loss of a worker's mini-batch */
 typedef struct oracle_adacomm_options {
     long tau;

@@ -1,0 +1,77 @@
+/**
+ * @file scaffold.c
+ * SCAFFOLD: local SGD whose steps are corrected by how this worker's gradients differ from all.
+ *
+ * S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning", ICML
+ * 2020, Algorithm 1 with all workers in every round. Option II, c_i+ = c_i - c + (x - y_i) / (K lr),
+ * is for plain SGD the mean of the round's gradients; here it is that mean, which stays a gradient
+ * under any optimizer. c is then the mean of all c_i.
+ */
+#include "sim/algorithm.h"
+
+typedef struct scaffold_params {
+    long period; /* K */
+    double global_lr;
+} scaffold_params;
+
+static void scaffold_work(dsgd_node *self)
+{
+    const scaffold_params *p = self->params;
+    dsgd_vector *y = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_vector_new(self); /* of the round's start, the same everywhere */
+    dsgd_vector *change = dsgd_vector_new(self);
+    dsgd_vector *sum = dsgd_vector_new(self); /* of the round's gradients */
+    dsgd_vector *mine = dsgd_vector_new(self); /* c_i */
+    dsgd_vector *c = dsgd_vector_new(self);
+    dsgd_copy(self, x, y);
+
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, y);
+        dsgd_combine(self, sum, self->step % p->period != 0, 1, g);
+        dsgd_combine(self, g, 1, 1, c);
+        dsgd_combine(self, g, 1, -1, mine);
+        dsgd_local_step(self, y, g); /* y <- y + U(g - c_i + c, y, t) */
+        if ((self->step + 1) % p->period != 0)
+            continue;
+        dsgd_copy(self, change, y);
+        dsgd_combine(self, change, 1, -1, x);
+        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* (1/P) sum of (y_i - x) */
+        dsgd_combine(self, x, 1, p->global_lr, change);
+        dsgd_copy(self, y, x);
+        dsgd_combine(self, mine, 0, 1.0 / (double)p->period, sum);
+        dsgd_copy(self, c, mine);
+        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- (1/P) sum of c_i */
+    }
+}
+
+static dsgd_traffic scaffold_traffic(const void *params, const dsgd_scale *scale)
+{
+    return dsgd_traffic_times(dsgd_allreduce_per_period(params, scale), 2);
+}
+
+static const dsgd_option scaffold_options[] = {
+    DSGD_OPTION_LONG(scaffold_params, period, 10, 1, 1e9, "steps", "K, local steps per round"),
+    DSGD_OPTION_DOUBLE(scaffold_params, global_lr, 1, 0, 100, NULL,
+                       "eta_g, of a round's mean change"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_scaffold = {
+    .about = {.name = "scaffold",
+              .summary = "local SGD with control variates, for data that differ",
+              .reference = "Karimireddy et al., ICML 2020",
+              DSGD_PARAMS(scaffold_params, scaffold_options)},
+    .doc = {.idea = "Where data differ, local steps drift apart: subtract a worker's own direction "
+                    "and add that of all, as they were in the round before.",
+            .rule = "y <- y + U(g - c_i + c, y, t);  every K steps  x <- x + eta_g (1/P) sum of "
+                    "(y - x), c_i <- the mean of the K gradients, c <- (1/P) sum of c_i, y <- x",
+            .sends = "two allreduces every K steps, of models and of control variates: about 4 N "
+                     "/ K bytes",
+            .waits = "everyone for the slowest, every K steps"},
+    .work = scaffold_work,
+    .traffic = scaffold_traffic,
+    .sends = DSGD_SENDS_ALLREDUCES,
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})},
+                      {DSGD_LAW_KEEPS_MEAN}),
+};
