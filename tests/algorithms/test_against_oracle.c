@@ -223,6 +223,18 @@ TEST_RANGE(scaffold, 0, 4) /* its option II is of plain SGD */
     expect_same(t);
 }
 
+TEST_RANGE(co2, 0, 6) /* _i: period, penalty; the clip is felt */
+{
+    twin *const t = twin_new("co2");
+    const oracle_co2_options o = {1 + 2 * (_i / 2), 0.7, 0.3, 0.05, _i % 2 == 1};
+    support_option(t->c, "period", (double)o.period);
+    support_option(t->c, "outer_momentum", o.outer_momentum);
+    support_option(t->c, "clip", o.clip);
+    support_option(t->c, "penalty", o.penalty);
+    oracle_co2(&t->problem, o, t->want);
+    expect_same(t);
+}
+
 /** Local SGD where no interval ends; a step takes 1 s. */
 TEST_RANGE(adacomm, 0, 6) /* _i: interval, tau */
 {
