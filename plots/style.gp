@@ -38,6 +38,7 @@ title_dsgd_aau = 'DSGD-AAU';                 look_dsgd_aau = '#0600BE 14 4 1'
 title_adacomm = 'AdaComm';                   look_adacomm = '#2F0552 11 4 1'
 title_scaffold = 'SCAFFOLD';                 look_scaffold = '#7BD1F8 9 4 1'
 title_co2 = 'CO2';                           look_co2 = '#1B7A63 15 5 6'
+title_dc_asgd = 'DC-ASGD';                   look_dc_asgd = '#A40A0F 8 5 6'
 title_horovod = 'Horovod'
 array spare_look[16] = ['#2F0552 3 4 1', '#7BD1F8 5 4 1', '#1B7A63 9 5 6', '#A40A0F 13 5 6', '#6188D7 5 5 6', '#FD8835 7 5 6', \
                         '#0600BE 15 5 6', '#000000 1 5 6', '#7BD1F8 2 5 6', '#2F0552 11 5 6', '#1B7A63 12 5 7', '#A40A0F 10 5 7', \

@@ -36,7 +36,7 @@ static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
  */
 static double share_of_rate(const support_case *c)
 {
-    static const char *const adding[] = {"a_psgd", "ssp", "ringmaster"};
+    static const char *const adding[] = {"a_psgd", "ssp", "ringmaster", "dc_asgd"};
     const double workers = c->config.workers;
     for (size_t i = 0; i < sizeof adding / sizeof *adding && c->config.algorithm != NULL; i++)
         if (strcmp(c->config.algorithm->about.name, adding[i]) == 0)
