@@ -41,7 +41,7 @@ static void dc_asgd_serve(dsgd_node *self)
     dsgd_vector *root = dsgd_vector_new(self);
     dsgd_vector *gap = dsgd_vector_new(self); /* from the model of the gradient to x */
     dsgd_vector **given = dsgd_memory_new(self, n, sizeof *given); /* to each worker: w_bak */
-    long *updates_given = dsgd_integers_new(self, n), updates = 0; /* in these models */
+    double *updates_given = dsgd_numbers_new(self, n), updates = 0; /* in these models */
     for (size_t i = 0; i < n; i++) {
         given[i] = dsgd_vector_new(self);
         dsgd_copy(self, given[i], x);
@@ -50,7 +50,7 @@ static void dc_asgd_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        dsgd_message_used(self, l, updates - updates_given[worker]);
+        dsgd_message_used(self, l, (long)(updates - updates_given[worker]));
         dsgd_copy(self, g, l->x);
         dsgd_copy(self, gap, x);
         dsgd_combine(self, gap, 1, -1, given[worker]);

@@ -148,7 +148,6 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .n_servers = easgd_servers,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = easgd_traffic,
-    .sends = DSGD_SENDS_ONE_AT_A_TIME,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 3}, {"servers", 2})}),
@@ -169,7 +168,6 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .n_servers = easgd_servers,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = easgd_traffic,
-    .sends = DSGD_SENDS_ONE_AT_A_TIME,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0}, {"delta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})}),
 };

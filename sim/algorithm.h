@@ -96,12 +96,6 @@ typedef struct dsgd_law {
 typedef enum dsgd_sends {
     DSGD_SENDS_ANYTHING, /* no promise: right for every algorithm */
     /*
-     * With `exchange: blocking` no worker or server sends bytes of two vectors, or receives them, at
-     * the same time. So it is where each worker talks to one peer or server at a time, and waits
-     * for it; at a server messages whose latencies overlap are one at a time.
-     */
-    DSGD_SENDS_ONE_AT_A_TIME,
-    /*
      * Collectives alone: of all workers, of communicators, and partial ones. Non-blocking ones
      * of a communicator then follow each other, too: one that waits for others keeps the next
      * waiting. No gossip, pairs, servers or messages.
@@ -420,7 +414,7 @@ int dsgd_shuffled(const dsgd_colouring *at, int rank);
  * communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
  * communicators have in common call the collectives of both in one order, non-blocking ones too.
  * Members of another order wait for ever, which the run reports. Non-blocking ones on a split-off
- * communicator go beside all others, unless `.sends` promises one at a time. Members that get the same sum hold
+ * communicator go beside all others, unless `.sends` promises collectives alone. Members that get the same sum hold
  * one value, whose gradient is computed once.
  */
 

@@ -75,14 +75,10 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
-    const dsgd_sends sends = dsgd_sends_of(config);
-    const bool blocking = config->exchange.blocking;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
-                          .at_once = sends >= DSGD_SENDS_COLLECTIVES && blocking ? 1 : 0,
-                          .one_at_a_time = sends >= DSGD_SENDS_ONE_AT_A_TIME && blocking &&
-                                           !config->exchange.every_message,
+                          .simgrid = config->exchange.every_message,
                           .placement = config->placement,
                           .seed = config->seed};
 }

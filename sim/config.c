@@ -87,8 +87,9 @@ const dsgd_option dsgd_exchange_options[] = {
                    .init = 5e-3, .min = 1e-6, .max = 1e9, .unit = "s"),
     DSGD_OPTION_BOOL(
         dsgd_exchange_config, every_message, false,
-        "simulates each message also where its time, or that of a whole allreduce, is known "
-        "without, because its messages meet no others: the same to rounding, and slower"),
+        "has SimGrid simulate each message, also where a solver of our own does it, or the time of "
+        "a whole allreduce is known without, because its messages meet no others: the same to "
+        "rounding, and slower"),
     DSGD_OPTION_END,
 };
 

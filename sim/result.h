@@ -28,8 +28,9 @@ typedef struct dsgd_time_shares {
 
 /** Which code said how long a message takes: flags. (sim/README.md has a table of them.) */
 enum {
-    DSGD_TIMED_BY_SIMGRID = 1,
+    DSGD_TIMED_BY_SIMGRID = 1, /* one of the first three in a run */
     DSGD_TIMED_BY_NICS = 2,
+    DSGD_TIMED_BY_MAXMIN = 3,
     DSGD_TIMED_BY_ARITHMETIC = 4 /* computed, not simulated */
 };
 

@@ -318,11 +318,11 @@ const char *dsgd_timed_by_name(unsigned timed_by)
     static const char *const names[] = {"none",
                                         "simgrid",
                                         "nics",
-                                        "simgrid+nics",
+                                        "maxmin",
                                         "arithmetic",
                                         "simgrid+arithmetic",
                                         "nics+arithmetic",
-                                        "simgrid+nics+arithmetic"};
+                                        "maxmin+arithmetic"};
     return names[timed_by % (sizeof names / sizeof *names)];
 }
 

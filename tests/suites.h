@@ -36,7 +36,7 @@
     X(graph)                                                                                       \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
-    X(alone)                                                                                       \
+    X(maxmin)                                                                                      \
     X(closed)                                                                                      \
     X(communicators)                                                                               \
     X(splits)                                                                                      \

@@ -531,49 +531,25 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     fputs("</zone>\n", xml);
 }
 
-/**
- * From router to router a message passes the way out and the way in, where these can bind. A path
- * has to have a link: elsewhere it is one of the two groups alone, because flows that share a link
- * are shared anew together, whether it binds or not.
- */
-static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts,
-                         const dsgd_platform_use *use)
+/** From router to router a message passes the way out of one group and the way into the other. */
+static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;
     const int n_groups = (n_hosts + size - 1) / size;
-    bool *const binds = dsgd_xcalloc((size_t)n_groups, sizeof *binds);
-    double *const demands =
-        use == NULL ? NULL : dsgd_platform_group_demands(platform, use, n_groups);
     fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
     for (int g = 0; g < n_groups; g++) {
         const int last = (g + 1) * size - 1;
         write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
-        binds[g] = demands == NULL || dsgd_platform_way_out_binds(platform, demands[g]);
-    }
-    for (int a = 0; a < n_groups; a++) {
-        char between[32]; /* a group's router and another's, each way */
-        snprintf(between, sizeof between, "between%d_", a);
-        if (binds[a])
-            write_link(xml, "out", a, platform->group_bytes_per_s, 0, duplex);
-        for (int b = a + 1; b < n_groups && !binds[a]; b++)
-            if (!binds[b])
-                write_link(xml, between, b, platform->group_bytes_per_s, 0, duplex);
+        write_link(xml, "out", g, platform->group_bytes_per_s, 0, duplex);
     }
     for (int a = 0; a < n_groups; a++)
-        for (int b = a + 1; b < n_groups; b++) {
-            fprintf(xml, "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">", a,
-                    b, a, b);
-            if (binds[a])
-                fprintf(xml, "<link_ctn id=\"out%d\" direction=\"UP\"/>", a);
-            if (binds[b])
-                fprintf(xml, "<link_ctn id=\"out%d\" direction=\"DOWN\"/>", b);
-            if (!binds[a] && !binds[b])
-                fprintf(xml, "<link_ctn id=\"between%d_%d\" direction=\"UP\"/>", a, b);
-            fputs("</zoneRoute>\n", xml);
-        }
+        for (int b = a + 1; b < n_groups; b++)
+            fprintf(xml,
+                    "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">"
+                    "<link_ctn id=\"out%d\" direction=\"UP\"/>"
+                    "<link_ctn id=\"out%d\" direction=\"DOWN\"/></zoneRoute>\n",
+                    a, b, a, b, a, b);
     fputs("</zone>\n", xml);
-    free(demands);
-    free(binds);
 }
 
 /** "2,3,4", or @p n 1s where there are none. */
@@ -618,8 +594,8 @@ static void write_cluster(FILE *xml, const dsgd_platform *platform)
     fputs("/>\n</zone>\n", xml);
 }
 
-dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
-                                const dsgd_platform_use *use, const char *path, dsgd_error *error)
+dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
+                                dsgd_error *error)
 {
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return DSGD_OK;
@@ -634,7 +610,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
     else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
         write_crossbar(xml, platform, 0, 0, n_hosts - 1);
     else
-        write_groups(xml, platform, n_hosts, use);
+        write_groups(xml, platform, n_hosts);
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
     if (fclose(xml) != 0 || failed)

@@ -141,12 +141,11 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
 
 /**
  * Writes SimGrid XML of @p n_hosts hosts (or all, where the topology fixes their number) to @p
- * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Limits that cannot
- * bind in @p use are left out, because they cost time; NULL: any use. Writes nothing for
+ * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Writes nothing for
  * DSGD_TOPOLOGY_XML: the user's file is used.
  */
-dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts,
-                                const dsgd_platform_use *use, const char *path, dsgd_error *error);
+dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
+                                dsgd_error *error);
 
 /** Whether SimGrid makes the links (fat tree, dragonfly, torus) and `hosts` changes some. */
 bool dsgd_platform_has_links_to_change(const dsgd_platform *platform);

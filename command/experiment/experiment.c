@@ -61,7 +61,8 @@ const dsgd_option dsgd_experiment_options[] = {
                    "a file with one per line",
                    .words = placements),
     DSGD_OPTION_AS("network", CHOICE, dsgd_planned_run, config.network,
-                   "flows: SimGrid's, which share every link; nics: messages share NICs alone, "
+                   "flows: share every link max-min fairly, as SimGrid has it; nics: messages "
+                   "share NICs alone, "
                    "for scale and quick looks",
                    .words = dsgd_network_names),
     DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,

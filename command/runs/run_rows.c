@@ -99,8 +99,8 @@ static const dsgd_column run_columns[] = {
          "`fusion`"),
     TEXT(run_row, network, "network", "`flows` or `nics`"),
     TEXT(run_row, timed_by, "timed_by",
-         "what gave its messages their times: `simgrid`, `nics` or `arithmetic`, or two of them "
-         "with a `+`; `none`: it sent none; empty: not known"),
+         "what gave its messages their times: `maxmin`, `simgrid` or `nics`, `arithmetic`, or two "
+         "of them with a `+`; `none`: it sent none; empty: not known"),
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
           "sent by a worker, mean and most; without what servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),

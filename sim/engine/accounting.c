@@ -264,6 +264,11 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
                         dsgd_platform_same_island(platform, sender->place, receiver->place);
     (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
     (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
+    if (platform->topology == DSGD_TOPOLOGY_GROUPS &&
+        sender->place / platform->group_hosts != receiver->place / platform->group_hosts) {
+        sender->by_group.sent += bytes;
+        receiver->by_group.received += bytes;
+    }
 }
 
 /*
@@ -304,10 +309,11 @@ void dsgd_count_step_time(dsgd_engine *engine, double step_s)
 
 static void count_message(dsgd_engine *engine, bool computed, int from, double bytes)
 {
-    const bool by_nics = dsgd_simulator_used == &dsgd_simulator_nics;
-    engine->result->timed_by |= computed  ? DSGD_TIMED_BY_ARITHMETIC
-                                : by_nics ? DSGD_TIMED_BY_NICS
-                                          : DSGD_TIMED_BY_SIMGRID;
+    const dsgd_simulator *const used = dsgd_simulator_used;
+    engine->result->timed_by |= computed                         ? DSGD_TIMED_BY_ARITHMETIC
+                                : used == &dsgd_simulator_nics   ? DSGD_TIMED_BY_NICS
+                                : used == &dsgd_simulator_maxmin ? DSGD_TIMED_BY_MAXMIN
+                                                                 : DSGD_TIMED_BY_SIMGRID;
     engine->workers[from].sent_bytes += bytes;
 }
 
@@ -493,24 +499,6 @@ static double more_of(struct dsgd_carried carried)
     return fmax(carried.sent, carried.received);
 }
 
-/** What each NIC carried, [*n_nics]. */
-static const struct dsgd_carried *carried_by_nics(dsgd_engine *engine, int *n_nics)
-{
-    const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
-    const int n_hosts = engine->n_workers + engine->n_servers;
-    int last = 0;
-    for (int i = 0; i < n_hosts; i++)
-        last = engine->workers[i].place > last ? engine->workers[i].place : last;
-    *n_nics = last / per_nic + 1;
-    struct dsgd_carried *const nics = dsgd_run_alloc(engine, (size_t)*n_nics * sizeof *nics);
-    for (int i = 0; i < n_hosts; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        nics[w->place / per_nic].sent += w->by_nic.sent;
-        nics[w->place / per_nic].received += w->by_nic.received;
-    }
-    return nics;
-}
-
 static void add_loads(dsgd_run_result *result, const char *name, int i, struct dsgd_carried carried,
                       double bytes_per_s)
 {
@@ -521,23 +509,54 @@ static void add_loads(dsgd_run_result *result, const char *name, int i, struct d
         (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
 }
 
-/**
- * Seconds of the link that is busy for longest, in the direction that has more. Adds what all carried
- * to the result where it @p lists them.
- */
+/** By a block of so many hosts: a NIC, a group. */
+typedef struct carrier {
+    const char *name;
+    long hosts;
+    bool group;
+} carrier;
+
+static double bytes_per_s_of(const dsgd_platform *platform, carrier kind, int i)
+{
+    return kind.group ? platform->group_bytes_per_s : dsgd_platform_nic_bytes_per_s(platform, i);
+}
+
+/** Seconds of the busiest of a kind, in the direction that has more; lists what each has carried. */
+static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
+{
+    double longest_s = 0;
+    const int n_hosts = engine->n_workers + engine->n_servers;
+    int last = 0;
+    for (int i = 0; i < n_hosts; i++)
+        last = engine->workers[i].place > last ? engine->workers[i].place : last;
+    const int n = last / (int)kind.hosts + 1;
+    struct dsgd_carried *const all = dsgd_run_alloc(engine, (size_t)n * sizeof *all);
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const struct dsgd_carried *const mine = kind.group ? &w->by_group : &w->by_nic;
+        all[w->place / kind.hosts].sent += mine->sent;
+        all[w->place / kind.hosts].received += mine->received;
+    }
+    for (int i = 0; i < n; i++)
+        if (more_of(all[i]) > 0) {
+            const double bytes_per_s = bytes_per_s_of(engine->config->platform, kind, i);
+            longest_s = fmax(longest_s, more_of(all[i]) / bytes_per_s);
+            if (lists)
+                add_loads(engine->result, kind.name, i, all[i], bytes_per_s);
+        }
+    dsgd_run_free(all);
+    return longest_s;
+}
+
+/** Of all links that the platform's numbers give; lists what each has carried. */
 static double busiest_s(dsgd_engine *engine, bool lists)
 {
     const dsgd_platform *const platform = engine->config->platform;
-    double longest_s = 0;
-    int n_nics = 0;
-    const struct dsgd_carried *const nics = carried_by_nics(engine, &n_nics);
-    for (int i = 0; i < n_nics; i++)
-        if (more_of(nics[i]) > 0) {
-            const double bytes_per_s = dsgd_platform_nic_bytes_per_s(platform, i);
-            longest_s = fmax(longest_s, more_of(nics[i]) / bytes_per_s);
-            if (lists)
-                add_loads(engine->result, "nic", i, nics[i], bytes_per_s);
-        }
+    double longest_s =
+        busiest_of(engine, (carrier){"nic", dsgd_platform_nic_hosts(platform), false}, lists);
+    if (platform->topology == DSGD_TOPOLOGY_GROUPS)
+        longest_s = fmax(longest_s,
+                         busiest_of(engine, (carrier){"out", platform->group_hosts, true}, lists));
     for (int i = 0; platform->island_hosts > 0 && i < engine->n_workers + engine->n_servers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);

@@ -213,7 +213,7 @@ struct dsgd_worker {
     double sent_bytes; /* (S) */
     struct dsgd_carried {
         double sent, received;
-    } by_nic, by_island; /* (S) bytes that have arrived by the end of the run */
+    } by_nic, by_island, by_group; /* (S) bytes that have arrived by the end of the run */
 
     dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
     long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */

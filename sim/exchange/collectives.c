@@ -198,11 +198,11 @@ static dsgd_request *begin_all(dsgd_node *self, const dsgd_exchange *exchange, d
                                collective c)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const bool one_at_a_time = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_ONE_AT_A_TIME;
+    const bool in_turn = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_COLLECTIVES;
     require_member(w, c.comm, c.verb);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
-    c.aside = c.comm != DSGD_WORLD && !one_at_a_time;
+    c.aside = c.comm != DSGD_WORLD && !in_turn;
     return dsgd_exchange_begin(w, exchange, x, &c);
 }
 

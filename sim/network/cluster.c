@@ -11,13 +11,12 @@ const dsgd_simulator *const dsgd_simulators[] = {
 const dsgd_simulator *dsgd_simulator_used;
 
 static int *places; /* [n_hosts] of the hosts that are taken, among all */
-static int at_once; /* of the machine */
 
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error)
 {
-    dsgd_simulator_used = dsgd_simulators[machine->network];
-    at_once = machine->at_once;
+    dsgd_simulator_used =
+        machine->maxmin ? &dsgd_simulator_maxmin : dsgd_simulators[machine->network];
     places = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *places);
     return dsgd_simulator_used->open(machine, n_hosts, path, places, error);
 }
@@ -119,24 +118,6 @@ size_t dsgd_cluster_loads(dsgd_load **loads)
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument)
 {
     dsgd_simulator_used->start(host, name, true, body, argument);
-}
-
-static void check_promise(double bytes)
-{
-    DSGD_ASSERT(at_once == 0 || bytes <= DSGD_NOTHING_BYTES,
-                "%g bytes beside the messages that a host sends at once at most", bytes);
-}
-
-void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes)
-{
-    check_promise(bytes);
-    dsgd_simulator_used->send(mailbox, payload, bytes);
-}
-
-void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
-{
-    check_promise(bytes);
-    dsgd_simulator_used->send_detached(mailbox, payload, bytes);
 }
 
 /* --- actors in steps -------------------------------------------------------------------------- */

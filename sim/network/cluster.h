@@ -29,11 +29,8 @@ typedef struct dsgd_machine {
     int network; /* dsgd_network_kind */
     int n_hosts; /* workers and servers */
     int actors_per_host; /* at most */
-    /* Upper bound on concurrent messages by dsgd_sendrecv() per host and direction, where other
-     * messages have at most 8 bytes. 0: unbounded. */
-    int at_once;
-    /* Each host sends one message of more at a time, and receives one. */
-    bool one_at_a_time;
+    bool simgrid; /* it times the messages, also where maxmin.c can */
+    bool maxmin; /* instead of SimGrid; dsgd_machine_open() says where */
     dsgd_lines placement; /* dsgd_placement_places() */
     uint64_t seed;
 } dsgd_machine;
@@ -131,12 +128,6 @@ typedef enum dsgd_port {
 /** For messages from host @p from (-1: any) to host @p to, by port and channel, below 65,536. */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
-/** Like MPI_Ssend. @p payload is not NULL. */
-void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes);
-
-/** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
-void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
-
 /* --- actors in steps -------------------------------------------------------------------------- */
 
 /** What an actor waits for between two steps. */
@@ -216,7 +207,9 @@ typedef struct dsgd_simulator {
     void (*own)(dsgd_mailbox *mailbox);
     /** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
     double (*sendrecv)(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+    /** Like MPI_Ssend. @p payload is not NULL. */
     void (*send)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    /** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
     void (*send_detached)(dsgd_mailbox *mailbox, void *payload, double bytes);
     void *(*recv)(dsgd_mailbox *mailbox);
     /**
@@ -231,10 +224,10 @@ typedef struct dsgd_simulator {
     void (*wait)(dsgd_transfer *transfer);
 } dsgd_simulator;
 
-extern const dsgd_simulator dsgd_simulator_simgrid, dsgd_simulator_nics;
+extern const dsgd_simulator dsgd_simulator_simgrid, dsgd_simulator_nics, dsgd_simulator_maxmin;
 extern const dsgd_simulator *const dsgd_simulators[]; /* by dsgd_network_kind */
 
-/** The one of this process: nics also where flows were asked for and messages meet no others. */
+/** The one of this process: maxmin where flows were asked for and its links are all that there are. */
 extern const dsgd_simulator *dsgd_simulator_used;
 
 /**
@@ -255,6 +248,8 @@ enum { DSGD_NOTHING_BYTES = 8 };
 #define dsgd_semaphore_post (dsgd_simulator_used->semaphore_post)
 #define dsgd_mailbox_own (dsgd_simulator_used->own)
 #define dsgd_sendrecv (dsgd_simulator_used->sendrecv)
+#define dsgd_mailbox_send (dsgd_simulator_used->send)
+#define dsgd_mailbox_send_detached (dsgd_simulator_used->send_detached)
 #define dsgd_mailbox_recv (dsgd_simulator_used->recv)
 #define dsgd_irecv (dsgd_simulator_used->irecv)
 #define dsgd_isend (dsgd_simulator_used->isend)

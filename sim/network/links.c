@@ -20,6 +20,7 @@ typedef struct dsgd_link {
     double work; /* bytes / weight served of each, at changed_s */
     double changed_s;
     double weight; /* of all */
+    dsgd_pipe pipe; /* instead of all this, where it is shared max-min fairly */
 } dsgd_link;
 
 /** A host that takes part. */
@@ -30,11 +31,12 @@ typedef struct host {
 } host;
 
 static const dsgd_platform *platform;
-static bool one_at_a_time; /* by promise */
+static bool maxmin; /* how links are shared */
 static bool simgrid_makes_links; /* which then have the latencies of its routes */
 static host *hosts; /* of the run */
-static dsgd_link *nics, *islands; /* [2 * n]: out, in; `islands`: of each place, into its island */
-static int n_nics, n_islands;
+/* [2 * n]: out, in; `islands`: of each place, into its island; `groups`: ways out that can be full */
+static dsgd_link *nics, *islands, *groups;
+static int n_nics, n_islands, n_groups;
 
 /* --- messages on a link ----------------------------------------------------------------------- */
 
@@ -137,25 +139,22 @@ static double path_s(const host *from, const host *to, double *bytes_per_s)
     return dsgd_path_latency_s(platform, &from->end, &to->end);
 }
 
-static bool carries_more(const dsgd_link *link)
+/** As a flow, which enters its links after the latency. */
+static void flow(dsgd_flight *flight, int from, int to, double limit_bytes_per_s)
 {
-    if (has_one(link))
-        return link->only->bytes > DSGD_NOTHING_BYTES;
-    for (size_t i = 0; i < link->several.n; i++)
-        if (((const dsgd_flight *)link->several.entry[i].what)->bytes > DSGD_NOTHING_BYTES)
-            return true;
-    return false;
-}
-
-static void check_promise(const dsgd_flight *flight, int from, int to)
-{
-    if (!one_at_a_time || flight->bytes <= DSGD_NOTHING_BYTES)
-        return;
-    for (int i = 0; i < 2; i++)
-        DSGD_REQUIRE(!carries_more(flight->link[i]),
-                     "host %d %s two messages at once, but the algorithm says that no worker or "
-                     "server does (.sends)",
-                     i == 0 ? from : to, i == 0 ? "sends" : "receives");
+    const int out = hosts[from].end.group, in = hosts[to].end.group;
+    dsgd_flow *const new = &flight->flow;
+    *new = (dsgd_flow){.arrival = &flight->arrival,
+                       .weight = weight_of(flight),
+                       .limit_bytes_per_s = limit_bytes_per_s,
+                       .bytes = flight->bytes};
+    new->pipe[new->n_pipes++] = &flight->link[0]->pipe;
+    if (groups != NULL && out != in) {
+        new->pipe[new->n_pipes++] = &groups[2 * out].pipe;
+        new->pipe[new->n_pipes++] = &groups[2 * in + 1].pipe;
+    }
+    new->pipe[new->n_pipes++] = &flight->link[1]->pipe;
+    dsgd_flow_begin(new, flight->latency_s);
 }
 
 /** Latency, the limit of one flow, and in link[2] the links at both ends. */
@@ -192,11 +191,14 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
         dsgd_event_plan(&flight->arrival, flight->earliest_s + flight->latency_s);
         return;
     }
+    if (maxmin) {
+        flow(flight, from, to, route.bytes_per_s);
+        return;
+    }
     if (is_idle(flight->link[0]) && is_idle(flight->link[1])) {
         fly_uncontended(flight);
         return;
     }
-    check_promise(flight, from, to);
     for (int i = 0; i < 2; i++) {
         if (has_one(flight->link[i]))
             share(flight->link[i]->only);
@@ -209,15 +211,34 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
 static void set_bandwidth(dsgd_link *links, int i, double bytes_per_s)
 {
     for (int direction = 0; direction < 2; direction++)
-        links[2 * i + direction] =
-            (dsgd_link){.departure = {.happen = depart}, .bytes_per_s = bytes_per_s};
+        links[2 * i + direction] = (dsgd_link){.departure = {.happen = depart},
+                                               .bytes_per_s = bytes_per_s,
+                                               .pipe = {.bytes_per_s = bytes_per_s}};
+}
+
+/** Ways out of groups; none where no group's hosts can fill one. */
+static void open_groups(int n, const int *places)
+{
+    const dsgd_platform_use use = {n, places, 0};
+    for (int i = 0; i < n; i++)
+        n_groups = hosts[i].end.group < n_groups ? n_groups : hosts[i].end.group + 1;
+    double *const demands = dsgd_platform_group_demands(platform, &use, n_groups);
+    bool any = false;
+    for (int group = 0; group < n_groups; group++)
+        any = any || dsgd_platform_way_out_binds(platform, demands[group]);
+    free(demands);
+    if (!any)
+        return;
+    groups = dsgd_xcalloc(2 * (size_t)n_groups, sizeof *groups);
+    for (int group = 0; group < n_groups; group++)
+        set_bandwidth(groups, group, platform->group_bytes_per_s);
 }
 
 void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places,
-                     bool messages_come_one_at_a_time)
+                     bool share_max_min_fairly)
 {
     platform = the_platform;
-    one_at_a_time = messages_come_one_at_a_time;
+    maxmin = share_max_min_fairly;
     simgrid_makes_links = dsgd_platform_most_hosts(platform) < DSGD_PLATFORM_ANY;
     const int per_nic = dsgd_platform_nic_hosts(platform);
     int last = 0;
@@ -225,6 +246,7 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
         last = places[i] > last ? places[i] : last;
     n_nics = last / per_nic + 1;
     n_islands = platform->island_hosts > 0 ? last + 1 : 0;
+    n_groups = 0;
     nics = dsgd_xcalloc(2 * (size_t)n_nics, sizeof *nics);
     islands = n_islands == 0 ? NULL : dsgd_xcalloc(2 * (size_t)n_islands, sizeof *islands);
     hosts = dsgd_xcalloc((size_t)n, sizeof *hosts);
@@ -237,12 +259,16 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
         if (islands != NULL)
             set_bandwidth(islands, places[i], platform->island_bytes_per_s);
     }
+    if (maxmin && platform->topology == DSGD_TOPOLOGY_GROUPS)
+        open_groups(n, places);
 }
 
 static void close_links(dsgd_link **links, int n)
 {
-    for (int i = 0; i < 2 * n; i++)
+    for (int i = 0; *links != NULL && i < 2 * n; i++) {
         free((*links)[i].several.entry);
+        free((*links)[i].pipe.flow);
+    }
     free(*links);
     *links = NULL;
 }
@@ -251,6 +277,8 @@ void dsgd_links_close(void)
 {
     close_links(&nics, n_nics);
     close_links(&islands, n_islands);
+    close_links(&groups, n_groups);
+    dsgd_maxmin_close();
     free(hosts);
     hosts = NULL;
 }

@@ -1,20 +1,23 @@
 /**
  * @file links.h
  * How long messages take in nics.c: latency by pair, a limit of one flow, and the bandwidth of the
- * links at their two ends, NICs or ways into an island, which messages share. What lies between is
- * never full: no way out of a group, no cable of a tree, dragonfly or torus.
+ * links at their two ends, NICs or ways into an island, which messages share in proportion to 1 /
+ * latency. No cable of a tree, dragonfly or torus is ever full.
  *
- * A message is on its links from its beginning. A link with one message lets it pass in bytes /
- * bandwidth; with several it serves all at once, in proportion to 1 / latency, as SimGrid's flows
- * share a link. A message has arrived the latency after it has left both its links. So times are
- * exact where a message meets others at one end, or at none; one that meets others at both does not
- * give up at one end what it cannot use because of the other.
+ * By itself, each link serves its messages from their beginning, and a message has arrived the
+ * latency after it has left both its links. So times are exact where a message meets others at one
+ * end, or at none; one that meets others at both does not give up at one end what it cannot use
+ * because of the other. No way out of a group is ever full.
+ *
+ * Max-min fairly, as SimGrid's flows (maxmin.h), messages use all their links at one rate, the ways
+ * out of groups, too, after the latency.
  */
 #ifndef DSGD_SIM_LINKS_H
 #define DSGD_SIM_LINKS_H
 
 #include "sim/network/cluster.h"
 #include "sim/network/events.h"
+#include "sim/network/maxmin.h"
 #include "traces/platform.h"
 
 /** A message on its way: the first member of what is sent. */
@@ -24,13 +27,14 @@ typedef struct dsgd_flight {
     int n_shared; /* links that it shares and has yet to leave */
     double bytes, latency_s;
     double earliest_s; /* by the limit of one flow, without the latency */
+    dsgd_flow flow; /* where links are shared max-min fairly */
 } dsgd_flight;
 
 /**
- * Links of the hosts at places[n], by index; for any topology but XML. @p one_at_a_time: a message
- * of more than some bytes that meets another stops the program.
+ * Links of the hosts at places[n], by index; for any topology but XML. @p maxmin: shared so, for a
+ * switch and groups alone.
  */
-void dsgd_links_open(const dsgd_platform *platform, int n, const int *places, bool one_at_a_time);
+void dsgd_links_open(const dsgd_platform *platform, int n, const int *places, bool maxmin);
 void dsgd_links_close(void);
 
 /** From a host to another. */

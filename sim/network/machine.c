@@ -108,7 +108,6 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     const trial *const t = argument;
     dsgd_machine machine = *t->machine;
     machine.actors_per_host = 1;
-    machine.one_at_a_time = false;
     if (dup2(fileno(t->words), STDERR_FILENO) < 0)
         _exit(1);
     DSGD_TRY(dsgd_cluster_open(&machine, 0, machine.platform->file, error));
@@ -175,15 +174,13 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 }
 
 /** Opens the cluster by an XML file in memory: of a run that is killed none stays. */
-static dsgd_status open_written(const dsgd_machine *machine, const int *places, int n_hosts,
-                                dsgd_error *error)
+static dsgd_status open_written(const dsgd_machine *machine, int n_hosts, dsgd_error *error)
 {
     const int file = memfd_create("platform", MFD_CLOEXEC);
     if (file < 0)
         return dsgd_fail(error, DSGD_EIO, "no file in memory can be made for the platform: %m");
     char *const path = dsgd_xprintf("/proc/self/fd/%d", file);
-    const dsgd_platform_use use = {machine->n_hosts, places, machine->at_once};
-    dsgd_status status = dsgd_platform_write(machine->platform, n_hosts, &use, path, error);
+    dsgd_status status = dsgd_platform_write(machine->platform, n_hosts, path, error);
     if (status == DSGD_OK)
         status = dsgd_cluster_open(machine, n_hosts, path, error);
     close(file);
@@ -194,19 +191,17 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     dsgd_machine opened = *machine;
-    opened.one_at_a_time = false;
     if (platform->topology == DSGD_TOPOLOGY_XML)
         return dsgd_cluster_open(&opened, 0, platform->file, error);
     int *places = NULL;
     int n_hosts = 0;
     DSGD_TRY(find_places(machine, &places, &n_hosts, error));
-    /* Then nics, which is faster, takes the times of flows. */
-    opened.one_at_a_time = machine->one_at_a_time &&
-                           dsgd_paths_are_contention_free(platform, machine->n_hosts, places);
-    if (opened.one_at_a_time)
-        opened.network = DSGD_NETWORK_NICS;
-    return opened.network == DSGD_NETWORK_NICS ? dsgd_cluster_open(&opened, n_hosts, NULL, error)
-                                               : open_written(&opened, places, n_hosts, error);
+    opened.maxmin =
+        machine->network == DSGD_NETWORK_FLOWS && !machine->simgrid &&
+        (platform->topology == DSGD_TOPOLOGY_SWITCH || platform->topology == DSGD_TOPOLOGY_GROUPS);
+    return opened.maxmin || opened.network == DSGD_NETWORK_NICS
+               ? dsgd_cluster_open(&opened, n_hosts, NULL, error)
+               : open_written(&opened, n_hosts, error);
 }
 
 /* --- how long messages take ------------------------------------------------------------------- */
@@ -247,7 +242,6 @@ static dsgd_status measure(const void *argument, void *seconds, dsgd_error *erro
 {
     trial_run all = *(const trial_run *)argument;
     dsgd_machine machine = *all.machine;
-    machine.one_at_a_time = false;
     machine.actors_per_host = 2; /* sender, receiver */
     DSGD_TRY(dsgd_machine_open(&machine, error));
     *(double *)seconds = time_here(&all);

@@ -24,6 +24,11 @@ static const char *version(void)
     return "nics: latency by pair, shared NICs, no contention behind them";
 }
 
+static const char *version_of_maxmin(void)
+{
+    return "maxmin: latency by pair, max-min shares of NICs, islands and ways out of groups";
+}
+
 /* --- memory of the run ------------------------------------------------------------------------ */
 
 enum { BLOCK_BYTES = 1 << 18 };
@@ -507,14 +512,27 @@ static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *st
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-static dsgd_status open_platform(const dsgd_machine *machine, int n_hosts, const char *path,
-                                 int *places, dsgd_error *error)
+static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *places, bool maxmin,
+                              dsgd_error *error)
 {
-    (void)path;
     DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, n_hosts, NULL,
                                    machine->n_hosts, places, error));
-    dsgd_links_open(machine->platform, machine->n_hosts, places, machine->one_at_a_time);
+    dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin);
     return DSGD_OK;
+}
+
+static dsgd_status open_each(const dsgd_machine *machine, int n_hosts, const char *none,
+                             int *places, dsgd_error *error)
+{
+    (void)none;
+    return open_links(machine, n_hosts, places, false, error);
+}
+
+static dsgd_status open_maxmin(const dsgd_machine *machine, int n_hosts, const char *none,
+                               int *places, dsgd_error *error)
+{
+    (void)none;
+    return open_links(machine, n_hosts, places, true, error);
 }
 
 static void run(void)
@@ -532,29 +550,15 @@ static void run(void)
     ready = (queue){NULL, NULL};
 }
 
-const dsgd_simulator dsgd_simulator_nics = {
-    .version = version,
-    .open = open_platform,
-    .speed = speed,
-    .route = dsgd_links_route,
-    .start = start,
-    .start_steps = start_steps,
-    .self = current_actor,
-    .run = run,
-    .now_s = dsgd_events_now_s,
-    .sleep = sleep_for,
-    .compute = compute,
-    .semaphore_new = semaphore_new,
-    .semaphore_wait = acquire,
-    .semaphore_wait_for = semaphore_wait_for,
-    .semaphore_post = semaphore_post,
-    .mailbox = new_mailbox,
-    .own = own,
-    .sendrecv = sendrecv,
-    .send = send_message,
-    .irecv = irecv,
-    .isend = isend,
-    .wait = transfer_wait,
-    .send_detached = send_detached,
-    .recv = receive,
-};
+#define OWN_NETWORK                                                                                \
+    .speed = speed, .route = dsgd_links_route, .start = start, .start_steps = start_steps,         \
+    .self = current_actor, .run = run, .now_s = dsgd_events_now_s, .sleep = sleep_for,             \
+    .compute = compute, .semaphore_new = semaphore_new, .semaphore_wait = acquire,                 \
+    .semaphore_wait_for = semaphore_wait_for, .semaphore_post = semaphore_post,                    \
+    .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv, .send = send_message,                \
+    .irecv = irecv, .isend = isend, .wait = transfer_wait, .send_detached = send_detached,         \
+    .recv = receive
+
+const dsgd_simulator dsgd_simulator_nics = {.version = version, .open = open_each, OWN_NETWORK};
+const dsgd_simulator dsgd_simulator_maxmin = {
+    .version = version_of_maxmin, .open = open_maxmin, OWN_NETWORK};

@@ -55,6 +55,8 @@ static void initialise(double n_actors)
         "--cfg=network/model:CM02",
         "--cfg=network/TCP-gamma:0",
         "--cfg=network/crosstraffic:0",
+        "--cfg=network/optim:Full",
+        "--cfg=surf/precision:1e-12",
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches */
 #else

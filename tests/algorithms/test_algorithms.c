@@ -364,7 +364,7 @@ TEST(a_platform_without_enough_hosts_is_refused)
     const int file = mkstemps(path, 4);
     ck_assert_int_ge(file, 0);
     support_case *c = support_new("allreduce", 8);
-    ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, NULL, path, NULL), DSGD_OK);
+    ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, path, NULL), DSGD_OK);
     c->platform.topology = DSGD_TOPOLOGY_XML;
     c->platform.file = path;
     c->config.network = DSGD_NETWORK_FLOWS; /* the other reads no XML */

@@ -188,8 +188,6 @@ void fuzz_experiment(const uint8_t *bytes, size_t n)
 void fuzz_platform(const uint8_t *bytes, size_t n)
 {
     enum { HOSTS = 8, MOST_HOSTS = 4096 };
-    static const int places[HOSTS] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const dsgd_platform_use use = {HOSTS, places, 0};
     dsgd_config *config = NULL;
     dsgd_platform platform;
     dsgd_error error = {""};
@@ -202,7 +200,7 @@ void fuzz_platform(const uint8_t *bytes, size_t n)
         const int most = dsgd_platform_most_hosts(&platform);
         const int hosts = most < DSGD_PLATFORM_ANY ? most : HOSTS;
         if (platform.topology != DSGD_TOPOLOGY_XML && hosts >= HOSTS && hosts <= MOST_HOSTS)
-            status = dsgd_platform_write(&platform, hosts, &use, fuzz_file(1, NULL, 0), &error);
+            status = dsgd_platform_write(&platform, hosts, fuzz_file(1, NULL, 0), &error);
         DSGD_ASSERT(status == DSGD_OK, "%s", error.text);
     }
 }

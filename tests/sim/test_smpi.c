@@ -150,7 +150,7 @@ static double smpi_s(network which, int how, int workers)
 {
     const dsgd_platform platform = platform_of(which, workers);
     char *const xml = dsgd_xprintf("%s/platform.xml", folder);
-    ck_assert_int_eq(dsgd_platform_write(&platform, workers, NULL, xml, NULL), DSGD_OK);
+    ck_assert_int_eq(dsgd_platform_write(&platform, workers, xml, NULL), DSGD_OK);
     write_trace(workers);
     char *const command = dsgd_xprintf(
         "cd %s && smpirun -np %d -hostfile hosts -platform platform.xml -replay traces "

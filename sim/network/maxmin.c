@@ -1,0 +1,304 @@
+/**
+ * @file maxmin.c
+ * Water-filling of a few pipes: those that an event touches, then those whose flows that changed.
+ *
+ * The pipes that are being solved are open, and so are all their flows. A flow that another pipe
+ * holds may get as much as it has there. What comes out is a solution of all pipes, unless a flow
+ * changed in a pipe that is not open, and this pipe holds flows or is now more than full: then that
+ * one is opened, too, and all is filled again.
+ */
+#include "sim/network/maxmin.h"
+
+#include <math.h>
+
+#include "base/round.h"
+#include "base/status.h"
+
+/** So much of a rate is rounding: a change that is not below it would spread through all flows. */
+static const double rounding = 1e-13;
+
+static dsgd_pipe *first_touched;
+
+static struct {
+    dsgd_pipe **pipe;
+    size_t n, room;
+} opened;
+
+static struct {
+    dsgd_flow **flow;
+    size_t n, room;
+} moved; /* flows of open pipes */
+
+static dsgd_heap levels; /* open pipes, by the bytes per second and weight at which they are full */
+static dsgd_heap limits; /* open flows with a limit, likewise */
+static uint64_t n_rounds;
+
+/* --- pipes and their flows -------------------------------------------------------------------- */
+
+static void solve(dsgd_event *event);
+static dsgd_event solving = {.happen = solve};
+
+static void touch(dsgd_pipe *pipe)
+{
+    if (pipe->touched)
+        return;
+    pipe->touched = true;
+    pipe->next_touched = first_touched;
+    first_touched = pipe;
+    if (solving.number == 0) /* behind what else was planned for this instant */
+        dsgd_event_plan(&solving, dsgd_events_now_s());
+}
+
+static void enter(dsgd_flow *flow)
+{
+    for (size_t i = 0; i < flow->n_pipes; i++) {
+        dsgd_pipe *const pipe = flow->pipe[i];
+        if (pipe->n == pipe->room) {
+            pipe->room = pipe->room == 0 ? 4 : 2 * pipe->room;
+            pipe->flow = dsgd_xrealloc(pipe->flow, pipe->room, sizeof(dsgd_flow *));
+        }
+        flow->place[i] = pipe->n;
+        pipe->flow[pipe->n++] = flow;
+        touch(pipe);
+    }
+    flow->since_s = dsgd_events_now_s();
+}
+
+/** Its place becomes the last one's. */
+static void leave(const dsgd_flow *flow)
+{
+    for (size_t i = 0; i < flow->n_pipes; i++) {
+        dsgd_pipe *const pipe = flow->pipe[i];
+        dsgd_flow *const last = pipe->flow[--pipe->n];
+        pipe->flow[flow->place[i]] = last;
+        for (size_t k = 0; k < last->n_pipes; k++)
+            if (last->pipe[k] == pipe)
+                last->place[k] = flow->place[i];
+        pipe->n_held -= flow->held_by == pipe;
+        touch(pipe);
+    }
+}
+
+static void take_turn(dsgd_event *turn)
+{
+    dsgd_flow *const flow = (dsgd_flow *)turn;
+    if (flow->bytes_per_s == 0) {
+        enter(flow);
+        return;
+    }
+    leave(flow);
+    flow->arrival->happen(flow->arrival);
+}
+
+void dsgd_flow_begin(dsgd_flow *flow, double in_s)
+{
+    flow->turn.happen = take_turn;
+    dsgd_event_plan(&flow->turn, dsgd_events_now_s() + in_s);
+}
+
+/* --- filling ---------------------------------------------------------------------------------- */
+
+static void open_pipe(dsgd_pipe *pipe)
+{
+    if (pipe->open)
+        return;
+    pipe->open = true;
+    if (opened.n == opened.room) {
+        opened.room = opened.room == 0 ? 64 : 2 * opened.room;
+        opened.pipe = dsgd_xrealloc(opened.pipe, opened.room, sizeof(dsgd_pipe *));
+    }
+    opened.pipe[opened.n++] = pipe;
+}
+
+static void open_flow(dsgd_flow *flow)
+{
+    if (flow->state == DSGD_FLOW_OPEN)
+        return;
+    flow->state = DSGD_FLOW_OPEN;
+    if (moved.n == moved.room) {
+        moved.room = moved.room == 0 ? 64 : 2 * moved.room;
+        moved.flow = dsgd_xrealloc(moved.flow, moved.room, sizeof(dsgd_flow *));
+    }
+    moved.flow[moved.n++] = flow;
+    const bool held = flow->held_by != NULL && !flow->held_by->open;
+    const double most = held ? flow->bytes_per_s : flow->limit_bytes_per_s;
+    if (most < INFINITY)
+        dsgd_heap_push(&limits, most / flow->weight, moved.n, flow);
+}
+
+static void open_flows(void)
+{
+    for (size_t i = 0; i < moved.n; i++)
+        moved.flow[i]->state = DSGD_FLOW_SETTLED;
+    moved.n = limits.n = levels.n = 0;
+    for (size_t i = 0; i < opened.n; i++) {
+        dsgd_pipe *const pipe = opened.pipe[i];
+        pipe->n_open = pipe->n;
+        pipe->open_bytes_per_s = pipe->bytes_per_s;
+        pipe->open_weight = 0;
+        for (size_t k = 0; k < pipe->n; k++) {
+            open_flow(pipe->flow[k]);
+            pipe->open_weight += pipe->flow[k]->weight;
+        }
+        if (pipe->n > 0)
+            dsgd_heap_push(&levels, pipe->bytes_per_s / pipe->open_weight, i, pipe);
+    }
+}
+
+static void set_rate(dsgd_flow *flow, double bytes_per_s, const dsgd_pipe *held_by)
+{
+    flow->new_bytes_per_s = bytes_per_s;
+    flow->new_held_by = held_by;
+    flow->state = DSGD_FLOW_SOLVED;
+    for (size_t i = 0; i < flow->n_pipes; i++) {
+        dsgd_pipe *const pipe = flow->pipe[i];
+        if (!pipe->open)
+            continue;
+        pipe->open_bytes_per_s = dsgd_greater(pipe->open_bytes_per_s - bytes_per_s, 0);
+        pipe->open_weight -= flow->weight;
+        pipe->n_open--;
+    }
+}
+
+/** The open pipe that is full first. Its level has risen where flows have got less than that. */
+static dsgd_pipe *fullest(double *level)
+{
+    while (levels.n > 0) {
+        dsgd_pipe *const pipe = levels.entry[0].what;
+        *level = levels.entry[0].key;
+        const double now = pipe->n_open == 0 ? 0 : pipe->open_bytes_per_s / pipe->open_weight;
+        if (pipe->n_open > 0 && now <= *level)
+            return pipe;
+        const uint64_t number = dsgd_heap_pop(&levels).number;
+        if (pipe->n_open > 0)
+            dsgd_heap_push(&levels, now, number, pipe);
+    }
+    *level = INFINITY;
+    return NULL;
+}
+
+/** The open flow that has its limit first. */
+static dsgd_flow *most_limited(double *level)
+{
+    while (limits.n > 0) {
+        dsgd_flow *const flow = limits.entry[0].what;
+        *level = limits.entry[0].key;
+        if (flow->state == DSGD_FLOW_OPEN)
+            return flow;
+        dsgd_heap_pop(&limits);
+    }
+    *level = INFINITY;
+    return NULL;
+}
+
+static void fill(void)
+{
+    open_flows();
+    for (;;) {
+        double level = 0, limit = 0;
+        const dsgd_pipe *const pipe = fullest(&level);
+        dsgd_flow *const limited = most_limited(&limit);
+        if (pipe == NULL)
+            return;
+        if (limited != NULL && limit <= level) {
+            const bool held = limited->held_by != NULL && !limited->held_by->open;
+            set_rate(limited, held ? limited->bytes_per_s : limited->limit_bytes_per_s,
+                     held ? limited->held_by : NULL);
+            continue;
+        }
+        for (size_t k = 0; k < pipe->n; k++)
+            if (pipe->flow[k]->state == DSGD_FLOW_OPEN)
+                set_rate(pipe->flow[k], level * pipe->flow[k]->weight, pipe);
+    }
+}
+
+/* --- which pipes ------------------------------------------------------------------------------ */
+
+static bool has_changed(const dsgd_flow *flow)
+{
+    return fabs(flow->new_bytes_per_s - flow->bytes_per_s) > rounding * flow->bytes_per_s;
+}
+
+static bool is_overfull(const dsgd_pipe *pipe)
+{
+    double all = 0;
+    for (size_t k = 0; k < pipe->n; k++) {
+        const dsgd_flow *const flow = pipe->flow[k];
+        all += flow->state == DSGD_FLOW_SOLVED ? flow->new_bytes_per_s : flow->bytes_per_s;
+    }
+    return all > pipe->bytes_per_s * (1 + rounding);
+}
+
+/** Opens the pipes that do not bear the new rates. False: there are none. */
+static bool open_more(void)
+{
+    const size_t before = opened.n;
+    n_rounds++;
+    for (size_t i = 0; i < moved.n; i++) {
+        const dsgd_flow *const flow = moved.flow[i];
+        if (!has_changed(flow))
+            continue;
+        for (size_t k = 0; k < flow->n_pipes; k++) {
+            dsgd_pipe *const pipe = flow->pipe[k];
+            if (pipe->open || pipe->examined == n_rounds)
+                continue;
+            const bool faster = flow->new_bytes_per_s > flow->bytes_per_s;
+            if (faster)
+                pipe->examined = n_rounds;
+            if (pipe->n_held > 0 || (faster && is_overfull(pipe)))
+                open_pipe(pipe);
+        }
+    }
+    return opened.n > before;
+}
+
+/* --- rates ------------------------------------------------------------------------------------ */
+
+static void take_rate(dsgd_flow *flow, double now_s)
+{
+    flow->state = DSGD_FLOW_SETTLED;
+    if (flow->held_by != flow->new_held_by)
+        for (size_t i = 0; i < flow->n_pipes; i++)
+            flow->pipe[i]->n_held += (size_t)(flow->pipe[i] == flow->new_held_by) -
+                                     (size_t)(flow->pipe[i] == flow->held_by);
+    flow->held_by = flow->new_held_by;
+    if (!has_changed(flow))
+        return;
+    flow->bytes -= flow->bytes_per_s * (now_s - flow->since_s);
+    flow->since_s = now_s;
+    flow->bytes_per_s = flow->new_bytes_per_s;
+    dsgd_event_plan(&flow->turn, now_s + dsgd_greater(flow->bytes, 0) / flow->bytes_per_s);
+}
+
+static void solve(dsgd_event *event)
+{
+    (void)event;
+    opened.n = 0;
+    for (dsgd_pipe *pipe = first_touched; pipe != NULL; pipe = pipe->next_touched) {
+        pipe->touched = false;
+        open_pipe(pipe);
+    }
+    first_touched = NULL;
+    do
+        fill();
+    while (open_more());
+    for (size_t i = 0; i < moved.n; i++)
+        take_rate(moved.flow[i], dsgd_events_now_s());
+    for (size_t i = 0; i < opened.n; i++)
+        opened.pipe[i]->open = false;
+    moved.n = 0;
+}
+
+void dsgd_maxmin_close(void)
+{
+    free(opened.pipe);
+    free(moved.flow);
+    free(levels.entry);
+    free(limits.entry);
+    opened.pipe = NULL;
+    moved.flow = NULL;
+    levels = limits = (dsgd_heap){0};
+    opened.n = opened.room = moved.n = moved.room = 0;
+    first_touched = NULL;
+    solving.number = 0;
+}

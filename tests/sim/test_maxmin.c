@@ -1,0 +1,306 @@
+/**
+ * @file test_maxmin.c
+ * Max-min fair shares: beside a solver that fills all pipes anew at each event, beside SimGrid with
+ * whole runs, and in closed form.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/draw.h"
+#include "sim/network/maxmin.h"
+#include "tests/support/alike.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+/** SimGrid does not tell apart events of a picosecond, message by message. */
+static const double early_s = 1e-10;
+
+/* --- experiments ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *algorithm;
+    struct {
+        const char *name;
+        double value;
+    } option[2];
+} kinds[] = {{"ad_psgd", {{NULL, 0}}},
+             {"ad_psgd", {{"averagings", 3}}},
+             {"ad_psgd", {{"variant", 1}}},
+             {"ad_psgd", {{"variant", 2}, {"averagings", 2}}},
+             {"ad_psgd", {{"variant", 3}}},
+             {"easgd", {{"period", 1}, {"servers", 3}}},
+             {"easgd", {{"period", 2}, {"centre", 1}}},
+             {"eamsgd", {{"period", 3}, {"servers", 2}}},
+             {"d_psgd", {{NULL, 0}}},
+             {"sgp", {{NULL, 0}}},
+             {"osgp", {{NULL, 0}}},
+             {"choco", {{NULL, 0}}},
+             {"dsgd_aau", {{NULL, 0}}},
+             {"gradient_tracking", {{NULL, 0}}},
+             {"a_psgd", {{"servers", 2}}},
+             {"ssp", {{"slack", 1}}},
+             {"rennala", {{NULL, 0}}},
+             {"async_local_sgd", {{"period", 2}}},
+             {"hierarchical", {{"between", 1}}}};
+
+enum { N_KINDS = sizeof kinds / sizeof kinds[0], MOST_HOSTS = 32 };
+
+static uint64_t draw(int experiment, int what, uint64_t below)
+{
+    const dsgd_draw at = {.seed = 1,
+                          .worker = (uint32_t)experiment,
+                          .purpose = DSGD_DRAW_SHARED,
+                          .step = (uint32_t)what};
+    return dsgd_draw_below(at, below);
+}
+
+/** Every host has a NIC of its own kind: of what ends at one instant, an order would be a guess. */
+static void make_platform(support_case *c, int experiment, bool ways_out_bind)
+{
+    static dsgd_platform_entry entries[MOST_HOSTS];
+    for (int i = 0; i < MOST_HOSTS; i++)
+        entries[i] =
+            (dsgd_platform_entry){.first = i,
+                                  .count = 1,
+                                  .speed = 1,
+                                  .bandwidth = 0.5 + (double)draw(experiment, 100 + i, 1000) / 2000,
+                                  .latency_s = (double)draw(experiment, 200 + i, 1000) * 1e-9};
+    c->platform.hosts = (dsgd_records){MOST_HOSTS, entries};
+    c->platform.message_overhead_s = (double)draw(experiment, 1, 3) * 7.7e-6;
+    c->platform.reduction_s_per_byte = (double)draw(experiment, 2, 2) * 0.3e-9;
+    c->platform.staging_s_per_byte = (double)draw(experiment, 3, 2) * 0.25e-9;
+    switch (draw(experiment, 4, 4)) {
+    case 0:
+        break;
+    case 1:
+        c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+        c->platform.group_hosts = 3;
+        c->platform.group_flow_bytes_per_s = 6.3e9;
+        c->platform.group_bytes_per_s = (ways_out_bind ? 1 : 3) * 6.3e9;
+        c->platform.group_latency_s = 1.53e-6;
+        break;
+    default: /* rails, or NICs that two hosts share */
+        c->platform.island_hosts = 4;
+        c->platform.island_nics = draw(experiment, 4, 4) == 2 ? 4 : 2;
+        c->platform.island_bytes_per_s = 150e9;
+        c->platform.island_latency_s = 2e-6;
+    }
+}
+
+static support_case *new_experiment(int experiment, char *where, size_t room)
+{
+    static const int workers[] = {2, 8, 16};
+    static const long pieces[] = {1, 3, 16};
+    const int kind = experiment % N_KINDS;
+    const int p = workers[draw(experiment, 10, 3)];
+    support_case *const c = support_new(kinds[kind].algorithm, p);
+    for (int i = 0; i < 2 && kinds[kind].option[i].name != NULL; i++)
+        support_option(c, kinds[kind].option[i].name, kinds[kind].option[i].value);
+    /* Two messages to one mailbox at one instant would be answered in an order that each network has
+     * for itself: pieces side by side, or messages that leave a full way out together. */
+    const bool in_turn = strcmp(kinds[kind].algorithm, "ad_psgd") == 0 ||
+                         strcmp(kinds[kind].algorithm, "easgd") == 0 ||
+                         strcmp(kinds[kind].algorithm, "eamsgd") == 0;
+    make_platform(c, experiment, !in_turn && draw(experiment, 13, 2) == 0);
+    void *const params = support_imbalance(c, "lognormal");
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
+    support_set(about, params, "mean", 0.02);
+    support_set(about, params, "deviation", 0.03);
+    c->workload.bytes = 8e6;
+    c->workload.step_s = 0.1;
+    c->workload.backward_share = 0.5;
+    c->config.seed = (uint64_t)experiment;
+    /* No worker sends at that very instant, as at the end of a step. */
+    c->config.until = (dsgd_until){.seconds = 0.71};
+    c->config.exchange.pieces = pieces[draw(experiment, 11, 3)];
+    c->config.exchange.blocking = in_turn || draw(experiment, 12, 2) == 0;
+    snprintf(where, room, "experiment %d, %s, %s %g, %d workers, %ld pieces", experiment,
+             kinds[kind].algorithm,
+             kinds[kind].option[0].name == NULL ? "own" : kinds[kind].option[0].name,
+             kinds[kind].option[0].value, p, c->config.exchange.pieces);
+    return c;
+}
+
+enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
+
+SUITE(maxmin, "maxmin", .seconds = 300);
+
+TEST_RANGE(runs_take_what_simgrid_says, 0, PARTS) /* _i: which of the experiments */
+{
+    double messages = 0;
+    for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
+        char where[160];
+        support_case *const c = new_experiment(i, where, sizeof where);
+        const support_outcome *const own = support_ok(c);
+        c->config.exchange.every_message = true;
+        support_expect_alike(c, own, support_ok(c), early_s, where);
+        messages += (double)own->result.messages;
+    }
+    ck_assert_double_gt(messages, 0);
+}
+
+/* --- which code it was ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *algorithm;
+    int workers;
+    dsgd_network_kind network;
+    bool every_message;
+    const char *word;
+} timed[] = {{"allreduce", 4, DSGD_NETWORK_FLOWS, false, "arithmetic"},
+             {"allreduce", 4, DSGD_NETWORK_FLOWS, true, "simgrid"},
+             {"allreduce", 4, DSGD_NETWORK_NICS, false, "arithmetic"},
+             {"allreduce", 4, DSGD_NETWORK_NICS, true, "nics"},
+             {"allreduce", 1, DSGD_NETWORK_NICS, true, "none"},
+             {"eager_solo", 4, DSGD_NETWORK_FLOWS, false, "arithmetic"},
+             {"easgd", 4, DSGD_NETWORK_FLOWS, false, "maxmin"},
+             {"easgd", 4, DSGD_NETWORK_FLOWS, true, "simgrid"},
+             {"d_psgd", 4, DSGD_NETWORK_FLOWS, false, "maxmin"},
+             {"d_psgd", 4, DSGD_NETWORK_NICS, false, "nics"},
+             {"hierarchical", 8, DSGD_NETWORK_FLOWS, false, "maxmin+arithmetic"}};
+
+TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
+{
+    support_case *const c = support_new(timed[_i].algorithm, timed[_i].workers);
+    c->config.network = timed[_i].network;
+    c->config.exchange.every_message = timed[_i].every_message;
+    c->config.until.steps = 16;
+    if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
+        support_option(c, "between", 1); /* reduces and broadcasts are simulated */
+    ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);
+}
+
+/* --- flows alone ------------------------------------------------------------------------------ */
+
+enum { MOST_FLOWS = 40, N_PIPES = 8 };
+
+/** What begins in a trial, and when it is expected to end. */
+static struct trial_flow {
+    dsgd_event arrival; /* first */
+    dsgd_flow flow;
+    double begins_s, expected_s, arrived_s;
+    double left, rate;
+    bool solved;
+} flows[MOST_FLOWS];
+static dsgd_pipe pipes[N_PIPES];
+
+static void note_arrival(dsgd_event *arrival)
+{
+    ((struct trial_flow *)arrival)->arrived_s = dsgd_events_now_s();
+}
+
+static bool uses(const struct trial_flow *f, const dsgd_pipe *pipe)
+{
+    for (size_t i = 0; i < f->flow.n_pipes; i++)
+        if (f->flow.pipe[i] == pipe)
+            return true;
+    return false;
+}
+
+static bool is_under_way(const struct trial_flow *f, double now_s)
+{
+    return f->begins_s <= now_s && isinf(f->expected_s);
+}
+
+/** Rates of all that are under way, by progressive filling of all pipes. */
+static void fill_all(int n, double now_s)
+{
+    int n_left = 0;
+    for (int i = 0; i < n; i++) {
+        flows[i].solved = !is_under_way(&flows[i], now_s);
+        n_left += !flows[i].solved;
+    }
+    while (n_left > 0) {
+        double least = INFINITY;
+        const dsgd_pipe *first = NULL;
+        for (int p = 0; p < N_PIPES; p++) {
+            double free_bytes_per_s = pipes[p].bytes_per_s, weight = 0;
+            for (int i = 0; i < n; i++)
+                if (uses(&flows[i], &pipes[p]) && is_under_way(&flows[i], now_s)) {
+                    free_bytes_per_s -= flows[i].solved ? flows[i].rate : 0;
+                    weight += flows[i].solved ? 0 : flows[i].flow.weight;
+                }
+            if (weight > 0 && free_bytes_per_s / weight < least) {
+                least = free_bytes_per_s / weight;
+                first = &pipes[p];
+            }
+        }
+        struct trial_flow *limited = NULL;
+        for (int i = 0; i < n; i++)
+            if (!flows[i].solved &&
+                flows[i].flow.limit_bytes_per_s / flows[i].flow.weight < least) {
+                least = flows[i].flow.limit_bytes_per_s / flows[i].flow.weight;
+                limited = &flows[i];
+            }
+        for (int i = 0; i < n; i++)
+            if (limited == NULL ? !flows[i].solved && uses(&flows[i], first)
+                                : &flows[i] == limited) {
+                flows[i].solved = true;
+                flows[i].rate = least * flows[i].flow.weight;
+                n_left--;
+            }
+    }
+}
+
+/** Fills in when each flow ends. */
+static void expect_ends(int n)
+{
+    double now_s = 0;
+    for (;;) {
+        fill_all(n, now_s);
+        double next_s = INFINITY;
+        for (int i = 0; i < n; i++) {
+            if (flows[i].begins_s > now_s)
+                next_s = fmin(next_s, flows[i].begins_s);
+            else if (is_under_way(&flows[i], now_s))
+                next_s = fmin(next_s, now_s + flows[i].left / flows[i].rate);
+        }
+        if (isinf(next_s))
+            return;
+        for (int i = 0; i < n; i++) {
+            if (!is_under_way(&flows[i], now_s))
+                continue;
+            flows[i].left -= flows[i].rate * (next_s - now_s);
+            if (flows[i].left < 1e-9)
+                flows[i].expected_s = next_s;
+        }
+        now_s = next_s;
+    }
+}
+
+TEST_RANGE(flows_end_as_if_all_pipes_were_filled_at_each_event, 0, 200)
+{
+    const double since_s = dsgd_events_now_s();
+    const int n = 2 + (int)draw(_i, 1, MOST_FLOWS - 2);
+    for (int p = 0; p < N_PIPES; p++)
+        pipes[p] = (dsgd_pipe){.bytes_per_s = (double)(1 + draw(_i, 10 + p, 4))};
+    for (int i = 0; i < n; i++) {
+        struct trial_flow *const f = &flows[i];
+        *f = (struct trial_flow){.arrival.happen = note_arrival, .expected_s = INFINITY};
+        f->flow = (dsgd_flow){.arrival = &f->arrival,
+                              .weight = 1 / (double)(1 + draw(_i, 100 + i, 3)),
+                              .limit_bytes_per_s = draw(_i, 200 + i, 3) == 0 ? 0.3 : INFINITY,
+                              .bytes = (double)(1 + draw(_i, 300 + i, 5))};
+        const size_t most = 1 + draw(_i, 400 + i, DSGD_FLOW_MOST_PIPES);
+        for (size_t k = 0; k < most; k++) {
+            dsgd_pipe *const pipe = &pipes[draw(_i, 500 + 4 * i + (int)k, N_PIPES)];
+            if (!uses(f, pipe))
+                f->flow.pipe[f->flow.n_pipes++] = pipe;
+        }
+        f->begins_s = (double)draw(_i, 700 + i, 8) / 2; /* some at one instant */
+        f->left = f->flow.bytes;
+    }
+    expect_ends(n);
+    for (int i = 0; i < n; i++)
+        dsgd_flow_begin(&flows[i].flow, flows[i].begins_s);
+    while (dsgd_events_next())
+        ;
+    for (int i = 0; i < n; i++)
+        ck_assert_double_eq_tol(flows[i].arrived_s - since_s, flows[i].expected_s, 1e-9);
+    for (int p = 0; p < N_PIPES; p++) {
+        ck_assert_uint_eq(pipes[p].n + pipes[p].n_held, 0);
+        free(pipes[p].flow);
+    }
+    dsgd_maxmin_close();
+}
