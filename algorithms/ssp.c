@@ -115,7 +115,7 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
                 "a cache that may be as old as s; one server's link carries P times that",
             .waits = "a worker for the server's link, and for the slowest where it is s steps "
                      "ahead. One server: several, each with a part of the model, would let a "
-                     "worker go at different times"},
+                     "worker go at different times. Who is let go together is answered by rank"},
     .work = ssp_work,
     .serve = ssp_serve,
     .output = DSGD_OUTPUT_SERVERS,

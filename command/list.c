@@ -211,7 +211,7 @@ static void print_doc(const dsgd_algorithm *a)
                                   .piece_bytes = &bytes};
         const dsgd_traffic t = a->traffic(params, &scale);
         if (isnan(t.messages) || isnan(t.bytes))
-            print_wrapped("", DOC_INDENT, "how much depends on time");
+            print_wrapped("", DOC_INDENT, "how much depends on time, or on chance");
         else
             dsgd_print_text("", DOC_INDENT,
                             "by default, of %d workers with a model of 100 MB: %.4g MB in %.3g "

@@ -148,7 +148,7 @@ typedef struct dsgd_algorithm {
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
     long (*least_pieces)(const void *params, int n_workers);
     /**
-     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time.
+     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time, or on chance.
      * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
      */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
@@ -290,7 +290,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 /** y <- x. */
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 
-/** y <- a y + b x, like BLAS's axpby. */
+/** y <- a y + b x, like BLAS's axpby. In a model an update, by which `gradient_staleness` counts. */
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x);
 
 /** x <- x / divisor. */
@@ -670,6 +670,9 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 
 /** A random integer in [0, n): a function of seed, worker, step, and earlier calls in this step. */
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
+
+/** The same at all workers: a function of seed, step, and earlier calls of this verb in this step. */
+uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n);
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ static dsgd_status declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
     if (!d->traffic)
         return dsgd_refuse(&t->why, "it does not say what it sends");
     if (isnan(d->per_step.messages) || isnan(d->per_step.bytes))
-        return dsgd_refuse(&t->why, "it says that what it sends depends on time");
+        return dsgd_refuse(&t->why, "it says that what it sends depends on time, or on chance");
     if (d->period > LONGEST_PERIOD)
         return dsgd_refuse(&t->why, "it repeats itself after %ld steps, too many to be counted",
                            d->period);

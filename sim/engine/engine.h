@@ -182,7 +182,7 @@ struct dsgd_worker {
     double turn_s; /* when assist() may take its next turn */
     long idle_turns; /* the last ones, since engine->moves became idle_moves */
     long idle_moves;
-    uint32_t draws; /* made by the algorithm in this step */
+    uint32_t draws, shared_draws; /* made by the algorithm in this step */
     uint32_t encodings; /* begun in this step */
     double reduction_s_per_byte; /* of what it receives */
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */

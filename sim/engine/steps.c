@@ -94,7 +94,7 @@ bool dsgd_next_step(dsgd_node *self)
     w->step_since_s = dsgd_now_s();
     self->step++;
     dsgd_timeline_step(w);
-    w->draws = w->encodings = 0;
+    w->draws = w->shared_draws = w->encodings = 0;
     w->may_return = is_to_stop(w);
     return !w->may_return;
 }
@@ -151,6 +151,17 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
                           .worker = (uint32_t)self->rank,
                           .step = (uint32_t)self->step,
                           .index = w->draws++};
+    return dsgd_draw_below(at, n);
+}
+
+uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    const dsgd_draw at = {.seed = w->engine->config->seed,
+                          .purpose = DSGD_DRAW_SHARED,
+                          .worker = 2, /* partial.c draws as 0, communicators.c as 1 */
+                          .step = (uint32_t)self->step,
+                          .index = w->shared_draws++};
     return dsgd_draw_below(at, n);
 }
 

@@ -222,6 +222,9 @@ static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
                                  const dsgd_encoded *e, double one, double whole)
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
+    if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
+        e->decodes) /* each share by itself */
+        one = n * dsgd_encoding_bytes(&e->encoding, whole / n);
     if (gathers && n * one >= 2 * whole)
         return dsgd_plan_of(setting, part, n, whole);
     const double bytes = gathers ? n * one : one;

@@ -329,7 +329,8 @@ TEST(allreduces_of_encoded_vectors_travel_as_they_should)
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
         {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* less than all of all: the sum itself */
         {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* in regions: two halves */
-        {"uniform", "reduce", 1, 8, 2 * 7 * (250000.0 + 4 * 62)},
+        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share its scales */
+        {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
         {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* everyone gets all */
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
         {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB: the sum itself */

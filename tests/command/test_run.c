@@ -114,7 +114,7 @@ static const struct {
     {"--set algorithms=allreduce --set exchange.every_message=true", "flows", "simgrid"},
     {"--set algorithms=allreduce --set exchange.every_message=true --set network=nics", "nics",
      "nics"},
-    {"--set algorithms=ad_psgd", "flows", "nics"}, /* where no link is shared it gives the same */
+    {"--set algorithms=ad_psgd", "flows", "maxmin"},
     {"--set algorithms=allreduce --set workers=1", "flows", "none"},
 };
 

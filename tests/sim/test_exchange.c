@@ -34,6 +34,8 @@ static void drawing_work(dsgd_node *self)
                                   (uint32_t)self->step, i};
             support_current->note[self->rank] += 1 + dsgd_random_below(self, 1000);
             support_current->note[self->rank] -= dsgd_draw_below(at, 1000);
+            support_current->note[3 + self->rank] +=
+                (double)(dsgd_shared_random_below(self, 1000) << (10 * i));
         }
 }
 
@@ -47,8 +49,12 @@ TEST(draws_are_functions_of_seed_rank_step_and_their_number)
     c->config.seed = DRAWN_BY;
     c->config.steps_each = 2;
     const support_outcome *got = support_ok(c);
-    for (int w = 0; w < 3; w++)
+    for (int w = 0; w < 3; w++) {
         ck_assert_double_eq(got->note[w], 2 * 4);
+        ck_assert_double_eq(got->note[3 + w], got->note[3]); /* shared ones */
+    }
+    c->config.seed++;
+    ck_assert_double_ne(support_ok(c)->note[3], got->note[3]);
 }
 
 /** All send half of what they have to worker 0: push-sum weights are no longer 1. */

@@ -115,17 +115,21 @@ void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const doub
     }
 }
 
-/** q <- Q(v) of a worker's vector, or, of worker -1, of a sum, piece by piece. */
+/** q <- Q(v) of a worker's vector, piece by piece, or, of worker -1, of a sum, each worker's share. */
 static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t pieces, int worker,
                        long step, const double *v, double *q)
 {
     for (size_t k = 0; k < pieces; k++) {
         const size_t first = lockstep_cut(p->n, k, pieces);
         const size_t n = lockstep_cut(p->n, k + 1, pieces) - first;
-        oracle_place at = {worker, step, worker < 0, k, first};
-        if (at.sum)
-            at.step = step * (long)pieces + (long)k;
-        e->encode(e, at, n, v + first, q + first);
+        const size_t workers = (size_t)p->workers;
+        const size_t share = worker < 0 ? (n + workers - 1) / workers : n;
+        for (size_t i = 0; i < n; i += share) {
+            oracle_place at = {worker, step, worker < 0, k, first + i};
+            if (at.sum)
+                at.step = step * (long)pieces + (long)k;
+            e->encode(e, at, i + share < n ? share : n - i, v + first + i, q + first + i);
+        }
     }
 }
 
