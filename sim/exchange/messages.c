@@ -7,8 +7,8 @@
  * ready where pieces have channels of their own. A worker receives by one actor per sender, so that
  * no message waits behind a slower one; a server by one for all workers, and by one per other server.
  * A message between workers, or between servers, waits for no handshake, like gossip; one from a
- * worker to a server or back waits for its turn there (turns.c), like a push and its answer. It
- * occupies the worker's channel until it has arrived, but the server's while its bytes leave.
+ * worker to a server or back waits for its turn there (turns.c), like a push and its answer, and
+ * occupies its channel while its bytes leave.
  */
 #include "sim/exchange/channels.h"
 

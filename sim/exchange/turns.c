@@ -106,7 +106,8 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
     struct dsgd_turns *const turns = to->inlet;
     if (turns->n_at_door++ > 0)
         dsgd_semaphore_wait(turns->door);
-    await_turn(turns, turns->whose == channel /* which sends one after another */
+    const bool is_message = message->whole != NULL; /* else a push or fetch, whose end is awaited */
+    await_turn(turns, !is_message && turns->whose == channel /* which sends one after another */
                           ? INFINITY
                           : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));
     turns->whose = channel;
@@ -117,7 +118,13 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
     message->there_s = message->sent_s + route.latency_s;
     if (--turns->n_at_door > 0)
         dsgd_semaphore_post(turns->door);
-    dsgd_mailbox_send(mailbox, message, message->bytes);
+    if (!is_message) {
+        dsgd_mailbox_send(mailbox, message, message->bytes);
+        return;
+    }
+    const double left_s = message->sent_s + (double)(long)message->bytes / route.bytes_per_s;
+    dsgd_mailbox_send_detached(mailbox, message, message->bytes);
+    sleep_until(left_s);
 }
 
 double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message)

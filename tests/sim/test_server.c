@@ -128,6 +128,21 @@ TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
     ck_assert_double_lt(step_s, 1 + 4.1 * far_s);
 }
 
+/** Worker 1, whose push crosses a notice on its way, asks for the newer model while that push travels. */
+TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
+{
+    support_case *const c = far_away("ringmaster", 2, _i == 0);
+    support_option(c, "delay", 1);
+    void *const late = support_imbalance(c, "slow");
+    const dsgd_about *const slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    support_set(slow, late, "worker", 1);
+    support_set(slow, late, "factor", 1 + 1.6 * far_s);
+    c->config.steps_each = 0;
+    c->config.until.steps = 1;
+    const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* at most: none of them for 4 latencies */
+    ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
+}
+
 /** What queues is bytes, of a thousand workers too, where latencies are next to nothing beside them. */
 TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 {
