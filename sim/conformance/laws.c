@@ -148,8 +148,7 @@ static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int worker
         t,
         "without learning, an evaluation at %.3g s finds models that are off by %g from those at "
         "the beginning; sums and shares under way belong into another vector than dsgd_model(), "
-        "and "
-        "what changes it without a gradient (a weight decay of its own) is off by default",
+        "and what changes it without a gradient (a weight decay of its own) is off by default",
         got.farthest_s, got.farthest);
 }
 

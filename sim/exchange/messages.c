@@ -41,6 +41,7 @@ typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
     int from; /* host; ALL_WORKERS */
+    dsgd_mailbox *mailbox; /* NULL: it has yet to ask */
     bool owns; /* its mailbox: messages come to it while it treats another */
     dsgd_packet *message; /* that has come; NULL: it waits for one */
     bool paid; /* its cost has been */
@@ -172,12 +173,14 @@ static dsgd_await next_of_receiver(void *argument)
     }
     r->message = NULL;
     r->paid = false;
-    dsgd_mailbox *const mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_MESSAGE, 0);
-    if (r->owns)
-        dsgd_mailbox_own(mailbox);
+    if (r->mailbox == NULL) {
+        r->mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_MESSAGE, 0);
+        if (r->owns)
+            dsgd_mailbox_own(r->mailbox);
+    }
     r->since_s = r->from == ALL_WORKERS ? 0 : dsgd_now_s();
     return (dsgd_await){.kind = DSGD_AWAIT_TRANSFER,
-                        .transfer = dsgd_irecv(mailbox, (void **)&r->message)};
+                        .transfer = dsgd_irecv(r->mailbox, (void **)&r->message)};
 }
 
 /** Has an actor receive what a host sends; returns their stream. */

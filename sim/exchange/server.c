@@ -203,11 +203,9 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
 }
 
 /** Waits for a push or fetch of a piece, and answers it with x. */
-static void answer_next(dsgd_node *self, dsgd_vector *x)
+static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
-    dsgd_mailbox *const questions = dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0);
-    dsgd_mailbox_own(questions);
     dsgd_packet *const message = dsgd_mailbox_recv(questions);
     const size_t k = message->piece;
     dsgd_packet_arrived(server, message, 0);
@@ -238,6 +236,8 @@ static void answer_next(dsgd_node *self, dsgd_vector *x)
 
 void dsgd_serve(dsgd_node *self)
 {
+    dsgd_mailbox *const questions = dsgd_mailbox_of(-1, self->rank, DSGD_PORT_SERVER_REQUEST, 0);
+    dsgd_mailbox_own(questions);
     for (;;)
-        answer_next(self, dsgd_model(self));
+        answer_next(self, questions, dsgd_model(self));
 }

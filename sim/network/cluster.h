@@ -230,12 +230,6 @@ extern const dsgd_simulator *const dsgd_simulators[]; /* by dsgd_network_kind */
 /** The one of this process: maxmin where flows were asked for and its links are all that there are. */
 extern const dsgd_simulator *dsgd_simulator_used;
 
-/**
- * A message of as many bytes travels in less than SimGrid's precision: others do not notice it, and
- * it does not count as one that a host sends at once.
- */
-enum { DSGD_NOTHING_BYTES = 8 };
-
 /* What callers ask of it. */
 #define dsgd_cluster_speed (dsgd_simulator_used->speed)
 #define dsgd_route_of (dsgd_simulator_used->route)

@@ -33,6 +33,15 @@ static dsgd_heap levels; /* open pipes, by the bytes per second and weight at wh
 static dsgd_heap limits; /* open flows with a limit, likewise */
 static uint64_t n_rounds;
 
+/** A list of pointers, with room for one more. */
+static void *with_room(void *list, size_t n, size_t *room)
+{
+    if (n < *room)
+        return list;
+    *room = *room == 0 ? 4 : 2 * *room;
+    return dsgd_xrealloc(list, *room, sizeof(void *));
+}
+
 /* --- pipes and their flows -------------------------------------------------------------------- */
 
 static void solve(dsgd_event *event);
@@ -53,10 +62,7 @@ static void enter(dsgd_flow *flow)
 {
     for (size_t i = 0; i < flow->n_pipes; i++) {
         dsgd_pipe *const pipe = flow->pipe[i];
-        if (pipe->n == pipe->room) {
-            pipe->room = pipe->room == 0 ? 4 : 2 * pipe->room;
-            pipe->flow = dsgd_xrealloc(pipe->flow, pipe->room, sizeof(dsgd_flow *));
-        }
+        pipe->flow = with_room(pipe->flow, pipe->n, &pipe->room);
         flow->place[i] = pipe->n;
         pipe->flow[pipe->n++] = flow;
         touch(pipe);
@@ -103,11 +109,20 @@ static void open_pipe(dsgd_pipe *pipe)
     if (pipe->open)
         return;
     pipe->open = true;
-    if (opened.n == opened.room) {
-        opened.room = opened.room == 0 ? 64 : 2 * opened.room;
-        opened.pipe = dsgd_xrealloc(opened.pipe, opened.room, sizeof(dsgd_pipe *));
-    }
+    opened.pipe = with_room(opened.pipe, opened.n, &opened.room);
     opened.pipe[opened.n++] = pipe;
+}
+
+/** The pipe that holds a flow and is not open; NULL: none. */
+static const dsgd_pipe *outer_pipe(const dsgd_flow *flow)
+{
+    return flow->held_by != NULL && !flow->held_by->open ? flow->held_by : NULL;
+}
+
+/** What an open flow may get by that, or by its limit. */
+static double most_of(const dsgd_flow *flow)
+{
+    return outer_pipe(flow) != NULL ? flow->bytes_per_s : flow->limit_bytes_per_s;
 }
 
 static void open_flow(dsgd_flow *flow)
@@ -115,13 +130,9 @@ static void open_flow(dsgd_flow *flow)
     if (flow->state == DSGD_FLOW_OPEN)
         return;
     flow->state = DSGD_FLOW_OPEN;
-    if (moved.n == moved.room) {
-        moved.room = moved.room == 0 ? 64 : 2 * moved.room;
-        moved.flow = dsgd_xrealloc(moved.flow, moved.room, sizeof(dsgd_flow *));
-    }
+    moved.flow = with_room(moved.flow, moved.n, &moved.room);
     moved.flow[moved.n++] = flow;
-    const bool held = flow->held_by != NULL && !flow->held_by->open;
-    const double most = held ? flow->bytes_per_s : flow->limit_bytes_per_s;
+    const double most = most_of(flow);
     if (most < INFINITY)
         dsgd_heap_push(&limits, most / flow->weight, moved.n, flow);
 }
@@ -201,9 +212,7 @@ static void fill(void)
         if (pipe == NULL)
             return;
         if (limited != NULL && limit <= level) {
-            const bool held = limited->held_by != NULL && !limited->held_by->open;
-            set_rate(limited, held ? limited->bytes_per_s : limited->limit_bytes_per_s,
-                     held ? limited->held_by : NULL);
+            set_rate(limited, most_of(limited), outer_pipe(limited));
             continue;
         }
         for (size_t k = 0; k < pipe->n; k++)

@@ -22,11 +22,6 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
     return in_rows ? per_nic : 0;
 }
 
-bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, const int *places)
-{
-    return hosts_per_nic(platform, places, n_hosts) == 1;
-}
-
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
 {
     const int *const places = dsgd_cluster_places();

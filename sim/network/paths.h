@@ -49,12 +49,6 @@ typedef struct dsgd_paths {
 } dsgd_paths;
 
 /**
- * Whether messages between hosts at these places share no link, if each host sends one and receives
- * one at a time: by dsgd_platform_meets_at_nics(). False for other topologies than switch and groups.
- */
-bool dsgd_paths_are_contention_free(const dsgd_platform *platform, int n_hosts, const int *places);
-
-/**
  * Paths between the cluster's hosts, kept; NULL: messages can share links. If each NIC is
  * shared by 2^k consecutive hosts of a switch, per_nic is 2^k; a message's time then assumes that all
  * 2^k hosts start one at the same instant.
