@@ -2,11 +2,12 @@
 # The first day on a GPU: all that the emulation cannot say, in at most half an hour and offline, with a report at the end.
 #   tests/gpu-day.sh pack BUILD FOLDER    here: programs, libraries and expected checksums of a release build, to take there; and
 #                                         the same as FOLDER.tar.gz
-#   FOLDER/gpu-day.sh run [REPORT]        there: writes REPORT (FOLDER/report.md) and all output beside it
+#   FOLDER/gpu-day.sh run [REPORT [STEP...]]  there: writes REPORT (FOLDER/report.md) and all output beside it; some steps only, so that
+#                                         one by one they fit a short lease, or those that time nothing run side by side
 #   tests/gpu-day.sh rehearse BUILD       here: both, on the emulated GPU, with small numbers and few tests, to try this script; twice,
 #                                         on a machine with all tools and on one with hardly any (stand-ins: tests/cuda/stand-ins)
-# Each step has a limit of time; what a machine lacks (profilers, PyTorch) is reported as missing. Exit status: 0 when every step that
-# could be done did what was predicted or measured something, 1 otherwise.
+# Each step has a limit of time, all of them GPU_DAY_S seconds (1740); what a machine lacks (profilers, PyTorch) is reported as missing.
+# Exit status: 0 when every step that could be done did what was predicted or measured something, 1 otherwise.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -16,9 +17,10 @@ pack() { # BUILD FOLDER
     local build=$1 to=$2 program library
     local emulated=$build/tests/dsgd_cuda_emulated.so
     mkdir -p "$to/lib" "$to/data"
-    for program in dsgd dsgd_tests dsgd_test_cuda dsgd_bench_cuda dsgd_cuda_checksums; do
+    for program in dsgd dsgd_tests dsgd_test_cuda dsgd_bench_cuda dsgd_bench_values dsgd_cuda_checksums; do
         cp "$build/$program" "$to/" || return 1
     done
+    cp "$build/tests/dsgd_cuda_null.so" "$to/" || return 1
     cp "$build/dsgd_cuda.so" "$to/" 2>/dev/null || echo "no dsgd_cuda.so in $build: build it with nvcc"
     cp -r "$here/../traces" "$to/data/"
     cp "$here/gpu-day.sh" "$here/bench/torch_replicas.py" "$to/"
@@ -51,7 +53,7 @@ rehearse() { # BUILD
 
 # Whether a report has a line for each step that this machine, with many tools or few, can do.
 complete() { # REPORT TOOLS
-    local step steps="machine devices checksums bench, means, dsgd_test_cuda conformance -j.1.. -j.12 PTX no.GPU"
+    local step steps="machine devices checksums bench, means, the.store,.cuda the.store,.null dsgd_test_cuda conformance -j.1.. -j.12 PTX no.GPU"
     case $2 in
     many) steps+=" ncu:.matmul ncu:.mlp memcheck racecheck initcheck PyTorch.*1.1.x" ;;
     few) steps+=" nsys:.*matmul launches.one.by.one no.PyTorch" ;;
@@ -156,6 +158,20 @@ benches() {
     done
 }
 
+# What the store's host and the GPU take together, and the host alone, with a GPU that takes no time.
+host() {
+    local device
+    if [ ! -d /usr/share/datasets/fashion-mnist ]; then
+        row "a step of the store" "1,024 workers: 0.5 ms" "Fashion-MNIST (Debian: dataset-fashion-mnist) is not on this machine" missing
+        return
+    fi
+    for device in cuda null; do
+        try "host_$device" 120 env $([ $device = cuda ] || echo "DSGD_CUDA_MODULE=$folder/dsgd_cuda_null.so") \
+            "$folder/dsgd_bench_values" "${sizes%% *}" 1 pairs 32 16 "$device"
+        row "a step of the store, $device" "1,024 workers: 0.5 ms" "$(last "host_$device")" "$(verdict)"
+    done
+}
+
 # Of each kernel the launch that took longest: ncu's raw page is a line of names, one of units, and a line per launch.
 slowest_kernels() {
     awk -F '","' '
@@ -244,12 +260,14 @@ jobs() {
     row "no GPU, but --numerics cuda" "exit status 4 and a sentence" "$(last refused)" "$([ $status -eq 4 ] && echo ok || echo FAILED)"
 }
 
-run() { # REPORT
+run() { # REPORT STEP...
     folder=$here
     report=${1:-$folder/report.md}
+    shift
+    [ $# -gt 0 ] || set -- machine checksums benches host profile torch tests sanitizers jobs # what tells most comes first
     out=$(dirname "$report")/gpu-day-output
     mkdir -p "$out"
-    all_s=1740 sizes="1024 64 4096" numbers=1048576 few=1024 workers=256 tests_s=300 suite=conformance only=
+    all_s=${GPU_DAY_S:-1740} sizes="1024 64 4096" numbers=1048576 few=1024 workers=256 tests_s=300 suite=conformance only=
     if [ -e "$folder/emulated" ]; then
         sizes=2 numbers=256 few=256 workers=8 suite=status only=mlp
     fi
@@ -262,14 +280,8 @@ run() { # REPORT
         echo "| step | predicted | measured | |"
         echo "|---|---|---|---|"
     } >"$report"
-    machine # what tells most comes first: the time may not do for all
-    checksums
-    benches
-    profile
-    torch
-    tests
-    sanitizers
-    jobs
+    local step
+    for step; do "$step"; done
     {
         echo
         echo "$n_failed steps failed; $SECONDS s in all."
@@ -284,10 +296,10 @@ run() { # REPORT
 
 case "${1:-} $#" in
 "pack 3") pack "$2" "$3" ;;
-"run 1" | "run 2") run "${2:-}" ;;
+"run "*) run "${2:-}" "${@:3}" ;;
 "rehearse 2") rehearse "$2" ;;
 *)
-    sed -n '2,6s/^# \{0,1\}//p' "$0"
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
