@@ -251,6 +251,28 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
     return DSGD_OK;
 }
 
+/** As nccl-tests print it; the GPUs are those of the first nodes. */
+static void print_nccl(const check *c)
+{
+    const dsgd_platform *const platform = c->platform;
+    const long per_node = platform->island_hosts > 0 ? platform->island_hosts : 1;
+    const int n = c->workers, nodes = (n + (int)per_node - 1) / (int)per_node;
+    const dsgd_nccl_shape shape = {.n_nodes = nodes,
+                                   .gpus = (double)n / nodes,
+                                   .nics = (int)(per_node / dsgd_platform_nic_hosts(platform)),
+                                   .nic_bytes_per_s = platform->host_bandwidth_bytes_per_s};
+    printf("\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it\n", n, nodes);
+    printf("%14s %12s %9s %9s\n%14s %12s %9s %9s\n", "size", "time", "algbw", "busbw", "(B)",
+           "(us)", "(GB/s)", "(GB/s)");
+    for (double bytes = 8; bytes <= 0x1p34; bytes *= 8) {
+        const dsgd_nccl_cost cost =
+            dsgd_nccl_cost_of(&platform->nccl, &shape, DSGD_NCCL_ALLREDUCE, bytes);
+        const double s = dsgd_nccl_s(&cost, bytes), algbw = 1e-9 * bytes / s;
+        printf("%14.0f %12.2f %9.2f %9.2f  %s %s\n", bytes, 1e6 * s, algbw, algbw * 2 * (n - 1) / n,
+               cost.algorithm, cost.protocol);
+    }
+}
+
 static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
     const dsgd_machine machine = {.platform = c->platform, .n_hosts = c->workers};
@@ -268,6 +290,8 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     print_ways_out(c);
     DSGD_TRY(check_allreduces(c, 1, "1 B", microseconds, error));
     DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", milliseconds, error));
+    if (c->platform->library != DSGD_LIBRARY_MPI)
+        print_nccl(c);
     if (has_numbers(c))
         printf("%d of these differ by more than %g %%\n", c->n_differ, 100 * most_difference);
     return DSGD_OK;

@@ -212,6 +212,18 @@ static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *err
     return DSGD_OK;
 }
 
+/** NCCL's collectives on a platform that says what decides them. */
+static dsgd_status check_library(const dsgd_run_config *config, dsgd_error *error)
+{
+    const bool asks = dsgd_collective_of(config, false) == DSGD_COLLECTIVE_NCCL ||
+                      dsgd_collective_of(config, true) == DSGD_COLLECTIVE_NCCL;
+    return !asks || config->platform->library != DSGD_LIBRARY_MPI
+               ? DSGD_OK
+               : dsgd_refuse(error,
+                             "exchange: collective nccl: the platform's library is mpi; one of "
+                             "library nccl says what its GPUs' links carry");
+}
+
 static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
@@ -284,8 +296,8 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,  check_learning, check_algorithm, check_reads,   check_exchange, check_pieces,
-        check_fusion, check_encoding, check_stops,     check_machine, check_imbalance};
+        check_until,  check_learning, check_algorithm, check_reads, check_library, check_exchange,
+        check_pieces, check_fusion,   check_encoding,  check_stops, check_machine, check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

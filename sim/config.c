@@ -7,7 +7,7 @@
 #include "models/encodings/encoding.h"
 
 const char *const dsgd_collective_names[] = {
-    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", NULL};
+    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "nccl", NULL};
 
 const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
@@ -49,7 +49,7 @@ const dsgd_option dsgd_learning_options[] = {
 
 static const char *const pieces_words[] = {"tensors", "buckets", NULL};
 static const char *const partial_words[] = {
-    "as-collective", "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", NULL};
+    "as-collective", "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "nccl", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_LONG(dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,
@@ -70,8 +70,10 @@ const dsgd_option dsgd_exchange_options[] = {
         "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
     DSGD_OPTION_CHOICE(
         dsgd_exchange_config, collective, dsgd_collective_names,
-        "how an allreduce of all workers travels; auto: by size, recursive doubling below 64 KiB, "
-        "else Rabenseifner's, or Bruck's, which needs no power of two"),
+        "how an allreduce of all workers travels; auto: by the platform's library: nccl; or by "
+        "size, "
+        "recursive doubling below 64 KiB, else Rabenseifner's, or Bruck's, which needs no power of "
+        "two"),
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
                        "library has recursive-doubling at any size"),
@@ -100,3 +102,13 @@ const dsgd_option dsgd_stop_options[] = {
                    .unit = "s"),
     DSGD_OPTION_END,
 };
+
+dsgd_collective dsgd_collective_of(const dsgd_run_config *config, bool partial)
+{
+    const dsgd_exchange_config *const exchange = &config->exchange;
+    dsgd_collective how = exchange->collective;
+    if (partial && exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE)
+        how = (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
+    const bool is_mpi = config->platform->library == DSGD_LIBRARY_MPI;
+    return how == DSGD_COLLECTIVE_AUTO && !is_mpi ? DSGD_COLLECTIVE_NCCL : how;
+}

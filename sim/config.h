@@ -17,12 +17,13 @@
 
 /** The algorithm of an allreduce. */
 typedef enum dsgd_collective {
-    DSGD_COLLECTIVE_AUTO, /* recursive doubling below 64 KiB; else Rabenseifner, or Bruck where P is
-                             no power of two */
+    DSGD_COLLECTIVE_AUTO, /* the platform's library: NCCL; of MPI recursive doubling below 64 KiB, else
+                             Rabenseifner, or Bruck where P is no power of two */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
     DSGD_COLLECTIVE_RABENSEIFNER,
     DSGD_COLLECTIVE_RING,
-    DSGD_COLLECTIVE_BRUCK
+    DSGD_COLLECTIVE_BRUCK,
+    DSGD_COLLECTIVE_NCCL /* as NCCL chooses by its own model (traces/nccl.h) */
 } dsgd_collective;
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
@@ -91,14 +92,6 @@ typedef struct dsgd_stop {
 extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
     dsgd_stop_options[];
 
-/** The algorithm of partial collectives. */
-static inline dsgd_collective dsgd_partial_collective_of(const dsgd_exchange_config *exchange)
-{
-    return exchange->partial_collective == DSGD_PARTIAL_AS_COLLECTIVE
-               ? exchange->collective
-               : (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
-}
-
 /** How far a run is, told while it runs; may lie in memory that processes share. */
 typedef struct dsgd_progress {
     _Alignas(64) _Atomic double share; /* done, 0 to 1; a cache line for each run */
@@ -157,5 +150,8 @@ typedef struct dsgd_run_config {
     void (*inspect)(struct dsgd_engine *engine, void *argument);
     void *inspect_argument;
 } dsgd_run_config;
+
+/** The algorithm of collectives of all workers, or of partial ones: AUTO is MPI's then. */
+dsgd_collective dsgd_collective_of(const dsgd_run_config *config, bool partial);
 
 #endif

@@ -37,6 +37,7 @@
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
     X(maxmin)                                                                                      \
+    X(nccl)                                                                                        \
     X(closed)                                                                                      \
     X(communicators)                                                                               \
     X(splits)                                                                                      \

@@ -8,6 +8,7 @@ const double dsgd_platform_nominal_flops = 1e9;
 
 static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",
                                          "torus",  "xml",    NULL};
+static const char *const libraries[] = {"mpi", "nccl", "rccl", NULL};
 static const char *const none_words[] = {"none", NULL};
 static const char *const memory_words[] = {"memory", NULL};
 static const char *const unknown_words[] = {"unknown", NULL};
@@ -76,6 +77,11 @@ const dsgd_option dsgd_platform_options[] = {
                           "of a host's way into its island's network, in each direction"),
     DSGD_OPTION_DOUBLE_AS("island_latency", dsgd_platform, island_latency_s, 0, 0, 10, "s",
                           "between two hosts of an island"),
+    DSGD_OPTION_CHOICE(dsgd_platform, library, libraries,
+                       "that carries out collectives: what `collective: auto` means; nccl and rccl "
+                       "need `nccl`"),
+    DSGD_OPTION_RECORD(dsgd_platform, nccl, dsgd_nccl_options,
+                       "what decides the speed of NCCL's collectives; NICs are the islands'"),
     DSGD_OPTION_RECORDS(
         dsgd_platform, hosts, dsgd_platform_entry, entry_options,
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
@@ -237,6 +243,13 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
         return dsgd_refuse(
             error,
             "platform: cached_reduction and cache mean something together only, both above 0");
+    if (platform->library != DSGD_LIBRARY_MPI &&
+        (platform->nccl.links_bytes_per_s <= 0 || platform->topology == DSGD_TOPOLOGY_XML))
+        return dsgd_refuse(error,
+                           "platform: library %s needs nccl: {links: BYTES/s}, above 0, and "
+                           "another topology than xml, whose NICs are not known",
+                           libraries[platform->library]);
+    DSGD_TRY(dsgd_nccl_check(&platform->nccl, error));
     DSGD_TRY(check_extents(platform, error));
     DSGD_TRY(check_islands(platform, error));
     DSGD_TRY(dsgd_platform_check_expenses(platform, error));

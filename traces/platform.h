@@ -9,6 +9,7 @@
 
 #include "base/option.h"
 #include "base/status.h"
+#include "traces/nccl.h"
 
 /** Topologies. SWITCH and GROUPS have as many hosts as a run needs. */
 typedef enum dsgd_platform_topology {
@@ -19,6 +20,13 @@ typedef enum dsgd_platform_topology {
     DSGD_TOPOLOGY_TORUS, /* SimGrid's, routed dimension by dimension */
     DSGD_TOPOLOGY_XML /* the user's own file */
 } dsgd_platform_topology;
+
+/** Which library carries out collectives: RCCL is AMD's NCCL. */
+typedef enum dsgd_platform_library {
+    DSGD_LIBRARY_MPI,
+    DSGD_LIBRARY_NCCL,
+    DSGD_LIBRARY_RCCL
+} dsgd_platform_library;
 
 /** Hosts that differ. Where several entries name a host, factors multiply and latencies add. */
 typedef struct dsgd_platform_entry {
@@ -50,6 +58,8 @@ typedef struct dsgd_platform {
     long island_nics; /* NICs per island, shared evenly by its hosts */
     double island_bytes_per_s; /* of a host into its island, each direction */
     double island_latency_s; /* between two hosts of an island */
+    dsgd_platform_library library;
+    dsgd_nccl nccl; /* of LIBRARY_NCCL and LIBRARY_RCCL */
     dsgd_records hosts; /* of dsgd_platform_entry; not for XML */
     double message_overhead_s; /* processor time per message and end, serial with the wire */
     double partial_call_s; /* processor time of one call of a partial collective, per piece */

@@ -234,8 +234,8 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
                               .n_servers = dsgd_n_servers(c),
                               .n_pieces = n_pieces,
                               .piece_bytes = bytes,
-                              .collective = c->exchange.collective,
-                              .partial_collective = dsgd_partial_collective_of(&c->exchange)};
+                              .collective = dsgd_collective_of(c, false),
+                              .partial_collective = dsgd_collective_of(c, true)};
     declared->traffic = true;
     declared->per_step = c->algorithm->traffic(c->params, &scale);
     declared->period = dsgd_period(c);

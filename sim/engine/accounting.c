@@ -307,13 +307,18 @@ void dsgd_count_step_time(dsgd_engine *engine, double step_s)
 
 /* --- told to all who listen ------------------------------------------------------------------- */
 
-static void count_message(dsgd_engine *engine, bool computed, int from, double bytes)
+void dsgd_count_timed_by(dsgd_engine *engine, bool computed)
 {
     const dsgd_simulator *const used = dsgd_simulator_used;
     engine->result->timed_by |= computed                         ? DSGD_TIMED_BY_ARITHMETIC
                                 : used == &dsgd_simulator_nics   ? DSGD_TIMED_BY_NICS
                                 : used == &dsgd_simulator_maxmin ? DSGD_TIMED_BY_MAXMIN
                                                                  : DSGD_TIMED_BY_SIMGRID;
+}
+
+static void count_message(dsgd_engine *engine, bool computed, int from, double bytes)
+{
+    dsgd_count_timed_by(engine, computed);
     engine->workers[from].sent_bytes += bytes;
 }
 

@@ -697,6 +697,9 @@ void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long positio
 void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
                           double since_s, const dsgd_piece *content);
 
+/** Notes that arithmetic, or else the network, has timed something of the run. */
+void dsgd_count_timed_by(dsgd_engine *engine, bool computed);
+
 /** A simulated message from its start to its arrival, which is now. */
 void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s);
 

@@ -29,6 +29,7 @@
 #include <sys/queue.h>
 
 #include "base/round.h"
+#include "sim/exchange/nodes.h"
 #include "sim/network/paths.h"
 #include "sim/result.h"
 #include "sim/run.h"
@@ -39,15 +40,28 @@ typedef struct dsgd_schedule {
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;
+    struct {
+        double since_s, end_s; /* from the last arrival on; INFINITY: not yet known */
+        double latency_s; /* behind the streams */
+        double passed_s; /* when the last stream had passed, but for its hop's own latency */
+        double bytes; /* of a stream between two NICs: as many as these send in its time */
+        double nic_bytes, gpu_bytes; /* that each sends */
+        int n_left; /* streams under way */
+    } nccl;
     struct member {
+        dsgd_channel *channel;
         int rank;
         double arrived_s; /* INFINITY: has not */
         double end_s; /* once all have arrived, until it waits for that */
+        int to, from; /* ranks that its stream goes to and comes from; -1: it has none */
+        enum { NOT_SENT, WAITS, UNDER_WAY } stream;
+        double started_s;
     } member[]; /* [plan.n] */
 } dsgd_schedule;
 
 struct dsgd_closed {
     dsgd_paths *paths; /* NULL: messages can meet */
+    dsgd_nodes *nodes; /* of NCCL's collectives */
     int *rank; /* [n_workers], of a pass: of members */
     double *at_s, *next_s; /* [n_workers], of a pass */
     TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* the first come, first counted */
@@ -79,7 +93,8 @@ static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *pl
 {
     const int per_nic = state->paths->per_nic;
     const dsgd_comm *const comm = plan->members.comm;
-    bool is_whole = dsgd_plan_is_cube(plan) && plan->part != DSGD_ALLGATHER;
+    bool is_whole = plan->how == DSGD_COLLECTIVE_NCCL ||
+                    (dsgd_plan_is_cube(plan) && plan->part != DSGD_ALLGATHER);
     if (comm == NULL)
         return is_whole && (plan->members.leader < 0 ||
                             (((dsgd_group)per_nic - 1) & ~plan->members.group) == 0);
@@ -109,6 +124,8 @@ static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
 {
     const bool needs_all = plan->part != DSGD_REDUCE && plan->part != DSGD_BROADCAST;
+    if (plan->how == DSGD_COLLECTIVE_NCCL) /* its streams may meet others */
+        return state_of(engine) != NULL;
     return needs_all && dsgd_is_contention_free(engine) &&
            !engine->config->exchange.every_message && is_apart(engine->closed, plan);
 }
@@ -223,6 +240,118 @@ static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
     return any;
 }
 
+/* --- NCCL's ------------------------------------------------------------------------------------- */
+
+/** Decoding of what came, which NCCL does not do: after the collective. */
+static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
+{
+    const double came = plan->bytes * (plan->n - 1) / plan->n;
+    const dsgd_phase all = {.reduced = plan->encoding.gathers ? came * plan->encoding.added : 0,
+                            .decoded = came * plan->encoding.decoded + plan->encoding.again};
+    return plan->encoding.added > 0 ? dsgd_phase_cost_s(w, &all) : 0;
+}
+
+/** Tells all members when they end. */
+static void end_streams(dsgd_schedule *s, double at_s)
+{
+    s->nccl.end_s = at_s;
+    for (int i = 0; i < s->plan.n; i++)
+        s->member[i].end_s = at_s + decoding_s(s->member[i].channel->worker, &s->plan);
+}
+
+/** All have arrived: what no other traffic meets is known, else one stream per NIC is sent. */
+static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
+{
+    struct dsgd_closed *const state = engine->closed;
+    const dsgd_platform *const platform = engine->config->platform;
+    for (int i = 0; i < s->plan.n; i++)
+        state->rank[i] = s->member[i].rank;
+    if (state->nodes == NULL)
+        state->nodes = dsgd_nodes_new(engine);
+    const dsgd_nccl_shape shape = dsgd_nodes_shape(state->nodes, state->rank, s->plan.n);
+    const dsgd_nccl_call calls[] = {[DSGD_REDUCE_SCATTER] = DSGD_NCCL_SHARES,
+                                    [DSGD_ALLGATHER] = DSGD_NCCL_SHARES,
+                                    [DSGD_REDUCE] = DSGD_NCCL_TREE,
+                                    [DSGD_BROADCAST] = DSGD_NCCL_TREE};
+    const dsgd_nccl_cost cost =
+        dsgd_nccl_cost_of(&platform->nccl, &shape, calls[s->plan.part], s->plan.bytes);
+    const bool meets_none = dsgd_is_contention_free(engine) &&
+                            !engine->config->exchange.every_message && is_apart(state, &s->plan);
+    const bool sends = shape.n_nodes > 1 && !meets_none;
+    s->nccl.since_s = dsgd_now_s();
+    s->nccl.end_s = INFINITY;
+    s->nccl.latency_s = cost.latency_s;
+    s->nccl.nic_bytes = cost.nic_share * s->plan.bytes;
+    s->nccl.gpu_bytes = cost.gpu_share * s->plan.bytes;
+    s->nccl.bytes = s->plan.bytes / cost.bytes_per_s * shape.nic_bytes_per_s;
+    for (int i = 0; i < s->plan.n; i++) {
+        struct member *const m = &s->member[i];
+        dsgd_nodes_stream(state->nodes, m->rank, &m->to, &m->from);
+        m->end_s = INFINITY;
+        if (m->to < 0 || !sends)
+            continue;
+        m->stream = WAITS;
+        s->nccl.n_left++;
+    }
+    if (!sends)
+        end_streams(s, s->nccl.since_s + dsgd_nccl_s(&cost, s->plan.bytes));
+}
+
+/** Sends and receives a stream. */
+static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
+{
+    dsgd_comm *const comm = s->plan.members.comm;
+    me->stream = UNDER_WAY;
+    return (dsgd_await){
+        .kind = DSGD_AWAIT_SENDRECV,
+        .amount = s->nccl.bytes,
+        .exchange = {.out = dsgd_schedule_mailbox(me->channel, me->rank, me->to, comm),
+                     .in = dsgd_schedule_mailbox(me->channel, me->from, me->rank, comm),
+                     .started_s = &me->started_s}};
+}
+
+/** The stream has come; whose is the last tells the others when all end. */
+static void end_stream(dsgd_schedule *s, struct member *me)
+{
+    const double now_s = dsgd_now_s();
+    const double hop_s = dsgd_greater(dsgd_route_of(me->rank, me->to).latency_s,
+                                      dsgd_route_of(me->from, me->rank).latency_s);
+    me->stream = NOT_SENT;
+    dsgd_count_timed_by(me->channel->worker->engine, false);
+    s->nccl.passed_s = dsgd_greater(s->nccl.passed_s, now_s - hop_s);
+    if (--s->nccl.n_left > 0)
+        return;
+    end_streams(s, dsgd_greater(now_s, s->nccl.passed_s + s->nccl.latency_s));
+    for (int i = 0; i < s->plan.n; i++)
+        if (&s->member[i] != me)
+            dsgd_semaphore_post(s->member[i].channel->semaphore);
+}
+
+/**
+ * Counts the streams if they have passed by an instant: of each member one to the next, and what NICs have
+ * carried.
+ */
+static void count_streams(turn *t, const dsgd_schedule *s)
+{
+    const double bytes = dsgd_plan_stream_bytes(&s->plan);
+    if (s->nccl.end_s > t->until_s)
+        return;
+    dsgd_count_messages(t->engine, (uint64_t)s->plan.n, bytes);
+    for (int i = 0; i < s->plan.n; i++) {
+        const struct member *const m = &s->member[i];
+        dsgd_worker *const w = m->channel->worker;
+        const int next = s->member[(i + 1) % s->plan.n].rank;
+        dsgd_observe_computed(t->engine, m->rank, next, bytes, s->nccl.since_s, s->nccl.end_s);
+        if (m->to >= 0)
+            dsgd_count_carried(t->engine, m->rank, m->to, s->nccl.nic_bytes);
+        if (dsgd_platform_same_island(t->engine->config->platform, w->place,
+                                      t->engine->workers[next].place))
+            dsgd_count_carried(t->engine, m->rank, next, s->nccl.gpu_bytes);
+        dsgd_count_communication_by(w, s->nccl.since_s, s->nccl.end_s + decoding_s(w, &s->plan));
+    }
+    t->last_s = dsgd_greater(t->last_s, s->nccl.end_s);
+}
+
 /**
  * Follows the members from their arrivals to their ends, which are in state->at_s then. Where
  * @p counts, counts what has passed by @p until_s.
@@ -231,6 +360,10 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
 {
     struct dsgd_closed *const state = engine->closed;
     turn t = {engine, counts, until_s, 0, 0};
+    if (s->plan.how == DSGD_COLLECTIVE_NCCL) {
+        count_streams(&t, s);
+        return t.last_s;
+    }
     for (int i = 0; i < s->plan.n; i++) {
         state->rank[i] = s->member[i].rank;
         state->at_s[i] = s->member[i].arrived_s;
@@ -259,7 +392,7 @@ static void count_ended(dsgd_engine *engine)
         if (!s->counted) {
             follow(engine, s, true, DBL_MAX);
             for (int i = 0; i < s->plan.n; i++)
-                dsgd_count_later_end(&engine->workers[state->rank[i]]);
+                dsgd_count_later_end(&engine->workers[s->member[i].rank]);
         }
         TAILQ_REMOVE(&state->complete, s, in);
         dsgd_comm_release(engine, s->plan.members.comm);
@@ -294,8 +427,11 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
         dsgd_run_alloc(engine, sizeof *s + (size_t)plan->n * sizeof s->member[0]);
     s->plan = *plan;
     for (int i = 0; i < plan->n; i++)
-        s->member[i] =
-            (struct member){.rank = dsgd_members_rank(&plan->members, i), .arrived_s = INFINITY};
+        s->member[i] = (struct member){.rank = dsgd_members_rank(&plan->members, i),
+                                       .arrived_s = INFINITY,
+                                       .to = -1,
+                                       .from = -1};
+    s->nccl.end_s = INFINITY;
     dsgd_comm_retain(plan->members.comm);
     TAILQ_INSERT_HEAD(&engine->closed->gathering, s, in);
     return s;
@@ -307,12 +443,16 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
     struct dsgd_closed *const state = engine->closed;
     TAILQ_REMOVE(&state->gathering, s, in);
     TAILQ_INSERT_TAIL(&state->complete, s, in);
-    follow(engine, s, false, 0);
-    for (int i = 0; i < s->plan.n; i++)
-        s->member[i].end_s = state->at_s[i];
+    if (s->plan.how == DSGD_COLLECTIVE_NCCL) {
+        begin_streams(engine, s);
+    } else {
+        follow(engine, s, false, 0);
+        for (int i = 0; i < s->plan.n; i++)
+            s->member[i].end_s = state->at_s[i];
+    }
     for (int i = 0; i < s->plan.n; i++) /* others may change the state meanwhile */
         if (s->member[i].rank != last_rank)
-            dsgd_semaphore_post(engine->workers[s->member[i].rank].channels[0].semaphore);
+            dsgd_semaphore_post(s->member[i].channel->semaphore);
 }
 
 dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *plan,
@@ -322,6 +462,7 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
     dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
     channel->schedule = s;
     channel->member = dsgd_members_index(&plan->members, w->node.rank);
+    s->member[channel->member].channel = channel;
     s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
@@ -335,6 +476,12 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
 dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel)
 {
     struct member *const me = &channel->schedule->member[channel->member];
+    if (me->stream == WAITS)
+        return begin_stream(channel->schedule, me);
+    if (me->stream == UNDER_WAY)
+        end_stream(channel->schedule, me);
+    if (me->end_s == INFINITY)
+        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     const double left_s = me->end_s - dsgd_now_s();
     me->end_s = -INFINITY; /* not again: rounding may leave some of it */
     if (left_s > 0)

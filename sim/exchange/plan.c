@@ -13,6 +13,9 @@
  * does, which sends whole vectors twice more. The ring and Bruck's algorithm need no fold: with k =
  * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
  *
+ * NCCL's collectives are no rounds (closed.c, traces/nccl.h): each member is said to send one stream, of
+ * what a ring would have it send.
+ *
  * Reduce-scatter and allgather of shares are the halves of an allreduce. A reduce is a reduce-scatter
  * and a gather up a binomial tree; a broadcast a scatter down the tree and an allgather (van de Geijn);
  * both, of short vectors, whole vectors along the tree: k (o + L + n/B), and k c n of a reduce.
@@ -183,6 +186,8 @@ static dsgd_collective how_in_shares(dsgd_collective how, dsgd_part part, int n)
 static dsgd_plan plan_of_allreduce(dsgd_collective setting, int n, double bytes)
 {
     dsgd_plan plan = {.how = how_for(setting, n, bytes), .n = n, .bytes = bytes};
+    if (plan.how == DSGD_COLLECTIVE_NCCL)
+        return plan;
     if (plan.how == DSGD_COLLECTIVE_RING) {
         plan.half = n - 1;
         plan.n_rounds = 2 * plan.half;
@@ -208,6 +213,8 @@ dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double by
     dsgd_plan plan =
         plan_of_allreduce(how_in_shares(how_for(setting, n, bytes), part, n), n, bytes);
     plan.part = part;
+    if (plan.how == DSGD_COLLECTIVE_NCCL)
+        return plan;
     plan.n_rounds =
         plan.half + (part == DSGD_REDUCE || part == DSGD_BROADCAST ? tree_rounds(n) : 0);
     return plan;
@@ -258,6 +265,8 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
     const double core = 1 << dsgd_log2(n);
     const double extra = n - core;
     const double bits = dsgd_log2(n);
+    if (how == DSGD_COLLECTIVE_NCCL)
+        return (dsgd_traffic){n, 2 * (n - 1) * bytes};
     if (how == DSGD_COLLECTIVE_RING)
         return (dsgd_traffic){2.0 * n * (n - 1), 2 * (n - 1) * bytes};
     if (how == DSGD_COLLECTIVE_BRUCK)
@@ -275,6 +284,8 @@ static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n
         return allreduce_of_piece(setting, n, bytes);
     const dsgd_plan plan = dsgd_plan_of(setting, part, n, bytes);
     dsgd_traffic sum = {0, 0};
+    if (plan.how == DSGD_COLLECTIVE_NCCL)
+        return (dsgd_traffic){n, (n - 1) * bytes};
     if (plan.half > 0)
         sum = dsgd_traffic_times(allreduce_of_piece(plan.how, n, bytes), 0.5);
     if (part != DSGD_REDUCE && part != DSGD_BROADCAST)

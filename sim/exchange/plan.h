@@ -44,6 +44,13 @@ typedef struct dsgd_phase {
 /** In each round in which member a sends to b, b receives from a. */
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index);
 
+/** What a member of an NCCL collective sends, in one stream. */
+static inline double dsgd_plan_stream_bytes(const dsgd_plan *plan)
+{
+    const double once = plan->bytes * (plan->n - 1) / plan->n;
+    return plan->part == DSGD_ALLREDUCE ? 2 * once : once;
+}
+
 /** Whether every member exchanges with one whose index differs in a bit, round by round. */
 static inline bool dsgd_plan_is_cube(const dsgd_plan *plan)
 {

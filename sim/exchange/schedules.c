@@ -14,7 +14,8 @@ enum { TAGS = 500 };
  * others, so that who calls collectives of two in another order than a fellow member waits for it.
  * Those TAGS apart share one.
  */
-static dsgd_mailbox *mailbox(const dsgd_channel *channel, int from, int to, const dsgd_comm *comm)
+dsgd_mailbox *dsgd_schedule_mailbox(const dsgd_channel *channel, int from, int to,
+                                    const dsgd_comm *comm)
 {
     const int context = comm == NULL ? 0 : 1 + (int)(comm->id % TAGS);
     const int tag = channel->number + 2 * DSGD_MAX_CHANNELS * context;
@@ -31,8 +32,9 @@ static void count_sent(const dsgd_worker *w, dsgd_phase phase, double since_s)
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
     dsgd_worker *const w = channel->worker;
-    const double started_s = dsgd_sendrecv(mailbox(channel, w->host, phase.to, NULL), phase.bytes,
-                                           mailbox(channel, phase.from, w->host, NULL));
+    const double started_s =
+        dsgd_sendrecv(dsgd_schedule_mailbox(channel, w->host, phase.to, NULL), phase.bytes,
+                      dsgd_schedule_mailbox(channel, phase.from, w->host, NULL));
     count_sent(w, phase, started_s);
     dsgd_sleep_cost(dsgd_phase_cost_s(w, &phase));
     dsgd_count_communication(w, started_s);
@@ -65,11 +67,12 @@ static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
     phase.from = phase.from < 0 ? -1 : dsgd_members_rank(&plan->members, phase.from);
     s->phase = phase;
     s->exchanged = false;
-    return (dsgd_await){.kind = DSGD_AWAIT_SENDRECV,
-                        .amount = phase.bytes,
-                        .exchange = {.out = mailbox(channel, rank, phase.to, plan->members.comm),
-                                     .in = mailbox(channel, phase.from, rank, plan->members.comm),
-                                     .started_s = &s->started_s}};
+    return (dsgd_await){
+        .kind = DSGD_AWAIT_SENDRECV,
+        .amount = phase.bytes,
+        .exchange = {.out = dsgd_schedule_mailbox(channel, rank, phase.to, plan->members.comm),
+                     .in = dsgd_schedule_mailbox(channel, phase.from, rank, plan->members.comm),
+                     .started_s = &s->started_s}};
 }
 
 /** Every round in turn: messages, then overhead and reduction. */
@@ -111,8 +114,8 @@ dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes,
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
         return dsgd_closed_schedule_next(channel);
-    dsgd_plan plan =
-        dsgd_plan_of(engine->config->exchange.collective, DSGD_ALLREDUCE, engine->n_workers, bytes);
+    dsgd_plan plan = dsgd_plan_of(dsgd_collective_of(engine->config, false), DSGD_ALLREDUCE,
+                                  engine->n_workers, bytes);
     plan.members = DSGD_ALL_WORKERS;
     return next_step(channel, &plan, false, meeting);
 }
@@ -122,12 +125,10 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
         return dsgd_closed_schedule_next(channel);
-    const dsgd_exchange_config *const exchange = &engine->config->exchange;
     const bool partial = dsgd_scope_is_of_versions(reduction->scope);
     const dsgd_call *const call = &reduction->call;
-    dsgd_plan plan =
-        dsgd_plan_of_call(partial ? dsgd_partial_collective_of(exchange) : exchange->collective,
-                          call, reduction->n_members, engine->piece_bytes[call->piece]);
+    dsgd_plan plan = dsgd_plan_of_call(dsgd_collective_of(engine->config, partial), call,
+                                       reduction->n_members, engine->piece_bytes[call->piece]);
     plan.members = reduction->members;
     return next_step(channel, &plan, partial, &reduction->schedule);
 }

@@ -120,7 +120,7 @@ static const int workers[] = {4, 17, 64};
 static const long pieces[] = {1, 16};
 static const dsgd_collective collectives[] = {DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
                                               DSGD_COLLECTIVE_RABENSEIFNER, DSGD_COLLECTIVE_RING,
-                                              DSGD_COLLECTIVE_BRUCK};
+                                              DSGD_COLLECTIVE_BRUCK, DSGD_COLLECTIVE_NCCL};
 
 enum {
     N_PLATFORMS = sizeof platforms / sizeof platforms[0],
@@ -147,6 +147,12 @@ static support_case *combination(const char *algorithm, int i, char *where, size
     c->config.until.steps = 4;
     c->config.exchange.pieces = n_pieces;
     c->config.exchange.collective = collectives[how];
+    c->platform.library = DSGD_LIBRARY_NCCL;
+    c->platform.nccl = (dsgd_nccl){.links_bytes_per_s = 120e9,
+                                   .bandwidth = 1,
+                                   .latency = 1,
+                                   .node_bandwidth = 1,
+                                   .node_latency = 1};
     snprintf(where, room, "%s, %d workers, %ld pieces, platform %d, delays %d, %s", algorithm, p,
              n_pieces, platform, late, dsgd_collective_names[collectives[how]]);
     return c;

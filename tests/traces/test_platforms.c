@@ -640,6 +640,8 @@ static const struct {
     const char *name;
     double near_s, near_bytes_per_s, far_s, far_bytes_per_s;
 } shipped[] = {
+    {"aws-p5", 0.936e-6, 400e9, 30e-6, 50e9},      {"dgx-a100", 2e-6, 300e9, 7e-6, 25e9},
+    {"gcp-a3-mega", 0.936e-6, 400e9, 50e-6, 25e9}, {"mi300x", 2e-6, 336e9, 35e-6, 50e9},
     {"alps-slingshot", 2e-6, 150e9, 3.7e-6, 25e9}, {"cloud", 23e-6, 2.6e9, 23e-6, 2.6e9},
     {"dgx-h100", 0.936e-6, 400e9, 1.5e-6, 50e9},   {"dgx1-v100-100g", 2e-6, 50e9, 1.3e-6, 11.6e9},
     {"dgx1-v100-10g", 2e-6, 50e9, 27e-6, 1.25e9},  {"ethernet-10g", 27e-6, 1.25e9, 27e-6, 1.25e9},

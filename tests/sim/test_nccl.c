@@ -1,0 +1,284 @@
+/**
+ * @file test_nccl.c
+ * NCCL's collectives: its formulas by hand, public logs of nccl-tests, and that the simulation takes what
+ * they say, alone and beside others.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+#include "traces/nccl.h"
+
+/* What data sheets and NCCL's src/graph/topo.h say; nothing is fitted but where a log below says so. */
+static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl gh200 = {DSGD_GPU_HOPPER, 370.8e9, false, false, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl p5 = {DSGD_GPU_HOPPER, 370.8e9, true, true, 75e-6, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl mi300x = {DSGD_GPU_HOPPER, 336e9, false, true, 0, 1, 1, 1, 1, {0, NULL}};
+
+static void expect_cost(dsgd_nccl_cost cost, const char *algorithm, const char *protocol,
+                        double latency_us, double rate)
+{
+    ck_assert_str_eq(cost.algorithm, algorithm);
+    ck_assert_str_eq(cost.protocol, protocol);
+    ck_assert_double_eq_tol(cost.latency_s * 1e6, latency_us, 1e-9);
+    ck_assert_double_eq_tol(cost.bytes_per_s / 1e9, rate, 1e-9);
+}
+
+SUITE(nccl, "nccl", .seconds = 120);
+
+/**
+ * Two nodes of eight A100 with eight NICs: eight channels of 24 GB/s, a ring of 30 hops, of which two
+ * between nodes; Simple posts three times 2 us for a hop beside an AMD processor, and has a plateau of 1.4.
+ */
+TEST(a_ring_of_two_nodes_by_hand)
+{
+    const dsgd_nccl_shape two = {2, 8, 8, 25e9, 0};
+    const double ring_us = 1.4 * (8.4 + 28 * 6 + 2 * 14), rate = 8 * 24.0 * 16 / 30;
+    expect_cost(dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_ALLREDUCE, 0x1p33), "Ring", "Simple",
+                ring_us, rate);
+    expect_cost(dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_SHARES, 0x1p33), "Ring", "Simple",
+                8.4 + 14 * 6 + 14, 192.0 * 16 / 15);
+    /* A byte goes up and down a tree: seven hops of LL within each node, and one between. */
+    const dsgd_nccl_cost one = dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_ALLREDUCE, 1);
+    ck_assert_str_eq(one.algorithm, "Tree");
+    ck_assert_double_eq_tol(one.latency_s * 1e6, 6.8 + 2 * (7 * 0.6 + 5), 1e-9);
+    ck_assert_double_eq_tol(dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_ALLREDUCE, 0x1p33).nic_share,
+                            2.0 * 15 / 16 / 8, 1e-12);
+}
+
+/** Sums in the switch: 0.85 of seven of eight heads' links, twice; and an added latency twice in Simple. */
+TEST(sums_in_the_switch_by_hand)
+{
+    const dsgd_nccl_shape one = {1, 8, 8, 50e9, 0}, two = {2, 8, 8, 50e9, 1e-6};
+    expect_cost(dsgd_nccl_cost_of(&h100, &one, DSGD_NCCL_ALLREDUCE, 0x1p33), "NVLS", "Simple", 25,
+                370.8 * 0.85 * 7 / 8 * 2 * 8 / 14);
+    expect_cost(dsgd_nccl_cost_of(&h100, &two, DSGD_NCCL_ALLREDUCE, 0x1p33), "NVLSTree", "Simple",
+                25 + 2 * (20.9 + 2), 8 * 57.7 * 16 / 30);
+    const dsgd_nccl_cost mesh = dsgd_nccl_cost_of(&gh200, &one, DSGD_NCCL_ALLREDUCE, 0x1p33);
+    ck_assert_str_eq(mesh.algorithm, "Ring");
+}
+
+/**
+ * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes; four of
+ * NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv4, GH200 of CSCS's Alps, an MI300X node, and AWS's p5.
+ */
+static const struct {
+    const dsgd_nccl *nccl;
+    dsgd_nccl_shape shape;
+    const char *log;
+    dsgd_nccl_call call;
+    double mib, us, within;
+} logs[] = {
+    {&a100, {2, 8, 8, 25e9, 0}, "dgxa100_n2", DSGD_NCCL_ALLREDUCE, 8, 208.3, 0.22},
+    {&a100, {2, 8, 8, 25e9, 0}, "dgxa100_n2", DSGD_NCCL_ALLREDUCE, 64, 910.4, 0.06},
+    {&a100, {2, 8, 8, 25e9, 0}, "dgxa100_n2", DSGD_NCCL_ALLREDUCE, 512, 5610.9, 0.02},
+    {&a100, {4, 8, 8, 25e9, 0}, "dgxa100_n4", DSGD_NCCL_ALLREDUCE, 16, 381.3, 0.12},
+    {&a100, {4, 8, 8, 25e9, 0}, "dgxa100_n4", DSGD_NCCL_ALLREDUCE, 256, 3106.5, 0.08},
+    {&a100, {4, 8, 8, 25e9, 0}, "dgxa100_n4", DSGD_NCCL_ALLREDUCE, 4096, 43498.5, 0.02},
+    {&a100, {2, 8, 8, 25e9, 0}, "sophia_n2", DSGD_NCCL_ALLREDUCE, 16, 295.7, 0.08},
+    {&a100, {2, 8, 8, 25e9, 0}, "sophia_n2", DSGD_NCCL_ALLREDUCE, 128, 1427.2, 0.14},
+    {&a100, {2, 8, 8, 25e9, 0}, "sophia_n2", DSGD_NCCL_ALLREDUCE, 1024, 11287.5, 0.06},
+    {&a100, {2, 8, 8, 25e9, 0}, "ndv4_a100_n2", DSGD_NCCL_ALLREDUCE, 64, 911.4, 0.06},
+    {&a100, {2, 8, 8, 25e9, 0}, "ndv4_a100_n2", DSGD_NCCL_ALLREDUCE, 512, 5635.5, 0.04},
+    {&a100, {2, 8, 8, 25e9, 0}, "ndv4_a100_n2", DSGD_NCCL_ALLREDUCE, 8192, 85390.0, 0.02},
+    {&a100, {2, 8, 8, 25e9, 0}, "sophia_n2_allgather", DSGD_NCCL_SHARES, 16, 163.3, 0.14},
+    {&a100, {2, 8, 8, 25e9, 0}, "sophia_n2_allgather", DSGD_NCCL_SHARES, 128, 771.5, 0.02},
+    {&a100, {2, 8, 8, 25e9, 0}, "sophia_n2_allgather", DSGD_NCCL_SHARES, 1024, 5708.4, 0.08},
+    {&gh200, {1, 4, 4, 25e9, 0}, "alps_gh200_n1", DSGD_NCCL_ALLREDUCE, 8, 62.1, 0.04},
+    {&gh200, {1, 4, 4, 25e9, 0}, "alps_gh200_n1", DSGD_NCCL_ALLREDUCE, 64, 334.1, 0.10},
+    {&gh200, {1, 4, 4, 25e9, 0}, "alps_gh200_n1", DSGD_NCCL_ALLREDUCE, 512, 2411.4, 0.08},
+    {&gh200, {1, 4, 4, 25e9, 0}, "alps_gh200_n1", DSGD_NCCL_ALLREDUCE, 4096, 19006.5, 0.08},
+    {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 8, 86.3, 0.04},
+    {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 64, 437.8, 0.08},
+    {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 1024, 5993.5, 0.08},
+    {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 8192, 47600.5, 0.08},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 16, 298.2, 0.10},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 128, 873.5, 0.06},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 1024, 4586.6, 0.04},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 16384, 66120.5, 0.08},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2_2223", DSGD_NCCL_ALLREDUCE, 64, 601.1, 0.08},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2_2223", DSGD_NCCL_ALLREDUCE, 4096, 17257.5, 0.04},
+};
+
+TEST_ROWS(logs_say_the_same_with_nothing_fitted, logs)
+{
+    const double bytes = logs[_i].mib * 0x1p20;
+    const dsgd_nccl_cost cost =
+        dsgd_nccl_cost_of(logs[_i].nccl, &logs[_i].shape, logs[_i].call, bytes);
+    const double us = 1e6 * dsgd_nccl_s(&cost, bytes);
+    ck_assert_msg(fabs(us / logs[_i].us - 1) < logs[_i].within, "%s, %g MiB: %.1f us, logged %.1f",
+                  logs[_i].log, logs[_i].mib, us, logs[_i].us);
+}
+
+TEST(factors_are_of_rates_and_latencies_between_nodes_or_within)
+{
+    dsgd_nccl measured = h100;
+    measured.bandwidth = 0.5;
+    measured.latency = 3;
+    measured.node_bandwidth = 0.8;
+    measured.node_latency = 2;
+    for (int nodes = 1; nodes <= 2; nodes++) {
+        const dsgd_nccl_shape shape = {nodes, 8, 8, 50e9, 0};
+        const dsgd_nccl_cost was = dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, 0x1p34);
+        const dsgd_nccl_cost is = dsgd_nccl_cost_of(&measured, &shape, DSGD_NCCL_ALLREDUCE, 0x1p34);
+        const double rate = nodes == 1 ? 0.8 : 0.5, latency = nodes == 1 ? 2 : 3;
+        expect_cost(is, was.algorithm, was.protocol, latency * was.latency_s * 1e6,
+                    rate * was.bytes_per_s / 1e9);
+    }
+}
+
+TEST(a_log_decides_for_its_own_shape_alone)
+{
+    static double sizes[] = {8, 1e6, 1e9}, us[] = {100, 200, 20000};
+    dsgd_nccl_table table = {DSGD_NCCL_ALLREDUCE, 2, 8, {3, sizes}, {3, us}};
+    dsgd_nccl logged = h100;
+    logged.tables = (dsgd_records){1, &table};
+    const dsgd_nccl_shape two = {2, 8, 8, 50e9, 0}, four = {4, 8, 8, 50e9, 0};
+    const double at[] = {1, 8, 1e6, sqrt(1e6 * 1e9), 1e9, 4e9};
+    const double expected[] = {100, 100, 200, 2000, 20000, 80000};
+    for (int i = 0; i < 6; i++) {
+        const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&logged, &two, DSGD_NCCL_ALLREDUCE, at[i]);
+        ck_assert_str_eq(cost.algorithm, "log");
+        ck_assert_double_eq_tol(1e6 * dsgd_nccl_s(&cost, at[i]), expected[i], 1e-6 * expected[i]);
+    }
+    const dsgd_nccl_cost other = dsgd_nccl_cost_of(&logged, &four, DSGD_NCCL_ALLREDUCE, 1e6);
+    ck_assert_str_ne(other.algorithm, "log");
+    const dsgd_nccl_cost shares = dsgd_nccl_cost_of(&logged, &two, DSGD_NCCL_SHARES, 1e6);
+    ck_assert_str_ne(shares.algorithm, "log");
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_nccl_check(&logged, &error), DSGD_OK);
+    sizes[1] = 4;
+    ck_assert_int_eq(dsgd_nccl_check(&logged, &error), DSGD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "4 follows 8"));
+}
+
+/* --- simulated -------------------------------------------------------------------------------- */
+
+enum { STEPS = 4 };
+static const double vector_bytes = 64e6;
+
+/** H100 nodes of eight on a switch, a NIC each; steps of a second. */
+static support_case *nodes_of_eight(int workers)
+{
+    support_case *const c = support_new("allreduce", workers);
+    support_no_learning(c);
+    c->workload.bytes = vector_bytes;
+    c->platform.library = DSGD_LIBRARY_NCCL;
+    c->platform.nccl = h100;
+    c->platform.island_hosts = c->platform.island_nics = 8;
+    c->platform.island_bytes_per_s = 370.8e9;
+    c->platform.host_bandwidth_bytes_per_s = 50e9;
+    c->config.exchange.pieces = 1;
+    c->config.until.steps = STEPS;
+    return c;
+}
+
+static const dsgd_run_result *result;
+
+static double seconds_of(support_case *c)
+{
+    result = &support_ok(c)->result;
+    return result->virtual_s / STEPS - 1;
+}
+
+static void expect_shape(support_case *c, dsgd_nccl_shape shape)
+{
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, vector_bytes);
+    const double expected_s = dsgd_nccl_s(&cost, vector_bytes), got_s = seconds_of(c);
+    ck_assert_msg(fabs(got_s / expected_s - 1) < 1e-6, "%.9g s, by the formula %.9g s", got_s,
+                  expected_s);
+}
+
+static const int networks[] = {DSGD_NETWORK_FLOWS, DSGD_NETWORK_NICS};
+static const int sizes_of_groups[] = {8, 16, 24, 80};
+
+/** Computed; and as streams on both networks, SimGrid's and the own one. */
+TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2 * 2)
+{
+    const int workers = sizes_of_groups[_i % 4];
+    support_case *const c = nodes_of_eight(workers);
+    c->config.network = networks[_i / 4 % 2];
+    c->config.exchange.every_message = _i / 8 == 1;
+    expect_shape(c, (dsgd_nccl_shape){workers / 8, 8, 8, 50e9, 0});
+    ck_assert_uint_eq(result->messages, (uint64_t)(STEPS * workers));
+    ck_assert_double_eq_tol(result->bytes, STEPS * 2.0 * (workers - 1) * vector_bytes, 1);
+    ck_assert_int_eq(result->collective, DSGD_COLLECTIVE_NCCL);
+    const unsigned expected = DSGD_TIMED_BY_ARITHMETIC;
+    if (_i / 8 == 0 || workers == 8)
+        ck_assert_uint_eq(result->timed_by, expected);
+    else
+        ck_assert_uint_ne(result->timed_by, expected);
+}
+
+/** One of eight GPUs on each of four nodes has one NIC; two of them two. */
+TEST_RANGE(some_gpus_of_each_node_use_their_own_nics_alone, 1, 3)
+{
+    static const char *one[] = {"0", "8", "16", "24"};
+    static const char *two[] = {"0", "1", "8", "9", "16", "17", "24", "25"};
+    const int workers = 4 * _i;
+    support_case *const c = nodes_of_eight(workers);
+    c->config.placement = _i == 1 ? (dsgd_lines){4, one} : (dsgd_lines){8, two};
+    expect_shape(c, (dsgd_nccl_shape){4, _i, _i, 50e9, 0});
+}
+
+/** Where four GPUs share a NIC, a node has two; a slow one slows all. */
+TEST(gpus_that_share_a_nic_send_one_stream_through_it)
+{
+    support_case *const c = nodes_of_eight(32);
+    c->platform.island_nics = 2;
+    expect_shape(c, (dsgd_nccl_shape){4, 8, 2, 50e9, 0});
+    static dsgd_platform_entry slow[] = {
+        {.first = 9, .count = 1, .speed = 1, .bandwidth = 0.5, .latency_s = 3e-6}};
+    c->platform.hosts = (dsgd_records){1, slow};
+    expect_shape(c, (dsgd_nccl_shape){4, 8, 2, 25e9, 3e-6});
+}
+
+TEST_ROWS(all_begin_when_the_last_has_come, networks)
+{
+    double seconds[2];
+    for (int every = 0; every < 2; every++) {
+        support_case *const c = nodes_of_eight(16);
+        c->config.network = networks[_i];
+        c->config.exchange.every_message = every == 1;
+        support_imbalance_number(c, "delay", "seconds", 0.3);
+        seconds[every] = seconds_of(c);
+        const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
+        const dsgd_nccl_cost cost =
+            dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, vector_bytes);
+        ck_assert_double_eq_tol(seconds[every], 0.3 + dsgd_nccl_s(&cost, vector_bytes), 1e-6);
+    }
+    ck_assert_double_eq_tol(seconds[0], seconds[1], 1e-9);
+}
+
+/** Collectives of two communicators at once have half of each NIC: two pieces that do not wait. */
+TEST_ROWS(two_at_once_share_the_nics, networks)
+{
+    const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
+    const dsgd_nccl_cost cost =
+        dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, vector_bytes / 2);
+    support_case *const c = nodes_of_eight(16);
+    c->config.network = networks[_i];
+    c->config.exchange.pieces = 2;
+    c->config.exchange.overlap = false;
+    const double one_after_another_s = seconds_of(c);
+    ck_assert_double_eq_tol(one_after_another_s, 2 * dsgd_nccl_s(&cost, vector_bytes / 2), 1e-7);
+    c->config.exchange.blocking = false;
+    const double expected_s = cost.latency_s + vector_bytes / cost.bytes_per_s;
+    ck_assert_double_eq_tol(seconds_of(c), expected_s, 0.01 * expected_s);
+}
+
+TEST(what_says_nothing_of_its_gpus_has_no_nccl)
+{
+    support_case *const c = nodes_of_eight(8);
+    c->platform.library = DSGD_LIBRARY_MPI;
+    c->config.exchange.collective = DSGD_COLLECTIVE_NCCL;
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "library is mpi"));
+    c->platform.library = DSGD_LIBRARY_RCCL;
+    c->platform.nccl.links_bytes_per_s = 0;
+    ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "library rccl needs nccl"));
+}

@@ -1,0 +1,364 @@
+/**
+ * @file nccl.c
+ * NCCL's own model of its collectives: for each algorithm and protocol a latency and a rate, of which the
+ * cheapest is taken. Rates are in GB/s and latencies in us, as NCCL has them.
+ */
+#include "traces/nccl.h"
+
+#include <math.h>
+
+static const char *const generations[] = {"volta", "ampere", "hopper", "blackwell", NULL};
+
+static const char *const calls[] = {"all_reduce", "all_gather", "broadcast", NULL};
+
+static const dsgd_option table_options[] = {
+    DSGD_OPTION_CHOICE(dsgd_nccl_table, call, calls,
+                       "as nccl-tests call it; all_gather stands for reduce_scatter too, broadcast "
+                       "for reduce"),
+    DSGD_OPTION_LONG(dsgd_nccl_table, nodes, 0, 1, 1 << 20, NULL, "that took part",
+                     .required = true),
+    DSGD_OPTION_LONG(dsgd_nccl_table, gpus, 0, 1, 4096, NULL, "of each node", .required = true),
+    DSGD_OPTION_NUMBERS(dsgd_nccl_table, bytes, 1, 1e15, "sizes, ascending", .required = true),
+    DSGD_OPTION_NUMBERS(dsgd_nccl_table, us, 1e-3, 1e12, "the time of each, in microseconds",
+                        .required = true),
+    DSGD_OPTION_END,
+};
+
+const dsgd_option dsgd_nccl_options[] = {
+    DSGD_OPTION_CHOICE(dsgd_nccl, generation, generations,
+                       "of the GPUs: what one of NCCL's channels can carry; an MI300X counts as "
+                       "hopper"),
+    DSGD_OPTION_DOUBLE_AS(
+        "links", dsgd_nccl, links_bytes_per_s, 0, 0, 1e15, "bytes/s",
+        "of all NVLinks of a GPU in each direction, as NCCL counts them: 20 GB/s a link, 20.6 on "
+        "Hopper, 40.1 on Blackwell; PCIe: 12 GB/s"),
+    DSGD_OPTION_AS("switch", BOOL, dsgd_nccl, has_switch,
+                   "NVSwitch, which on Hopper sums what passes (NVLS)"),
+    DSGD_OPTION_BOOL(dsgd_nccl, amd_host, false, "the nodes' processors are AMD's"),
+    DSGD_OPTION_DOUBLE_AS("network_latency", dsgd_nccl, network_latency_s, 0, 0, 10, "s",
+                          "of a message, as the network's plug-in declares it to NCCL"),
+    DSGD_OPTION_DOUBLE(dsgd_nccl, bandwidth, 1, 0.01, 100, NULL,
+                       "measured rate between nodes, as a multiple of the formulas'"),
+    DSGD_OPTION_DOUBLE(dsgd_nccl, latency, 1, 0.01, 1000, NULL,
+                       "measured latency between nodes, as a multiple of the formulas'"),
+    DSGD_OPTION_DOUBLE(dsgd_nccl, node_bandwidth, 1, 0.01, 100, NULL, "likewise within a node"),
+    DSGD_OPTION_DOUBLE(dsgd_nccl, node_latency, 1, 0.01, 1000, NULL, "likewise within a node"),
+    DSGD_OPTION_RECORDS(dsgd_nccl, tables, dsgd_nccl_table, table_options,
+                        "logs of nccl-tests: they decide for groups of their shape"),
+    DSGD_OPTION_END,
+};
+
+dsgd_status dsgd_nccl_check(const dsgd_nccl *nccl, dsgd_error *error)
+{
+    const dsgd_nccl_table *const tables = nccl->tables.v;
+    for (size_t i = 0; i < nccl->tables.n; i++) {
+        const dsgd_numbers *const bytes = &tables[i].bytes;
+        if (bytes->n != tables[i].us.n || bytes->n < 2)
+            return dsgd_refuse(error,
+                               "platform: nccl: tables: %zu bytes and %zu us; a table needs two "
+                               "sizes or more, and a time for each",
+                               bytes->n, tables[i].us.n);
+        for (size_t k = 1; k < bytes->n; k++)
+            if (bytes->v[k] <= bytes->v[k - 1])
+                return dsgd_refuse(error,
+                                   "platform: nccl: tables: bytes: %g follows %g, but sizes ascend",
+                                   bytes->v[k], bytes->v[k - 1]);
+    }
+    return DSGD_OK;
+}
+
+enum { RING, TREE, NVLS, NVLS_TREE, ALGORITHMS };
+enum { LL, LL128, SIMPLE, PROTOCOLS };
+static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree"};
+static const char *const protocols[] = {"LL", "LL128", "Simple"};
+
+/* --- NCCL's constants ------------------------------------------------------------------------- */
+
+static const double base_us[ALGORITHMS][PROTOCOLS] = {{6.6, 14, 8.4}, {6.8, 14, 8.4}};
+
+/** Of a hop within a node by NVLink, by PCIe, and between nodes. */
+enum { NVLINK, PCI, NETWORK, WAYS };
+static const double hop_us[WAYS][ALGORITHMS][PROTOCOLS] = {
+    [NVLINK] = {{0.6, 1.9, 3.4}, {0.6, 1.25, 4}, {0, 0, 25}, {0, 0, 25}},
+    [PCI] = {{1, 2.5, 5.7}, {1, 1.9, 4}},
+    [NETWORK] = {{2.7, 4, 14}, {5, 8.5, 14}, {0, 0, 18}, {0, 0, 20.9}}};
+
+/* By generation and by 1, 2, or more nodes. LL of several nodes: by Intel (0) and AMD (1). */
+static const double most_of_ll[][3] = {
+    {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
+static const double channel_ring_ll128[] = {20, 20, 36.7, 40};
+static const double channel_tree_ll128[][3] = {
+    {20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}};
+static const double channel_tree[][3] = {
+    {26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}};
+static const double channel_nvls_tree[][3] = {
+    {26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}};
+static const double nvls_efficiency[] = {0, 0, 0.85, 0.74};
+
+/** Rates that the search for rings tries for a channel, within a node and between nodes. */
+static const double rates_within[][14] = {{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3},
+                                          {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3},
+                                          {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3},
+                                          {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18}};
+static const double rates_between[][21] = {
+    {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12},
+    {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12},
+    {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12},
+    {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}};
+
+/** What of its rate a tree reaches, by powers of two from 64 bytes. */
+static const double tree_correction[PROTOCOLS][24] = {
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
+     .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}};
+
+/* --- the search, shortened -------------------------------------------------------------------- */
+
+enum { MOST_CHANNELS = 16 }; /* before they are doubled */
+
+typedef struct graph {
+    int channels;
+    double rate; /* of a channel of a ring */
+    double tree_rate; /* within a node; of two nodes it may be larger than between them */
+} graph;
+
+/** Rings: as many channels of one rate as carry most. */
+static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
+{
+    const bool one_node = shape->n_nodes == 1;
+    const double *const rates =
+        one_node ? rates_within[nccl->generation] : rates_between[nccl->generation];
+    const double links = nccl->links_bytes_per_s / 1e9, nic = shape->nic_bytes_per_s / 1e9;
+    graph best = {1, one_node ? links : nic, 0};
+    double most = 0;
+    for (int i = 0; rates[i] > 0; i++) {
+        int channels = one_node ? MOST_CHANNELS : shape->nics * (int)(nic / rates[i] + 1e-9);
+        if (shape->gpus > 1 && channels * rates[i] > links)
+            channels = (int)(links / rates[i] + 1e-9);
+        channels = channels < MOST_CHANNELS ? channels : MOST_CHANNELS;
+        if (channels * rates[i] <= most + 1e-9)
+            continue;
+        most = channels * rates[i];
+        best = (graph){channels, rates[i], 0};
+    }
+    const bool is_wide = nccl->generation >= DSGD_GPU_HOPPER && best.rate < 50 && best.channels > 4;
+    if (best.rate >= 25 && !is_wide)
+        best = (graph){2 * best.channels, best.rate / 2, 0};
+    best.tree_rate = best.rate;
+    if (shape->n_nodes != 2 || shape->gpus <= 1)
+        return best;
+    const double all = links * shape->gpus / (shape->gpus - 1);
+    for (int i = 20; i >= 0; i--)
+        if (rates[i] > best.tree_rate && best.tree_rate < 2 * best.rate &&
+            best.channels * rates[i] <= all)
+            best.tree_rate = rates[i];
+    return best;
+}
+
+/* --- rates and latencies ---------------------------------------------------------------------- */
+
+/** What is asked for. */
+typedef struct question {
+    const dsgd_nccl *nccl;
+    const dsgd_nccl_shape *shape;
+    dsgd_nccl_call call;
+    graph graph;
+    double n; /* GPUs in all */
+    double steps; /* of a ring */
+    int nodes; /* 0, 1, 2: one, two, more */
+} question;
+
+static bool is_offered(const question *q, int algorithm, int protocol)
+{
+    if (algorithm == RING)
+        return true;
+    if (q->call == DSGD_NCCL_TREE || (q->call == DSGD_NCCL_SHARES && algorithm != NVLS))
+        return false;
+    if (algorithm == TREE)
+        return true;
+    return protocol == SIMPLE && q->nccl->has_switch && q->nccl->generation >= DSGD_GPU_HOPPER &&
+           q->shape->gpus > 1 && (algorithm == NVLS) == (q->shape->n_nodes == 1);
+}
+
+/** "Bus" bandwidth of all channels of sums in the switch. */
+static double nvls_rate(const question *q, int algorithm)
+{
+    const double gpus = q->shape->gpus;
+    const int heads = gpus < 2 ? 2 : (int)gpus;
+    double rate = q->nccl->links_bytes_per_s / 1e9 / heads * nvls_efficiency[q->nccl->generation] *
+                  (heads - 1) / heads;
+    rate *= q->call == DSGD_NCCL_ALLREDUCE ? 2 : (gpus - 1) / gpus;
+    if (algorithm == NVLS_TREE) {
+        const double between = q->shape->nics * q->shape->nic_bytes_per_s / 1e9 / heads;
+        rate = fmin(rate, between * (q->nodes == 1 ? 2 : 1));
+        rate = fmin(rate, channel_nvls_tree[q->nccl->generation][q->nodes]);
+    }
+    return heads * rate;
+}
+
+static double ring_rate(const question *q, int protocol)
+{
+    const int channels = q->graph.channels;
+    const double all = channels * q->graph.rate;
+    const int row = q->nodes == 0 ? q->nccl->generation : q->nccl->amd_host;
+    if (protocol == LL)
+        return fmin(most_of_ll[row][q->nodes], all * 0.5);
+    if (protocol == LL128)
+        return fmin(all * 0.92, channels * channel_ring_ll128[q->nccl->generation]);
+    return all;
+}
+
+static double tree_rate(const question *q, int protocol)
+{
+    const int channels = q->graph.channels, generation = q->nccl->generation;
+    const int row = q->nodes == 0 ? generation : q->nccl->amd_host;
+    const double all =
+        fmin(channels * q->graph.tree_rate * 0.92, channels * channel_tree[generation][q->nodes]);
+    if (protocol == LL)
+        return fmin(all / 3.8, most_of_ll[row][q->nodes]);
+    if (protocol == LL128)
+        return fmin(all * (q->nodes == 0 ? 7.0 / 9 : 120.0 / 128),
+                    channels * channel_tree_ll128[generation][q->nodes]);
+    return all;
+}
+
+/** Bytes of the collective, in 1e9, per second. */
+static double rate_of(const question *q, int algorithm, int protocol)
+{
+    if (algorithm == TREE)
+        return tree_rate(q, protocol) / 2;
+    const double all = algorithm == RING ? ring_rate(q, protocol) : nvls_rate(q, algorithm);
+    return algorithm != RING && q->call == DSGD_NCCL_SHARES ? all : all * q->n / q->steps;
+}
+
+static double ring_latency_us(const question *q, int protocol, double hop, double between)
+{
+    const int nodes = q->shape->n_nodes;
+    if (q->call == DSGD_NCCL_TREE) /* all channels alike: a hop, and the rest in a pipeline */
+        return q->nodes == 0 ? hop : hop_us[NETWORK][RING][protocol];
+    const double posted = (q->nccl->amd_host ? 2.0 : 1.0) * (protocol == SIMPLE ? 3 : 1);
+    if (nodes > 1)
+        hop = fmax(hop, posted);
+    const double crossings = (nodes - 1) * (q->call == DSGD_NCCL_ALLREDUCE ? 2.0 : 1.0);
+    return (q->steps - crossings) * hop + crossings * between;
+}
+
+static double latency_us(const question *q, int algorithm, int protocol)
+{
+    static const double pci_bytes_per_s = 16e9; /* NVLinks have more */
+    const double gpus = q->shape->gpus;
+    const int way = q->nccl->links_bytes_per_s > pci_bytes_per_s ? NVLINK : PCI;
+    const double hop = hop_us[way][algorithm][protocol];
+    /* One GPU per node: nothing hides the network. Simple flushes, which takes the latency again. */
+    const double between = hop_us[NETWORK][gpus > 1 ? algorithm : TREE][protocol] +
+                           (q->nccl->network_latency_s + q->shape->added_latency_s) * 1e6 *
+                               (protocol == SIMPLE ? 2 : 1);
+    const double base = base_us[algorithm][protocol];
+    const int levels = (int)log2(q->shape->n_nodes);
+    if (algorithm == RING)
+        return base + ring_latency_us(q, protocol, hop, between);
+    if (algorithm == TREE)
+        return base + 2 * ((gpus - 1) * hop + levels * between);
+    return base + hop + 2 * levels * between;
+}
+
+static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, double bytes)
+{
+    const bool within = q->nodes == 0;
+    double rate =
+        rate_of(q, algorithm, protocol) * (within ? q->nccl->node_bandwidth : q->nccl->bandwidth);
+    double latency =
+        latency_us(q, algorithm, protocol) * (within ? q->nccl->node_latency : q->nccl->latency);
+    const int power = bytes < 64 ? -1 : (int)log2(bytes / 64);
+    if (algorithm == TREE && power >= 0 && power < 23)
+        rate *= tree_correction[protocol][power];
+    if (algorithm == RING && protocol == SIMPLE && q->nodes > 0 && q->call == DSGD_NCCL_ALLREDUCE &&
+        bytes / (q->graph.channels * q->n) >= 64)
+        latency *= q->nccl->generation == DSGD_GPU_VOLTA ? 1.9 : 1.4;
+    const double turns = q->call == DSGD_NCCL_ALLREDUCE ? 2 : 1, gpus = q->shape->gpus;
+    const double of_ring = turns * (q->n - 1) / q->n;
+    const double by_nics = algorithm == RING ? of_ring : q->shape->n_nodes > 2 ? 2 : 1;
+    const double by_gpu = algorithm == RING   ? of_ring
+                          : algorithm == TREE ? 2 * (gpus - 1) / gpus
+                                              : 1 + 1 / gpus; /* to the switch, and its sum */
+    return (dsgd_nccl_cost){.algorithm = algorithms[algorithm],
+                            .protocol = protocols[protocol],
+                            .latency_s = latency * 1e-6,
+                            .bytes_per_s = rate * 1e9,
+                            .nic_share = q->nodes == 0 ? 0 : by_nics / q->shape->nics,
+                            .gpu_share = by_gpu,
+                            .channels = q->graph.channels};
+}
+
+/* --- logs ------------------------------------------------------------------------------------- */
+
+static const dsgd_nccl_table *table_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape,
+                                       dsgd_nccl_call call)
+{
+    const dsgd_nccl_table *const tables = nccl->tables.v;
+    for (size_t i = 0; i < nccl->tables.n; i++)
+        if (tables[i].nodes == shape->n_nodes && (double)tables[i].gpus == shape->gpus &&
+            tables[i].call == call)
+            return &tables[i];
+    return NULL;
+}
+
+/**
+ * Between two sizes along a straight line of logarithms; below the smallest as there, beyond the
+ * largest at its rate.
+ */
+static double measured_us(const dsgd_nccl_table *table, double bytes)
+{
+    const double *const x = table->bytes.v, *const y = table->us.v;
+    const size_t n = table->bytes.n;
+    if (bytes <= x[0])
+        return y[0];
+    if (bytes >= x[n - 1])
+        return y[n - 1] * bytes / x[n - 1];
+    size_t k = 1;
+    while (x[k] < bytes)
+        k++;
+    const double share = log(bytes / x[k - 1]) / log(x[k] / x[k - 1]);
+    return y[k - 1] * pow(y[k] / y[k - 1], share);
+}
+
+/** What a log says, in place of the formulas' time. */
+static void set_measured(const dsgd_nccl_table *table, double bytes, dsgd_nccl_cost *cost)
+{
+    const double us = measured_us(table, bytes);
+    double least_us = us;
+    for (size_t k = 0; k < table->us.n; k++)
+        least_us = fmin(least_us, table->us.v[k]);
+    cost->algorithm = cost->protocol = "log";
+    cost->latency_s = least_us * 1e-6;
+    cost->bytes_per_s = bytes / ((us - least_us) * 1e-6);
+}
+
+dsgd_nccl_cost dsgd_nccl_cost_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape,
+                                 dsgd_nccl_call call, double bytes)
+{
+    const double n = shape->n_nodes * shape->gpus;
+    const question q = {.nccl = nccl,
+                        .shape = shape,
+                        .call = call,
+                        .graph = graph_of(nccl, shape),
+                        .n = n,
+                        .steps = call == DSGD_NCCL_ALLREDUCE ? 2 * (n - 1)
+                                 : call == DSGD_NCCL_SHARES  ? n - 1
+                                                             : n,
+                        .nodes = shape->n_nodes < 3 ? shape->n_nodes - 1 : 2};
+    dsgd_nccl_cost best = {.bytes_per_s = 0};
+    for (int algorithm = 0; algorithm < ALGORITHMS; algorithm++)
+        for (int protocol = 0; protocol < PROTOCOLS; protocol++) {
+            if (!is_offered(&q, algorithm, protocol))
+                continue;
+            const dsgd_nccl_cost cost = cost_of(&q, algorithm, protocol, bytes);
+            if (best.bytes_per_s <= 0 || dsgd_nccl_s(&cost, bytes) < dsgd_nccl_s(&best, bytes))
+                best = cost;
+        }
+    const dsgd_nccl_table *const table = table_of(nccl, shape, call);
+    if (table != NULL)
+        set_measured(table, bytes, &best);
+    return best;
+}
