@@ -264,7 +264,8 @@ static void print_nccl(const check *c)
     printf("\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it\n", n, nodes);
     printf("%14s %12s %9s %9s\n%14s %12s %9s %9s\n", "size", "time", "algbw", "busbw", "(B)",
            "(us)", "(GB/s)", "(GB/s)");
-    for (double bytes = 8; bytes <= 0x1p34; bytes *= 8) {
+    for (int power = 3; power <= 33; power += 3) {
+        const double bytes = ldexp(1, power);
         const dsgd_nccl_cost cost =
             dsgd_nccl_cost_of(&platform->nccl, &shape, DSGD_NCCL_ALLREDUCE, bytes);
         const double s = dsgd_nccl_s(&cost, bytes), algbw = 1e-9 * bytes / s;
