@@ -240,6 +240,10 @@ struct dsgd_worker {
     struct dsgd_channel *channels; /* (S) [n_channels] */
     struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
     struct dsgd_turns *inlet; /* of a server; NULL before first use */
+    struct dsgd_door {
+        struct dsgd_channel *first, *last; /* that want to send to this host, in order */
+        double instant_s; /* when the first of those came that came last, at one instant */
+    } door;
     dsgd_partial *partial; /* at most one: two would need an order between them */
     struct dsgd_activation *early; /* partial.c's: the first activation that came before it */
 };

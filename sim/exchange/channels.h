@@ -47,8 +47,7 @@ struct dsgd_turns {
     double latency_s, treated_s; /* its own; what its receiver spends on it, beside others' bytes */
     const void *whose; /* its sender, a channel; out of a server: its receiver */
     bool late; /* out of a server: the one that was waited for last, by more than a latency */
-    int n_at_door; /* into a server: who wants to send, of whom all but the next wait at the door */
-    dsgd_semaphore *door, *over;
+    dsgd_semaphore *over; /* into a server: of the next one */
     bool awaited; /* `over`: that the first is */
 };
 
@@ -66,6 +65,8 @@ struct dsgd_channel {
     int member; /* its index in that */
     size_t span; /* timeline.c's, of the job that it carries out */
     struct dsgd_turns outlet; /* of a server */
+    dsgd_channel *behind; /* it at a door, ... */
+    double came_s; /* ... to which it came at this instant */
 };
 
 /** Starts as many channels as a worker or server has; @p number is the first one's. */
@@ -232,7 +233,14 @@ double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double wa
 void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s,
                           double cost_s);
 
-/* --- turns.c: to and from servers ------------------------------------------------------------- */
+/* --- turns.c: to hosts that serve whoever comes ----------------------------------------------- */
+
+/**
+ * Waits until a channel may send to a host: by time, and of those who come at one instant by rank,
+ * then by channel; then lets the next one. Of two doors a channel is at one at a time.
+ */
+void dsgd_door_enter(dsgd_worker *to, dsgd_channel *channel);
+void dsgd_door_leave(dsgd_worker *to);
 
 /**
  * From a worker to a server, or back. Waits for its turn, then until it has arrived; what a server

@@ -67,7 +67,12 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
         dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     question->kind = job->kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
-    dsgd_mailbox_send(questions_to(&w->engine->workers[job->peer], w->node.rank), question, bytes);
+    dsgd_worker *const peer = &w->engine->workers[job->peer];
+    dsgd_mailbox *const to = questions_to(peer, w->node.rank);
+    dsgd_door_enter(peer, channel); /* it answers in the order of sending */
+    dsgd_transfer *const sent = dsgd_isend(to, question, bytes);
+    dsgd_door_leave(peer);
+    dsgd_transfer_wait(sent);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number));
     dsgd_job_finish(any_job);

@@ -62,6 +62,51 @@ static void await_turn(struct dsgd_turns *turns, double at_s)
         sleep_until(at_s);
 }
 
+/**
+ * What is closer is one instant: more than rounding, and than what SimGrid tells apart. Who comes
+ * waits twice as long, so that no two are apart by just that because only one of them has waited.
+ */
+static const double instant_s = 5e-12;
+
+/** Whether one that has come goes in before one that comes now. */
+static bool goes_before(const dsgd_channel *a, const dsgd_channel *b)
+{
+    return a->came_s < b->came_s || a->worker->host < b->worker->host ||
+           (a->worker == b->worker && a->number < b->number);
+}
+
+void dsgd_door_enter(dsgd_worker *to, dsgd_channel *channel)
+{
+    struct dsgd_door *const door = &to->door;
+    bool waits = door->first != NULL;
+    if (dsgd_now_s() > door->instant_s + instant_s)
+        door->instant_s = dsgd_now_s();
+    channel->came_s = door->instant_s;
+    dsgd_channel **place =
+        waits && goes_before(door->last, channel) ? &door->last->behind : &door->first;
+    while (*place != NULL && goes_before(*place, channel))
+        place = &(*place)->behind;
+    channel->behind = *place;
+    *place = channel;
+    if (channel->behind == NULL)
+        door->last = channel;
+    for (;; waits = true) {
+        if (waits)
+            dsgd_semaphore_wait(channel->semaphore);
+        sleep_until(channel->came_s + 2 * instant_s); /* all of its instant have come then */
+        if (door->first == channel)
+            return;
+        dsgd_semaphore_post(door->first->semaphore);
+    }
+}
+
+void dsgd_door_leave(dsgd_worker *to)
+{
+    to->door.first = to->door.first->behind;
+    if (to->door.first != NULL)
+        dsgd_semaphore_post(to->door.first->semaphore);
+}
+
 static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double latency_s,
                            double held_s)
 {
@@ -82,11 +127,16 @@ static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailb
     await_turn(turns, turns->there_s - route.latency_s);
     if (turns->whose == to && route.latency_s > 0) /* without one the receiver has to meet it */
         sleep_until(turns->there_s - route.latency_s + turns->treated_s);
+    const bool beside = message->whole != NULL && to->engine->n_channels > 1; /* to one mailbox */
+    if (beside)
+        dsgd_door_enter(to, channel);
     turns->whose = to;
     turns->treated_s = message->whole != NULL ? dsgd_packet_treated_s(to, message) : 0;
     message->there_s = dsgd_now_s() + route.latency_s;
     enter(to->engine, turns, route.latency_s, (double)(long)message->bytes / route.bytes_per_s)
         ->transfer = dsgd_isend(mailbox, message, message->bytes);
+    if (beside)
+        dsgd_door_leave(to);
     await_turn(turns, turns->free_s);
 }
 
@@ -98,14 +148,11 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
         send_out(channel, to, mailbox, message, route);
         return;
     }
-    if (to->inlet == NULL) {
+    if (to->inlet == NULL)
         to->inlet = dsgd_run_alloc(to->engine, sizeof *to->inlet);
-        to->inlet->door = dsgd_semaphore_new();
-        to->inlet->over = dsgd_semaphore_new();
-    }
     struct dsgd_turns *const turns = to->inlet;
-    if (turns->n_at_door++ > 0)
-        dsgd_semaphore_wait(turns->door);
+    dsgd_door_enter(to, channel);
+    turns->over = channel->semaphore;
     const bool is_message = message->whole != NULL; /* else a push or fetch, whose end is awaited */
     await_turn(turns, !is_message && turns->whose == channel /* which sends one after another */
                           ? INFINITY
@@ -116,8 +163,7 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
                                  dsgd_packet_treated_s(to, message));
     message->sent_s = dsgd_now_s();
     message->there_s = message->sent_s + route.latency_s;
-    if (--turns->n_at_door > 0)
-        dsgd_semaphore_post(turns->door);
+    dsgd_door_leave(to);
     if (!is_message) {
         dsgd_mailbox_send(mailbox, message, message->bytes);
         return;

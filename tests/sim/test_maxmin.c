@@ -55,8 +55,8 @@ static uint64_t draw(int experiment, int what, uint64_t below)
     return dsgd_draw_below(at, below);
 }
 
-/** Every host has a NIC of its own kind: of what ends at one instant, an order would be a guess. */
-static void make_platform(support_case *c, int experiment, bool ways_out_bind)
+/** Every host has a NIC of its own kind. */
+static void make_platform(support_case *c, int experiment)
 {
     static dsgd_platform_entry entries[MOST_HOSTS];
     for (int i = 0; i < MOST_HOSTS; i++)
@@ -77,7 +77,7 @@ static void make_platform(support_case *c, int experiment, bool ways_out_bind)
         c->platform.topology = DSGD_TOPOLOGY_GROUPS;
         c->platform.group_hosts = 3;
         c->platform.group_flow_bytes_per_s = 6.3e9;
-        c->platform.group_bytes_per_s = (ways_out_bind ? 1 : 3) * 6.3e9;
+        c->platform.group_bytes_per_s = (double)(1 + 2 * draw(experiment, 13, 2)) * 6.3e9;
         c->platform.group_latency_s = 1.53e-6;
         break;
     default: /* rails, or NICs that two hosts share */
@@ -86,6 +86,23 @@ static void make_platform(support_case *c, int experiment, bool ways_out_bind)
         c->platform.island_bytes_per_s = 150e9;
         c->platform.island_latency_s = 2e-6;
     }
+}
+
+static void make_late(support_case *c)
+{
+    void *const params = support_imbalance(c, "lognormal");
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
+    support_set(about, params, "mean", 0.02);
+    support_set(about, params, "deviation", 0.03);
+}
+
+/** No worker sends at the very instant of the end, when it would count or not. */
+static void make_short(support_case *c)
+{
+    c->workload.bytes = 8e6;
+    c->workload.step_s = 0.1;
+    c->workload.backward_share = 0.5;
+    c->config.until = (dsgd_until){.seconds = 0.7123};
 }
 
 static support_case *new_experiment(int experiment, char *where, size_t room)
@@ -97,24 +114,12 @@ static support_case *new_experiment(int experiment, char *where, size_t room)
     support_case *const c = support_new(kinds[kind].algorithm, p);
     for (int i = 0; i < 2 && kinds[kind].option[i].name != NULL; i++)
         support_option(c, kinds[kind].option[i].name, kinds[kind].option[i].value);
-    /* Two messages to one mailbox at one instant would be answered in an order that each network has
-     * for itself: pieces side by side, or messages that leave a full way out together. */
-    const bool in_turn = strcmp(kinds[kind].algorithm, "ad_psgd") == 0 ||
-                         strcmp(kinds[kind].algorithm, "easgd") == 0 ||
-                         strcmp(kinds[kind].algorithm, "eamsgd") == 0;
-    make_platform(c, experiment, !in_turn && draw(experiment, 13, 2) == 0);
-    void *const params = support_imbalance(c, "lognormal");
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
-    support_set(about, params, "mean", 0.02);
-    support_set(about, params, "deviation", 0.03);
-    c->workload.bytes = 8e6;
-    c->workload.step_s = 0.1;
-    c->workload.backward_share = 0.5;
+    make_platform(c, experiment);
+    make_late(c);
+    make_short(c);
     c->config.seed = (uint64_t)experiment;
-    /* No worker sends at that very instant, as at the end of a step. */
-    c->config.until = (dsgd_until){.seconds = 0.71};
     c->config.exchange.pieces = pieces[draw(experiment, 11, 3)];
-    c->config.exchange.blocking = in_turn || draw(experiment, 12, 2) == 0;
+    c->config.exchange.blocking = draw(experiment, 12, 2) == 0;
     snprintf(where, room, "experiment %d, %s, %s %g, %d workers, %ld pieces", experiment,
              kinds[kind].algorithm,
              kinds[kind].option[0].name == NULL ? "own" : kinds[kind].option[0].name,
@@ -138,6 +143,49 @@ TEST_RANGE(runs_take_what_simgrid_says, 0, PARTS) /* _i: which of the experiment
         messages += (double)own->result.messages;
     }
     ck_assert_double_gt(messages, 0);
+}
+
+/* --- every algorithm, where all come at one instant ------------------------------------------- */
+
+/** Hosts are alike; so are steps, unless @p ground % 2; on a switch, or else in groups. */
+static support_case *new_even(int algorithm, int ground)
+{
+    const int kind = algorithm + ground; /* each with each */
+    support_case *const c = support_new(dsgd_algorithms[algorithm]->name, 8 << kind % 3);
+    make_short(c);
+    if (ground % 2 == 1)
+        make_late(c);
+    if (ground / 2 == 1) {
+        c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+        c->platform.group_hosts = 4;
+        c->platform.group_flow_bytes_per_s = 6.3e9;
+        c->platform.group_bytes_per_s = 2 * 6.3e9;
+        c->platform.group_latency_s = 1.53e-6;
+    }
+    if (support_has(c, "period") && !support_has(c, "fragments"))
+        support_option(c, "period", 2);
+    c->config.exchange.pieces = kind % 4 < 2 ? 3 : 1;
+    c->config.exchange.blocking = kind % 2 == 1;
+    return c;
+}
+
+TEST_RANGE(what_comes_at_one_instant_simgrid_takes_in_one_order_too, 0, 4) /* _i: the ground */
+{
+    for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
+        support_case *const c = new_even(i / 2, _i);
+        const char *const where = dsgd_algorithms[i / 2]->name;
+        if (i % 2 == 1)
+            c->config.until = (dsgd_until){.steps = 5};
+        const support_outcome *const own = support_ok(c);
+        c->config.exchange.every_message = true;
+        const support_outcome *const simgrid = support_ok(c);
+        if (i % 2 == 0)
+            support_expect_alike(c, own, simgrid, early_s, where);
+        ck_assert_msg(fabs(own->result.virtual_s - simgrid->result.virtual_s) <=
+                          1e-9 * simgrid->result.virtual_s,
+                      "%s: %.17g s, by SimGrid %.17g s", where, own->result.virtual_s,
+                      simgrid->result.virtual_s);
+    }
 }
 
 /* --- which code it was ------------------------------------------------------------------------ */
