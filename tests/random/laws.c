@@ -91,7 +91,7 @@ static const char *text(const dsgd_csv *csv, size_t row, const char *column)
 }
 
 /** SimGrid takes times as the same that are closer: messages one after another add up to so much each. */
-static const double simgrid_precision_s = 1e-9;
+static const double simgrid_precision_s = 1e-12;
 
 static const char *algorithm_of(const part *experiment)
 {
@@ -106,6 +106,15 @@ static bool is_synchronous(const part *experiment)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
     return about != NULL && ((const dsgd_algorithm *)about)->sends == DSGD_SENDS_ALLREDUCES;
+}
+
+/** What does not learn, where the algorithm can do without. */
+static const char *without_numerics(const part *experiment)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
+    const bool decides =
+        about != NULL && ((const dsgd_algorithm *)about)->reads == DSGD_READS_TO_DECIDE;
+    return decides ? "" : "--numerics off";
 }
 
 /* --- laws: NULL, or what is wrong ------------------------------------------------------------- */
@@ -162,7 +171,7 @@ static char *numerics_change_no_time(const trial *t)
 {
     static const char *const columns[] = {"virtual_s", "steps", "messages", "bytes", "comm_share"};
     dsgd_csv runs = {.n_rows = 0};
-    char *why = t->diverged ? NULL : run_into(t, "c", "a", "--numerics off");
+    char *why = t->diverged ? NULL : run_into(t, "c", "a", without_numerics(t->experiment));
     if (why != NULL || t->diverged)
         return why;
     if (dsgd_csv_read(&runs, NULL, "%s/c/runs.csv", t->folder) != DSGD_OK)
@@ -181,7 +190,7 @@ static double changed_s(const trial *t, const char *name, const part *experiment
     dsgd_csv runs = {.n_rows = 0};
     double virtual_s = NAN;
     write_experiment(t->folder, name, experiment);
-    *why = run_into(t, name, name, "--numerics off");
+    *why = run_into(t, name, name, without_numerics(experiment));
     if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
         runs.n_rows > 0)
         virtual_s = value(&runs, 0, "virtual_s");
@@ -196,32 +205,18 @@ static part *part_under(part *of, const char *key, part_kind kind)
     return part_find(of, key);
 }
 
-/**
- * What is computed without messages is what messages would have given. Where an algorithm takes who
- * comes first, each network has its own order of those who come at the same instant: noise makes
- * that rare but for the start, from which on such runs are alike, not the same.
- */
+/** What is computed, or solved, without SimGrid is what its messages would have given, ties included. */
 static char *every_message_gives_the_same(const trial *t)
 {
     if (t->diverged)
         return NULL;
     part changed = part_copy(t->experiment);
     char *why = NULL;
-    double s = value(&t->runs, 0, "virtual_s");
-    part *const imbalance = part_under(&changed, "imbalance", LIST);
-    if (!is_synchronous(t->experiment) && imbalance->kind == LIST) {
-        part noise = part_empty(NULL, MAPPING);
-        part_add(&noise, part_scalar("kind", "normal"));
-        part_add(&noise, part_scalar("mean", "0"));
-        part_add(&noise, part_scalar("deviation", "1e-5"));
-        part_add(imbalance, noise);
-        s = changed_s(t, "h", &changed, &why);
-    }
+    const double s = value(&t->runs, 0, "virtual_s");
     part_set(part_under(&changed, "exchange", MAPPING), "every_message", "true");
-    const double each_s = why == NULL ? changed_s(t, "d", &changed, &why) : NAN;
+    const double each_s = changed_s(t, "d", &changed, &why);
     const double rounding_s = simgrid_precision_s * (1 + value(&t->runs, 0, "messages"));
-    const double tolerance = is_synchronous(t->experiment) ? 1e-6 : 0.05;
-    if (why == NULL && !(fabs(s - each_s) <= tolerance * each_s + rounding_s))
+    if (why == NULL && !(fabs(s - each_s) <= 1e-9 * each_s + rounding_s))
         why = dsgd_xprintf("messages: %.17g s, with each message %.17g s", s, each_s);
     return why;
 }
