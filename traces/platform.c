@@ -123,7 +123,7 @@ const dsgd_option dsgd_platform_options[] = {
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static bool is_made_by_simgrid(const dsgd_platform *platform)
+bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform)
 {
     return platform->topology == DSGD_TOPOLOGY_FAT_TREE ||
            platform->topology == DSGD_TOPOLOGY_DRAGONFLY ||
@@ -151,11 +151,11 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
 {
     const size_t levels = platform->size.n;
     const int shape = platform->topology;
-    if (is_made_by_simgrid(platform) && levels == 0)
+    if (dsgd_platform_is_made_by_simgrid(platform) && levels == 0)
         return dsgd_refuse(error, "platform: topology %s needs size", topologies[shape]);
-    const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY ? 4
-                          : is_made_by_simgrid(platform)   ? levels
-                                                           : 0;
+    const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY             ? 4
+                          : dsgd_platform_is_made_by_simgrid(platform) ? levels
+                                                                       : 0;
     const size_t n_up = shape == DSGD_TOPOLOGY_FAT_TREE ? levels : 0;
     const size_t n_cables = shape == DSGD_TOPOLOGY_DRAGONFLY ? 3 : n_up;
     const struct {
@@ -258,7 +258,8 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
 
 int dsgd_platform_most_hosts(const dsgd_platform *platform)
 {
-    return is_made_by_simgrid(platform) ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
+    return dsgd_platform_is_made_by_simgrid(platform) ? (int)product(&platform->size)
+                                                      : DSGD_PLATFORM_ANY;
 }
 
 /* --- hosts that differ ------------------------------------------------------------------------ */
@@ -339,7 +340,7 @@ double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
 
 bool dsgd_platform_has_links_to_change(const dsgd_platform *platform)
 {
-    return is_made_by_simgrid(platform) && platform->hosts.n > 0;
+    return dsgd_platform_is_made_by_simgrid(platform) && platform->hosts.n > 0;
 }
 
 bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_host_quality *quality)
@@ -618,7 +619,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
           "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
           xml);
-    if (is_made_by_simgrid(platform))
+    if (dsgd_platform_is_made_by_simgrid(platform))
         write_cluster(xml, platform);
     else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
         write_crossbar(xml, platform, 0, 0, n_hosts - 1);

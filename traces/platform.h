@@ -91,6 +91,9 @@ extern const dsgd_option dsgd_platform_options[];
 /** Checks across options, such as groups without a size. DSGD_EUSAGE with a sentence. */
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error);
 
+/** Whether SimGrid makes the links: of a fat tree, dragonfly or torus. */
+bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
+
 /** The largest number of hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);

@@ -103,18 +103,6 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 
 /* --- calls of the network --------------------------------------------------------------------- */
 
-void dsgd_cluster_carry(int from, int to, double bytes)
-{
-    if (dsgd_simulator_used->carry != NULL)
-        dsgd_simulator_used->carry(from, to, bytes);
-}
-
-size_t dsgd_cluster_loads(dsgd_load **loads)
-{
-    *loads = NULL;
-    return dsgd_simulator_used->loads == NULL ? 0 : dsgd_simulator_used->loads(loads);
-}
-
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument)
 {
     dsgd_simulator_used->start(host, name, true, body, argument);

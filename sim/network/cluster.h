@@ -15,7 +15,7 @@
 
 /** Fidelities of the network: the words of `network`. */
 typedef enum dsgd_network_kind {
-    /** SimGrid (simgrid.c): flows that share every link of their paths. */
+    /** Flows that share every link of their paths (maxmin.c), or SimGrid's (simgrid.c). */
     DSGD_NETWORK_FLOWS,
     /** For scale (nics.c): messages share NICs and ways into islands, and nothing behind them. */
     DSGD_NETWORK_NICS
@@ -84,12 +84,12 @@ const int *dsgd_cluster_places(void);
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
-/** Counts, for dsgd_cluster_loads(), what has gone from a host to another. */
+/** Counts, for dsgd_cluster_loads(), what has gone from a host to another. (simgrid.c) */
 void dsgd_cluster_carry(int from, int to, double bytes);
 
 /**
- * What every link has carried by that; the caller frees *loads and its texts. 0: the network does
- * not know the links (nics).
+ * What every link of SimGrid's has carried by that; the caller frees *loads and its texts. 0: there are
+ * none. (simgrid.c)
  */
 size_t dsgd_cluster_loads(dsgd_load **loads);
 
@@ -182,9 +182,6 @@ typedef struct dsgd_simulator {
                         dsgd_error *error);
     double (*speed)(int host); /* nominal, in flop/s */
     dsgd_route (*route)(int from, int to);
-    /** Both may be NULL: it counts none. */
-    void (*carry)(int from, int to, double bytes);
-    size_t (*loads)(dsgd_load **loads);
     /** Of all actors only the clock is no daemon. */
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);
@@ -227,7 +224,7 @@ typedef struct dsgd_simulator {
 extern const dsgd_simulator dsgd_simulator_simgrid, dsgd_simulator_nics, dsgd_simulator_maxmin;
 extern const dsgd_simulator *const dsgd_simulators[]; /* by dsgd_network_kind */
 
-/** The one of this process: maxmin where flows were asked for and its links are all that there are. */
+/** The one of this process: maxmin where flows were asked for and dsgd_machine_open() says so. */
 extern const dsgd_simulator *dsgd_simulator_used;
 
 /* What callers ask of it. */

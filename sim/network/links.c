@@ -9,6 +9,7 @@
 
 #include "base/round.h"
 #include "sim/network/paths.h"
+#include "sim/network/simgrid.h"
 #include "traces/closed_form.h"
 
 typedef struct dsgd_link {
@@ -31,12 +32,20 @@ typedef struct host {
 } host;
 
 static const dsgd_platform *platform;
-static bool maxmin; /* how links are shared */
+static void *(*take)(size_t bytes); /* where links are shared max-min fairly; else NULL */
 static bool simgrid_makes_links; /* which then have the latencies of its routes */
 static host *hosts; /* of the run */
 /* [2 * n]: out, in; `islands`: of each place, into its island; `groups`: ways out that can be full */
 static dsgd_link *nics, *islands, *groups;
 static int n_nics, n_islands, n_groups;
+static dsgd_pipe *wires; /* [n_wires] SimGrid's links, instead of all these; NULL: not used */
+static size_t n_wires;
+
+/** Of a flight: its pipes, and its places in them. */
+typedef struct dsgd_room {
+    size_t n; /* at most */
+    dsgd_pipe *pipe[];
+} dsgd_room;
 
 /* --- messages on a link ----------------------------------------------------------------------- */
 
@@ -139,21 +148,52 @@ static double path_s(const host *from, const host *to, double *bytes_per_s)
     return dsgd_path_latency_s(platform, &from->end, &to->end);
 }
 
+/** Room for that many pipes of a flight's flow. */
+static void make_room(dsgd_flight *flight, size_t n)
+{
+    if (flight->room == NULL || flight->room->n < n) {
+        flight->room = take(sizeof *flight->room + n * (sizeof(dsgd_pipe *) + sizeof(size_t)));
+        flight->room->n = n;
+    }
+    flight->flow.pipe = flight->room->pipe;
+    flight->flow.place = (size_t *)(flight->room->pipe + flight->room->n);
+}
+
+static void find_wires(dsgd_flight *flight, int from, int to)
+{
+    dsgd_flow *const flow = &flight->flow;
+    const size_t *const number = dsgd_simgrid_route(from, to, &flow->n_pipes, &flight->latency_s);
+    DSGD_ASSERT(flow->n_pipes > 0, "no links from host %d to %d", from, to);
+    make_room(flight, flow->n_pipes);
+    for (size_t i = 0; i < flow->n_pipes; i++)
+        flow->pipe[i] = &wires[number[i]];
+}
+
+static void find_pipes(dsgd_flight *flight, int from, int to)
+{
+    const int out = hosts[from].end.group, in = hosts[to].end.group;
+    dsgd_flow *const flow = &flight->flow;
+    make_room(flight, 4); /* out of a NIC, out of a group, into a group, into a NIC */
+    flow->pipe[flow->n_pipes++] = &flight->link[0]->pipe;
+    if (groups != NULL && out != in) {
+        flow->pipe[flow->n_pipes++] = &groups[2 * out].pipe;
+        flow->pipe[flow->n_pipes++] = &groups[2 * in + 1].pipe;
+    }
+    flow->pipe[flow->n_pipes++] = &flight->link[1]->pipe;
+}
+
 /** As a flow, which enters its links after the latency. */
 static void flow(dsgd_flight *flight, int from, int to, double limit_bytes_per_s)
 {
-    const int out = hosts[from].end.group, in = hosts[to].end.group;
     dsgd_flow *const new = &flight->flow;
     *new = (dsgd_flow){.arrival = &flight->arrival,
-                       .weight = weight_of(flight),
                        .limit_bytes_per_s = limit_bytes_per_s,
                        .bytes = flight->bytes};
-    new->pipe[new->n_pipes++] = &flight->link[0]->pipe;
-    if (groups != NULL && out != in) {
-        new->pipe[new->n_pipes++] = &groups[2 * out].pipe;
-        new->pipe[new->n_pipes++] = &groups[2 * in + 1].pipe;
-    }
-    new->pipe[new->n_pipes++] = &flight->link[1]->pipe;
+    if (wires == NULL)
+        find_pipes(flight, from, to);
+    else
+        find_wires(flight, from, to);
+    new->weight = weight_of(flight);
     dsgd_flow_begin(new, flight->latency_s);
 }
 
@@ -173,6 +213,8 @@ static dsgd_route find_route(int from, int to, dsgd_link **link)
 
 dsgd_route dsgd_links_route(int from, int to)
 {
+    if (wires != NULL)
+        return dsgd_simulator_simgrid.route(from, to);
     dsgd_link *link[2];
     dsgd_route route = find_route(from, to, link);
     for (int i = 0; i < 2; i++)
@@ -182,7 +224,11 @@ dsgd_route dsgd_links_route(int from, int to)
 
 void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
 {
-    const dsgd_route route = find_route(from, to, flight->link);
+    dsgd_route route = {0, INFINITY};
+    if (wires == NULL)
+        route = find_route(from, to, flight->link);
+    else if (bytes <= 0)
+        route = dsgd_links_route(from, to);
     flight->n_shared = 0;
     flight->latency_s = route.latency_s;
     flight->bytes = bytes;
@@ -191,7 +237,7 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
         dsgd_event_plan(&flight->arrival, flight->earliest_s + flight->latency_s);
         return;
     }
-    if (maxmin) {
+    if (take != NULL) {
         flow(flight, from, to, route.bytes_per_s);
         return;
     }
@@ -234,12 +280,22 @@ static void open_groups(int n, const int *places)
         set_bandwidth(groups, group, platform->group_bytes_per_s);
 }
 
+void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
+{
+    take = take_memory;
+    double *const bandwidths = dsgd_simgrid_bandwidths(&n_wires);
+    wires = dsgd_xcalloc(n_wires, sizeof *wires);
+    for (size_t i = 0; i < n_wires; i++)
+        wires[i].bytes_per_s = bandwidths[i];
+    free(bandwidths);
+}
+
 void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places,
-                     bool share_max_min_fairly)
+                     void *(*take_memory)(size_t bytes))
 {
     platform = the_platform;
-    maxmin = share_max_min_fairly;
-    simgrid_makes_links = dsgd_platform_most_hosts(platform) < DSGD_PLATFORM_ANY;
+    take = take_memory;
+    simgrid_makes_links = dsgd_platform_is_made_by_simgrid(platform);
     const int per_nic = dsgd_platform_nic_hosts(platform);
     int last = 0;
     for (int i = 0; i < n; i++)
@@ -259,7 +315,7 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
         if (islands != NULL)
             set_bandwidth(islands, places[i], platform->island_bytes_per_s);
     }
-    if (maxmin && platform->topology == DSGD_TOPOLOGY_GROUPS)
+    if (take != NULL && platform->topology == DSGD_TOPOLOGY_GROUPS)
         open_groups(n, places);
 }
 
@@ -278,6 +334,10 @@ void dsgd_links_close(void)
     close_links(&nics, n_nics);
     close_links(&islands, n_islands);
     close_links(&groups, n_groups);
+    for (size_t i = 0; wires != NULL && i < n_wires; i++)
+        free(wires[i].flow);
+    free(wires);
+    wires = NULL;
     dsgd_maxmin_close();
     free(hosts);
     hosts = NULL;

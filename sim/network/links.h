@@ -10,7 +10,8 @@
  * because of the other. No way out of a group is ever full.
  *
  * Max-min fairly, as SimGrid's flows (maxmin.h), messages use all their links at one rate, the ways
- * out of groups, too, after the latency.
+ * out of groups, too, after the latency. So do they on trees, dragonflies, tori and XML, where
+ * SimGrid says which links there are, and which of them a route has.
  */
 #ifndef DSGD_SIM_LINKS_H
 #define DSGD_SIM_LINKS_H
@@ -23,6 +24,8 @@
 /** A message on its way: the first member of what is sent. */
 typedef struct dsgd_flight {
     dsgd_event arrival; /* first; its `happen` is the owner's */
+    struct dsgd_room
+        *room; /* of links.c, also for the next message of the same memory; NULL at first */
     struct dsgd_link *link[2]; /* its way out, its way in */
     int n_shared; /* links that it shares and has yet to leave */
     double bytes, latency_s;
@@ -31,10 +34,13 @@ typedef struct dsgd_flight {
 } dsgd_flight;
 
 /**
- * Links of the hosts at places[n], by index; for any topology but XML. @p maxmin: shared so, for a
- * switch and groups alone.
+ * Links of the hosts at places[n], by index; for any topology but XML. @p take: zeroed memory until
+ * the end of the run, and the links are shared max-min fairly, of a switch and groups alone; or NULL.
  */
-void dsgd_links_open(const dsgd_platform *platform, int n, const int *places, bool maxmin);
+void dsgd_links_open(const dsgd_platform *platform, int n, const int *places,
+                     void *(*take)(size_t bytes));
+/** Instead, links that dsgd_simgrid_open() has made, shared max-min fairly. */
+void dsgd_links_open_simgrids(void *(*take)(size_t bytes));
 void dsgd_links_close(void);
 
 /** From a host to another. */

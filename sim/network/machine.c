@@ -129,6 +129,24 @@ static char *reason_in(FILE *words)
     return reason;
 }
 
+/**
+ * Whether a user's file has nothing but links that all their flows share, of bandwidths and latencies
+ * that stay, as maxmin.c has; SimGrid itself times messages over others.
+ */
+static bool is_plain(const char *path)
+{
+    static const char *const others[] = {"_file",  "fatpipe",  "wifi",    "vivaldi", "limiter",
+                                         "<trace", "<config",  "<prop",   "<model",  "<peer",
+                                         "<actor", "<process", "<!entity"};
+    char *text = NULL;
+    size_t length = 0;
+    dsgd_error ignored;
+    bool plain = dsgd_file_read(path, &text, &length, &ignored) == DSGD_OK;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        plain = plain && strcasestr(text, others[i]) == NULL;
+    return plain;
+}
+
 /** Opens the user's file in a child process: SimGrid ends the process on what it does not like. */
 static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
@@ -191,17 +209,18 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     dsgd_machine opened = *machine;
-    if (platform->topology == DSGD_TOPOLOGY_XML)
+    const bool is_users = platform->topology == DSGD_TOPOLOGY_XML;
+    opened.maxmin = machine->network == DSGD_NETWORK_FLOWS && !machine->simgrid &&
+                    (!is_users || is_plain(platform->file));
+    if (is_users)
         return dsgd_cluster_open(&opened, 0, platform->file, error);
     int *places = NULL;
     int n_hosts = 0;
     DSGD_TRY(find_places(machine, &places, &n_hosts, error));
-    opened.maxmin =
-        machine->network == DSGD_NETWORK_FLOWS && !machine->simgrid &&
-        (platform->topology == DSGD_TOPOLOGY_SWITCH || platform->topology == DSGD_TOPOLOGY_GROUPS);
-    return opened.maxmin || opened.network == DSGD_NETWORK_NICS
-               ? dsgd_cluster_open(&opened, n_hosts, NULL, error)
-               : open_written(&opened, n_hosts, error);
+    return machine->network == DSGD_NETWORK_FLOWS &&
+                   (machine->simgrid || dsgd_platform_is_made_by_simgrid(platform))
+               ? open_written(&opened, n_hosts, error)
+               : dsgd_cluster_open(&opened, n_hosts, NULL, error);
 }
 
 /* --- how long messages take ------------------------------------------------------------------- */

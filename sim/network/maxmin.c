@@ -78,7 +78,7 @@ static void leave(const dsgd_flow *flow)
         dsgd_flow *const last = pipe->flow[--pipe->n];
         pipe->flow[flow->place[i]] = last;
         for (size_t k = 0; k < last->n_pipes; k++)
-            if (last->pipe[k] == pipe)
+            if (last->pipe[k] == pipe && last->place[k] == pipe->n)
                 last->place[k] = flow->place[i];
         pipe->n_held -= flow->held_by == pipe;
         touch(pipe);

@@ -13,7 +13,7 @@
 
 #include "sim/network/events.h"
 
-/** A resource of one direction: a way out of a NIC, an island, a group, or a way in. */
+/** A link, of one direction or both; or a way out of a NIC, an island, a group, or a way in. */
 typedef struct dsgd_pipe {
     double bytes_per_s;
     struct dsgd_flow **flow; /* [n] that share it */
@@ -28,19 +28,17 @@ typedef struct dsgd_pipe {
     uint64_t examined; /* in which round */
 } dsgd_pipe;
 
-enum { DSGD_FLOW_MOST_PIPES = 4 }; /* out of a NIC, out of a group, into a group, into a NIC */
-
 /** A transfer. The caller sets the first members; all else is zero at first. */
 typedef struct dsgd_flow {
     dsgd_event turn; /* first: enters its pipes, or has left them */
     dsgd_event *arrival; /* what happens then, at once */
-    dsgd_pipe *pipe[DSGD_FLOW_MOST_PIPES]; /* [n_pipes], 1 or more */
+    dsgd_pipe **pipe; /* [n_pipes], 1 or more; one may be there twice */
+    size_t *place; /* [n_pipes], room for its places in them */
     size_t n_pipes;
     double weight; /* a full pipe is shared in proportion to it */
     double limit_bytes_per_s; /* INFINITY: none */
     double bytes; /* that are left, at since_s; above 0 */
 
-    size_t place[DSGD_FLOW_MOST_PIPES]; /* in its pipes */
     const dsgd_pipe *held_by, *new_held_by; /* NULL: it has its limit */
     double since_s, bytes_per_s, new_bytes_per_s;
     enum { DSGD_FLOW_SETTLED, DSGD_FLOW_OPEN, DSGD_FLOW_SOLVED } state;

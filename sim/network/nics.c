@@ -18,6 +18,7 @@
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
 #include "sim/network/links.h"
+#include "sim/network/simgrid.h"
 
 static const char *version(void)
 {
@@ -26,7 +27,7 @@ static const char *version(void)
 
 static const char *version_of_maxmin(void)
 {
-    return "maxmin: latency by pair, max-min shares of NICs, islands and ways out of groups";
+    return "maxmin: latency by pair, max-min shares of all links";
 }
 
 /* --- memory of the run ------------------------------------------------------------------------ */
@@ -36,7 +37,7 @@ enum { BLOCK_BYTES = 1 << 18 };
 /** Memory that is taken in parts, and freed as a whole. */
 static struct block {
     struct block *next;
-    _Alignas(max_align_t) char memory[BLOCK_BYTES];
+    _Alignas(max_align_t) char memory[];
 } * blocks;
 static size_t n_left; /* bytes of the newest block */
 
@@ -44,10 +45,10 @@ static size_t n_left; /* bytes of the newest block */
 static void *take(size_t size)
 {
     if (n_left < size) {
-        struct block *const block = dsgd_xcalloc(1, sizeof *block);
+        n_left = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        struct block *const block = dsgd_xcalloc(1, sizeof *block + n_left);
         block->next = blocks;
         blocks = block;
-        n_left = BLOCK_BYTES;
     }
     return blocks->memory + (n_left -= size);
 }
@@ -195,16 +196,17 @@ static void sleep_for(double seconds)
     block();
 }
 
+static bool simgrids_hosts; /* which an XML file may give speeds of their own */
+
 static double speed(int host)
 {
-    (void)host;
-    return dsgd_platform_nominal_flops;
+    return simgrids_hosts ? dsgd_simulator_simgrid.speed(host) : dsgd_platform_nominal_flops;
 }
 
 /** One actor of a host computes: no processor is shared. */
 static void compute(double flops)
 {
-    sleep_for(flops / dsgd_platform_nominal_flops);
+    sleep_for(flops / speed(self->host));
 }
 
 /* --- semaphores ------------------------------------------------------------------------------- */
@@ -329,7 +331,10 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
     }
     dsgd_transfer *const t = unused != NULL ? unused : take(sizeof *t);
     unused = t->next;
-    *t = (dsgd_transfer){.flight.arrival.happen = arrive, .from = -1, .to = -1, .n_holders = 2};
+    *t = (dsgd_transfer){.flight = {.arrival.happen = arrive, .room = t->flight.room},
+                         .from = -1,
+                         .to = -1,
+                         .n_holders = 2};
     if (first == NULL)
         mailbox->first = t;
     else
@@ -462,7 +467,7 @@ static bool has_to_wait(actor *a, dsgd_await for_what)
         set_alarm(for_what.amount);
         return true;
     case DSGD_AWAIT_FLOPS:
-        set_alarm(for_what.amount / dsgd_platform_nominal_flops);
+        set_alarm(for_what.amount / speed(a->host));
         return true;
     case DSGD_AWAIT_TRANSFER:
         a->received = for_what.transfer;
@@ -517,7 +522,7 @@ static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *pla
 {
     DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, n_hosts, NULL,
                                    machine->n_hosts, places, error));
-    dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin);
+    dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin ? take : NULL);
     return DSGD_OK;
 }
 
@@ -528,11 +533,15 @@ static dsgd_status open_each(const dsgd_machine *machine, int n_hosts, const cha
     return open_links(machine, n_hosts, places, false, error);
 }
 
-static dsgd_status open_maxmin(const dsgd_machine *machine, int n_hosts, const char *none,
+static dsgd_status open_maxmin(const dsgd_machine *machine, int n_hosts, const char *path,
                                int *places, dsgd_error *error)
 {
-    (void)none;
-    return open_links(machine, n_hosts, places, true, error);
+    if (path == NULL)
+        return open_links(machine, n_hosts, places, true, error);
+    DSGD_TRY(dsgd_simgrid_open(machine, n_hosts, path, places, error));
+    dsgd_links_open_simgrids(take);
+    simgrids_hosts = true;
+    return DSGD_OK;
 }
 
 static void run(void)

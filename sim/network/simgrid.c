@@ -6,7 +6,8 @@
  * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
  * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
  *
- * There is one cluster of SimGrid per process: it is kept until the program ends.
+ * There is one cluster of SimGrid per process: it is kept until the program ends. Where maxmin.c times
+ * the messages, it only says which links there are and which a route has.
  */
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -18,10 +19,12 @@
 #include <simgrid/version.h>
 #include <xbt/dynar.h>
 
-#include "sim/network/cluster.h"
+#include "sim/network/simgrid.h"
 
 static sg_host_t *hosts; /* [n_taken] */
 static int n_taken;
+static sg_link_t *links; /* [n_links] all, each with its number, from 1 on, as data */
+static size_t n_links; /* 0: there is no cluster */
 
 static const char *version(void)
 {
@@ -75,16 +78,16 @@ static void initialise(double n_actors)
     simgrid_init(&count, arguments);
 }
 
-/** All links, and how many they are; SimGrid counts them anew at each call. */
-static sg_link_t *links_of_all(size_t *n)
+static void number_links(void)
 {
-    sg_link_t *const links = sg_link_list();
-    *n = sg_link_count();
+    links = sg_link_list();
+    n_links = sg_link_count();
     dsgd_keep_for(free, links);
-    return links;
+    for (size_t i = 0; i < n_links; i++)
+        sg_link_set_data(links[i], (void *)(i + 1));
 }
 
-/** All hosts, likewise: for each count SimGrid sorts them. */
+/** All hosts, and how many they are: for each count SimGrid sorts them. */
 static sg_host_t *hosts_of_all(size_t *n)
 {
     sg_host_t *const all = sg_host_list();
@@ -102,8 +105,6 @@ static int by_natural_name(const void *a, const void *b)
 /** Applies the hosts' qualities to the links that SimGrid has made; to a user's another speed, for what-if. */
 static void change_links(const dsgd_platform *platform, bool is_users)
 {
-    size_t n_links = 0;
-    sg_link_t *const links = links_of_all(&n_links);
     bool any = false;
     for (size_t i = 0; i < n_links; i++) {
         const double bandwidth = sg_link_get_bandwidth(links[i]);
@@ -131,8 +132,7 @@ static bool is_positive(double value)
 /** Refuses values that SimGrid loads, and with which it then dies, or takes no or endless time. */
 static dsgd_status check_values(const char *file, dsgd_error *error)
 {
-    size_t n_links = 0, n_hosts = 0;
-    sg_link_t *const links = links_of_all(&n_links);
+    size_t n_hosts = 0;
     for (size_t i = 0; i < n_links; i++) {
         const char *const name = sg_link_get_name(links[i]);
         const double bandwidth = sg_link_get_bandwidth(links[i]);
@@ -155,13 +155,14 @@ static dsgd_status check_values(const char *file, dsgd_error *error)
     return DSGD_OK;
 }
 
-static dsgd_status open_platform(const dsgd_machine *machine, int n_written, const char *path,
-                                 int *places, dsgd_error *error)
+dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const char *path,
+                              int *places, dsgd_error *error)
 {
     (void)n_written;
     const int n_hosts = machine->n_hosts;
     initialise((double)machine->actors_per_host * n_hosts);
     simgrid_load_platform(path);
+    number_links();
     const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
     DSGD_TRY(is_users ? check_values(path, error) : DSGD_OK);
     size_t count = 0;
@@ -215,8 +216,10 @@ const char *dsgd_cluster_reason(const char *line)
 
 static double **carried; /* [n_taken][n_taken] bytes from host to host; NULL: none */
 
-static void carry(int from, int to, double bytes)
+void dsgd_cluster_carry(int from, int to, double bytes)
 {
+    if (n_links == 0)
+        return;
     if (carried == NULL)
         carried = dsgd_keep((size_t)n_taken, sizeof *carried);
     if (carried[from] == NULL)
@@ -224,47 +227,68 @@ static void carry(int from, int to, double bytes)
     carried[from][to] += bytes;
 }
 
-/** Not by address, whose order differs from run to run. */
-static int by_link_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-    return strverscmp(sg_link_get_name(*(const sg_link_t *)a),
-                      sg_link_get_name(*(const sg_link_t *)b));
+    return strverscmp(((const dsgd_load *)a)->link, ((const dsgd_load *)b)->link);
+}
+
+double *dsgd_simgrid_bandwidths(size_t *n)
+{
+    double *const all = dsgd_xcalloc(n_links + 1, sizeof *all);
+    *n = n_links;
+    for (size_t i = 0; i < n_links; i++)
+        all[i] = sg_link_get_bandwidth(links[i]);
+    return all;
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
 
-/** Adds bytes to the loads of all links from one host to another; @p links[n] are by name. */
-static void add_to_route(int from, int to, const sg_link_t *links, size_t n, dsgd_load *loads)
+const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s)
 {
-    xbt_dynar_t route = xbt_dynar_new(sizeof *links, NULL);
+    static xbt_dynar_t route;
+    static size_t *numbers, room;
+    if (route == NULL)
+        route = xbt_dynar_new(sizeof(sg_link_t), NULL);
+    xbt_dynar_reset(route);
     sg_host_get_route(hosts[from], hosts[to], route);
-    for (unsigned long k = 0; k < xbt_dynar_length(route); k++) {
+    *n = xbt_dynar_length(route);
+    if (*n > room)
+        numbers = dsgd_xrealloc(numbers, room = *n, sizeof *numbers);
+    *latency_s = 0;
+    for (size_t k = 0; k < *n; k++) {
         sg_link_t link = NULL;
         xbt_dynar_get_cpy(route, k, &link);
-        const sg_link_t *const found = bsearch(&link, links, n, sizeof link, by_link_name);
-        if (found != NULL)
-            loads[found - links].bytes += carried[from][to];
+        numbers[k] = (size_t)sg_link_get_data(link) - 1;
+        *latency_s += sg_link_get_latency(link);
     }
-    xbt_dynar_free(&route);
+    return numbers;
 }
 
 #pragma GCC diagnostic pop
 
-static size_t loads_of_links(dsgd_load **loads)
+/** Adds bytes to the loads of all links from one host to another. */
+static void add_to_route(int from, int to, dsgd_load *loads)
 {
     size_t n = 0;
-    sg_link_t *const links = links_of_all(&n);
-    qsort(links, n, sizeof *links, by_link_name);
-    *loads = dsgd_xcalloc(n + 1, sizeof **loads);
-    for (size_t i = 0; i < n; i++)
+    double latency_s = 0;
+    const size_t *const numbers = dsgd_simgrid_route(from, to, &n, &latency_s);
+    for (size_t k = 0; k < n; k++)
+        loads[numbers[k]].bytes += carried[from][to];
+}
+
+size_t dsgd_cluster_loads(dsgd_load **loads)
+{
+    *loads = dsgd_xcalloc(n_links + 1, sizeof **loads);
+    for (size_t i = 0; i < n_links; i++)
         (*loads)[i] = (dsgd_load){.link = dsgd_xstrdup(sg_link_get_name(links[i])),
                                   .bytes_per_s = sg_link_get_bandwidth(links[i])};
     for (int from = 0; carried != NULL && from < n_taken; from++)
         for (int to = 0; carried[from] != NULL && to < n_taken; to++)
             if (carried[from][to] > 0)
-                add_to_route(from, to, links, n, *loads);
-    return n;
+                add_to_route(from, to, *loads);
+    qsort(*loads, n_links, sizeof **loads, by_name);
+    return n_links;
 }
 
 /* --- actors, time, semaphores, mailboxes ------------------------------------------------------ */
@@ -409,11 +433,9 @@ static void *receive(dsgd_mailbox *mailbox)
 
 const dsgd_simulator dsgd_simulator_simgrid = {
     .version = version,
-    .open = open_platform,
+    .open = dsgd_simgrid_open,
     .speed = speed,
     .route = route,
-    .carry = carry,
-    .loads = loads_of_links,
     .start = start_actor,
     .self = self,
     .run = simgrid_run, /* on a deadlock it returns normally */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/draw.h"
 #include "sim/network/maxmin.h"
@@ -55,10 +56,14 @@ static uint64_t draw(int experiment, int what, uint64_t below)
     return dsgd_draw_below(at, below);
 }
 
-/** Every host has a NIC of its own kind. */
-static void make_platform(support_case *c, int experiment)
+/**
+ * Every host has a NIC or link of its own kind. A tree is tapered, a dragonfly has one cable between two of
+ * anything. XML stands for islands.
+ */
+static void make_platform(support_case *c, int experiment, dsgd_platform_topology topology)
 {
     static dsgd_platform_entry entries[MOST_HOSTS];
+    static double tree[] = {4, 8}, up[] = {1, 2}, groups[] = {2, 2, 4, 2};
     for (int i = 0; i < MOST_HOSTS; i++)
         entries[i] =
             (dsgd_platform_entry){.first = i,
@@ -70,21 +75,33 @@ static void make_platform(support_case *c, int experiment)
     c->platform.message_overhead_s = (double)draw(experiment, 1, 3) * 7.7e-6;
     c->platform.reduction_s_per_byte = (double)draw(experiment, 2, 2) * 0.3e-9;
     c->platform.staging_s_per_byte = (double)draw(experiment, 3, 2) * 0.25e-9;
-    switch (draw(experiment, 4, 4)) {
-    case 0:
-        break;
-    case 1:
-        c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+    c->platform.topology = topology;
+    switch (topology) {
+    case DSGD_TOPOLOGY_GROUPS:
         c->platform.group_hosts = 3;
         c->platform.group_flow_bytes_per_s = 6.3e9;
         c->platform.group_bytes_per_s = (double)(1 + 2 * draw(experiment, 13, 2)) * 6.3e9;
         c->platform.group_latency_s = 1.53e-6;
         break;
-    default: /* rails, or NICs that two hosts share */
+    case DSGD_TOPOLOGY_FAT_TREE:
+        c->platform.up = (dsgd_numbers){2, up};
+        c->platform.size = (dsgd_numbers){2, tree};
+        break;
+    case DSGD_TOPOLOGY_TORUS:
+        c->platform.size = (dsgd_numbers){2, tree};
+        break;
+    case DSGD_TOPOLOGY_DRAGONFLY:
+        c->platform.size = (dsgd_numbers){4, groups};
+        break;
+    case DSGD_TOPOLOGY_XML: /* rails, or NICs that two hosts share */
+        c->platform.topology = DSGD_TOPOLOGY_SWITCH;
         c->platform.island_hosts = 4;
-        c->platform.island_nics = draw(experiment, 4, 4) == 2 ? 4 : 2;
+        c->platform.island_nics = draw(experiment, 5, 2) == 0 ? 4 : 2;
         c->platform.island_bytes_per_s = 150e9;
         c->platform.island_latency_s = 2e-6;
+        break;
+    default:
+        break;
     }
 }
 
@@ -114,7 +131,11 @@ static support_case *new_experiment(int experiment, char *where, size_t room)
     support_case *const c = support_new(kinds[kind].algorithm, p);
     for (int i = 0; i < 2 && kinds[kind].option[i].name != NULL; i++)
         support_option(c, kinds[kind].option[i].name, kinds[kind].option[i].value);
-    make_platform(c, experiment);
+    make_platform(c, experiment,
+                  (dsgd_platform_topology)draw(experiment, 4, DSGD_TOPOLOGY_XML + 1));
+    static const char *random[] = {DSGD_PLACEMENT_RANDOM};
+    if (c->platform.size.n > 0 && draw(experiment, 6, 2) == 0)
+        c->config.placement = (dsgd_lines){1, random};
     make_late(c);
     make_short(c);
     c->config.seed = (uint64_t)experiment;
@@ -140,6 +161,7 @@ TEST_RANGE(runs_take_what_simgrid_says, 0, PARTS) /* _i: which of the experiment
         const support_outcome *const own = support_ok(c);
         c->config.exchange.every_message = true;
         support_expect_alike(c, own, support_ok(c), early_s, where);
+        ck_assert_msg((own->result.timed_by & 3) != DSGD_TIMED_BY_SIMGRID, "%s", where);
         messages += (double)own->result.messages;
     }
     ck_assert_double_gt(messages, 0);
@@ -188,6 +210,30 @@ TEST_RANGE(what_comes_at_one_instant_simgrid_takes_in_one_order_too, 0, 4) /* _i
     }
 }
 
+static const struct {
+    dsgd_platform_topology topology;
+    unsigned timed_by;
+} files[] = {
+    {DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_MAXMIN},
+    {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* its links of one flow are not shared */
+
+TEST_ROWS(links_of_a_file_that_flows_share_are_not_simgrids_to_time, files)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX.xml";
+    ck_assert_int_ge(close(mkstemps(path, 4)), 0);
+    support_case *const c = support_new("d_psgd", 16);
+    make_platform(c, 0, files[_i].topology);
+    ck_assert_int_eq(dsgd_platform_write(&c->platform, MOST_HOSTS, path, NULL), DSGD_OK);
+    ck_assert_int_eq(system(dsgd_xprintf("sed -i s/1000000000f/800000000f/ %s", path)), 0);
+    c->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_XML, .file = path};
+    c->config.until.steps = 5;
+    const support_outcome *const own = support_ok(c);
+    ck_assert_uint_eq(own->result.timed_by, files[_i].timed_by);
+    c->config.exchange.every_message = true;
+    support_expect_alike(c, own, support_ok(c), early_s, "as a file");
+    unlink(path);
+}
+
 /* --- which code it was ------------------------------------------------------------------------ */
 
 static const struct {
@@ -221,12 +267,14 @@ TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
 
 /* --- flows alone ------------------------------------------------------------------------------ */
 
-enum { MOST_FLOWS = 40, N_PIPES = 8 };
+enum { MOST_FLOWS = 40, N_PIPES = 8, MOST_PIPES = 4 };
 
 /** What begins in a trial, and when it is expected to end. */
 static struct trial_flow {
     dsgd_event arrival; /* first */
     dsgd_flow flow;
+    dsgd_pipe *pipe[MOST_PIPES];
+    size_t place[MOST_PIPES];
     double begins_s, expected_s, arrived_s;
     double left, rate;
     bool solved;
@@ -238,12 +286,13 @@ static void note_arrival(dsgd_event *arrival)
     ((struct trial_flow *)arrival)->arrived_s = dsgd_events_now_s();
 }
 
-static bool uses(const struct trial_flow *f, const dsgd_pipe *pipe)
+/** How often a flow passes a pipe. */
+static int uses(const struct trial_flow *f, const dsgd_pipe *pipe)
 {
+    int n = 0;
     for (size_t i = 0; i < f->flow.n_pipes; i++)
-        if (f->flow.pipe[i] == pipe)
-            return true;
-    return false;
+        n += f->flow.pipe[i] == pipe;
+    return n;
 }
 
 static bool is_under_way(const struct trial_flow *f, double now_s)
@@ -264,11 +313,11 @@ static void fill_all(int n, double now_s)
         const dsgd_pipe *first = NULL;
         for (int p = 0; p < N_PIPES; p++) {
             double free_bytes_per_s = pipes[p].bytes_per_s, weight = 0;
-            for (int i = 0; i < n; i++)
-                if (uses(&flows[i], &pipes[p]) && is_under_way(&flows[i], now_s)) {
-                    free_bytes_per_s -= flows[i].solved ? flows[i].rate : 0;
-                    weight += flows[i].solved ? 0 : flows[i].flow.weight;
-                }
+            for (int i = 0; i < n; i++) {
+                const int times = is_under_way(&flows[i], now_s) ? uses(&flows[i], &pipes[p]) : 0;
+                free_bytes_per_s -= flows[i].solved ? times * flows[i].rate : 0;
+                weight += flows[i].solved ? 0 : times * flows[i].flow.weight;
+            }
             if (weight > 0 && free_bytes_per_s / weight < least) {
                 least = free_bytes_per_s / weight;
                 first = &pipes[p];
@@ -327,15 +376,14 @@ TEST_RANGE(flows_end_as_if_all_pipes_were_filled_at_each_event, 0, 200)
         struct trial_flow *const f = &flows[i];
         *f = (struct trial_flow){.arrival.happen = note_arrival, .expected_s = INFINITY};
         f->flow = (dsgd_flow){.arrival = &f->arrival,
+                              .pipe = f->pipe,
+                              .place = f->place,
                               .weight = 1 / (double)(1 + draw(_i, 100 + i, 3)),
                               .limit_bytes_per_s = draw(_i, 200 + i, 3) == 0 ? 0.3 : INFINITY,
                               .bytes = (double)(1 + draw(_i, 300 + i, 5))};
-        const size_t most = 1 + draw(_i, 400 + i, DSGD_FLOW_MOST_PIPES);
-        for (size_t k = 0; k < most; k++) {
-            dsgd_pipe *const pipe = &pipes[draw(_i, 500 + 4 * i + (int)k, N_PIPES)];
-            if (!uses(f, pipe))
-                f->flow.pipe[f->flow.n_pipes++] = pipe;
-        }
+        const size_t most = 1 + draw(_i, 400 + i, MOST_PIPES);
+        for (size_t k = 0; k < most; k++)
+            f->flow.pipe[f->flow.n_pipes++] = &pipes[draw(_i, 500 + 4 * i + (int)k, N_PIPES)];
         f->begins_s = (double)draw(_i, 700 + i, 8) / 2; /* some at one instant */
         f->left = f->flow.bytes;
     }

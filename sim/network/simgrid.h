@@ -1,0 +1,20 @@
+/**
+ * @file simgrid.h
+ * What SimGrid knows of its links, for who times messages itself. Links have numbers from 0 on.
+ */
+#ifndef DSGD_SIM_SIMGRID_H
+#define DSGD_SIM_SIMGRID_H
+
+#include "sim/network/cluster.h"
+
+/** dsgd_simulator.open() */
+dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const char *path,
+                              int *places, dsgd_error *error);
+
+/** Bytes per second of each link, [*n]; the caller frees it. */
+double *dsgd_simgrid_bandwidths(size_t *n);
+
+/** The links [*n] from a host to another, until the next call, and the sum of their latencies. */
+const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s);
+
+#endif
