@@ -67,33 +67,19 @@ static void wait_for_actors(void *argument)
     dsgd_semaphore_wait(((trial_run *)argument)->ended);
 }
 
-/** Up to so many hosts each sends to each, else to hosts at distances that are powers of two. */
+/** Up to so many hosts, paths from each to each, else to hosts at distances that are powers of two. */
 enum { MOST_PAIRED_HOSTS = 32 };
 
-/** Sends a byte to others, for what SimGrid finds missing then: routes, gateways, ... */
-static void greet(void *argument)
-{
-    const sender *const s = argument;
-    const int n = s->all->machine->n_hosts;
-    for (int k = 1; k < n; k += n <= MOST_PAIRED_HOSTS ? 1 : k)
-        dsgd_sendrecv(mailbox_between(s->from, (s->from + k) % n), 1,
-                      mailbox_between((s->from + n - k) % n, s->from));
-    end_actor(s->all);
-}
-
-static dsgd_status try_messages(const dsgd_machine *machine, dsgd_error *error)
+/** SimGrid ends the process where it misses gateways and the like. */
+static dsgd_status try_routes(const dsgd_machine *machine, dsgd_error *error)
 {
     const int n = machine->n_hosts;
-    trial_run all = {.machine = machine, .n_actors = n, .ended = dsgd_semaphore_new()};
-    sender *const senders = dsgd_keep((size_t)n, sizeof *senders);
-    for (int i = 0; i < n; i++) {
-        senders[i] = (sender){&all, i, -1};
-        dsgd_actor_start(i, "greeter", greet, &senders[i]);
-    }
-    dsgd_cluster_run(wait_for_actors, &all);
-    return all.n_actors == 0 ? DSGD_OK
-                             : dsgd_refuse(error, "%s: %d of %d hosts never get a byte from others",
-                                           machine->platform->file, all.n_actors, n);
+    for (int i = 0; i < n; i++)
+        for (int k = 1; k < n; k += n <= MOST_PAIRED_HOSTS ? 1 : k)
+            if (!(dsgd_route_of(i, (i + k) % n).bytes_per_s > 0))
+                return dsgd_refuse(error, "%s: host %d has no connecting path to host %d of %d",
+                                   machine->platform->file, i, (i + k) % n, n);
+    return DSGD_OK;
 }
 
 /** What a child process tries, and where it says why SimGrid ended it. */
@@ -111,7 +97,7 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     if (dup2(fileno(t->words), STDERR_FILENO) < 0)
         _exit(1);
     DSGD_TRY(dsgd_cluster_open(&machine, 0, machine.platform->file, error));
-    return try_messages(&machine, error);
+    return try_routes(&machine, error);
 }
 
 /** Why SimGrid ended a process that wrote such words; NULL: it did not say. */

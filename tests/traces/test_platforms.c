@@ -576,8 +576,8 @@ TEST(an_xml_file_that_no_message_crosses_is_refused)
         const char *sentence;
     } cases[] = {
         {"Full", -1, NULL},
-        {"Full", 5, "send data from n2 to n3 but there is no connecting path"},
-        {"Full", 0, "send data from n1 to n0 but there is no connecting path"},
+        {"Full", 5, "host 2 has no connecting path to host 3 of 4"},
+        {"Full", 0, "host 1 has no connecting path to host 0 of 4"},
         {"None", -1, "There can't be route in an Empty zone"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
