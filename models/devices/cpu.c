@@ -17,6 +17,7 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 enum {
     EVALUATED_SAMPLES = 256, /* per replica */
     BLOCK = 2048, /* elements whose sums in double fit the L1 cache */
+    FEW = 3, /* inputs of a combination that needs no sums in memory */
     TOGETHER = 8, /* inputs of a combination that one loop adds, at most */
     LANES = 64, /* independent partial sums */
     LINE_BYTES = 64, /* of the cache */
@@ -399,23 +400,57 @@ static void divide(real *y, const double *sum, size_t n, double divisor)
             y[j] = (real)(sum[j] / divisor);
 }
 
+/** A block of a combination of @p count inputs at once: the loop of few reads while it writes. */
+static inline __attribute__((always_inline)) void
+combine_few(const scratch *s, const dsgd_combine_op *op, size_t count, size_t first, size_t n)
+{
+    const real *x[FEW];
+    double weights[FEW];
+    for (size_t k = 0; k < count; k++) {
+        x[k] = input_at(s, op, k, first);
+        weights[k] = op->weights[k];
+    }
+    real *const y = (real *)op->y + first;
+    const double divisor = op->divisor;
+    const double inverse = 1 / divisor;
+    const bool exact = dsgd_has_exact_inverse(divisor);
+    for (size_t j = 0; j < n; j++) {
+        double total = 0;
+        for (size_t k = 0; k < count; k++)
+            total += weights[k] * (double)x[k][j];
+        y[j] = (real)(exact ? total * inverse : total / divisor);
+    }
+}
+
+/** A block of any combination: its sum in memory, one loop after another. */
+static void combine_many(const scratch *s, const dsgd_combine_op *op, size_t first, size_t n)
+{
+    double sum[BLOCK] = {0};
+    size_t i = 0;
+    for (; i + TOGETHER <= op->n_inputs; i += TOGETHER)
+        add_inputs(s, op, i, TOGETHER, first, n, sum);
+    for (; i + 2 <= op->n_inputs; i += 2)
+        add_inputs(s, op, i, 2, first, n, sum);
+    if (i < op->n_inputs)
+        add_inputs(s, op, i, 1, first, n, sum);
+    divide((real *)op->y + first, sum, n, op->divisor);
+}
+
 static bool one_combination(const context *c, const scratch *s, const dsgd_combine_op *op)
 {
     (void)c;
-    double sum[BLOCK];
-    real *const y = op->y;
+    const real *const y = op->y;
     bool finite = true;
     for (size_t first = 0; first < op->n; first += BLOCK) {
         const size_t n = first + BLOCK < op->n ? BLOCK : op->n - first;
-        memset(sum, 0, n * sizeof *sum);
-        size_t i = 0;
-        for (; i + TOGETHER <= op->n_inputs; i += TOGETHER)
-            add_inputs(s, op, i, TOGETHER, first, n, sum);
-        for (; i + 2 <= op->n_inputs; i += 2)
-            add_inputs(s, op, i, 2, first, n, sum);
-        if (i < op->n_inputs)
-            add_inputs(s, op, i, 1, first, n, sum);
-        divide(y + first, sum, n, op->divisor);
+        if (op->n_inputs == 1)
+            combine_few(s, op, 1, first, n);
+        else if (op->n_inputs == 2)
+            combine_few(s, op, 2, first, n);
+        else if (op->n_inputs == FEW)
+            combine_few(s, op, FEW, first, n);
+        else
+            combine_many(s, op, first, n);
         finite = all_finite(y + first, n) && finite;
     }
     return finite;

@@ -30,7 +30,7 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 enum { VECTOR_BYTES = 64, ROWS = 12 };
 #elif defined(__AVX2__)
 #define OF_VECTORS(intrinsic) DSGD_JOIN(_mm256_, intrinsic, OF_REALS)
-enum { VECTOR_BYTES = 32, ROWS = 4 };
+enum { VECTOR_BYTES = 32, ROWS = 6 };
 #else
 enum { VECTOR_BYTES = 16, ROWS = 4 };
 #endif
@@ -107,9 +107,11 @@ ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, rea
         TILE(2);
         TILE(3);
         TILE(4);
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
         TILE(5);
         TILE(6);
+#endif
+#if defined(__AVX512F__)
         TILE(7);
         TILE(8);
         TILE(9);
@@ -165,18 +167,23 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
 
 /**
  * Rows of B that can be read in vectors from column @p j on: all where the tile has full width,
- * else the rows whose vectors end within B.
+ * else the rows whose vectors end within B; none where a copy of all costs less than that the
+ * others need a pass over C of their own.
  */
-static size_t readable_rows(size_t n, size_t k, size_t j, size_t b_row, size_t b_column)
+static size_t readable_rows(const operands *p, size_t j)
 {
+    const size_t n = p->n;
+    const size_t k = p->k;
     const size_t columns = n - j;
-    if (b_column != 1)
+    if (p->b_column != 1)
         return 0;
     if (columns >= COLUMNS)
         return k;
     const size_t width = columns <= LANES ? LANES : COLUMNS;
-    const size_t end = (k - 1) * b_row + n; /* of B */
-    return k == 0 || end < j + width ? 0 : b_row == 0 ? k : (end - j - width) / b_row + 1;
+    const size_t end = (k - 1) * p->b_row + n; /* of B */
+    if (k == 0 || end < j + width || (k <= DEPTH && k <= p->m))
+        return 0;
+    return p->b_row == 0 ? k : (end - j - width) / p->b_row + 1;
 }
 
 /** Where a tile of this depth fetches a line for each k; NULL: nowhere. */
@@ -196,7 +203,7 @@ void MULTIPLY(const operands *p, dsgd_ahead *ahead)
     real copy[DEPTH * COLUMNS];
     for (size_t j = 0; j < p->n; j += COLUMNS) {
         const size_t columns = p->n - j < COLUMNS ? p->n - j : COLUMNS;
-        const size_t readable = readable_rows(p->n, p->k, j, p->b_row, p->b_column);
+        const size_t readable = readable_rows(p, j);
         size_t first = 0;
         do {
             const size_t left = (first < readable ? readable : p->k) - first;

@@ -312,6 +312,37 @@ TEST(a_combination_is_summed_in_order_and_in_double)
     }
 }
 
+/* Few inputs and many have loops of their own. */
+TEST(a_combination_of_any_number_of_inputs_is_summed_in_order)
+{
+    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
+    enum { N = 2048 + 77, MOST = 20 };
+    static float x[MOST][N];
+    static float y[N];
+    dsgd_buffer inputs[MOST];
+    double weights[MOST];
+    for (uint32_t i = 0; i < MOST; i++) {
+        inputs[i] = x[i];
+        weights[i] = 1 + rig_number(5, i);
+        for (uint32_t j = 0; j < N; j++)
+            x[i][j] = j % 5 == 0 ? -0.0f : (float)(rig_number(i, j) - 0.5);
+    }
+    for (uint32_t n = 1; n <= MOST; n++)
+        for (int divisor = 3; divisor <= 4; divisor++) {
+            const dsgd_combine_op op = {N, n, inputs, weights, divisor, y};
+            bool finite = false;
+            s->device->combine(s->context, 0, &op, 1, &finite);
+            ck_assert(finite);
+            for (uint32_t j = 0; j < N; j++) {
+                double sum = 0;
+                for (uint32_t i = 0; i < n; i++)
+                    sum += weights[i] * (double)x[i][j];
+                const float mean = (float)(sum / divisor);
+                ck_assert(memcmp(&mean, &y[j], sizeof mean) == 0);
+            }
+        }
+}
+
 TEST(every_non_finite_value_is_detected)
 {
     rig *const s =
