@@ -2,7 +2,7 @@
  * @file cuda.c
  * The cost of a step of many workers on the CUDA device: all gradients, all momentum updates, and
  * all means with a neighbour, each in one call; and the bandwidth of averaging against a copy. The
- * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector].
+ * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector] [runs].
  * Returns 77 where there is no device.
  */
 #include <math.h>
@@ -15,12 +15,21 @@
 #include "models/devices/device.h"
 #include "tests/cuda/cuda_probe.h"
 
-enum { SKIPPED = 77, RUNS = 7, STEPS = 4, BATCH = 16, TRAIN = 4096, CHECKED = 4, VECTORS = 256 };
+enum {
+    SKIPPED = 77,
+    MOST_RUNS = 7,
+    STEPS = 4,
+    BATCH = 16,
+    TRAIN = 4096,
+    CHECKED = 4,
+    VECTORS = 256
+};
 enum { WIDTH = 28, CLASSES = 10, GROUP = 2 };
 
 static const dsgd_optimizer update = {
     .kind = DSGD_OPTIMIZER_MOMENTUM, .momentum = 0.9, .weight_decay = 1e-4};
 static const double ones[GROUP] = {1, 1};
+static int n_runs = MOST_RUNS;
 
 static double uniform(uint32_t what, uint32_t row, uint32_t column)
 {
@@ -223,18 +232,18 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
     step(t);
     const uint64_t launches = probe->launches() - before;
     t->gradient_wall_s = t->update_wall_s = t->combine_wall_s = 0;
-    double ms[RUNS];
-    for (int r = 0; r < RUNS; r++) {
+    double ms[MOST_RUNS];
+    for (int r = 0; r < n_runs; r++) {
         const double start_s = dsgd_wall_s();
         for (int i = 0; i < STEPS; i++)
             step(t);
         ms[r] = 1e3 * (dsgd_wall_s() - start_s) / STEPS;
     }
-    qsort(ms, RUNS, sizeof ms[0], by_size);
-    const double steps_ms = 1e3 / (RUNS * STEPS);
+    qsort(ms, (size_t)n_runs, sizeof ms[0], by_size);
+    const double steps_ms = 1e3 / (n_runs * STEPS);
     printf("%s: %u workers, batch %d, %zu parameters: min %.3f ms, median %.3f ms per step; "
            "on average gradients %.3f, updates %.3f, means %.3f ms; %u launches\n",
-           model, n_workers, BATCH, network.n_params, ms[0], ms[RUNS / 2],
+           model, n_workers, BATCH, network.n_params, ms[0], ms[n_runs / 2],
            steps_ms * t->gradient_wall_s, steps_ms * t->update_wall_s, steps_ms * t->combine_wall_s,
            (unsigned)launches);
     team_free(t);
@@ -267,8 +276,10 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
     const dsgd_buffer from = room_for(cuda, context, VECTORS * n);
     const dsgd_buffer to = room_for(cuda, context, VECTORS * n);
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
-    double mean_s[RUNS], copy_s[RUNS];
-    for (int r = -1; r < RUNS; r++) {
+    for (size_t i = 0; i < VECTORS; i++) /* or a sanitizer finds it uninitialised */
+        probe->copy(context, (float *)from + i * n, pairs[i][0], n);
+    double mean_s[MOST_RUNS], copy_s[MOST_RUNS];
+    for (int r = -1; r < n_runs; r++) {
         const double start_s = dsgd_wall_s();
         cuda->combine(context, 0, ops, VECTORS, finite);
         const double middle_s = dsgd_wall_s();
@@ -278,11 +289,11 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
         mean_s[r] = middle_s - start_s;
         copy_s[r] = dsgd_wall_s() - middle_s;
     }
-    qsort(mean_s, RUNS, sizeof mean_s[0], by_size);
-    qsort(copy_s, RUNS, sizeof copy_s[0], by_size);
+    qsort(mean_s, (size_t)n_runs, sizeof mean_s[0], by_size);
+    qsort(copy_s, (size_t)n_runs, sizeof copy_s[0], by_size);
     const double bytes = (double)(VECTORS * n) * sizeof(float);
-    const double mean_rate = (GROUP + 1) * bytes / mean_s[RUNS / 2];
-    const double copy_rate = 2 * bytes / copy_s[RUNS / 2];
+    const double mean_rate = (GROUP + 1) * bytes / mean_s[n_runs / 2];
+    const double copy_rate = 2 * bytes / copy_s[n_runs / 2];
     printf("means of %d pairs of %zu numbers: median %.0f GB/s, %.0f %% of a copy's %.0f GB/s\n",
            VECTORS, n, 1e-9 * mean_rate, 100 * mean_rate / copy_rate, 1e-9 * copy_rate);
     for (size_t i = 0; i < VECTORS; i++) {
@@ -298,6 +309,8 @@ int main(int count, char **arguments)
 {
     const uint32_t n_workers = count > 1 ? (uint32_t)atoi(arguments[1]) : 1024;
     const size_t n_numbers = count > 2 ? (size_t)atol(arguments[2]) : (size_t)1 << 20;
+    n_runs = count > 3 ? atoi(arguments[3]) : MOST_RUNS;
+    DSGD_ASSERT(n_runs > 0 && n_runs <= MOST_RUNS, "1 to %d runs", MOST_RUNS);
     dsgd_data *const data = images();
     const dsgd_network none = {.n_params = 1};
     const size_t begin[] = {0, 1};
