@@ -17,6 +17,12 @@ double dsgd_draw_uniform(dsgd_draw at)
     return dsgd_philox_uniform(at.seed, at.purpose, at.worker, at.step, at.index);
 }
 
+void dsgd_draw_uniforms(dsgd_draw at, size_t n, double *u)
+{
+    for (const double *const end = u + n; u < end; at.index++)
+        *u++ = dsgd_philox_uniform(at.seed, at.purpose, at.worker, at.step, at.index);
+}
+
 uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 {
     DSGD_ASSERT(n >= 1, "a draw out of nothing");

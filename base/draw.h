@@ -9,6 +9,7 @@
 #ifndef DSGD_BASE_DRAW_H
 #define DSGD_BASE_DRAW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** What a draw is for. Numbers are part of the results: append, never renumber. */
@@ -38,6 +39,9 @@ typedef struct dsgd_draw {
 
 /** A number in the open interval (0, 1) with 53 random bits, for inverse distribution functions. */
 double dsgd_draw_uniform(dsgd_draw at);
+
+/** u[n] <- dsgd_draw_uniform() at n indices from that of @p at on, in less than half of the time. */
+void dsgd_draw_uniforms(dsgd_draw at, size_t n, double *u);
 
 /**
  * floor(n u / 2^64) of 64 random bits u: a whole number in [0, n), n >= 1, with a bias below n /

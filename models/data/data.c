@@ -20,11 +20,6 @@ void dsgd_data_free(dsgd_data *data)
     free(data);
 }
 
-double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column)
-{
-    return dsgd_draw_uniform((dsgd_draw){seed, DSGD_DRAW_DATA, part, row, column});
-}
-
 /** Of the permutation of an epoch; worker 0: of all samples, or of its own. */
 static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t epoch)
 {

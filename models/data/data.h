@@ -70,9 +70,6 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
 /** Frees it unless it is kept. @p data may be NULL. */
 void dsgd_data_close(dsgd_data *data);
 
-/** Of generated data: a draw in [0, 1) at (part, row, column). */
-double dsgd_data_uniform(uint64_t seed, uint32_t part, uint32_t row, uint32_t column);
-
 /** @p data may be NULL. */
 void dsgd_data_free(dsgd_data *data);
 

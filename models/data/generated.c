@@ -4,12 +4,22 @@
  */
 #include <gsl/gsl_cdf.h>
 
+#include "base/draw.h"
 #include "models/data/data.h"
 #include "models/data/environment.h"
 
+/** u[n] <- draws in (0, 1), at (what, row) and n columns from @p column on. */
+static void uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t column, size_t n,
+                     double *u)
+{
+    dsgd_draw_uniforms((dsgd_draw){seed, DSGD_DRAW_DATA, what, row, column}, n, u);
+}
+
 static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
 {
-    return gsl_cdf_ugaussian_Pinv(dsgd_data_uniform(seed, what, row, column));
+    double u = 0;
+    uniforms(seed, what, row, column, 1, &u);
+    return gsl_cdf_ugaussian_Pinv(u);
 }
 
 /* --- hyperplane: y = w . x + noise, uniform x of unit variance, normal noise ------------------ */
@@ -21,10 +31,12 @@ typedef struct hyperplane_params {
 
 enum { PLANE, POINTS, TEST_POINTS }; /* keys of draws */
 
-/** Uniform with mean 0 and variance 1. */
-static double unit_uniform(uint64_t seed, uint32_t what, uint32_t row, uint32_t column)
+/** x[n] <- uniform with mean 0 and variance 1. */
+static void unit_uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t n, double *x)
 {
-    return sqrt(3) * (2 * dsgd_data_uniform(seed, what, row, column) - 1);
+    uniforms(seed, what, row, 0, n, x);
+    for (uint32_t f = 0; f < n; f++)
+        x[f] = sqrt(3) * (2 * x[f] - 1);
 }
 
 static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, uint32_t what,
@@ -34,15 +46,18 @@ static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, u
     const dsgd_samples part = {.n = n,
                                .x_real = dsgd_xcalloc((size_t)n * d, sizeof(float)),
                                .targets = dsgd_xcalloc(n, sizeof(float))};
+    double *const row = dsgd_xcalloc(d, sizeof *row);
     for (uint32_t i = 0; i < n; i++) {
         double y = 0;
+        unit_uniforms(seed, what, i, d, row);
         for (uint32_t f = 0; f < d; f++) {
-            const float x = (float)unit_uniform(seed, what, i, f);
+            const float x = (float)row[f];
             part.x_real[(size_t)i * d + f] = x;
             y += plane[f] * (double)x;
         }
         part.targets[i] = (float)(y + p->noise * normal(seed, what, i, d));
     }
+    free(row);
     return part;
 }
 
@@ -53,8 +68,7 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
     const hyperplane_params *p = params;
     const uint32_t d = (uint32_t)p->features;
     double *const plane = dsgd_keep(d, sizeof *plane);
-    for (uint32_t f = 0; f < d; f++)
-        plane[f] = unit_uniform(seed, PLANE, 0, f);
+    unit_uniforms(seed, PLANE, 0, d, plane);
     *data = dsgd_xcalloc(1, sizeof **data);
     **data = (dsgd_data){
         .n_rows = 1,
@@ -96,25 +110,29 @@ typedef struct sequences_params {
 
 enum { TRAIN, TEST, CLASSES }; /* keys of draws */
 
-/** Sample @p i: feature f is sin(begin + phase + frequency * t) + noise */
+/** Sample @p i: feature f is sin(begin + phase + frequency * t) + noise; @p u: room for draws. */
 static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t i,
-                         dsgd_samples *part)
+                         dsgd_samples *part, double *u)
 {
     const uint32_t d = (uint32_t)p->features;
     const double length = p->median * exp(p->spread * normal(seed, what, i, 0));
     const double longest = (double)p->longest;
-    part->lengths[i] = (uint16_t)(length < 1 ? 1 : length > longest ? longest : ceil(length));
-    part->labels[i] = (uint8_t)(dsgd_data_uniform(seed, what, i, 1) * (double)p->classes);
-    const double begin = 2 * M_PI * dsgd_data_uniform(seed, what, i, 2);
+    const uint32_t n = (uint32_t)(length < 1 ? 1 : length > longest ? longest : ceil(length));
+    uniforms(seed, what, i, 1, 2, u);
+    part->lengths[i] = (uint16_t)n;
+    part->labels[i] = (uint8_t)(u[0] * (double)p->classes);
+    const double begin = 2 * M_PI * u[1];
+    double *const waves = u; /* [d][2] */
+    double *const noise = u + 2 * d; /* [n][d] */
+    uniforms(seed, CLASSES, part->labels[i], 0, 2 * d, waves);
+    uniforms(seed, what, i, 3, n * d, noise);
     float *const x = part->x_real + (size_t)i * (size_t)p->longest * d;
-    for (uint32_t t = 0; t < part->lengths[i]; t++)
+    for (uint32_t t = 0; t < n; t++)
         for (uint32_t f = 0; f < d; f++) {
-            const double frequency =
-                0.2 + 0.8 * dsgd_data_uniform(seed, CLASSES, part->labels[i], 2 * f);
-            const double phase =
-                2 * M_PI * dsgd_data_uniform(seed, CLASSES, part->labels[i], 2 * f + 1);
+            const double frequency = 0.2 + 0.8 * waves[2 * f];
+            const double phase = 2 * M_PI * waves[2 * f + 1];
             x[t * d + f] = (float)(sin(begin + phase + frequency * t) +
-                                   p->noise * normal(seed, what, i, 3 + t * d + f));
+                                   p->noise * gsl_cdf_ugaussian_Pinv(noise[t * d + f]));
         }
 }
 
@@ -125,8 +143,10 @@ static dsgd_samples generate(const sequences_params *p, uint64_t seed, uint32_t 
                          .x_real = dsgd_xcalloc(n * size, sizeof(float)),
                          .labels = dsgd_xcalloc(n, 1),
                          .lengths = dsgd_xcalloc(n, sizeof(uint16_t))};
+    double *const u = dsgd_xcalloc(2 + 2 * (size_t)p->features + size, sizeof *u);
     for (uint32_t i = 0; i < n; i++)
-        generate_one(p, seed, what, i, &part);
+        generate_one(p, seed, what, i, &part, u);
+    free(u);
     return part;
 }
 

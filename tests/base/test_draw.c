@@ -42,6 +42,16 @@ TEST(every_coordinate_of_a_draw_matters)
         ck_assert_double_ne(dsgd_draw_uniform(at), dsgd_draw_uniform(others[i]));
 }
 
+TEST(many_draws_are_those_of_each_index)
+{
+    double u[5] = {0, 0, 0, 0, 2};
+    dsgd_draw at = {1, 2, 3, 4, UINT32_MAX - 1}; /* the index begins again */
+    dsgd_draw_uniforms(at, 4, u);
+    for (int i = 0; i < 4; i++, at.index++)
+        ck_assert_double_eq(u[i], dsgd_draw_uniform(at));
+    ck_assert_double_eq(u[4], 2);
+}
+
 static const uint32_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 100, 1023, 1024, 60000};
 
 TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
