@@ -25,6 +25,9 @@ static const dsgd_option evaluate_options[] = {
         "between evaluations of the algorithm's output; 0: at the start and the end"),
     DSGD_OPTION_BOOL(dsgd_evaluate_config, local, false,
                      "also each worker's own model, at the end"),
+    DSGD_OPTION_DOUBLE(dsgd_evaluate_config, local_margin, 0.001, 0, 1, NULL,
+                       "half of the 95 % interval of their mean accuracy, at most: says how many "
+                       "test samples each is evaluated on; 0: all"),
     DSGD_OPTION_END,
 };
 

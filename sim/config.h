@@ -36,6 +36,7 @@ typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd
 typedef struct dsgd_evaluate_config {
     double every; /* steps; 0: only at the start and the end */
     bool local; /* at the end each worker's own model too */
+    double local_margin; /* of their mean accuracy: half of its 95 % interval, at most */
 } dsgd_evaluate_config;
 
 /** What to learn. Read-only during the run. */

@@ -485,13 +485,14 @@ static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, s
     const dsgd_problem *const p = &c->problem;
     for (dsgd_evaluate_op *op = ops; op < ops + n_ops; op++) {
         const uint32_t n_all = op->samples == NULL ? p->data->test.n : op->n_samples;
+        const bool in_test = op->samples == NULL || op->of_test;
         const real *const x = gather(p, op->x, s->x);
         double loss = 0;
         double right = 0;
         for (uint32_t first = 0; first < n_all; first += EVALUATED_SAMPLES) {
             const uint32_t left = n_all - first;
             const uint32_t n = left < EVALUATED_SAMPLES ? left : EVALUATED_SAMPLES;
-            execution one = execution_of(c, s, op->samples == NULL ? &c->test : &c->train, n);
+            execution one = execution_of(c, s, in_test ? &c->test : &c->train, n);
             one.replica.x = x;
             one.replica.state = op->state;
             one.replica.samples = op->samples == NULL ? NULL : op->samples + first;

@@ -664,8 +664,8 @@ std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, uint32_t 
 
 void one_evaluation(context *c, dsgd_evaluate_op *op)
 {
-    const bool tests = op->samples == NULL;
-    const uint32_t n_all = tests ? c->problem.data->test.n : op->n_samples;
+    const bool all = op->samples == NULL;
+    const uint32_t n_all = all ? c->problem.data->test.n : op->n_samples;
     size_t at_once = 0;
     std::vector<copy> before;
     std::vector<replica> replicas = evaluated(c, op, n_all, &at_once, &before);
@@ -673,10 +673,10 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     stage_begin(c, replicas.size() * sizeof(replica) + before.size() * sizeof(copy) +
                        scores.size() * sizeof(double) + n_all * sizeof(uint32_t));
     double *const scores_there = stage(c, scores.data(), scores.size());
-    const uint32_t *const samples = tests ? NULL : stage(c, op->samples, n_all);
+    const uint32_t *const samples = all ? NULL : stage(c, op->samples, n_all);
     for (replica &r : replicas) {
         r.scores = scores_there + 2 * (size_t)r.first;
-        r.samples = tests ? NULL : samples + r.first;
+        r.samples = all ? NULL : samples + r.first;
     }
     const replica *const there = stage(c, replicas.data(), replicas.size());
     const copy *const before_there = stage(c, before.data(), before.size());
@@ -685,7 +685,7 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     for (size_t first = 0; first < replicas.size(); first += at_once) {
         const size_t n = std::min(at_once, replicas.size() - first);
         execution one =
-            execution_of(c, tests ? &c->test : &c->train, there + first, n, replicas[first].n);
+            execution_of(c, all || op->of_test ? &c->test : &c->train, there + first, n, replicas[first].n);
         network_scores(&one, c->problem.network, replicas[first].n);
     }
     stage_fetch(c, scores.data(), scores_there, scores.size());

@@ -19,7 +19,7 @@
 #include "models/zoo/model.h"
 
 /** Version of this file: dsgd_device_cuda() refuses a module with another. */
-enum { DSGD_DEVICE_ABI = 7 };
+enum { DSGD_DEVICE_ABI = 8 };
 
 enum { DSGD_MOST_GPUS = 16 };
 
@@ -90,14 +90,15 @@ typedef struct dsgd_encode_op {
 } dsgd_encode_op;
 
 /**
- * loss, accuracy <- means at x over the test set, or over samples of the training set; accuracy in
+ * loss, accuracy <- means at x over the test set, or over samples of one of the sets; accuracy in
  * [0, 1], NAN for regression.
  */
 typedef struct dsgd_evaluate_op {
     const dsgd_buffer *x; /* [n_pieces] */
     dsgd_buffer state; /* NULL where the network has none */
-    const uint32_t *samples; /* [n_samples] indices into the training set; NULL: the test set */
+    const uint32_t *samples; /* [n_samples] indices into a set; NULL: all of the test set */
     uint32_t n_samples;
+    bool of_test; /* the indices are into the test set, not the training set */
     double loss, accuracy;
 } dsgd_evaluate_op;
 

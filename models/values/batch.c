@@ -12,6 +12,7 @@ void dsgd_batch_open(dsgd_values *values, dsgd_batch *b)
         dsgd_update_op update;
         dsgd_combine_op combine;
         dsgd_encode_op encode;
+        dsgd_evaluate_op evaluate;
     } largest;
     *b = (dsgd_batch){.room = room,
                       .nodes = dsgd_store_alloc(values, room, sizeof *b->nodes),
@@ -138,20 +139,37 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node
     *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
-static void compute_losses(dsgd_values *values, uint32_t thread, dsgd_batch *b)
+/** Has @p op evaluate this part of the test set. */
+static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate_op *op)
+{
+    const uint64_t n = values->config.problem.data->test.n;
+    const uint64_t first = part.worker * n / part.step;
+    op->n_samples = (uint32_t)((part.worker + 1) * n / part.step - first);
+    op->samples = part.step == 1 ? NULL : values->test_order + first;
+    op->of_test = true;
+}
+
+/** Losses on mini-batches, or evaluations on parts of the test set. */
+static void compute_scores(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
-    const uint32_t *samples = samples_of(values, thread, b);
+    const uint32_t *samples = b->kind == NODE_LOSS ? samples_of(values, thread, b) : NULL;
+    dsgd_evaluate_op *const ops = b->ops.evaluations;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
-        dsgd_evaluate_op op = {.x = node->operands,
+        ops[i] =
+            (dsgd_evaluate_op){.x = node->operands,
                                .state = dsgd_has_state(values) ? node->operands[n_pieces] : NULL,
                                .samples = samples,
                                .n_samples = (uint32_t)dsgd_batch_samples(node)};
-        values->config.device->evaluate(values->context, thread, &op, 1);
-        *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, NAN};
-        samples += op.n_samples;
+        if (b->kind == NODE_TEST)
+            take_part(values, node->samples[0], &ops[i]);
+        else
+            samples += ops[i].n_samples;
     }
+    values->config.device->evaluate(values->context, thread, ops, b->n);
+    for (size_t i = 0; i < b->n; i++)
+        *b->nodes[i]->evaluation = (dsgd_evaluation){ops[i].loss, ops[i].accuracy, NAN};
 }
 
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
@@ -193,7 +211,8 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
             evaluate(values, thread, b->nodes[i]);
         break;
     case NODE_LOSS:
-        compute_losses(values, thread, b);
+    case NODE_TEST:
+        compute_scores(values, thread, b);
         break;
     case NODE_CONSTANT:
     case NODE_KINDS:

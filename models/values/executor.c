@@ -299,11 +299,10 @@ static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node,
 /** Counts the nodes of a batch. */
 static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 {
-    uint64_t *const counts[NODE_KINDS] = {[NODE_GRADIENT] = &stats->gradients,
-                                          [NODE_UPDATE] = &stats->updates,
-                                          [NODE_COMBINE] = &stats->combinations,
-                                          [NODE_ENCODE] = &stats->encodings,
-                                          [NODE_EVALUATE] = &stats->evaluations};
+    uint64_t *const counts[NODE_KINDS] = {
+        [NODE_GRADIENT] = &stats->gradients,   [NODE_UPDATE] = &stats->updates,
+        [NODE_COMBINE] = &stats->combinations, [NODE_ENCODE] = &stats->encodings,
+        [NODE_EVALUATE] = &stats->evaluations, [NODE_TEST] = &stats->evaluations};
     if (counts[b->kind] != NULL)
         *counts[b->kind] += b->n;
     for (size_t i = 0; b->kind == NODE_GRADIENT && i < b->n; i++)

@@ -307,9 +307,9 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
     return in_no_ring(values, node);
 }
 
-dsgd_value_node *dsgd_lazy_loss(dsgd_values *values, const dsgd_call *call)
+dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_call *call)
 {
-    dsgd_value_node *const node = over_samples(values, call, NODE_LOSS, &call->where, 1);
+    dsgd_value_node *const node = over_samples(values, call, kind, &call->where, 1);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_value_ref(node->inputs[i]);
     return in_no_ring(values, node);

@@ -34,6 +34,7 @@ typedef enum node_kind {
     NODE_ENCODE,
     NODE_EVALUATE,
     NODE_LOSS,
+    NODE_TEST, /* loss and accuracy on a part of the test set */
     NODE_KINDS
 } node_kind;
 
@@ -75,7 +76,8 @@ struct dsgd_value_node {
     dsgd_origin where;
     double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
     union {
-        dsgd_origin *samples; /* [n_samples] GRADIENT, LOSS: mini-batches */
+        dsgd_origin
+            *samples; /* [n_samples] GRADIENT, LOSS: mini-batches; TEST: part, of how many */
         dsgd_codec *codec; /* ENCODE */
         uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
     };
@@ -85,7 +87,7 @@ struct dsgd_value_node {
     /* GRADIENT, LOSS: samples of each mini-batch, from its beginning; EVALUATE: inputs before the distinct
      * pieces. */
     uint32_t count;
-    dsgd_evaluation *evaluation; /* EVALUATE, LOSS: where the result is stored */
+    dsgd_evaluation *evaluation; /* EVALUATE, LOSS, TEST: where the result is stored */
     uint32_t place; /* in dsgd_values.all */
     bool large; /* more than the usual memory */
 
@@ -120,7 +122,7 @@ typedef struct ready_nodes {
 } ready_nodes;
 
 typedef struct ticket {
-    uint64_t id; /* of the EVALUATE node */
+    uint64_t id; /* of the EVALUATE or TEST node */
     dsgd_evaluation result;
 } ticket;
 
@@ -147,6 +149,7 @@ typedef struct dsgd_batch {
         dsgd_update_op *updates;
         dsgd_combine_op *combinations;
         dsgd_encode_op *encodings;
+        dsgd_evaluate_op *evaluations;
     } ops;
     uint32_t *samples; /* of all gradients, one after another */
     size_t room_samples;
@@ -199,6 +202,7 @@ struct dsgd_values {
     uint64_t id_at_flush; /* next_id at the last flush */
     ticket **tickets;
     size_t n_tickets, room_tickets;
+    uint32_t *test_order; /* [samples] in which parts of the test set follow each other; or NULL */
 
     /* nodes.c and lazy_graph.c; caller's thread only */
     dsgd_value_node **pending; /* [n_pending] in the order of their ids; NULL: no longer pending */
@@ -299,8 +303,8 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
 dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call);
-/** Likewise the loss of a gradient's call. */
-dsgd_value_node *dsgd_lazy_loss(dsgd_values *values, const dsgd_call *call);
+/** Likewise the LOSS of a gradient's call, or the TEST of part call->where.worker of .step parts. */
+dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
 /** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */

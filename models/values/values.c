@@ -2,6 +2,7 @@
  * @file values.c
  * The value store: open, close, the calls of values.h, when pending nodes are flushed, results.
  */
+#include "base/draw.h"
 #include "models/values/store.h"
 
 /* --- open and close --------------------------------------------------------------------------- */
@@ -262,17 +263,9 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
-                                   const dsgd_value *states)
+/** Submits an evaluation, and gives it a ticket. */
+static size_t ticket_of(dsgd_values *values, dsgd_value_node *node)
 {
-    if (values == NULL)
-        return 0;
-    const dsgd_call call = {.kind = m == 0 ? DSGD_CALL_EVALUATE : DSGD_CALL_EVALUATE_OUTPUT,
-                            .n = n,
-                            .count = m,
-                            .x = x,
-                            .states = states};
-    dsgd_value_node *const node = dsgd_lazy_evaluate(values, &call);
     ticket *const t = dsgd_store_alloc(values, 1, sizeof *t);
     *t = (ticket){node->id, {NAN, NAN, NAN}};
     node->evaluation = &t->result;
@@ -283,8 +276,40 @@ size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, co
     dsgd_lazy_submit(values, node);
     flush(values, values->id_at_flush);
     pthread_mutex_unlock(&values->lock);
-    report(values, &call);
     return values->n_tickets++;
+}
+
+size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
+                                   const dsgd_value *states)
+{
+    if (values == NULL)
+        return 0;
+    const dsgd_call call = {.kind = m == 0 ? DSGD_CALL_EVALUATE : DSGD_CALL_EVALUATE_OUTPUT,
+                            .n = n,
+                            .count = m,
+                            .x = x,
+                            .states = states};
+    const size_t number = ticket_of(values, dsgd_lazy_evaluate(values, &call));
+    report(values, &call);
+    return number;
+}
+
+size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_value state,
+                                 uint32_t part, uint32_t n_parts)
+{
+    if (values == NULL)
+        return 0;
+    const uint32_t n = values->config.problem.data->test.n;
+    DSGD_ASSERT(part < n_parts && n_parts <= n, "part %u of %u of %u samples", part, n_parts, n);
+    if (n_parts > 1 && values->test_order == NULL) {
+        const dsgd_draw at = {.seed = values->config.stream.seed, .purpose = DSGD_DRAW_TEST_PARTS};
+        dsgd_permuter *const permuter = dsgd_permuter_new(at, n);
+        values->test_order = dsgd_store_alloc(values, n, sizeof *values->test_order);
+        dsgd_permuter_images(permuter, 0, 0, n, values->test_order);
+        free(permuter);
+    }
+    const dsgd_call call = {.where = {part, n_parts}, .x = x, .states = &state};
+    return ticket_of(values, dsgd_lazy_scores(values, NODE_TEST, &call));
 }
 
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
@@ -309,7 +334,7 @@ double dsgd_values_loss(dsgd_values *values, dsgd_origin where, uint32_t count, 
     if (values == NULL)
         return NAN;
     const dsgd_call call = {.where = where, .count = count, .x = x, .states = &state};
-    dsgd_value_node *const node = dsgd_lazy_loss(values, &call);
+    dsgd_value_node *const node = dsgd_lazy_scores(values, NODE_LOSS, &call);
     const uint64_t id = node->id;
     node->evaluation = &result;
     pthread_mutex_lock(&values->lock);

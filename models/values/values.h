@@ -151,6 +151,14 @@ static inline size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const d
     return dsgd_values_evaluate_output(values, n, 0, x, states);
 }
 
+/**
+ * Evaluates the model x[n_pieces] with its state, without a consensus, on part @p part of @p n_parts
+ * into which the seed deals the test set, as equal in size as can be; of one part in the order of
+ * dsgd_values_evaluate(). Returns a ticket. Not recorded, so that no recorded call may follow.
+ */
+size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_value state,
+                                 uint32_t part, uint32_t n_parts);
+
 /** Waits for the evaluation of this ticket. */
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t ticket);
 

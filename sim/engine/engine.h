@@ -274,7 +274,13 @@ struct dsgd_engine {
     size_t *piece_begin; /* [n_pieces + 1], of the reduced model's parameters */
     dsgd_values *values; /* NULL: numerics off */
     dsgd_recorder *recorder; /* NULL: nothing is recorded */
-    size_t *local_tickets; /* [n_workers] evaluations of their own models; NULL: there are none */
+    struct {
+        size_t n; /* different models that workers have of their own; 0: they are not evaluated */
+        size_t *of_worker; /* [n_workers] index of the model */
+        dsgd_value *models; /* [n][n_pieces + 1] with the model's state */
+        size_t *tickets; /* [n] model i on part i % n_parts of the test set */
+        uint32_t n_parts;
+    } local;
 
     /* steps.c's; at the end run.c's. */
     int n_working; /* workers whose work() has not returned */

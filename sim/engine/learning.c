@@ -240,33 +240,69 @@ double dsgd_evaluate_if_due(dsgd_engine *engine)
     return is_due ? dsgd_evaluate_now(engine) : -INFINITY;
 }
 
-static bool same_model(const dsgd_worker *a, const dsgd_worker *b)
+static bool same_values(const dsgd_value *a, const dsgd_value *b, size_t n)
 {
-    for (size_t k = 0; k < a->engine->n_pieces; k++)
-        if (!dsgd_value_equal(a->model->piece[k].value, b->model->piece[k].value))
-            return false;
-    return dsgd_value_equal(a->model_state, b->model_state);
+    while (n > 0 && dsgd_value_equal(a[n - 1], b[n - 1]))
+        n--;
+    return n == 0;
 }
 
-/** Each worker's own model; a model that several workers have once: an allreduce leaves one. */
+/** Models that several workers have once: an allreduce leaves one, averages of pairs half as many. */
+static void find_local(dsgd_engine *engine)
+{
+    const size_t stride = engine->n_pieces + 1;
+    const size_t p = (size_t)engine->n_workers;
+    dsgd_value *const models = dsgd_run_alloc(engine, p * stride * sizeof *models);
+    engine->local.models = models;
+    engine->local.of_worker = dsgd_run_alloc(engine, p * sizeof *engine->local.of_worker);
+    for (size_t w = 0, i = 0; w < p; w++, i = 0) {
+        dsgd_value *const own = models + engine->local.n * stride;
+        *copy_pieces(engine->workers[w].model, own) = engine->workers[w].model_state;
+        while (!same_values(models + i * stride, own, stride))
+            i++;
+        engine->local.of_worker[w] = i;
+        engine->local.n += i == engine->local.n;
+    }
+    for (size_t k = 0; k < engine->local.n * stride; k++)
+        dsgd_value_retain(models[k]);
+}
+
+/** Models that are compared on one part. */
+enum { LEAST_ON_PART = 32 };
+
+/**
+ * Parts of the test set of which one is enough per model. An accuracy of n samples has a variance of
+ * at most 1 / (4 n), a mean of models with weights c that times the sum of c^2.
+ */
+static uint32_t local_parts(const dsgd_engine *engine)
+{
+    const double margin = engine->config->learning->evaluate.local_margin / 1.96;
+    const double n_samples = engine->data->test.n;
+    double *const c = dsgd_xcalloc(engine->local.n, sizeof *c);
+    double squares = 0;
+    for (int w = 0; w < engine->n_workers; w++)
+        c[engine->local.of_worker[w]] += 1.0 / engine->n_workers;
+    for (size_t i = 0; i < engine->local.n; i++)
+        squares += c[i] * c[i];
+    free(c);
+    const double most = fmin(n_samples, (double)engine->local.n / LEAST_ON_PART);
+    return (uint32_t)fmax(1, fmin(most, n_samples * 4 * margin * margin / squares));
+}
+
+static size_t evaluate_own(dsgd_engine *engine, size_t i, uint32_t part, uint32_t n_parts)
+{
+    const dsgd_value *const x = engine->local.models + i * (engine->n_pieces + 1);
+    return dsgd_values_evaluate_part(engine->values, x, x[engine->n_pieces], part, n_parts);
+}
+
+/** Each different model on a part of the test set, and each part with as many of them. */
 static void evaluate_local(dsgd_engine *engine)
 {
-    const size_t n = engine->n_pieces;
-    dsgd_value *const model = dsgd_xcalloc(n, sizeof *model);
-    size_t *const tickets = dsgd_run_alloc(engine, (size_t)engine->n_workers * sizeof *tickets);
-    for (int w = 0; w < engine->n_workers; w++) {
-        const dsgd_worker *const worker = &engine->workers[w];
-        int same = 0;
-        while (same < w && !same_model(&engine->workers[same], worker))
-            same++;
-        for (size_t k = 0; k < n; k++)
-            model[k] = worker->model->piece[k].value;
-        tickets[w] = same < w
-                         ? tickets[same]
-                         : dsgd_values_evaluate(engine->values, 1, model, &worker->model_state);
-    }
-    engine->local_tickets = tickets;
-    free(model);
+    find_local(engine);
+    const uint32_t n_parts = engine->local.n_parts = local_parts(engine);
+    engine->local.tickets = dsgd_run_alloc(engine, engine->local.n * sizeof *engine->local.tickets);
+    for (size_t i = 0; i < engine->local.n; i++)
+        engine->local.tickets[i] = evaluate_own(engine, i, (uint32_t)(i % n_parts), n_parts);
 }
 
 void dsgd_evaluate_last(dsgd_engine *engine)
@@ -276,25 +312,75 @@ void dsgd_evaluate_last(dsgd_engine *engine)
         result->n_points > 0 && result->points[result->n_points - 1].virtual_s == result->virtual_s;
     if (!evaluated)
         dsgd_evaluate_now(engine);
-    if (engine->config->learning->evaluate.local)
+    if (engine->config->learning->evaluate.local && dsgd_learns(engine->config))
         evaluate_local(engine);
+}
+
+/** A model, and its accuracy less that of all models on the same part. */
+typedef struct candidate {
+    double above;
+    size_t i;
+} candidate;
+
+static int lowest_first(const void *a, const void *b)
+{
+    const candidate *const x = a, *const y = b;
+    const int by_place = x->i < y->i ? -1 : 1;
+    return x->above == y->above ? by_place : x->above < y->above ? -1 : 1;
+}
+
+/**
+ * The least accuracy of a model on the whole test set; at[n]: those on the parts, the least of which
+ * would be that of its few samples. So the models lowest on their parts, the root of n, are
+ * evaluated on all.
+ */
+static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
+{
+    const size_t n = engine->local.n;
+    const size_t n_parts = engine->local.n_parts;
+    const size_t n_last = (size_t)ceil(sqrt((double)n));
+    double least = INFINITY;
+    for (size_t i = 0; i < n && n_parts == 1; i++)
+        least = fmin(least, at[i].accuracy);
+    if (n_parts == 1)
+        return least;
+    double *const sum = dsgd_xcalloc(n_parts, sizeof *sum);
+    candidate *const models = dsgd_xcalloc(n, sizeof *models);
+    for (size_t i = 0; i < n; i++)
+        sum[i % n_parts] += at[i].accuracy;
+    for (size_t i = 0; i < n; i++) { /* part k has ceil((n - k) / n_parts) models */
+        const size_t n_on_part = (n - i % n_parts + n_parts - 1) / n_parts;
+        models[i] = (candidate){at[i].accuracy - sum[i % n_parts] / (double)n_on_part, i};
+    }
+    qsort(models, n, sizeof *models, lowest_first);
+    for (size_t k = 0; k < n_last; k++)
+        engine->local.tickets[k] = evaluate_own(engine, models[k].i, 0, 1);
+    for (size_t k = 0; k < n_last; k++)
+        least = fmin(least, dsgd_values_result(engine->values, engine->local.tickets[k]).accuracy);
+    free(sum);
+    free(models);
+    return least;
 }
 
 static void sum_up_local(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    if (engine->local_tickets == NULL)
+    const size_t n = engine->local.n;
+    if (n == 0)
         return;
     const double p = engine->n_workers;
+    dsgd_evaluation *const at = dsgd_xcalloc(n, sizeof *at);
+    for (size_t i = 0; i < n; i++)
+        at[i] = dsgd_values_result(engine->values, engine->local.tickets[i]);
     result->local_loss = result->local_accuracy = 0;
-    result->local_accuracy_min = INFINITY;
     for (int w = 0; w < engine->n_workers; w++) {
-        const dsgd_evaluation e = dsgd_values_result(engine->values, engine->local_tickets[w]);
-        result->local_loss += e.loss / p;
-        result->local_accuracy += e.accuracy / p;
-        if (!(e.accuracy >= result->local_accuracy_min))
-            result->local_accuracy_min = e.accuracy;
+        result->local_loss += at[engine->local.of_worker[w]].loss / p;
+        result->local_accuracy += at[engine->local.of_worker[w]].accuracy / p;
     }
+    result->local_accuracy_min = isnan(result->local_accuracy) ? NAN : least_accuracy(engine, at);
+    free(at);
+    for (size_t k = 0; k < n * (engine->n_pieces + 1); k++)
+        dsgd_value_release(engine->values, engine->local.models[k]);
 }
 
 void dsgd_sum_up_learning(dsgd_engine *engine)

@@ -250,6 +250,32 @@ TEST(local_evaluations_are_those_of_each_worker_alone)
     ck_assert(isnan(support_ok(c)->result.local_loss));
 }
 
+/**
+ * 64 workers that learn alone, each evaluated on all of the test set or a half. Half of the interval
+ * is at most 0.00173, whatever the models are; what is the same for all models of a sample makes no
+ * error, so that none is beyond.
+ */
+TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
+{
+    const double bound = 1.96 * 0.5 / sqrt(64 * 5000);
+    support_case *c = support_new(NULL, 64);
+    support_algorithm(c, &support_alone);
+    support_use_mlp(c);
+    c->learning.evaluate.local = true;
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
+    c->config.until.steps = 8;
+    c->config.seed = (uint64_t)_i;
+    const dsgd_run_result all = support_ok(c)->result;
+    c->learning.evaluate.local_margin = 1.001 * bound;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq_tol(got.local_accuracy, all.local_accuracy, bound);
+    ck_assert_double_ne(got.local_accuracy, all.local_accuracy);
+    ck_assert_double_eq_tol(got.local_loss / all.local_loss, 1, 2 * bound);
+    /* of one of the lowest models, on the whole test set */
+    ck_assert_double_ge(got.local_accuracy_min, all.local_accuracy_min);
+    ck_assert_double_le(got.local_accuracy_min, all.local_accuracy_min + 0.005);
+}
+
 /** Waits for an answer that never comes. */
 static void starving_work(dsgd_node *self)
 {

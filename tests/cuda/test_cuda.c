@@ -844,14 +844,16 @@ TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
         ck_assert_double_eq_tol(found[1][i] / found[0][i], 1, 1e-12);
 }
 
-/** On the test set, or, more than a block of them, on samples to train on. */
+enum { ON_TEST_SET, ON_TRAINING_SAMPLES, ON_TEST_SAMPLES, ON_THINGS };
+
+/** On the test set, or on more than a block of samples of one of the sets. */
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace,
-                                      bool trains)
+                                      int on)
 {
     enum { EVALUATED = 300 };
     static uint32_t samples[EVALUATED];
     for (uint32_t i = 0; i < EVALUATED; i++)
-        samples[i] = i * 7 % s->data->train.n;
+        samples[i] = i * 7 % (on == ON_TEST_SAMPLES ? s->data->test.n : s->data->train.n);
     bench *const b = bench_open(device, s);
     double *const x = dsgd_keep(reals_of(s), sizeof *x);
     dsgd_buffer pieces[MOST_PIECES];
@@ -859,22 +861,23 @@ static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, s
     put_pieces(b, x, pieces);
     state_of(s, 0, x);
     const dsgd_buffer state = s->network.n_state == 0 ? NULL : put(b, x, s->network.n_state);
-    dsgd_evaluate_op op = {pieces, state, trains ? samples : NULL, EVALUATED, 0, 0};
+    dsgd_evaluate_op op = {
+        pieces, state, on == ON_TEST_SET ? NULL : samples, EVALUATED, on == ON_TEST_SAMPLES, 0, 0};
     if (workspace > 0)
         probe->limit_workspace(b->context, workspace);
     device->evaluate(b->context, 0, &op, 1);
     return op;
 }
 
-TEST_RANGE(evaluations_are_those_of_the_cpu, 0, 2 * n_specs())
+TEST_RANGE(evaluations_are_those_of_the_cpu, 0, ON_THINGS *n_specs())
 {
-    const bool trains = _i % 2 == 1;
-    rig *const s = rig_new(_i / 2);
-    const dsgd_evaluate_op expected = evaluation_by(dsgd_device_cpu(false), s, 0, trains);
-    const dsgd_evaluate_op got = evaluation_by(cuda, s, 0, trains);
-    const dsgd_evaluate_op in_parts = evaluation_by(cuda, s, 1, trains);
+    const int on = _i % ON_THINGS;
+    rig *const s = rig_new(_i / ON_THINGS);
+    const dsgd_evaluate_op expected = evaluation_by(dsgd_device_cpu(false), s, 0, on);
+    const dsgd_evaluate_op got = evaluation_by(cuda, s, 0, on);
+    const dsgd_evaluate_op in_parts = evaluation_by(cuda, s, 1, on);
     cut(s);
-    const dsgd_evaluate_op in_pieces = evaluation_by(cuda, s, 0, trains);
+    const dsgd_evaluate_op in_pieces = evaluation_by(cuda, s, 0, on);
     ck_assert_double_eq_tol(got.loss / expected.loss, 1, tolerance);
     ck_assert_double_eq(got.loss, in_parts.loss);
     ck_assert_double_eq(got.loss, in_pieces.loss);

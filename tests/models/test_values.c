@@ -949,6 +949,33 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
         release(s, mean[k]);
 }
 
+TEST(parts_of_the_test_set_make_the_whole)
+{
+    fixture *const s = fixture_opened(1, 4, 1);
+    const dsgd_value x = constant(s, 0, 1);
+    const double n = s->data.test.n;
+    const double whole =
+        dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &x, NULL)).loss;
+    static const uint32_t n_parts[] = {1, 2, 7, 300};
+    for (int i = 0; i < 4; i++) {
+        double sum = 0;
+        double previous = 0;
+        for (uint32_t part = 0; part < n_parts[i]; part++) {
+            const size_t ticket =
+                dsgd_values_evaluate_part(s->values, &x, DSGD_ZERO_VALUE, part, n_parts[i]);
+            const double loss = dsgd_values_result(s->values, ticket).loss;
+            const double first = floor(part * n / n_parts[i]);
+            sum += loss * (floor((part + 1) * n / n_parts[i]) - first);
+            ck_assert_double_ne(loss, previous);
+            previous = loss;
+        }
+        ck_assert_double_eq_tol(sum / n, whole, 1e-13);
+        if (n_parts[i] == 1)
+            ck_assert_double_eq(previous, whole); /* in the same order, too */
+    }
+    release(s, x);
+}
+
 TEST(an_evaluation_is_of_the_moment_of_its_request)
 {
     fixture *const s = fixture_opened(1, 4, 1);
