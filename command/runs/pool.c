@@ -167,10 +167,27 @@ static void run_here(const pool *p, const task *t)
     _exit(status);
 }
 
+/** Has this process keep what a later run learns from, too; what is wrong with it, the run will say. */
+static void keep_data(const pool *p, const task *t)
+{
+    const dsgd_planned_run *const runs = p->config->experiment->runs;
+    const dsgd_run_config *const config = &runs[t->i].config;
+    dsgd_data *data = NULL;
+    bool shared = false;
+    for (size_t k = 0; k < p->n_tasks && !shared; k++)
+        shared = &p->tasks[k] != t && p->tasks[k].start_wall_s == 0 && !p->tasks[k].ended &&
+                 runs[p->tasks[k].i].config.seed == config->seed;
+    if (shared && config->learning != NULL && numerics_of(p, t->i) != DSGD_NUMERICS_OFF &&
+        dsgd_data_has_room() &&
+        dsgd_data_open(&config->learning->data, config->seed, true, &data, NULL) == DSGD_OK)
+        dsgd_data_close(data);
+}
+
 /** False, with errno, where there is no process to be had. */
 static bool start(pool *p, task *t)
 {
     int ends[2];
+    keep_data(p, t);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     const pid_t process = dsgd_fork();

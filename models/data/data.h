@@ -61,11 +61,14 @@ extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
 
 /**
  * Loads what @p pick names, or takes what this process has kept, or the one that forked it. With
- * @p keep it is kept, to be read once for all the processes that this one forks; at most four are.
+ * @p keep it is kept, to be read once for all the processes that this one forks, if there is room.
  * Close it by dsgd_data_close(). Nobody may change it. (open.c)
  */
 dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error);
+
+/** Whether one more like the last would be kept. */
+bool dsgd_data_has_room(void);
 
 /** Frees it unless it is kept. @p data may be NULL. */
 void dsgd_data_close(dsgd_data *data);

@@ -19,13 +19,22 @@ const dsgd_about *const dsgd_data_sources[] = {
     NULL,
 };
 
-enum { MOST_KEPT = 4 };
+enum { MOST_KEPT = 32, MOST_KEPT_BYTES = 256 << 20 };
 
-/** What is kept, until this process ends; so few that a sweep over data sets fills no memory. */
+/**
+ * What is kept, until this process ends: the first, and others that fit, so that a sweep over data
+ * sets fills no memory, and a fork copies few page tables.
+ */
 static struct kept {
     char *key;
     dsgd_data *data;
 } kept[MOST_KEPT];
+
+static size_t bytes_of(const dsgd_data *data)
+{
+    const size_t each = data->train.x_real != NULL ? sizeof *data->train.x_real : 1;
+    return ((size_t)data->train.n + data->test.n) * data->n_features * each;
+}
 
 dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error)
@@ -36,16 +45,26 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
     char *const key = json_dumps(json, JSON_COMPACT);
     DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);
     size_t i = 0;
-    while (i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0)
-        i++;
+    size_t bytes = 0;
+    for (; i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0; i++)
+        bytes += bytes_of(kept[i].data);
     if (i < MOST_KEPT && kept[i].key != NULL) {
         *data = kept[i].data;
         return DSGD_OK;
     }
     DSGD_TRY(source->load(pick->params, seed, data, error));
-    if (keep && i < MOST_KEPT)
+    if (keep && i < MOST_KEPT && (i == 0 || bytes + bytes_of(*data) <= MOST_KEPT_BYTES))
         kept[i] = (struct kept){key, *data};
     return DSGD_OK;
+}
+
+bool dsgd_data_has_room(void)
+{
+    size_t bytes = 0;
+    size_t i = 0;
+    for (; i < MOST_KEPT && kept[i].key != NULL; i++)
+        bytes += bytes_of(kept[i].data);
+    return i < MOST_KEPT && (i == 0 || bytes + bytes_of(kept[i - 1].data) <= MOST_KEPT_BYTES);
 }
 
 void dsgd_data_close(dsgd_data *data)

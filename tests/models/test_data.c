@@ -74,11 +74,11 @@ TEST(kept_data_are_loaded_once)
     ck_assert_mem_ne(seed->train.x_real, first->train.x_real, 64);
     dsgd_data_close(seed);
     dsgd_data_close(points);
-    for (uint64_t other = 3; other < 6; other++)
+    for (uint64_t other = 3; other < 34; other++)
         dsgd_data_close(opened("hyperplane", "points", 100, other, true));
-    dsgd_data_close(opened("hyperplane", "points", 100, 6, true)); /* the fifth is not kept */
-    dsgd_data *const a = opened("hyperplane", "points", 100, 6, true);
-    dsgd_data *const b = opened("hyperplane", "points", 100, 6, true);
+    ck_assert(!dsgd_data_has_room());
+    dsgd_data *const a = opened("hyperplane", "points", 100, 34, true); /* the 33rd is not kept */
+    dsgd_data *const b = opened("hyperplane", "points", 100, 34, true);
     ck_assert_ptr_ne(a, b);
     dsgd_data_close(a);
     dsgd_data_close(b);
