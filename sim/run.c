@@ -73,7 +73,7 @@ static void open_workers(dsgd_engine *engine)
     const dsgd_algorithm *const algorithm = engine->config->algorithm;
     const int n_hosts = engine->n_workers + engine->n_servers;
     engine->n_working = engine->n_workers;
-    engine->workers = dsgd_run_alloc(engine, (size_t)n_hosts * sizeof *engine->workers);
+    engine->workers = dsgd_xcalloc((size_t)n_hosts, sizeof *engine->workers);
     for (int i = 0; i < n_hosts; i++)
         open_node(engine, i);
     dsgd_learning_begin(engine);
@@ -308,6 +308,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     dsgd_learning_close(&engine);
     dsgd_imbalance_close(engine.imbalance);
     free(engine.piece_work);
+    free(engine.workers);
     result->n_blocks_kept = dsgd_run_free_all(&engine);
     result->total_wall_s = dsgd_wall_s() - start_s;
     return status;

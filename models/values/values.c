@@ -241,6 +241,8 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor)
 {
+    if (values == NULL) /* before it writes to a stack that is in no cache */
+        return DSGD_ZERO_VALUE;
     return made(values, (dsgd_call){.kind = DSGD_CALL_COMBINE,
                                     .where = where,
                                     .piece = piece,

@@ -69,21 +69,21 @@ typedef struct dsgd_history {
  * it. */
 struct dsgd_vector {
     dsgd_worker *owner;
-    dsgd_vector *next; /* among all of the run; of a view: in the ring of its vector's views */
     dsgd_vector *whole; /* of what it is a view, or itself. Only that one has: */
-    dsgd_vector *view; /* the one that was taken last, or NULL */
     /* The owner's computations that finish this vector's pieces, or the copy or linear combination
      * that sets them; -1: none. */
     long awaits, set_by;
     bool on_host; /* else in the device's memory */
     bool over; /* messages.c's: of a message that is not the one received last */
+    dsgd_piece *piece; /* [n_pieces] of the whole, like: */
+    dsgd_history *history;
+    size_t first, end, stride; /* its pieces: DSGD_FOR_PIECES() */
+
+    dsgd_vector *next; /* among all of the run; of a view: in the ring of its vector's views */
+    dsgd_vector *view; /* of a whole: the one that was taken last, or NULL */
     /* encodings.c's: what error feedback has left of it, and, at the first member, of the sums of
      * all members' that were encoded again; NULL: nothing yet. */
     dsgd_vector *residual, *sum_residual;
-
-    size_t first, end, stride; /* its pieces: DSGD_FOR_PIECES() */
-    dsgd_history *history; /* [n_pieces] of the whole, like the pieces */
-    dsgd_piece *piece;
     dsgd_piece own[]; /* of a whole */
 };
 
@@ -148,76 +148,81 @@ typedef struct dsgd_wait {
     size_t span;
 } dsgd_wait;
 
-/** A worker or a server. A server uses the members marked (S) only. */
+/**
+ * A worker or a server. A server uses the members marked (S) only. What a message or a piece reads
+ * comes first, in few lines of a cache: most of a large run's time is waiting for memory.
+ */
 struct dsgd_worker {
     dsgd_node node; /* (S) first, so that a dsgd_node is its worker; steps.c counts node.step */
 
-    /* run.c's and learning.c's, before the simulation. */
+    /* run.c's, before the simulation. */
     dsgd_engine *engine; /* (S) */
     int host; /* (S) */
     int place; /* (S) of that host among the platform's */
-    double speed; /* of its GPU, as a multiple of its platform's others */
-    dsgd_vector *initial; /* the model at time 0 */
-
-    /* vectors.c's. The vectors' pieces are written by the verbs. */
-    dsgd_vector *model; /* (S) */
-    dsgd_vector *shared; /* by work and assist; NULL before first use */
-    dsgd_semaphore *work_semaphore; /* (S) */
-    int work_waits; /* actors: work and assist may both wait for the same */
-    long wakes; /* of such actors */
-    dsgd_semaphore *ready_semaphore;
-    int ready_waits; /* actors that wait for computed pieces; ... */
-    size_t ready_awaited; /* ... the least number of these for which one has to wake */
-    long locks, unlocks; /* by dsgd_lock() and dsgd_unlock() */
-
-    /* pair.c's. */
-    int answers; /* DSGD_ANYONE; 1: workers by name; 0: nobody yet */
 
     /* steps.c's. */
-    long steps_done;
+    double reduction_s_per_byte; /* of what it receives */
     bool stopped; /* none of its actors continues */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */
+    long *local_steps; /* (S) [n_pieces] made; computation.c's */
+
+    /* accounting.c's. */
+    double communicated_s, counted_until_s;
+    size_t n_earlier;
+    dsgd_interval *earlier; /* [n_earlier] computations before the last, not yet counted with */
+    double sent_bytes; /* (S) */
+    int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later */
+    int work_waits; /* actors.c's: work and assist may both wait for the same */
+    long wakes; /* of such actors */
+    dsgd_semaphore *work_semaphore; /* (S) */
+    struct dsgd_carried {
+        double sent, received;
+    } by_nic, by_island, by_group; /* (S) bytes that have arrived by the end of the run */
+    struct dsgd_channel *channels; /* (S) [n_channels]; channels.c's, defined in channels.h */
+    dsgd_vector *model; /* (S) vectors.c's. The vectors' pieces are written by the verbs */
+    dsgd_semaphore *ready_semaphore; /* actors.c's, as these: */
+    size_t ready_awaited; /* the least number of pieces for which one has to wake, ... */
+    int ready_waits; /* ... of so many actors that wait for computed pieces */
+
+    /* computation.c's. */
+    bool gpu_waits;
+    bool gpu_computes; /* when what it computes now is done, ... */
+    size_t gpu_until; /* ... so many pieces are ready */
+    dsgd_semaphore *gpu_semaphore;
+    dsgd_steps gpu;
+    double computed_s; /* what was of use */
+    dsgd_computation computation; /* (S) */
+    double lost_s; /* what was cancelled */
+    double gpu_s; /* seconds of what it computes now, of an algorithm that cancels */
+    bool cancelled; /* the step under way: it begins anew */
+    long n_cancelled; /* steps begun anew */
+    dsgd_value *optimizer_state; /* (S) [n_pieces] */
+    dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
+
+    dsgd_wait waits[DSGD_MAX_WAITS]; /* actors.c's; waiting.c watches them */
+    long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
+
+    /* steps.c's. */
+    long steps_done;
+    double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
+    double step_since_s; /* begin of its step */
+    size_t step_span; /* timeline.c's */
+    uint32_t draws, shared_draws; /* made by the algorithm in this step */
+    uint32_t encodings; /* begun in this step */
     const void *work_actor; /* dsgd_actor_self() of work(); run.c's */
     double turn_s; /* when assist() may take its next turn */
     long idle_turns; /* the last ones, since engine->moves became idle_moves */
     long idle_moves;
-    uint32_t draws, shared_draws; /* made by the algorithm in this step */
-    uint32_t encodings; /* begun in this step */
-    double reduction_s_per_byte; /* of what it receives */
-    double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
-    double step_since_s; /* begin of its step */
-    size_t step_span; /* timeline.c's */
 
-    /* computation.c's. */
-    dsgd_steps gpu;
-    dsgd_semaphore *gpu_semaphore;
-    bool gpu_waits;
-    bool gpu_computes; /* when what it computes now is done, ... */
-    size_t gpu_until; /* ... so many pieces are ready */
-    double gpu_s; /* seconds of that, of an algorithm that cancels */
-    dsgd_computation computation; /* (S) */
-    double computed_s, lost_s; /* what was of use; what was cancelled */
-    bool cancelled; /* the step under way: it begins anew */
-    long n_cancelled; /* steps begun anew */
-    long *local_steps; /* (S) [n_pieces] made */
-    dsgd_value *optimizer_state; /* (S) [n_pieces] */
-    dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
-
-    /* accounting.c's. */
-    double communicated_s, counted_until_s;
-    size_t n_earlier, n_put_off;
-    dsgd_interval *earlier; /* [n_earlier] computations before the last, not yet counted with */
-    int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later, ... */
-    dsgd_interval *put_off; /* ... [n_put_off] and communication meanwhile, in the order of ends */
-    double sent_bytes; /* (S) */
-    struct dsgd_carried {
-        double sent, received;
-    } by_nic, by_island, by_group; /* (S) bytes that have arrived by the end of the run */
-
-    dsgd_wait waits[DSGD_MAX_WAITS]; /* vectors.c's; waiting.c watches them */
-    long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
-
+    /* run.c's and learning.c's, before the simulation. */
+    double speed; /* of its GPU, as a multiple of its platform's others */
+    dsgd_vector *initial; /* the model at time 0 */
+    dsgd_vector *shared; /* by work and assist; NULL before first use; vectors.c's */
+    long locks, unlocks; /* by dsgd_lock() and dsgd_unlock(); actors.c's */
+    int answers; /* DSGD_ANYONE; 1: workers by name; 0: nobody yet; pair.c's */
+    size_t n_put_off; /* accounting.c's: ... */
+    dsgd_interval *put_off; /* ... communication while n_uncounted is not 0, in the order of ends */
     double encoder_free_s; /* encodings.c's: when it has done what it was given */
 
     /* elements.c's: what the last gradient was taken at, where the algorithm reads scalars. */
@@ -229,7 +234,7 @@ struct dsgd_worker {
 
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended, the newest first */
-    dsgd_request *ended[16]; /* the last ones, whose addresses no other gets */
+    dsgd_request *ended[18]; /* the last ones, whose addresses no other gets */
     size_t n_ended;
     long collectives; /* that it has begun, of all workers or of a communicator */
     struct dsgd_reduction *gathered; /* whose numbers it may still read; NULL: none */
@@ -237,7 +242,6 @@ struct dsgd_worker {
     long polls; /* ... and how often at that instant */
 
     /* Defined in channels.h and in partial.c; channels.c, turns.c and partial.c alone write them. */
-    struct dsgd_channel *channels; /* (S) [n_channels] */
     struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
     struct dsgd_turns *inlet; /* of a server; NULL before first use */
     struct dsgd_door {
@@ -319,7 +323,7 @@ struct dsgd_engine {
     struct dsgd_run_result *result; /* learning.c adds points, run.c the outcome */
 
     /* Defined in the file named, which alone reads and writes it. */
-    struct dsgd_block *blocks; /* vectors.c */
+    struct dsgd_block *blocks; /* actors.c */
     dsgd_vector *vectors; /* vectors.c: all of the run */
     dsgd_encoded *all_encoded; /* encodings.c: all of the run */
     struct dsgd_step_count *step_counts; /* accounting.c */

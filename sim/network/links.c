@@ -15,13 +15,18 @@
 typedef struct dsgd_link {
     dsgd_event departure; /* first: of the first of several messages */
     double bytes_per_s;
-    dsgd_flight *only; /* one message, which leaves at free_at_s */
-    double free_at_s; /* in the past: the link is idle, or has several */
-    dsgd_heap several; /* of dsgd_flight, by the work at which they leave */
-    double work; /* bytes / weight served of each, at changed_s */
-    double changed_s;
-    double weight; /* of all */
-    dsgd_pipe pipe; /* instead of all this, where it is shared max-min fairly */
+    union {
+        struct { /* where each link is shared by itself */
+            dsgd_flight *only; /* one message, which leaves at free_at_s */
+            double free_at_s; /* in the past: the link is idle, or has several */
+            dsgd_heap several; /* of dsgd_flight, by the work at which they leave */
+            double work; /* bytes / weight served of each, at changed_s */
+            double changed_s;
+            double weight; /* of all */
+        };
+        dsgd_pipe pipe; /* max-min fairly */
+        char two_lines[128 - sizeof(dsgd_event) - sizeof(double)]; /* of a cache in all */
+    };
 } dsgd_link;
 
 /** A host that takes part. */
@@ -222,8 +227,9 @@ dsgd_route dsgd_links_route(int from, int to)
     return route;
 }
 
-void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
+void dsgd_flight_begin(dsgd_flight *flight, int from, int to)
 {
+    const double bytes = flight->bytes;
     dsgd_route route = {0, INFINITY};
     if (wires == NULL)
         route = find_route(from, to, flight->link);
@@ -231,7 +237,6 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
         route = dsgd_links_route(from, to);
     flight->n_shared = 0;
     flight->latency_s = route.latency_s;
-    flight->bytes = bytes;
     flight->earliest_s = dsgd_events_now_s() + bytes / route.bytes_per_s;
     if (bytes <= 0) {
         dsgd_event_plan(&flight->arrival, flight->earliest_s + flight->latency_s);
@@ -256,10 +261,12 @@ void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes)
 
 static void set_bandwidth(dsgd_link *links, int i, double bytes_per_s)
 {
-    for (int direction = 0; direction < 2; direction++)
-        links[2 * i + direction] = (dsgd_link){.departure = {.happen = depart},
-                                               .bytes_per_s = bytes_per_s,
-                                               .pipe = {.bytes_per_s = bytes_per_s}};
+    for (int direction = 0; direction < 2; direction++) {
+        dsgd_link *const link = &links[2 * i + direction];
+        *link = (dsgd_link){.departure = {.happen = depart}, .bytes_per_s = bytes_per_s};
+        if (maxmin)
+            link->pipe.bytes_per_s = bytes_per_s;
+    }
 }
 
 /** Ways out of groups; none where no group's hosts can fill one. */
@@ -321,10 +328,8 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
 
 static void close_links(dsgd_link **links, int n)
 {
-    for (int i = 0; *links != NULL && i < 2 * n; i++) {
-        free((*links)[i].several.entry);
-        free((*links)[i].pipe.flow);
-    }
+    for (int i = 0; *links != NULL && i < 2 * n; i++)
+        free(maxmin ? (void *)(*links)[i].pipe.flow : (void *)(*links)[i].several.entry);
     free(*links);
     *links = NULL;
 }

@@ -21,7 +21,7 @@
 #include "sim/network/maxmin.h"
 #include "traces/platform.h"
 
-/** A message on its way: the first member of what is sent. */
+/** A message on its way: the last member of what is sent. */
 typedef struct dsgd_flight {
     dsgd_event arrival; /* first; its `happen` is the owner's */
     struct dsgd_room
@@ -30,7 +30,7 @@ typedef struct dsgd_flight {
     int n_shared; /* links that it shares and has yet to leave */
     double bytes, latency_s;
     double earliest_s; /* by the limit of one flow, without the latency */
-    dsgd_flow flow; /* where links are shared max-min fairly */
+    dsgd_flow flow; /* last: there only where links are shared max-min fairly */
 } dsgd_flight;
 
 /**
@@ -46,7 +46,7 @@ void dsgd_links_close(void);
 /** From a host to another. */
 dsgd_route dsgd_links_route(int from, int to);
 
-/** Sends @p bytes from a host to another, and plans the arrival. */
-void dsgd_flight_begin(dsgd_flight *flight, int from, int to, double bytes);
+/** Sends its bytes from a host to another, and plans the arrival. */
+void dsgd_flight_begin(dsgd_flight *flight, int from, int to);
 
 #endif

@@ -32,42 +32,53 @@ static const char *version_of_maxmin(void)
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
-enum { BLOCK_BYTES = 1 << 18 };
+enum { BLOCK_BYTES = 1 << 18, LINE_BYTES = 64 /* of a cache */ };
 
 /** Memory that is taken in parts, and freed as a whole. */
 static struct block {
     struct block *next;
-    _Alignas(max_align_t) char memory[];
+    char memory[];
 } * blocks;
-static size_t n_left; /* bytes of the newest block */
+
+/** What is left of the newest blocks, of parts smaller than a line and of parts that begin at one. */
+static struct {
+    char *memory;
+    size_t n; /* bytes */
+} left[2];
 
 /** Zeroed memory until the end of the run, for a struct whose members are as wide as a pointer at most. */
 static void *take(size_t size)
 {
-    if (n_left < size) {
-        n_left = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-        struct block *const block = dsgd_xcalloc(1, sizeof *block + n_left);
+    const bool in_lines = size >= LINE_BYTES;
+    size = in_lines ? (size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES : size;
+    if (left[in_lines].n < size) {
+        const size_t n = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        struct block *const block = dsgd_xcalloc(1, sizeof *block + n + LINE_BYTES);
         block->next = blocks;
         blocks = block;
+        left[in_lines].memory = block->memory + LINE_BYTES - (uintptr_t)block->memory % LINE_BYTES;
+        left[in_lines].n = n;
     }
-    return blocks->memory + (n_left -= size);
+    return left[in_lines].memory + (left[in_lines].n -= size);
 }
 
 /* --- actors ----------------------------------------------------------------------------------- */
 
+/** A step of an actor in steps reads the first line. */
 typedef struct actor {
     dsgd_event alarm; /* first: ends a sleep, or a wait for a limited time */
     struct actor *next; /* in a queue */
-    dsgd_coroutine coroutine;
-    int host;
-    bool daemon;
+    dsgd_steps *steps; /* it has no stack yet; else NULL */
+    dsgd_semaphore *awaited; /* NULL: none, or it came */
+    dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
     int n_awaited; /* transfers */
-    dsgd_semaphore *awaited; /* semaphore; NULL: none, or it came */
+    int host;
+
+    double *started_s; /* of both */
+    bool daemon;
+    dsgd_coroutine coroutine;
     void (*body)(void *argument);
     void *argument;
-    dsgd_steps *steps; /* it has no stack yet; else NULL */
-    dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
-    double *started_s; /* of both */
     dsgd_await call; /* with which it gets a stack */
 } actor;
 
@@ -261,16 +272,14 @@ static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 
 /** Of a message, from its sending or receiving on, whichever is first. */
 struct dsgd_transfer {
-    dsgd_flight flight; /* first */
     struct dsgd_transfer *next; /* in its mailbox */
-    actor *sender, *receiver; /* who waits for the arrival */
-    const actor *poster; /* of a receive under way, ... */
-    const actor *isender; /* ... or of a send */
-    int from, to; /* hosts; -1: not known yet */
+    actor *sender, *receiver; /* who waits for the arrival, or may */
+    bool sender_waits, receiver_waits, arrived;
     int n_holders; /* ends that have yet to see its end */
-    bool arrived;
-    double bytes, sent_s;
+    int from, to; /* hosts; -1: not known yet */
+    double sent_s;
     void *payload, **place; /* place: where the receiver wants the payload, or NULL */
+    dsgd_flight flight; /* last, with a flow in max-min shares alone */
 };
 
 struct dsgd_mailbox {
@@ -278,6 +287,7 @@ struct dsgd_mailbox {
     int owner; /* host; -1: none */
 };
 
+static size_t transfer_bytes; /* of this run */
 static dsgd_transfer *unused; /* taken before */
 
 static dsgd_mailbox *new_mailbox(int from, int to, dsgd_port port, int channel)
@@ -306,18 +316,20 @@ static void release(dsgd_transfer *t)
 
 static void hear(actor *waiting)
 {
-    if (waiting != NULL && --waiting->n_awaited == 0)
+    if (--waiting->n_awaited == 0)
         append(&ready, waiting);
 }
 
 static void arrive(dsgd_event *arrival)
 {
-    dsgd_transfer *const t = (dsgd_transfer *)arrival;
+    dsgd_transfer *const t = (void *)((char *)arrival - offsetof(dsgd_transfer, flight.arrival));
     t->arrived = true;
     if (t->place != NULL)
         *t->place = t->payload;
-    hear(t->sender);
-    hear(t->receiver);
+    if (t->sender_waits)
+        hear(t->sender);
+    if (t->receiver_waits)
+        hear(t->receiver);
 }
 
 /** The first transfer to which the other end has come, or a new one, to which it comes later. */
@@ -329,12 +341,14 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
         mailbox->first = first->next;
         return first;
     }
-    dsgd_transfer *const t = unused != NULL ? unused : take(sizeof *t);
+    dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
     unused = t->next;
-    *t = (dsgd_transfer){.flight = {.arrival.happen = arrive, .room = t->flight.room},
-                         .from = -1,
-                         .to = -1,
-                         .n_holders = 2};
+    struct dsgd_room *const room = t->flight.room;
+    memset(t, 0, transfer_bytes);
+    t->flight.room = room;
+    t->flight.arrival.happen = arrive;
+    t->from = t->to = -1;
+    t->n_holders = 2;
     if (first == NULL)
         mailbox->first = t;
     else
@@ -351,12 +365,12 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     dsgd_transfer *const t = meet(mailbox, true);
     t->from = self->host;
     t->payload = payload;
-    t->bytes = (double)(long)bytes; /* whole ones, as SimGrid sends them */
+    t->flight.bytes = (double)(long)bytes; /* whole ones, as SimGrid sends them */
     t->sent_s = dsgd_events_now_s();
     if (t->to < 0)
         t->to = mailbox->owner;
     if (t->to >= 0)
-        dsgd_flight_begin(&t->flight, t->from, t->to, t->bytes);
+        dsgd_flight_begin(&t->flight, t->from, t->to);
     return t;
 }
 
@@ -372,7 +386,7 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     if (t->arrived && place != NULL)
         *place = t->payload;
     if (t->from >= 0 && !flies)
-        dsgd_flight_begin(&t->flight, t->from, t->to, t->bytes);
+        dsgd_flight_begin(&t->flight, t->from, t->to);
     return t;
 }
 
@@ -381,10 +395,12 @@ static bool has_to_await(dsgd_transfer *sent, dsgd_transfer *received)
 {
     if (sent != NULL && !sent->arrived) {
         sent->sender = self;
+        sent->sender_waits = true;
         self->n_awaited++;
     }
     if (received != NULL && !received->arrived) {
         received->receiver = self;
+        received->receiver_waits = true;
         self->n_awaited++;
     }
     return self->n_awaited > 0;
@@ -424,21 +440,21 @@ static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
 static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
 {
     dsgd_transfer *const t = get(mailbox, payload);
-    t->poster = self;
+    t->receiver = self;
     return t;
 }
 
 static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     dsgd_transfer *const t = put(mailbox, payload, bytes);
-    t->isender = self;
+    t->sender = self;
     return t;
 }
 
 static void transfer_wait(dsgd_transfer *transfer)
 {
-    const bool mine = transfer->isender == self;
-    DSGD_ASSERT(mine || transfer->poster == self,
+    const bool mine = transfer->sender == self;
+    DSGD_ASSERT(mine || transfer->receiver == self,
                 "a transfer is awaited by another actor than its own");
     wait_for(mine ? transfer : NULL, mine ? NULL : transfer, &unused_s);
 }
@@ -495,9 +511,11 @@ static bool take_steps(actor *a)
 {
     self = a;
     for (;;) {
-        end_both(a->sent, a->received, a->started_s);
-        a->sent = a->received = NULL;
-        a->started_s = &unused_s;
+        if (a->sent != NULL || a->received != NULL) {
+            end_both(a->sent, a->received, a->started_s);
+            a->sent = a->received = NULL;
+            a->started_s = &unused_s;
+        }
         const dsgd_await next = a->steps->next(a->steps->argument);
         if (next.kind == DSGD_AWAIT_CALL) {
             a->call = next;
@@ -523,6 +541,7 @@ static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *pla
     DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, n_hosts, NULL,
                                    machine->n_hosts, places, error));
     dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin ? take : NULL);
+    transfer_bytes = sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow));
     return DSGD_OK;
 }
 
@@ -540,6 +559,7 @@ static dsgd_status open_maxmin(const dsgd_machine *machine, int n_hosts, const c
         return open_links(machine, n_hosts, places, true, error);
     DSGD_TRY(dsgd_simgrid_open(machine, n_hosts, path, places, error));
     dsgd_links_open_simgrids(take);
+    transfer_bytes = sizeof(dsgd_transfer);
     simgrids_hosts = true;
     return DSGD_OK;
 }
@@ -554,7 +574,7 @@ static void run(void)
         next = blocks->next;
         free(blocks);
     }
-    n_left = 0;
+    left[0].n = left[1].n = 0;
     unused = NULL;
     ready = (queue){NULL, NULL};
 }
