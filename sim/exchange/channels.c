@@ -196,23 +196,24 @@ void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
 {
-    request->jobs[job->piece] = job;
+    dsgd_begun_of(request, job->piece)->job = job;
     job->not_before_s = request->staged_s;
     job->verb = request->exchange->waiting.verb;
     dsgd_channel_add(w, job);
 }
 
+/** Of the pieces that @p of has. */
 static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
-                                 const void *arguments)
+                                 const dsgd_vector *of, const void *arguments)
 {
     dsgd_stay_if_endless(w);
-    dsgd_request *const request =
-        dsgd_run_alloc(w->engine, sizeof *request + w->engine->n_pieces * sizeof request->jobs[0]);
+    dsgd_request *const request = dsgd_run_alloc(w->engine, sizeof *request);
+    request->of = of;
+    request->begun = dsgd_run_alloc(w->engine, dsgd_count_pieces(of) * sizeof *request->begun);
     request->exchange = exchange;
     request->in = in;
     request->arguments = arguments;
     request->since_s = dsgd_now_s();
-    request->sent = dsgd_run_alloc(w->engine, w->engine->n_pieces * sizeof *request->sent);
     if (dsgd_encoded_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself)
         request->call = w->encodings++;
     return request;
@@ -221,7 +222,7 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
 static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->in != NULL) {
-        dsgd_piece *const sent = &request->sent[k];
+        dsgd_piece *const sent = &dsgd_begun_of(request, k)->sent;
         dsgd_piece_wait(request->in, k);
         *sent = request->in->piece[k];
         if (request->exchange->encodes_itself)
@@ -236,14 +237,16 @@ static void begin_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    if (request->jobs[k] != NULL)
-        dsgd_job_wait(w, &request->exchange->waiting, request->jobs[k]);
+    const dsgd_begun *const begun = dsgd_begun_of(request, k);
+    dsgd_job *const job = begun->job;
+    if (job != NULL)
+        dsgd_job_wait(w, &request->exchange->waiting, job);
     request->exchange->end(w, k, request);
-    dsgd_value_release(w->engine->values, request->sent[k].value);
-    const double done_s = request->jobs[k] != NULL ? request->jobs[k]->done_s : dsgd_now_s();
+    dsgd_value_release(w->engine->values, begun->sent.value);
     if (!request->unchanged)
-        request->back_s = dsgd_stage_in(w, request->out, k, done_s);
-    dsgd_run_free(request->jobs[k]);
+        request->back_s =
+            dsgd_stage_in(w, request->out, k, job != NULL ? job->done_s : dsgd_now_s());
+    dsgd_run_free(job);
 }
 
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
@@ -252,7 +255,7 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
     const size_t n = dsgd_count_pieces(out);
     /* What is fused is announced as soon as it is ready. */
     const size_t window = dsgd_fuses(w->engine) ? n : w->engine->n_channels;
-    dsgd_request *const request = new_request(w, exchange, in, arguments);
+    dsgd_request *const request = new_request(w, exchange, in, out, arguments);
     if (in != NULL)
         dsgd_require_same_pieces(in, out);
     request->out = out;
@@ -263,14 +266,14 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
             begin_piece(w, out->first + i * out->stride, request);
     }
     dsgd_staging_wait(w, request->back_s);
-    dsgd_run_free(request->sent);
+    dsgd_run_free(request->begun);
     dsgd_run_free(request);
 }
 
 dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                   const void *arguments)
 {
-    dsgd_request *const request = new_request(w, exchange, in, arguments);
+    dsgd_request *const request = new_request(w, exchange, in, in, arguments);
     DSGD_FOR_PIECES (k, in)
         begin_piece(w, k, request);
     request->arguments = NULL;
@@ -323,18 +326,20 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
         dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
-const dsgd_job *dsgd_request_undone(const dsgd_worker *w, const dsgd_request *request)
+const dsgd_job *dsgd_request_undone(const dsgd_request *request)
 {
-    for (size_t k = 0; k < w->engine->n_pieces; k++)
-        if (request->jobs[k] != NULL && !request->jobs[k]->done)
-            return request->jobs[k];
+    DSGD_FOR_PIECES (k, request->of) {
+        const dsgd_job *const job = dsgd_begun_of(request, k)->job;
+        if (job != NULL && !job->done)
+            return job;
+    }
     return NULL;
 }
 
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request)
 {
     find_request(w, exchange, request);
-    const dsgd_job *const job = dsgd_request_undone(w, request);
+    const dsgd_job *const job = dsgd_request_undone(request);
     if (job != NULL)
         dsgd_count_poll(w, exchange->waiting.lacks, job);
     return job == NULL;
@@ -360,7 +365,7 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
     DSGD_FOR_PIECES (k, out)
         end_piece(w, k, request);
     dsgd_staging_wait(w, request->back_s);
-    dsgd_run_free(request->sent);
+    dsgd_run_free(request->begun);
     dsgd_request **const oldest = &w->ended[w->n_ended++ % (sizeof w->ended / sizeof *w->ended)];
     dsgd_run_free(*oldest);
     *oldest = request;

@@ -51,19 +51,20 @@ struct dsgd_turns {
     bool awaited; /* `over`: that the first is */
 };
 
+/** What every step reads comes first, as in dsgd_worker. */
 struct dsgd_channel {
     dsgd_worker *worker;
+    dsgd_job *current; /* taken out of the list, or NULL */
+    dsgd_job *first, *last;
+    double staging_since_s; /* since when the actor waits for the piece in host memory; -1: no */
     int number;
     bool waits; /* has to be posted */
     dsgd_semaphore *semaphore;
-    dsgd_job *first, *last;
     dsgd_steps steps;
-    dsgd_job *current; /* taken out of the list, or NULL */
-    double staging_since_s; /* since when the actor waits for the piece in host memory; -1: no */
+    size_t span; /* timeline.c's, of the job that it carries out */
     struct dsgd_sending *sending; /* schedules.c's: of an allreduce as messages, or NULL */
     struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
     int member; /* its index in that */
-    size_t span; /* timeline.c's, of the job that it carries out */
     struct dsgd_turns outlet; /* of a server */
     dsgd_channel *behind; /* it at a door, ... */
     double came_s; /* ... to which it came at this instant */
@@ -96,13 +97,18 @@ typedef struct dsgd_exchange {
     bool encodes_itself; /* or not at all, under `exchange: encoding` */
 } dsgd_exchange;
 
-/** One call of a verb. Like an MPI_Request, but of all pieces. */
+/** A piece that is exchanged. */
+typedef struct dsgd_begun {
+    dsgd_piece sent; /* what of it, from its begin to its end, encoded under `exchange: encoding` */
+    dsgd_job *job; /* NULL: none */
+} dsgd_begun;
+
+/** One call of a verb. Like an MPI_Request, but of all pieces of a vector or view. */
 struct dsgd_request {
     const dsgd_exchange *exchange;
     dsgd_request *next; /* of the worker, begun and not ended */
     dsgd_vector *in; /* sent; NULL: nothing, which only a blocking verb does */
-    dsgd_piece *sent; /* [n_pieces] what of it, from its begin to its end, encoded under ... */
-    uint32_t call; /* ... `exchange: encoding`, in this call */
+    uint32_t call; /* of encoding what is sent */
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
     double since_s; /* when it was begun, ... */
@@ -110,8 +116,14 @@ struct dsgd_request {
     double staged_s; /* when the piece that was begun last is in host memory */
     double back_s; /* when the piece that was ended last is in the device's */
     bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
-    dsgd_job *jobs[]; /* [n_pieces]; NULL: none */
+    const dsgd_vector *of; /* `in`, or `out` of a blocking verb: has its pieces */
+    dsgd_begun *begun; /* of each, until it ends */
 };
+
+static inline dsgd_begun *dsgd_begun_of(const dsgd_request *request, size_t k)
+{
+    return &request->begun[(k - request->of->first) / request->of->stride];
+}
 
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
@@ -134,7 +146,7 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
 bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request);
 
 /** The first job of a request that is not done, or NULL. */
-const dsgd_job *dsgd_request_undone(const dsgd_worker *w, const dsgd_request *request);
+const dsgd_job *dsgd_request_undone(const dsgd_request *request);
 
 /**
  * Counts that a worker asked for something that was not there. At the millionth time at one instant
@@ -178,15 +190,14 @@ void dsgd_spend(dsgd_worker *w, double seconds);
 typedef struct dsgd_packet {
     int from, channel; /* where an answer goes */
     int host; /* of the sender, in engine->workers */
-    double bytes;
     int kind; /* of request, for who answers it */
+    double bytes, sent_s;
+    size_t span; /* dsgd_count_message() of it */
     size_t piece;
     dsgd_piece content;
     double share; /* of the content, that the receiver gets */
     long version; /* of a server's piece */
     struct incoming *whole; /* messages.c's: of what it is a part */
-    double sent_s;
-    size_t span; /* dsgd_count_message() of it */
     struct dsgd_passage *passage; /* turns.c's: into a server */
     double there_s; /* likewise, where it is alone on its way */
 } dsgd_packet;

@@ -88,7 +88,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
     const collective *const c = request->arguments;
     const dsgd_vector *const pieces = request->in != NULL ? request->in : request->out;
     w->collectives += k == pieces->first;
-    dsgd_piece *const mine = &request->sent[k];
+    dsgd_piece *const mine = &dsgd_begun_of(request, k)->sent;
     const dsgd_encoded *const encoded =
         request->in != NULL ? mine->encoded : dsgd_encoded_exchange(w->engine);
     const dsgd_call call = {.part = c->part,
@@ -107,7 +107,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_exchange_start(w, request, &job->job);
         return;
     }
-    request->jobs[k] = &job->job;
+    dsgd_begun_of(request, k)->job = &job->job;
     dsgd_staging_wait(w, request->staged_s);
     dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
 }
@@ -115,7 +115,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 /** out[k] <- sum / divisor. */
 static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
+    dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
     request->unchanged = !gets(w, reduction);
     if (!request->unchanged) {
         dsgd_piece_wait(request->out, k);
@@ -137,7 +137,7 @@ static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 /** The last reader of what the root has sampled releases it. */
 static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_reduction *const reduction = ((collective_job *)request->jobs[k])->reduction;
+    dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
     const int root = dsgd_members_rank(&reduction->members, reduction->call.root);
     request->unchanged = root == w->node.rank;
     if (!request->unchanged) {

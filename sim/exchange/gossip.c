@@ -150,7 +150,7 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
     *job = (gossip_job){
         .job = {.step = step_gossip, .piece = k},
-        .mine = request->sent[k],
+        .mine = dsgd_begun_of(request, k)->sent,
         .keep = n->keep,
         .gives =
             dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL ? 1 - n->keep : 0,
@@ -178,7 +178,7 @@ static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_neighbours *const n = request->arguments;
     dsgd_piece *const piece = &request->in->piece[k];
     begin_gossip(w, k, request);
-    gossip_job *const job = (gossip_job *)request->jobs[k];
+    gossip_job *const job = (gossip_job *)dsgd_begun_of(request, k)->job;
     if (job->gives > 0)
         job->unsent =
             dsgd_combined(w, k, job->gives, piece->value, -job->gives, job->mine.value, 1);
@@ -230,7 +230,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_vector *const x = request->out;
-    gossip_job *const job = (gossip_job *)request->jobs[k];
+    gossip_job *const job = (gossip_job *)dsgd_begun_of(request, k)->job;
     dsgd_piece_wait(x, k);
     dsgd_vector_update(x, k, weighted_sum(w, job, x->piece[k].value), dsgd_local_steps(w, k));
     const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);

@@ -316,7 +316,7 @@ static unsigned happened(const dsgd_worker *w, unsigned events)
     if (!dsgd_computing(w))
         all |= DSGD_ON_GRADIENT;
     for (const dsgd_request *r = w->requests; r != NULL; r = r->next)
-        if (dsgd_request_undone(w, r) == NULL)
+        if (dsgd_request_undone(r) == NULL)
             all |= DSGD_ON_REQUEST;
     return all & events;
 }

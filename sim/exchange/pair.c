@@ -85,14 +85,14 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     *job = (pair_job){.job = {.run = run_pair, .piece = k},
                       .peer = *(const int *)request->arguments,
                       .kind = request->in == NULL ? FETCH : AVERAGE,
-                      .mine = request->sent[k]};
+                      .mine = dsgd_begun_of(request, k)->sent};
     dsgd_exchange_start(w, request, &job->job);
 }
 
 static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_vector *const x = request->out;
-    pair_job *const job = (pair_job *)request->jobs[k];
+    pair_job *const job = (pair_job *)dsgd_begun_of(request, k)->job;
     const dsgd_piece *const theirs = &job->reply->content;
     dsgd_piece_wait_until_set(x, k);
     if (job->kind == AVERAGE)

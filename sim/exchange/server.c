@@ -119,7 +119,7 @@ static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const server_job *const job = (server_job *)request->jobs[k];
+    const server_job *const job = (server_job *)dsgd_begun_of(request, k)->job;
     dsgd_piece_wait(request->out, k);
     dsgd_vector_update(request->out, k, dsgd_value_retain(job->reply->content.value),
                        dsgd_local_steps(w, k));
@@ -142,7 +142,7 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, request->sent[k]);
+    server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, dsgd_begun_of(request, k)->sent);
     const int channel = dsgd_channel_of(w, &job->job)->number; /* behind others */
     job->answer = dsgd_irecv(
         dsgd_mailbox_of(server_of(w->engine, k), w->node.rank, DSGD_PORT_SERVER_ANSWER, channel),
@@ -152,7 +152,7 @@ static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request
 
 static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    server_job *const job = (server_job *)request->jobs[k];
+    server_job *const job = (server_job *)dsgd_begun_of(request, k)->job;
     const double since_s = dsgd_now_s();
     dsgd_wait *const wait = dsgd_wait_begin(w, &request->exchange->waiting, &job->job);
     dsgd_transfer_wait(job->answer);
