@@ -264,7 +264,7 @@ static void set_bandwidth(dsgd_link *links, int i, double bytes_per_s)
     for (int direction = 0; direction < 2; direction++) {
         dsgd_link *const link = &links[2 * i + direction];
         *link = (dsgd_link){.departure = {.happen = depart}, .bytes_per_s = bytes_per_s};
-        if (maxmin)
+        if (take != NULL)
             link->pipe.bytes_per_s = bytes_per_s;
     }
 }
@@ -329,7 +329,7 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
 static void close_links(dsgd_link **links, int n)
 {
     for (int i = 0; *links != NULL && i < 2 * n; i++)
-        free(maxmin ? (void *)(*links)[i].pipe.flow : (void *)(*links)[i].several.entry);
+        free(take != NULL ? (void *)(*links)[i].pipe.flow : (void *)(*links)[i].several.entry);
     free(*links);
     *links = NULL;
 }
