@@ -6,15 +6,36 @@
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
+#ifdef __SANITIZE_ADDRESS__
+enum { MOST_UNITS = 1 }; /* but for empty ones every block is the sanitizer's to watch */
+#else
+enum { MOST_UNITS = 128 };
+#endif
+enum { UNIT_BYTES = 16 };
+
 /** One of the run's blocks, a doubly linked list. */
 struct dsgd_block {
     struct dsgd_block *next, **link; /* link: what points to this block */
+    struct dsgd_block *next_unused; /* in `unused` */
+    size_t units;
     _Alignas(max_align_t) unsigned char memory[];
 };
 
+/** Small blocks that were freed, by units: the last one first, which the cache still has. */
+static struct dsgd_block *unused[MOST_UNITS + 1];
+static size_t n_unused;
+
 void *dsgd_run_alloc(dsgd_engine *engine, size_t bytes)
 {
-    struct dsgd_block *const block = dsgd_xcalloc(1, sizeof *block + bytes);
+    const size_t units = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+    struct dsgd_block *block = units < MOST_UNITS ? unused[units] : NULL;
+    if (block != NULL) {
+        unused[units] = block->next_unused;
+        n_unused--;
+        return memset(block->memory, 0, units * UNIT_BYTES);
+    }
+    block = dsgd_xcalloc(1, sizeof *block + units * UNIT_BYTES);
+    block->units = units;
     block->next = engine->blocks;
     block->link = &engine->blocks;
     if (block->next != NULL)
@@ -29,6 +50,12 @@ void dsgd_run_free(void *memory)
         return;
     struct dsgd_block *const block =
         (struct dsgd_block *)((unsigned char *)memory - offsetof(struct dsgd_block, memory));
+    if (block->units < MOST_UNITS) {
+        block->next_unused = unused[block->units];
+        unused[block->units] = block;
+        n_unused++;
+        return;
+    }
     *block->link = block->next;
     if (block->next != NULL)
         block->next->link = block->link;
@@ -42,6 +69,9 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
         next = engine->blocks->next;
         free(engine->blocks);
     }
+    n -= n_unused;
+    memset(unused, 0, sizeof unused);
+    n_unused = 0;
     return n;
 }
 
