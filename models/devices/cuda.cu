@@ -684,8 +684,8 @@ void one_evaluation(context *c, dsgd_evaluate_op *op)
     run_copies(c, before, before_there);
     for (size_t first = 0; first < replicas.size(); first += at_once) {
         const size_t n = std::min(at_once, replicas.size() - first);
-        execution one =
-            execution_of(c, all || op->of_test ? &c->test : &c->train, there + first, n, replicas[first].n);
+        execution one = execution_of(c, all || op->of_test ? &c->test : &c->train, there + first, n,
+                                     replicas[first].n);
         network_scores(&one, c->problem.network, replicas[first].n);
     }
     stage_fetch(c, scores.data(), scores_there, scores.size());
