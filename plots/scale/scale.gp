@@ -4,7 +4,7 @@ load common
 quantities = '"messages per step" "CPU seconds per step" "KiB per worker"'
 of(name) = column(nth(columns_of_groups, name))
 quantity(j) = j == 1 ? of('messages') / of('steps') : j == 2 ? of('cpu_s') / of('steps') : of('memory_kib') / $2
-least(j) = j == 2 ? 1e-3 : 10
+least(j) = j == 1 ? 10 : j == 2 ? 1e-3 : 1
 n_frames = 3 * n_panels
 if (!asked) { W = 9.0 }
 frame_width = lesser(W, greater(2, W / 3.5))
@@ -23,7 +23,7 @@ do for [k = 1:n_frames] {
     set title tex(both(word(quantities, j), panel[p])) offset 0, -0.6
     set format y (j == 1 ? '%.0s%c' : '%g')
     set ytics least(j), (j < 3 && cell_height * H < 2 ? 100 : 10)
-    set yrange [least(j):least(j) * (j == 3 ? 1e2 : 1e6)]
+    set yrange [least(j):least(j) * (j == 3 ? 1e3 : 1e6)]
     plot for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 using 2:(quantity(j) > 0 ? quantity(j) : NaN) with linespoints lt i notitle
     eval legend_drawn
 }
