@@ -280,10 +280,11 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
     const bool sends = shape.n_nodes > 1 && !meets_none;
     s->nccl.since_s = dsgd_now_s();
     s->nccl.end_s = INFINITY;
-    s->nccl.latency_s = cost.latency_s;
     s->nccl.nic_bytes = cost.nic_share * s->plan.bytes;
     s->nccl.gpu_bytes = cost.gpu_share * s->plan.bytes;
-    s->nccl.bytes = s->plan.bytes / cost.bytes_per_s * shape.nic_bytes_per_s;
+    const double bytes = s->plan.bytes / cost.bytes_per_s * shape.nic_bytes_per_s;
+    s->nccl.bytes = dsgd_floor(bytes); /* networks send whole bytes */
+    s->nccl.latency_s = cost.latency_s + (bytes - s->nccl.bytes) / shape.nic_bytes_per_s;
     for (int i = 0; i < s->plan.n; i++) {
         struct member *const m = &s->member[i];
         dsgd_nodes_stream(state->nodes, m->rank, &m->to, &m->from);

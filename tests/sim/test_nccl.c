@@ -252,6 +252,20 @@ TEST_ROWS(all_begin_when_the_last_has_come, networks)
     ck_assert_double_eq_tol(seconds[0], seconds[1], 1e-9);
 }
 
+/** To a fraction of a byte. */
+TEST_ROWS(a_short_vector_takes_what_its_streams_take, networks)
+{
+    double seconds[2];
+    for (int every = 0; every < 2; every++) {
+        support_case *const c = nodes_of_eight(16);
+        c->config.network = networks[_i];
+        c->workload.bytes = 4001;
+        c->config.exchange.every_message = every == 1;
+        seconds[every] = seconds_of(c);
+    }
+    ck_assert_double_eq_tol(seconds[0], seconds[1], 2e-12);
+}
+
 /** Collectives of two communicators at once have half of each NIC: two pieces that do not wait. */
 TEST_ROWS(two_at_once_share_the_nics, networks)
 {
