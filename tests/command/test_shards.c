@@ -277,15 +277,15 @@ TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
     const double once_s = number_of(output, "\"seconds\":");
     ck_assert_double_gt(number_of(output, "\"memory_bytes\":"), 1e6);
     ck_assert_double_lt(number_of(output, "\"memory_bytes\":"), 4e9);
-    output = dsgd_ends(0, one, "2e6", "");
+    output = dsgd_ends(0, one, "1e6", ""); /* what sanitizers keep of more would not fit */
     const double often_s = number_of(output, "\"seconds\":");
-    ck_assert_msg(often_s > 20 * once_s && often_s < 500 * once_s, "%g s, %g s", once_s, often_s);
+    ck_assert_msg(often_s > 10 * once_s && often_s < 250 * once_s, "%g s, %g s", once_s, often_s);
     /* As many steps, by other bounds. */
-    output = dsgd_ends(0, one, "0", "--set until.samples=128e6");
+    output = dsgd_ends(0, one, "0", "--set until.samples=64e6");
     const double by_samples_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_samples_s > often_s / 5 && by_samples_s < often_s * 5, "%g s, %g s",
                   by_samples_s, often_s);
-    output = dsgd_ends(0, one, "0", "--set until.seconds=2e5");
+    output = dsgd_ends(0, one, "0", "--set until.seconds=1e5");
     const double by_time_s = number_of(output, "\"seconds\":");
     ck_assert_msg(by_time_s > often_s / 5 && by_time_s < often_s * 5, "%g s, %g s", by_time_s,
                   often_s);
