@@ -68,13 +68,27 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 
 /* --- values of gradients ---------------------------------------------------------------------- */
 
+/** A gradient over @p count samples is taken at x[n_pieces]: dsgd_loss() may ask for it. */
+static void remember_taken(dsgd_worker *w, const dsgd_piece *x, long count)
+{
+    dsgd_engine *const engine = w->engine;
+    if (engine->config->algorithm->reads == DSGD_READS_NOTHING)
+        return;
+    if (w->taken_at == NULL)
+        w->taken_at = dsgd_vector_new(&w->node);
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        dsgd_piece_set(engine, &w->taken_at->piece[k], dsgd_value_retain(x[k].value), 0);
+    w->taken_count = count;
+    w->taken_step = w->node.step;
+}
+
 /** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as zeros. */
 static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, long count)
 {
     dsgd_engine *const engine = w->engine;
     const long batch = engine->config->learning->batch;
     const size_t n = engine->n_pieces;
-    dsgd_loss_remember(w, x, count);
+    remember_taken(w, x, count);
     dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
     dsgd_value *const new = old + n;
     for (size_t k = 0; k < n; k++)

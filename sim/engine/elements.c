@@ -117,19 +117,6 @@ double dsgd_dot(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     return dot(x, y);
 }
 
-void dsgd_loss_remember(dsgd_worker *w, const dsgd_piece *x, long count)
-{
-    dsgd_engine *const engine = w->engine;
-    if (engine->config->algorithm->reads == DSGD_READS_NOTHING)
-        return;
-    if (w->taken_at == NULL)
-        w->taken_at = dsgd_vector_new(&w->node);
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        dsgd_piece_set(engine, &w->taken_at->piece[k], dsgd_value_retain(x[k].value), 0);
-    w->taken_count = count;
-    w->taken_step = w->node.step;
-}
-
 double dsgd_loss(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);

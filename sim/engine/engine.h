@@ -225,7 +225,7 @@ struct dsgd_worker {
     dsgd_interval *put_off; /* ... communication while n_uncounted is not 0, in the order of ends */
     double encoder_free_s; /* encodings.c's: when it has done what it was given */
 
-    /* elements.c's: what the last gradient was taken at, where the algorithm reads scalars. */
+    /* computation.c's: what the last gradient was taken at, where the algorithm reads scalars. */
     dsgd_vector *taken_at; /* NULL: none yet */
     long taken_count, taken_step; /* samples; in which step */
 
@@ -563,11 +563,6 @@ typedef struct dsgd_addends {
  */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum);
-
-/* --- elements.c ------------------------------------------------------------------------------- */
-
-/** A gradient over @p count samples is taken at x[n_pieces]: dsgd_loss() may ask for it. */
-void dsgd_loss_remember(dsgd_worker *w, const dsgd_piece *x, long count);
 
 /* --- accounting.c: time, messages and staleness ----------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include "sim/exchange/channels.h"
 
 #include "base/round.h"
+#include "sim/exchange/reductions.h"
 
 /* --- channels --------------------------------------------------------------------------------- */
 
@@ -127,6 +128,16 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
     while (!job->done)
         dsgd_work_sleep(w);
     dsgd_wait_end(w, wait);
+}
+
+enum { TAGS = 500 };
+
+dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to,
+                                   const dsgd_comm *comm)
+{
+    const int context = comm == NULL ? 0 : 1 + (int)(comm->id % TAGS);
+    const int tag = channel->number + 2 * DSGD_MAX_CHANNELS * context;
+    return from < 0 || to < 0 ? NULL : dsgd_mailbox_of(from, to, DSGD_PORT_COLLECTIVE, tag);
 }
 
 /* --- staging ---------------------------------------------------------------------------------- */

@@ -85,6 +85,14 @@ void dsgd_channel_add(dsgd_worker *w, dsgd_job *job);
 /** For work and assist actors: waits until the job is done, in @p in. */
 void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job);
 
+/**
+ * From one rank to another; -1: none. Like MPI's context: messages of another communicator are
+ * others, so that who calls collectives of two in another order than a fellow member waits for it.
+ * Those 500 apart share one.
+ */
+dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to,
+                                   const dsgd_comm *comm);
+
 /* --- exchanges -------------------------------------------------------------------------------- */
 
 /** The functions of a family of verbs for each piece, called by the work actor. */

@@ -306,8 +306,8 @@ static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
     return (dsgd_await){
         .kind = DSGD_AWAIT_SENDRECV,
         .amount = s->nccl.bytes,
-        .exchange = {.out = dsgd_schedule_mailbox(me->channel, me->rank, me->to, comm),
-                     .in = dsgd_schedule_mailbox(me->channel, me->from, me->rank, comm),
+        .exchange = {.out = dsgd_channel_mailbox(me->channel, me->rank, me->to, comm),
+                     .in = dsgd_channel_mailbox(me->channel, me->from, me->rank, comm),
                      .started_s = &me->started_s}};
 }
 

@@ -22,14 +22,6 @@ static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *p
  */
 bool dsgd_is_contention_free(dsgd_engine *engine);
 
-/**
- * From one rank to another; -1: none. Like MPI's context: messages of another communicator are
- * others, so that who calls collectives of two in another order than a fellow member waits for it.
- * (schedules.c)
- */
-dsgd_mailbox *dsgd_schedule_mailbox(const dsgd_channel *channel, int from, int to,
-                                    const dsgd_comm *comm);
-
 /** Seconds of a message that shares no link. */
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes);
 

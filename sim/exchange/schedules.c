@@ -7,21 +7,6 @@
 
 /* --- as messages ------------------------------------------------------------------------------ */
 
-enum { TAGS = 500 };
-
-/**
- * From one rank to another; -1: none. Like MPI's context: messages of another communicator are
- * others, so that who calls collectives of two in another order than a fellow member waits for it.
- * Those TAGS apart share one.
- */
-dsgd_mailbox *dsgd_schedule_mailbox(const dsgd_channel *channel, int from, int to,
-                                    const dsgd_comm *comm)
-{
-    const int context = comm == NULL ? 0 : 1 + (int)(comm->id % TAGS);
-    const int tag = channel->number + 2 * DSGD_MAX_CHANNELS * context;
-    return from < 0 || to < 0 ? NULL : dsgd_mailbox_of(from, to, DSGD_PORT_COLLECTIVE, tag);
-}
-
 static void count_sent(const dsgd_worker *w, dsgd_phase phase, double since_s)
 {
     if (phase.to >= 0)
@@ -33,8 +18,8 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
     dsgd_worker *const w = channel->worker;
     const double started_s =
-        dsgd_sendrecv(dsgd_schedule_mailbox(channel, w->host, phase.to, NULL), phase.bytes,
-                      dsgd_schedule_mailbox(channel, phase.from, w->host, NULL));
+        dsgd_sendrecv(dsgd_channel_mailbox(channel, w->host, phase.to, NULL), phase.bytes,
+                      dsgd_channel_mailbox(channel, phase.from, w->host, NULL));
     count_sent(w, phase, started_s);
     dsgd_sleep_cost(dsgd_phase_cost_s(w, &phase));
     dsgd_count_communication(w, started_s);
@@ -70,8 +55,8 @@ static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
     return (dsgd_await){
         .kind = DSGD_AWAIT_SENDRECV,
         .amount = phase.bytes,
-        .exchange = {.out = dsgd_schedule_mailbox(channel, rank, phase.to, plan->members.comm),
-                     .in = dsgd_schedule_mailbox(channel, phase.from, rank, plan->members.comm),
+        .exchange = {.out = dsgd_channel_mailbox(channel, rank, phase.to, plan->members.comm),
+                     .in = dsgd_channel_mailbox(channel, phase.from, rank, plan->members.comm),
                      .started_s = &s->started_s}};
 }
 
