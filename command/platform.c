@@ -13,6 +13,7 @@
 #include "command/experiment/traces.h"
 #include "sim/algorithm.h"
 #include "sim/network/machine.h"
+#include "sim/network/nodes.h"
 #include "traces/closed_form.h"
 
 extern const dsgd_algorithm dsgd_algorithm_allreduce;
@@ -254,20 +255,18 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
 /** As nccl-tests print it; the GPUs are those of the first nodes. */
 static void print_nccl(const check *c)
 {
-    const dsgd_platform *const platform = c->platform;
-    const long per_node = platform->island_hosts > 0 ? platform->island_hosts : 1;
-    const int n = c->workers, nodes = (n + (int)per_node - 1) / (int)per_node;
-    const dsgd_nccl_shape shape = {.n_nodes = nodes,
-                                   .gpus = (double)n / nodes,
-                                   .nics = (int)(per_node / dsgd_platform_nic_hosts(platform)),
-                                   .nic_bytes_per_s = platform->host_bandwidth_bytes_per_s};
-    printf("\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it\n", n, nodes);
+    const int n = c->workers;
+    int *const hosts = dsgd_keep((size_t)n, sizeof *hosts);
+    for (int i = 0; i < n; i++)
+        hosts[i] = i;
+    const dsgd_nccl_shape shape = dsgd_nodes_shape(dsgd_nodes_new(c->platform, hosts, n), hosts, n);
+    printf("\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it\n", n, shape.n_nodes);
     printf("%14s %12s %9s %9s\n%14s %12s %9s %9s\n", "size", "time", "algbw", "busbw", "(B)",
            "(us)", "(GB/s)", "(GB/s)");
     for (int power = 3; power <= 33; power += 3) {
         const double bytes = ldexp(1, power);
         const dsgd_nccl_cost cost =
-            dsgd_nccl_cost_of(&platform->nccl, &shape, DSGD_NCCL_ALLREDUCE, bytes);
+            dsgd_nccl_cost_of(&c->platform->nccl, &shape, DSGD_NCCL_ALLREDUCE, bytes);
         const double s = dsgd_nccl_s(&cost, bytes), algbw = 1e-9 * bytes / s;
         printf("%14.0f %12.2f %9.2f %9.2f  %s %s\n", bytes, 1e6 * s, algbw, algbw * 2 * (n - 1) / n,
                cost.algorithm, cost.protocol);

@@ -173,7 +173,7 @@ static bool is_offered(const question *q, int algorithm, int protocol)
 {
     if (algorithm == RING)
         return true;
-    if (q->call == DSGD_NCCL_TREE || (q->call == DSGD_NCCL_SHARES && algorithm != NVLS))
+    if (q->call == DSGD_NCCL_BROADCAST || (q->call == DSGD_NCCL_SHARES && algorithm != NVLS))
         return false;
     if (algorithm == TREE)
         return true;
@@ -235,7 +235,7 @@ static double rate_of(const question *q, int algorithm, int protocol)
 static double ring_latency_us(const question *q, int protocol, double hop, double between)
 {
     const int nodes = q->shape->n_nodes;
-    if (q->call == DSGD_NCCL_TREE) /* all channels alike: a hop, and the rest in a pipeline */
+    if (q->call == DSGD_NCCL_BROADCAST) /* all channels alike: a hop, and the rest in a pipeline */
         return q->nodes == 0 ? hop : hop_us[NETWORK][RING][protocol];
     const double posted = (q->nccl->amd_host ? 2.0 : 1.0) * (protocol == SIMPLE ? 3 : 1);
     if (nodes > 1)
@@ -287,8 +287,7 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
                             .latency_s = latency * 1e-6,
                             .bytes_per_s = rate * 1e9,
                             .nic_share = q->nodes == 0 ? 0 : by_nics / q->shape->nics,
-                            .gpu_share = by_gpu,
-                            .channels = q->graph.channels};
+                            .gpu_share = by_gpu};
 }
 
 /* --- logs ------------------------------------------------------------------------------------- */

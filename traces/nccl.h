@@ -25,7 +25,7 @@ typedef enum dsgd_gpu_generation {
 typedef enum dsgd_nccl_call {
     DSGD_NCCL_ALLREDUCE,
     DSGD_NCCL_SHARES, /* allgather and reduce-scatter: the bytes of all shares together */
-    DSGD_NCCL_TREE /* broadcast and reduce */
+    DSGD_NCCL_BROADCAST /* broadcast and reduce */
 } dsgd_nccl_call;
 
 /** A log of nccl-tests: a collective on all of some nodes' GPUs. */
@@ -68,7 +68,6 @@ typedef struct dsgd_nccl_cost {
     double latency_s, bytes_per_s; /* of a table the least time, and what the rest makes */
     double nic_share; /* of the bytes: what each NIC of a node sends; 0 within a node */
     double gpu_share; /* likewise each GPU within its node */
-    int channels; /* a multiprocessor of each GPU is taken by each */
 } dsgd_nccl_cost;
 
 /** The cheapest way, or what a table says; @p shape has two GPUs or more. */

@@ -29,7 +29,7 @@
 #include <sys/queue.h>
 
 #include "base/round.h"
-#include "sim/exchange/nodes.h"
+#include "sim/network/nodes.h"
 #include "sim/network/paths.h"
 #include "sim/result.h"
 #include "sim/run.h"
@@ -121,13 +121,17 @@ static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
     return (comm != NULL && comm->in_island) || is_even_at_nics(state, plan);
 }
 
+/** Whether what the plan takes is known without its messages. */
+static bool is_known(dsgd_engine *engine, const dsgd_plan *plan)
+{
+    return dsgd_is_contention_free(engine) && !engine->config->exchange.every_message &&
+           is_apart(engine->closed, plan);
+}
+
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan)
 {
     const bool needs_all = plan->part != DSGD_REDUCE && plan->part != DSGD_BROADCAST;
-    if (plan->how == DSGD_COLLECTIVE_NCCL) /* its streams may meet others */
-        return state_of(engine) != NULL;
-    return needs_all && dsgd_is_contention_free(engine) &&
-           !engine->config->exchange.every_message && is_apart(engine->closed, plan);
+    return plan->how == DSGD_COLLECTIVE_NCCL || (needs_all && is_known(engine, plan));
 }
 
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes)
@@ -267,17 +271,15 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
     for (int i = 0; i < s->plan.n; i++)
         state->rank[i] = s->member[i].rank;
     if (state->nodes == NULL)
-        state->nodes = dsgd_nodes_new(engine);
+        state->nodes = dsgd_nodes_new(platform, dsgd_cluster_places(), engine->n_workers);
     const dsgd_nccl_shape shape = dsgd_nodes_shape(state->nodes, state->rank, s->plan.n);
     const dsgd_nccl_call calls[] = {[DSGD_REDUCE_SCATTER] = DSGD_NCCL_SHARES,
                                     [DSGD_ALLGATHER] = DSGD_NCCL_SHARES,
-                                    [DSGD_REDUCE] = DSGD_NCCL_TREE,
-                                    [DSGD_BROADCAST] = DSGD_NCCL_TREE};
+                                    [DSGD_REDUCE] = DSGD_NCCL_BROADCAST,
+                                    [DSGD_BROADCAST] = DSGD_NCCL_BROADCAST};
     const dsgd_nccl_cost cost =
         dsgd_nccl_cost_of(&platform->nccl, &shape, calls[s->plan.part], s->plan.bytes);
-    const bool meets_none = dsgd_is_contention_free(engine) &&
-                            !engine->config->exchange.every_message && is_apart(state, &s->plan);
-    const bool sends = shape.n_nodes > 1 && !meets_none;
+    const bool sends = shape.n_nodes > 1 && !is_known(engine, &s->plan);
     s->nccl.since_s = dsgd_now_s();
     s->nccl.end_s = INFINITY;
     s->nccl.nic_bytes = cost.nic_share * s->plan.bytes;
@@ -434,7 +436,7 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
                                        .from = -1};
     s->nccl.end_s = INFINITY;
     dsgd_comm_retain(plan->members.comm);
-    TAILQ_INSERT_HEAD(&engine->closed->gathering, s, in);
+    TAILQ_INSERT_HEAD(&state_of(engine)->gathering, s, in);
     return s;
 }
 

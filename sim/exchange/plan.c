@@ -186,8 +186,6 @@ static dsgd_collective how_in_shares(dsgd_collective how, dsgd_part part, int n)
 static dsgd_plan plan_of_allreduce(dsgd_collective setting, int n, double bytes)
 {
     dsgd_plan plan = {.how = how_for(setting, n, bytes), .n = n, .bytes = bytes};
-    if (plan.how == DSGD_COLLECTIVE_NCCL)
-        return plan;
     if (plan.how == DSGD_COLLECTIVE_RING) {
         plan.half = n - 1;
         plan.n_rounds = 2 * plan.half;
@@ -208,13 +206,13 @@ static dsgd_plan plan_of_allreduce(dsgd_collective setting, int n, double bytes)
 
 dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double bytes)
 {
+    if (setting == DSGD_COLLECTIVE_NCCL)
+        return (dsgd_plan){.how = setting, .n = n, .bytes = bytes, .part = part};
     if (part == DSGD_ALLREDUCE)
         return plan_of_allreduce(setting, n, bytes);
     dsgd_plan plan =
         plan_of_allreduce(how_in_shares(how_for(setting, n, bytes), part, n), n, bytes);
     plan.part = part;
-    if (plan.how == DSGD_COLLECTIVE_NCCL)
-        return plan;
     plan.n_rounds =
         plan.half + (part == DSGD_REDUCE || part == DSGD_BROADCAST ? tree_rounds(n) : 0);
     return plan;
@@ -265,8 +263,6 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
     const double core = 1 << dsgd_log2(n);
     const double extra = n - core;
     const double bits = dsgd_log2(n);
-    if (how == DSGD_COLLECTIVE_NCCL)
-        return (dsgd_traffic){n, 2 * (n - 1) * bytes};
     if (how == DSGD_COLLECTIVE_RING)
         return (dsgd_traffic){2.0 * n * (n - 1), 2 * (n - 1) * bytes};
     if (how == DSGD_COLLECTIVE_BRUCK)
@@ -280,12 +276,12 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
 /** A collective of a piece, by a resolved setting: a half, and up or down the tree. */
 static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n, double bytes)
 {
+    const dsgd_plan plan = dsgd_plan_of(setting, part, n, bytes);
+    if (setting == DSGD_COLLECTIVE_NCCL)
+        return (dsgd_traffic){n, n * dsgd_plan_stream_bytes(&plan)};
     if (part == DSGD_ALLREDUCE)
         return allreduce_of_piece(setting, n, bytes);
-    const dsgd_plan plan = dsgd_plan_of(setting, part, n, bytes);
     dsgd_traffic sum = {0, 0};
-    if (plan.how == DSGD_COLLECTIVE_NCCL)
-        return (dsgd_traffic){n, (n - 1) * bytes};
     if (plan.half > 0)
         sum = dsgd_traffic_times(allreduce_of_piece(plan.how, n, bytes), 0.5);
     if (part != DSGD_REDUCE && part != DSGD_BROADCAST)

@@ -1,0 +1,111 @@
+/**
+ * @file nodes.c
+ * Hosts of a collective by node and NIC.
+ */
+#include "sim/network/nodes.h"
+
+#include <math.h>
+
+/** Where a host is. */
+typedef struct host {
+    int node, nic;
+    double nic_bytes_per_s, added_latency_s; /* of that */
+    int behind; /* of the first one of a collective behind its NIC: which of its node's NICs; else -1 */
+} host;
+
+typedef struct node {
+    int n_nics; /* that have hosts of a collective; 0: it has none */
+    int index; /* among the nodes of that */
+} node;
+
+struct dsgd_nodes {
+    host *host; /* [n] */
+    node *node; /* [highest + 1] */
+    int *first; /* [highest NIC + 1]: the first host of a collective behind it; -1: none */
+    int *sender; /* [n_nodes][n_nics] of a collective */
+    int n_nodes, n_nics;
+};
+
+dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int n)
+{
+    dsgd_nodes *const nodes = dsgd_keep(1, sizeof *nodes);
+    const int per_node = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
+    const double most =
+        platform->topology == DSGD_TOPOLOGY_GROUPS ? platform->group_flow_bytes_per_s : INFINITY;
+    int highest = 0;
+    nodes->host = dsgd_keep((size_t)n, sizeof *nodes->host);
+    nodes->sender = dsgd_keep((size_t)n, sizeof *nodes->sender);
+    for (int i = 0; i < n; i++) {
+        const int nic = places[i] / dsgd_platform_nic_hosts(platform);
+        const dsgd_host_quality q = dsgd_platform_nic(platform, nic);
+        nodes->host[i] = (host){.node = places[i] / per_node,
+                                .nic = nic,
+                                .nic_bytes_per_s =
+                                    fmin(platform->host_bandwidth_bytes_per_s * q.bandwidth, most),
+                                .added_latency_s = q.latency_s};
+        highest = places[i] > highest ? places[i] : highest;
+    }
+    nodes->node = dsgd_keep((size_t)highest + 1, sizeof *nodes->node);
+    nodes->first = dsgd_keep((size_t)highest + 1, sizeof *nodes->first);
+    for (int i = 0; i <= highest; i++)
+        nodes->first[i] = -1;
+    return nodes;
+}
+
+/** Whether a host sends a stream. */
+static bool sends(const dsgd_nodes *nodes, const host *at)
+{
+    return at->behind >= 0 && at->behind < nodes->n_nics;
+}
+
+/** Of the host behind NIC @p nic of a collective's node. */
+static int *sender_of(const dsgd_nodes *nodes, int index, int nic)
+{
+    return &nodes->sender[index * nodes->n_nics + nic];
+}
+
+dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n)
+{
+    dsgd_nccl_shape shape = {.nics = n, .nic_bytes_per_s = INFINITY};
+    for (int i = 0; i < n; i++) {
+        host *const at = &nodes->host[chosen[i]];
+        node *const of = &nodes->node[at->node];
+        at->behind = -1;
+        if (nodes->first[at->nic] >= 0)
+            continue;
+        if (of->n_nics == 0)
+            of->index = shape.n_nodes++;
+        nodes->first[at->nic] = chosen[i];
+        at->behind = of->n_nics++;
+        shape.nic_bytes_per_s = fmin(shape.nic_bytes_per_s, at->nic_bytes_per_s);
+        shape.added_latency_s = fmax(shape.added_latency_s, at->added_latency_s);
+    }
+    for (int i = 0; i < n; i++) {
+        const int nics = nodes->node[nodes->host[chosen[i]].node].n_nics;
+        shape.nics = nics < shape.nics ? nics : shape.nics;
+    }
+    shape.gpus = (double)n / shape.n_nodes;
+    nodes->n_nodes = shape.n_nodes;
+    nodes->n_nics = shape.nics;
+    for (int i = 0; i < n; i++) { /* and for the next collective: their indices stay */
+        const host *const at = &nodes->host[chosen[i]];
+        node *const of = &nodes->node[at->node];
+        if (sends(nodes, at))
+            *sender_of(nodes, of->index, at->behind) = chosen[i];
+        of->n_nics = 0;
+        nodes->first[at->nic] = -1;
+    }
+    return shape;
+}
+
+void dsgd_nodes_stream(const dsgd_nodes *nodes, int of, int *to, int *from)
+{
+    const host *const at = &nodes->host[of];
+    const int n = nodes->n_nodes;
+    *to = *from = -1;
+    if (n == 1 || !sends(nodes, at))
+        return;
+    const int index = nodes->node[at->node].index;
+    *to = *sender_of(nodes, (index + 1) % n, at->behind);
+    *from = *sender_of(nodes, (index + n - 1) % n, at->behind);
+}
