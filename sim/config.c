@@ -74,9 +74,8 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_exchange_config, collective, dsgd_collective_names,
         "how an allreduce of all workers travels; auto: by the platform's library: nccl; or by "
-        "size, "
-        "recursive doubling below 64 KiB, else Rabenseifner's, or Bruck's, which needs no power of "
-        "two"),
+        "size, recursive doubling below 64 KiB, else Rabenseifner's, or Bruck's, which needs no "
+        "power of two"),
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
                        "library has recursive-doubling at any size"),

@@ -14,7 +14,7 @@
 
 enum { SKIPPED = 77 };
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DSGD_ADDRESS_SANITIZER
 /* Leaks within SimGrid. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)

@@ -167,18 +167,26 @@ static void run_here(const pool *p, const task *t)
     _exit(status);
 }
 
+/** Whether a run that has yet to begin has the seed, and so perhaps the data, of this one. */
+static bool shares_seed(const pool *p, const task *t)
+{
+    const dsgd_planned_run *const runs = p->config->experiment->runs;
+    for (size_t k = 0; k < p->n_tasks; k++) {
+        const task *const other = &p->tasks[k];
+        if (other != t && other->start_wall_s == 0 && !other->ended &&
+            runs[other->i].config.seed == runs[t->i].config.seed)
+            return true;
+    }
+    return false;
+}
+
 /** Has this process keep what a later run learns from, too; what is wrong with it, the run will say. */
 static void keep_data(const pool *p, const task *t)
 {
-    const dsgd_planned_run *const runs = p->config->experiment->runs;
-    const dsgd_run_config *const config = &runs[t->i].config;
+    const dsgd_run_config *const config = &p->config->experiment->runs[t->i].config;
     dsgd_data *data = NULL;
-    bool shared = false;
-    for (size_t k = 0; k < p->n_tasks && !shared; k++)
-        shared = &p->tasks[k] != t && p->tasks[k].start_wall_s == 0 && !p->tasks[k].ended &&
-                 runs[p->tasks[k].i].config.seed == config->seed;
-    if (shared && config->learning != NULL && numerics_of(p, t->i) != DSGD_NUMERICS_OFF &&
-        dsgd_data_has_room() &&
+    if (config->learning != NULL && numerics_of(p, t->i) != DSGD_NUMERICS_OFF &&
+        dsgd_data_has_room() && shares_seed(p, t) &&
         dsgd_data_open(&config->learning->data, config->seed, true, &data, NULL) == DSGD_OK)
         dsgd_data_close(data);
 }

@@ -36,6 +36,15 @@ static size_t bytes_of(const dsgd_data *data)
     return ((size_t)data->train.n + data->test.n) * data->n_features * each;
 }
 
+/** Whether so many bytes more would be kept. */
+static bool fits(size_t bytes)
+{
+    size_t n = 0;
+    for (; n < MOST_KEPT && kept[n].key != NULL; n++)
+        bytes += bytes_of(kept[n].data);
+    return n == 0 || (n < MOST_KEPT && bytes <= MOST_KEPT_BYTES);
+}
+
 dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error)
 {
@@ -45,26 +54,24 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
     char *const key = json_dumps(json, JSON_COMPACT);
     DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);
     size_t i = 0;
-    size_t bytes = 0;
-    for (; i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0; i++)
-        bytes += bytes_of(kept[i].data);
+    while (i < MOST_KEPT && kept[i].key != NULL && strcmp(kept[i].key, key) != 0)
+        i++;
     if (i < MOST_KEPT && kept[i].key != NULL) {
         *data = kept[i].data;
         return DSGD_OK;
     }
     DSGD_TRY(source->load(pick->params, seed, data, error));
-    if (keep && i < MOST_KEPT && (i == 0 || bytes + bytes_of(*data) <= MOST_KEPT_BYTES))
+    if (keep && fits(bytes_of(*data)))
         kept[i] = (struct kept){key, *data};
     return DSGD_OK;
 }
 
 bool dsgd_data_has_room(void)
 {
-    size_t bytes = 0;
-    size_t i = 0;
-    for (; i < MOST_KEPT && kept[i].key != NULL; i++)
-        bytes += bytes_of(kept[i].data);
-    return i < MOST_KEPT && (i == 0 || bytes + bytes_of(kept[i - 1].data) <= MOST_KEPT_BYTES);
+    size_t last = 0;
+    for (size_t i = 0; i < MOST_KEPT && kept[i].key != NULL; i++)
+        last = bytes_of(kept[i].data);
+    return fits(last);
 }
 
 void dsgd_data_close(dsgd_data *data)

@@ -2,11 +2,12 @@
  * @file actors.c
  * What actors share: memory of the run, waiting for what others change, barrier and lock.
  */
+#include "base/sanitizers.h"
 #include "sim/engine/engine.h"
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DSGD_ADDRESS_SANITIZER
 enum { MOST_UNITS = 1 }; /* but for empty ones every block is the sanitizer's to watch */
 #else
 enum { MOST_UNITS = 128 };

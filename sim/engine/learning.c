@@ -340,10 +340,11 @@ static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
     const size_t n_parts = engine->local.n_parts;
     const size_t n_last = (size_t)ceil(sqrt((double)n));
     double least = INFINITY;
-    for (size_t i = 0; i < n && n_parts == 1; i++)
-        least = fmin(least, at[i].accuracy);
-    if (n_parts == 1)
+    if (n_parts == 1) {
+        for (size_t i = 0; i < n; i++)
+            least = fmin(least, at[i].accuracy);
         return least;
+    }
     double *const sum = dsgd_xcalloc(n_parts, sizeof *sum);
     candidate *const models = dsgd_xcalloc(n, sizeof *models);
     for (size_t i = 0; i < n; i++)

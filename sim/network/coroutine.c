@@ -11,19 +11,9 @@
 
 #include <sys/mman.h>
 
+#include "base/sanitizers.h"
 #include "base/status.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define DSGD_ADDRESS_SANITIZER
-#elif __has_feature(thread_sanitizer)
-#define DSGD_THREAD_SANITIZER
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define DSGD_ADDRESS_SANITIZER
-#elif defined(__SANITIZE_THREAD__)
-#define DSGD_THREAD_SANITIZER
-#endif
 #ifdef DSGD_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

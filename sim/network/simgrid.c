@@ -19,6 +19,7 @@
 #include <simgrid/version.h>
 #include <xbt/dynar.h>
 
+#include "base/sanitizers.h"
 #include "sim/network/simgrid.h"
 
 static sg_host_t *hosts; /* [n_taken] */
@@ -60,7 +61,7 @@ static void initialise(double n_actors)
         "--cfg=network/crosstraffic:0",
         "--cfg=network/optim:Full",
         "--cfg=surf/precision:1e-12",
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
         "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches */
 #else
         "--cfg=contexts/stack-size:128", /* KiB; there are several actors per worker */

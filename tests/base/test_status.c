@@ -30,7 +30,7 @@ TEST(a_broken_promise_aborts)
     support_function_aborts(break_promise, &two, "1 + 1 == 3 does not hold: arithmetic of 2\n");
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* they end it themselves */
+#if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER) /* they end it themselves */
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };

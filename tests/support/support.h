@@ -7,6 +7,7 @@
 #ifndef DSGD_TESTS_SUPPORT_SUPPORT_H
 #define DSGD_TESTS_SUPPORT_SUPPORT_H
 
+#include "base/sanitizers.h"
 #include "sim/engine/engine.h"
 #include "sim/registry.h"
 #include "sim/run.h"
@@ -17,7 +18,7 @@
  * Under a sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
  * take fewer.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SUPPORT_SLOW = 1 };
 #else
 enum { SUPPORT_SLOW = 0 };

@@ -1,0 +1,21 @@
+/**
+ * @file sanitizers.h
+ * Which sanitizer this is compiled with: DSGD_ADDRESS_SANITIZER, DSGD_THREAD_SANITIZER, or neither. GCC and
+ * clang say it in two ways.
+ */
+#ifndef DSGD_BASE_SANITIZERS_H
+#define DSGD_BASE_SANITIZERS_H
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DSGD_ADDRESS_SANITIZER
+#elif __has_feature(thread_sanitizer)
+#define DSGD_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define DSGD_ADDRESS_SANITIZER
+#elif defined(__SANITIZE_THREAD__)
+#define DSGD_THREAD_SANITIZER
+#endif
+
+#endif
