@@ -112,15 +112,15 @@ static void fail(dsgd_engine *engine, const char *what)
         stopped++;
     char *waits = dsgd_xstrdup("");
     dsgd_waits_tell(engine, &waits);
-    char *why = dsgd_xprintf("%s at %g s%s%s", what, result->virtual_s,
-                             waits[0] == '\0' ? "" : ": ", waits);
+    char *why = dsgd_xprintf("%s at %g s", what, result->virtual_s);
+    if (stopped < engine->n_workers)
+        dsgd_append(&why, ", where worker %d had stopped", stopped);
+    dsgd_append(&why, "%s%s", waits[0] == '\0' ? "" : ": ", waits);
     if (left >= 0)
         dsgd_append(
             &why,
             "; work() of worker %d had returned in step %ld before dsgd_next_step() was false",
             left, engine->workers[left].node.step);
-    if (stopped < engine->n_workers)
-        dsgd_append(&why, "; worker %d had stopped", stopped);
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s", why);
 }

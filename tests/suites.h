@@ -86,6 +86,7 @@
     X(shards)                                                                                      \
     X(sweep)                                                                                       \
     X(phase)                                                                                       \
+    X(verdict)                                                                                     \
     X(tune)                                                                                        \
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/comparison.h"
+#include "command/analysis/verdict.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
@@ -340,6 +341,26 @@ static void print_expenses(const dsgd_comparison *c)
     dsgd_columns_print(&t);
 }
 
+/* --- verdicts --------------------------------------------------------------------------------- */
+
+static dsgd_status print_verdicts(const arguments *a, dsgd_error *error)
+{
+    enum { MOST_PLACES = 12 };
+    dsgd_verdicts v;
+    DSGD_TRY(dsgd_verdicts_open(a->folder.v[0], &a->framing, a->target, NULL, &v, error));
+    putchar('\n');
+    if (v.n > 1)
+        printf("%s.\n", dsgd_verdicts_summary(&v));
+    for (size_t i = 0; i < v.n && i < MOST_PLACES; i++)
+        dsgd_print_wrapped(stdout,
+                           v.n == 1 ? "verdict:"
+                                    : dsgd_xprintf("%s:", dsgd_frame_place(&v.frame, v.v[i].at)),
+                           2, DSGD_TEXT_WIDTH, v.v[i].text);
+    if (v.n > MOST_PLACES)
+        printf("%zu more places are on the page of `dsgd report`.\n", v.n - MOST_PLACES);
+    return DSGD_OK;
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 /** Whether compare.csv exists and is not older than runs.csv. */
@@ -412,6 +433,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
     dsgd_warn_of_mixed_collectives(stdout, &c.csv);
     print_expenses(&c);
+    DSGD_TRY(print_verdicts(&a, error));
     return a.crossing == NULL ? DSGD_OK : dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
 }
 

@@ -8,6 +8,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "base/option.h"
+#include "command/analysis/run_table.h"
 #include "command/runs/columns.h"
 #include "command/runs/swept.h"
 
@@ -275,6 +276,25 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
     const char *const settings = dsgd_frame_settings(f, p, 0, "; ");
     return dsgd_xprintf("%s%s%s", dsgd_frame_value(f, p, 0), *settings == '\0' ? "" : "; ",
                         settings);
+}
+
+const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
+{
+    static const char *const columns[] = {"platform", "workload", "network"};
+    char *name = dsgd_xprintf("%s workers", dsgd_field_of(f->csv, p->rows[0], "workers"));
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+        dsgd_names values = {.n = 0};
+        for (size_t k = 0; k < f->n_points; k++)
+            dsgd_names_add(&values, dsgd_field_of(f->csv, f->points[k].rows[0], columns[c]));
+        if (values.n > 1)
+            dsgd_append(&name, ", %s", dsgd_field_of(f->csv, p->rows[0], columns[c]));
+    }
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const char *const text = dsgd_frame_text(f, p, k);
+        if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) != DSGD_SERIES)
+            dsgd_append(&name, ", %s", text);
+    }
+    return name;
 }
 
 const char *dsgd_frame_currency(const dsgd_frame *f)

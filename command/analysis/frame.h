@@ -121,6 +121,9 @@ char *dsgd_frame_settings(const dsgd_frame *frame, const dsgd_frame_point *point
 /** The algorithm and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 
+/** "16 workers, seconds 320ms": what the point's place is called. */
+const char *dsgd_frame_place(const dsgd_frame *frame, const dsgd_frame_point *point);
+
 /**
  * Writes the fields of all keys of a point (NULL: their names), a comma behind each; the field of key
  * @p without is empty (n_keys: none).

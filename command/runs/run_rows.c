@@ -22,7 +22,7 @@ typedef struct run_row {
     double pieces, piece_bytes;
     const char *collective, *partial_collective, *mode, *network, *timed_by;
     double sent_mean_bytes, sent_max_bytes, energy_j, cost;
-    const char *currency;
+    const char *currency, *why;
 } run_row;
 
 /* Columns of a row: numbers as of times or of learning, and texts. */
@@ -110,6 +110,7 @@ static const dsgd_column run_columns[] = {
         "processors, servers, network, cooling"),
     TIMED(run_row, cost, "cost", NULL, "GPUs times hours times `price`"),
     TEXT(run_row, currency, "currency", NULL),
+    TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
      "real seconds of the run"},
     {.name = NULL},
@@ -159,7 +160,8 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
                                                         r->virtual_s, r->shares.compute)
                                : NAN,
         .cost = has_price ? price.per_hour * (r->virtual_s / 3600) * config->workers : NAN,
-        .currency = has_price ? price.currency : ""};
+        .currency = has_price ? price.currency : "",
+        .why = r->outcome == DSGD_RUN_OK ? "" : r->why.text};
     if (r->n_points > 0 && !failed)
         row.last = r->points[r->n_points - 1].at;
     if (failed)

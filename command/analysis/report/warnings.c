@@ -105,7 +105,7 @@ static const char *noise(const dsgd_report *r)
                               "could be chance, such as that of %s at %s.",
                               n_within, n, r->frame.baseline,
                               dsgd_field_of(&r->runs, example->rows[0], "algorithm"),
-                              dsgd_report_place(r, example));
+                              dsgd_frame_place(&r->frame, example));
 }
 
 /** As `dsgd run` and `dsgd compare` say it. */

@@ -1,0 +1,431 @@
+/**
+ * @file verdict.c
+ * Verdicts: fates, a target, the least that it takes, and sentences.
+ */
+#include "command/analysis/verdict.h"
+
+#include "base/option.h"
+#include "command/runs/swept.h"
+
+static const double least_progress = 0.1, full_progress = 0.9; /* as shares of the best's */
+static const double most_growth =
+    1e3; /* of a loss; beyond it grows without end, whatever the status */
+
+/** Why a point cannot win; from FATE_SHORT on all reasons are of a target. */
+typedef enum fate {
+    FATE_ABLE,
+    FATE_FAILED,
+    FATE_TIMEOUT,
+    FATE_DIVERGED,
+    FATE_UNLEARNED,
+    FATE_SHORT,
+    N_FATES
+} fate;
+
+/** A column of curves.csv at the first evaluation of a run and at its last; NAN: none. */
+typedef struct ends {
+    double first, last;
+} ends;
+
+typedef struct contestant {
+    const dsgd_frame_point *point;
+    fate fate;
+    size_t n_seeds; /* to which it happened */
+    double progress; /* mean over seeds, as the ends are; NAN: not known */
+    ends at;
+} contestant;
+
+/** A place, and what decides there. */
+typedef struct place {
+    dsgd_verdicts *of;
+    contestant *v; /* [n] */
+    size_t n;
+    bool learns, by_accuracy, by_logarithm;
+    const char *what; /* column of curves.csv */
+    double best; /* progress */
+    dsgd_target target; /* column NULL: throughput decides, or nobody learned */
+    const char *goal; /* the same, for readers */
+} place;
+
+static double number(const place *at, const contestant *c, size_t m)
+{
+    return at->of->numbers[m] == NULL ? NAN : dsgd_frame_mean(c->point, at->of->numbers[m]).mean;
+}
+
+/** Four digits, and all of a whole number. */
+static const char *readable(double x)
+{
+    return fabs(x) >= 1e4 && fabs(x) < 1e9 ? dsgd_xprintf("%.0f", x) : dsgd_xprintf("%.4g", x);
+}
+
+/** The series: the algorithm, or what --by names, and its own swept options. */
+static const char *name_of(const place *at, const contestant *c)
+{
+    const dsgd_frame *const f = &at->of->frame;
+    char *name = dsgd_xstrdup(dsgd_frame_value(f, c->point, f->by));
+    for (size_t k = 1; k < f->n_keys; k++) {
+        const char *const text = dsgd_frame_text(f, c->point, k);
+        if (k != f->by && dsgd_frame_part(f, k) == DSGD_SERIES && f->n_values[k] > 1 &&
+            *text != '\0')
+            dsgd_append(&name, " with %s", text);
+    }
+    return name;
+}
+
+/* --- progress --------------------------------------------------------------------------------- */
+
+static void suffer(contestant *c, fate what, size_t n_seeds)
+{
+    if (c->fate == FATE_ABLE && n_seeds > 0) {
+        c->fate = what;
+        c->n_seeds = n_seeds;
+    }
+}
+
+static ends ends_of(const place *at, size_t row, const char *name)
+{
+    const dsgd_run_table *const curves = &at->of->curves;
+    const size_t column = dsgd_csv_column(&curves->csv, name);
+    ends x = {NAN, NAN};
+    for (size_t k = curves->first[row]; k != SIZE_MAX; k = curves->next[k]) {
+        x.last = dsgd_csv_value(&curves->csv, k, column);
+        x.first = isnan(x.first) ? x.last : x.first;
+    }
+    return x;
+}
+
+/** Accuracy where there is one; the logarithm of losses where all are above 0. */
+static void choose_scale(place *at)
+{
+    at->by_logarithm = true;
+    for (size_t i = 0; i < at->n; i++)
+        for (size_t k = 0; k < at->v[i].point->n_rows; k++) {
+            const ends loss = ends_of(at, at->v[i].point->rows[k], "loss");
+            const ends accuracy = ends_of(at, at->v[i].point->rows[k], "accuracy");
+            at->by_accuracy = at->by_accuracy || !isnan(accuracy.last);
+            at->learns = at->learns || at->by_accuracy || !isnan(loss.last);
+            at->by_logarithm = at->by_logarithm && !(loss.first <= 0) && !(loss.last <= 0);
+        }
+    at->what = at->by_accuracy ? "accuracy" : "loss";
+}
+
+static double progress_of(const place *at, size_t row)
+{
+    const ends x = ends_of(at, row, at->what);
+    return at->by_accuracy    ? x.last - x.first
+           : at->by_logarithm ? log(x.first / x.last)
+                              : x.first - x.last;
+}
+
+static void measure_progress(place *at, contestant *c)
+{
+    const double n = (double)c->point->n_rows;
+    size_t n_grown = 0;
+    c->progress = c->at.first = c->at.last = 0;
+    for (size_t k = 0; k < c->point->n_rows; k++) {
+        const ends x = ends_of(at, c->point->rows[k], at->what);
+        const ends loss = ends_of(at, c->point->rows[k], "loss");
+        n_grown += loss.last > most_growth * fmax(loss.first, 1);
+        c->progress += progress_of(at, c->point->rows[k]) / n;
+        c->at.first += x.first / n;
+        c->at.last += x.last / n;
+    }
+    suffer(c, FATE_DIVERGED, n_grown);
+}
+
+/* --- fates ------------------------------------------------------------------------------------ */
+
+static void find_fates(place *at)
+{
+    const dsgd_frame *const f = &at->of->frame;
+    for (contestant *c = at->v; c < at->v + at->n; c++) {
+        suffer(c, FATE_FAILED, dsgd_frame_count(f, c->point, "failed"));
+        suffer(c, FATE_TIMEOUT, dsgd_frame_count(f, c->point, "timeout"));
+        suffer(c, FATE_DIVERGED, dsgd_frame_count(f, c->point, "diverged"));
+        if (!at->learns || c->fate != FATE_ABLE)
+            continue;
+        measure_progress(at, c);
+        at->best = c->fate == FATE_ABLE ? fmax(at->best, c->progress) : at->best;
+    }
+    for (contestant *c = at->v; c < at->v + at->n && at->learns; c++) {
+        size_t n = 0;
+        for (size_t k = 0; k < c->point->n_rows; k++)
+            n += !(progress_of(at, c->point->rows[k]) > fmax(DSGD_TIE, least_progress * at->best));
+        suffer(c, FATE_UNLEARNED, n);
+    }
+}
+
+/** Two digits, on the side that is easier to reach. */
+static double rounded(double x, bool below)
+{
+    const double unit = x == 0 ? 1 : pow(10, floor(log10(fabs(x))) - 1);
+    const double near = 1e-9; /* what was a round number stays one */
+    return unit * (below ? ceil(x / unit - near) : floor(x / unit + near));
+}
+
+/** The target, and who does not always reach it. */
+static dsgd_status aim(place *at, const char *target, dsgd_error *error)
+{
+    double hardest = NAN; /* that all seeds reach of who made full progress */
+    for (const contestant *c = at->v; c < at->v + at->n && target == NULL; c++)
+        for (size_t k = 0; c->fate == FATE_ABLE && c->progress >= full_progress * at->best &&
+                           k < c->point->n_rows;
+             k++) {
+            const double last = ends_of(at, c->point->rows[k], at->what).last;
+            hardest = at->by_accuracy ? fmin(hardest, last) : fmax(hardest, last);
+        }
+    if (target == NULL && isnan(hardest))
+        return DSGD_OK;
+    if (target == NULL)
+        target = dsgd_xprintf("%s=%.6g", at->what, rounded(hardest, !at->by_accuracy));
+    DSGD_TRY(dsgd_target_parse(target, &at->target, error));
+    at->goal = dsgd_xprintf("%s %g", at->target.column, at->target.value);
+    const size_t measures[] = {DSGD_TO_TARGET, DSGD_SENT_TO_TARGET, DSGD_ENERGY_TO_TARGET,
+                               DSGD_COST_TO_TARGET};
+    for (size_t i = 0; i < sizeof measures / sizeof measures[0]; i++)
+        at->of->numbers[measures[i]] =
+            dsgd_measure_numbers(&at->of->frame, measures[i], &at->target, &at->of->curves, NULL);
+    for (contestant *c = at->v; c < at->v + at->n; c++)
+        suffer(c, FATE_SHORT,
+               c->point->n_rows - dsgd_frame_mean(c->point, at->of->numbers[DSGD_TO_TARGET]).n);
+    return DSGD_OK;
+}
+
+/* --- who wins --------------------------------------------------------------------------------- */
+
+/** The best by a measure among those who can win; NULL: nobody can, or the table does not have it. */
+static const contestant *best_by(const place *at, size_t m)
+{
+    const contestant *best = NULL;
+    for (const contestant *c = at->v; c < at->v + at->n; c++) {
+        const double x = number(at, c, m), least = best == NULL ? NAN : number(at, best, m);
+        if (c->fate == FATE_ABLE && !isnan(x) &&
+            (best == NULL || (m == DSGD_THROUGHPUT ? x > least : x < least)))
+            best = c;
+    }
+    return best;
+}
+
+/** How many times as much as @p other's a contestant's measure is, or its inverse: at least 1 for a winner. */
+static dsgd_ratio lead(const place *at, const contestant *c, const contestant *other, size_t m)
+{
+    const bool more = m == DSGD_THROUGHPUT;
+    return dsgd_frame_ratio(&at->of->frame, more ? c->point : other->point,
+                            more ? other->point : c->point, at->of->numbers[m]);
+}
+
+/** "1.41 times (1.38 to 1.45)". */
+static const char *times(const dsgd_ratio *r)
+{
+    return r->n > 1 && isfinite(r->low)
+               ? dsgd_xprintf("%.3g times (%.3g to %.3g)", r->ratio, r->low, r->high)
+               : dsgd_xprintf("%.3g times", r->ratio);
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+/** Who is as good as the best within DSGD_TIE, or cannot be told from it; who is the next; the baseline. */
+typedef struct ranking {
+    dsgd_names tied, open; /* the latter with how many times as much they take */
+    const contestant *others[2]; /* NULL: there is none */
+} ranking;
+
+static ranking rank(const place *at, const contestant *best, size_t m)
+{
+    ranking r = {.tied = {.n = 0}};
+    dsgd_names_add(&r.tied, name_of(at, best));
+    for (const contestant *c = at->v; c < at->v + at->n; c++) {
+        if (c == best || c->fate != FATE_ABLE)
+            continue;
+        const dsgd_ratio by = lead(at, best, c, m);
+        if (by.n == 0 || fabs(log(by.ratio)) <= log1p(DSGD_TIE))
+            dsgd_names_add(&r.tied, name_of(at, c));
+        else if (by.n > 1 && by.n_settling > 0)
+            dsgd_names_add(&r.open, dsgd_xprintf("%s (%.3g times)", name_of(at, c), by.ratio));
+        else if (r.others[0] == NULL || by.ratio < lead(at, best, r.others[0], m).ratio)
+            r.others[0] = c;
+    }
+    for (const contestant *c = at->v; c < at->v + at->n; c++)
+        if (c->point == best->point->baseline && c->fate == FATE_ABLE && c != r.others[0] &&
+            c != best && dsgd_frame_mean(c->point, at->of->numbers[m]).n > 0) {
+            const dsgd_ratio by = lead(at, best, c, m);
+            if (fabs(log(by.ratio)) > log1p(DSGD_TIE) && !(by.n > 1 && by.n_settling > 0))
+                r.others[1] = c;
+        }
+    return r;
+}
+
+/** What was reached, or how fast, and by how much before whom. */
+static void say_winner(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
+{
+    const ranking r = rank(at, best, m);
+    verdict->winner = best->point;
+    verdict->name = name_of(at, best);
+    verdict->is_tied = r.tied.n + r.open.n > 1;
+    dsgd_append(&verdict->text, "%s%s", dsgd_listed(r.tied.v, " and "),
+                at->n == 1     ? " ran alone, with nothing to compare it with"
+                : r.tied.n > 1 ? " tie"
+                : r.open.n == 0 && r.others[0] == NULL ? " is the only one that can win"
+                : r.open.n > 0                         ? " leads"
+                : at->learns                           ? " learns fastest"
+                                                       : " is fastest");
+    dsgd_append(&verdict->text,
+                at->learns
+                    ? dsgd_xprintf(": %s after %s s", at->goal, readable(number(at, best, m)))
+                    : dsgd_xprintf(": %s %s/s", readable(number(at, best, m)), at->of->unit));
+    for (size_t i = 0; i < 2; i++) {
+        if (r.others[i] == NULL)
+            continue;
+        const dsgd_ratio by = lead(at, best, r.others[i], m);
+        dsgd_append(&verdict->text, ", %s as fast as %s", times(&by), name_of(at, r.others[i]));
+    }
+    if (r.open.n > 0)
+        dsgd_append(&verdict->text, ", but with %zu seeds it cannot be told from %s",
+                    best->point->n_rows, dsgd_listed(r.open.v, " and "));
+    dsgd_append(&verdict->text, ".");
+}
+
+/** Who takes the least of what is not time, where it is somebody else. */
+static void say_expenses(const place *at, dsgd_verdict *verdict, const contestant *best)
+{
+    static const struct {
+        size_t measure;
+        const char *text;
+    } expenses[] = {{DSGD_SENT_TO_TARGET, "sends least"},
+                    {DSGD_ENERGY_TO_TARGET, "takes the least energy"},
+                    {DSGD_COST_TO_TARGET, "costs least"}};
+    for (size_t i = 0; i < sizeof expenses / sizeof expenses[0]; i++) {
+        const contestant *const c = best_by(at, expenses[i].measure);
+        if (c == NULL || c == best)
+            continue;
+        const dsgd_ratio r = lead(at, c, best, expenses[i].measure);
+        if (r.ratio > 1 + DSGD_TIE && !(r.n > 1 && r.n_settling > 0))
+            dsgd_append(&verdict->text, " %s %s until then: %.3g of what %s does.", name_of(at, c),
+                        expenses[i].text, 1 / r.ratio, name_of(at, best));
+    }
+}
+
+/** "; a: every worker waited at 2 s": what the first run that is not ok says, up to its first colon. */
+static const char *cause_of(const place *at, fate of)
+{
+    for (const contestant *c = at->v; c < at->v + at->n; c++)
+        for (size_t k = 0; c->fate == of && k < c->point->n_rows; k++) {
+            const char *const why = dsgd_field_of(&at->of->runs, c->point->rows[k], "why");
+            if (*why != '\0')
+                return dsgd_xprintf("; %s: %.*s", name_of(at, c), (int)strcspn(why, ":"), why);
+        }
+    return "";
+}
+
+/** "a and b failed": who cannot win, by reason. */
+static void say_fates(const place *at, dsgd_verdict *verdict)
+{
+    static const char *const reasons[N_FATES] = {
+        [FATE_FAILED] = "failed",
+        [FATE_TIMEOUT] = "ran into the time limit",
+        [FATE_DIVERGED] = "diverged",
+        [FATE_UNLEARNED] = "did not learn",
+    };
+    for (fate of = FATE_FAILED; of < N_FATES; of++) {
+        dsgd_names names = {.n = 0};
+        for (const contestant *c = at->v; c < at->v + at->n; c++) {
+            if (c->fate != of)
+                continue;
+            char *name = dsgd_xstrdup(name_of(at, c));
+            if (c->n_seeds < c->point->n_rows)
+                dsgd_append(&name, " (%zu of %zu seeds)", c->n_seeds, c->point->n_rows);
+            else if (of == FATE_UNLEARNED)
+                dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->at.last, c->at.first);
+            dsgd_names_add(&names, name);
+        }
+        if (names.n == 0)
+            continue;
+        const char *const reason = of == FATE_SHORT
+                                       ? dsgd_xprintf("did not reach %s in these runs", at->goal)
+                                       : reasons[of];
+        dsgd_append(&verdict->text, " %s %s%s.", dsgd_listed(names.v, " and "), reason,
+                    of <= FATE_DIVERGED ? cause_of(at, of) : "");
+    }
+}
+
+static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
+{
+    enum { FEW_EVALUATIONS = 5 };
+    size_t least = SIZE_MAX, n_able = 0;
+    for (const contestant *c = at->v; c < at->v + at->n; c++) {
+        const size_t n = dsgd_frame_mean(c->point, at->of->numbers[m]).n;
+        least = c->fate == FATE_ABLE && n < least ? n : least;
+        n_able += c->fate == FATE_ABLE;
+    }
+    if (n_able > 1 && least == 1)
+        dsgd_append(&verdict->text, " With one seed a difference can be chance.");
+    if (at->learns && at->of->curves.n[best->point->rows[0]] < FEW_EVALUATIONS)
+        dsgd_append(&verdict->text, " %zu evaluations of a run make such times rough.",
+                    at->of->curves.n[best->point->rows[0]]);
+}
+
+/* --- all places ------------------------------------------------------------------------------- */
+
+static dsgd_status judge(place *at, const char *target, dsgd_verdict *verdict, dsgd_error *error)
+{
+    choose_scale(at);
+    find_fates(at);
+    if (at->learns)
+        DSGD_TRY(aim(at, target, error));
+    const size_t m = at->learns ? DSGD_TO_TARGET : DSGD_THROUGHPUT;
+    const contestant *const best = at->learns && at->target.column == NULL ? NULL : best_by(at, m);
+    *verdict = (dsgd_verdict){.at = at->v[0].point, .text = dsgd_xstrdup("")};
+    if (best == NULL) {
+        dsgd_append(&verdict->text, "Nobody wins.");
+    } else {
+        say_winner(at, verdict, best, m);
+        if (at->learns)
+            say_expenses(at, verdict, best);
+    }
+    say_fates(at, verdict);
+    if (best != NULL)
+        say_doubts(at, verdict, best, m);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_verdicts_open(const char *folder, const dsgd_framing *framing, const char *target,
+                               const char *unit, dsgd_verdicts *v, dsgd_error *error)
+{
+    dsgd_framing all = *framing;
+    all.planned = true;
+    *v = (dsgd_verdicts){.unit = unit == NULL ? "samples" : unit};
+    DSGD_TRY(dsgd_csv_read(&v->runs, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_run_table_open(&v->curves, &v->runs, folder, "curves.csv", NULL));
+    DSGD_TRY(dsgd_frame_open(&v->runs, &all, &v->frame, error));
+    v->numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(&v->frame, "throughput_samples_per_s");
+    v->v = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *v->v);
+    for (size_t k = 0; k < v->frame.n[DSGD_PLACE]; k++) {
+        place at = {.of = v, .v = dsgd_keep(v->frame.n_points, sizeof *at.v)};
+        for (size_t i = 0; i < v->frame.n_points; i++) {
+            const dsgd_frame_point *const p = &v->frame.points[i];
+            if (p->at[DSGD_PLACE] == k && p->at[DSGD_VARIATION] == 0)
+                at.v[at.n++] = (contestant){.point = p, .progress = NAN};
+        }
+        if (at.n > 0)
+            DSGD_TRY(judge(&at, target, &v->v[v->n++], error));
+    }
+    return DSGD_OK;
+}
+
+const char *dsgd_verdicts_summary(const dsgd_verdicts *v)
+{
+    dsgd_names winners = {.n = 0}, texts = {.n = 0};
+    size_t *const n = dsgd_keep(v->n + 1, sizeof *n);
+    size_t n_open = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        n[dsgd_names_add(&winners, v->v[i].winner == NULL ? "nobody" : v->v[i].name)]++;
+        n_open += v->v[i].is_tied;
+    }
+    for (size_t k = 0; k < winners.n; k++)
+        dsgd_names_add(&texts, dsgd_xprintf("%s %s at %zu", winners.v[k],
+                                            n_open == v->n ? "leads" : "is first", n[k]));
+    return dsgd_xprintf("Of %zu places %s%s", v->n, dsgd_listed(texts.v, " and "),
+                        n_open == 0      ? ""
+                        : n_open == v->n ? ", at none for certain"
+                                         : dsgd_xprintf("; at %zu that is open or a tie", n_open));
+}

@@ -1,0 +1,46 @@
+/**
+ * @file verdict.h
+ * Who wins at each place of a frame, and why others cannot: one rule for tables, pages and figures.
+ *
+ * Where models are evaluated, winning is to reach a target: in the least time, and beside it with the fewest
+ * bytes, joules and for the least money. Where nothing is learned it is throughput. Who failed, diverged, did
+ * not learn or did not always reach the target cannot win, and is named with the reason. Differences of less
+ * than DSGD_TIE, and those whose interval over seeds holds none, are ties.
+ *
+ * *Learned* has who made a tenth of the best's progress: in accuracy, or in the logarithm of a loss (in the
+ * loss where one is not above 0). A target that nobody named is what all seeds reach of those who made nine
+ * tenths of it, so that nobody wins by ending early.
+ */
+#ifndef DSGD_COMMAND_ANALYSIS_VERDICT_H
+#define DSGD_COMMAND_ANALYSIS_VERDICT_H
+
+#include "command/analysis/comparison.h"
+
+typedef struct dsgd_verdict {
+    const dsgd_frame_point *at; /* any point of the place, which names it */
+    const dsgd_frame_point *winner; /* NULL: nobody can win */
+    const char *name; /* of its series */
+    bool is_tied; /* with others, whom the text names */
+    char *text; /* sentences */
+} dsgd_verdict;
+
+typedef struct dsgd_verdicts {
+    dsgd_csv runs;
+    dsgd_run_table curves;
+    dsgd_frame frame; /* of all runs, those without results too */
+    double *numbers[DSGD_N_MEASURES]; /* of one place's target at a time; NULL: not in the table */
+    const char *unit; /* of throughput, such as images */
+    size_t n;
+    dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
+} dsgd_verdicts;
+
+/**
+ * Of the runs of a folder. @p target as of dsgd_target_parse(), NULL: what is said above. @p unit NULL: samples.
+ */
+dsgd_status dsgd_verdicts_open(const char *folder, const dsgd_framing *framing, const char *target,
+                               const char *unit, dsgd_verdicts *verdicts, dsgd_error *error);
+
+/** "Of 12 places wagma is first at 7 and allreduce is first at 5": who wins where there are several places. */
+const char *dsgd_verdicts_summary(const dsgd_verdicts *verdicts);
+
+#endif
