@@ -31,8 +31,7 @@ typedef struct contestant {
     const dsgd_frame_point *point;
     fate fate;
     size_t n_seeds; /* to which it happened */
-    double progress; /* mean over seeds, as the ends are; NAN: not known */
-    ends at;
+    double progress, last; /* means over seeds; NAN: not known */
 } contestant;
 
 /** A place, and what decides there. */
@@ -42,6 +41,7 @@ typedef struct place {
     size_t n;
     bool learns, by_accuracy, by_logarithm;
     const char *what; /* column of curves.csv */
+    double start; /* the best first evaluation: that of one seed can be below chance */
     double best; /* progress */
     dsgd_target target; /* column NULL: throughput decides, or nobody learned */
     const char *goal; /* the same, for readers */
@@ -97,38 +97,40 @@ static ends ends_of(const place *at, size_t row, const char *name)
 /** Accuracy where there is one; the logarithm of losses where all are above 0. */
 static void choose_scale(place *at)
 {
+    double most = NAN, least = NAN;
     at->by_logarithm = true;
     for (size_t i = 0; i < at->n; i++)
         for (size_t k = 0; k < at->v[i].point->n_rows; k++) {
             const ends loss = ends_of(at, at->v[i].point->rows[k], "loss");
             const ends accuracy = ends_of(at, at->v[i].point->rows[k], "accuracy");
-            at->by_accuracy = at->by_accuracy || !isnan(accuracy.last);
-            at->learns = at->learns || at->by_accuracy || !isnan(loss.last);
+            most = fmax(most, accuracy.first);
+            least = fmin(least, loss.first);
             at->by_logarithm = at->by_logarithm && !(loss.first <= 0) && !(loss.last <= 0);
         }
+    at->by_accuracy = !isnan(most);
+    at->learns = at->by_accuracy || !isnan(least);
+    at->start = at->by_accuracy ? most : least;
     at->what = at->by_accuracy ? "accuracy" : "loss";
 }
 
 static double progress_of(const place *at, size_t row)
 {
-    const ends x = ends_of(at, row, at->what);
-    return at->by_accuracy    ? x.last - x.first
-           : at->by_logarithm ? log(x.first / x.last)
-                              : x.first - x.last;
+    const double last = ends_of(at, row, at->what).last;
+    return at->by_accuracy    ? last - at->start
+           : at->by_logarithm ? log(at->start / last)
+                              : at->start - last;
 }
 
 static void measure_progress(place *at, contestant *c)
 {
     const double n = (double)c->point->n_rows;
     size_t n_grown = 0;
-    c->progress = c->at.first = c->at.last = 0;
+    c->progress = c->last = 0;
     for (size_t k = 0; k < c->point->n_rows; k++) {
-        const ends x = ends_of(at, c->point->rows[k], at->what);
         const ends loss = ends_of(at, c->point->rows[k], "loss");
         n_grown += loss.last > most_growth * fmax(loss.first, 1);
         c->progress += progress_of(at, c->point->rows[k]) / n;
-        c->at.first += x.first / n;
-        c->at.last += x.last / n;
+        c->last += ends_of(at, c->point->rows[k], at->what).last / n;
     }
     suffer(c, FATE_DIVERGED, n_grown);
 }
@@ -335,7 +337,7 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
             if (c->n_seeds < c->point->n_rows)
                 dsgd_append(&name, " (%zu of %zu seeds)", c->n_seeds, c->point->n_rows);
             else if (of == FATE_UNLEARNED)
-                dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->at.last, c->at.first);
+                dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->last, at->start);
             dsgd_names_add(&names, name);
         }
         if (names.n == 0)

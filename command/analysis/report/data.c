@@ -66,7 +66,7 @@ void dsgd_html_section(FILE *html, const char *id, const char *title)
 
 static const char *class_of(size_t column, size_t n_texts)
 {
-    return column == 0 || (column > 1 && column < 2 + n_texts) ? "" : " class=\"n\"";
+    return column < n_texts ? "" : " class=\"n\"";
 }
 
 void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *t,

@@ -35,9 +35,10 @@ void dsgd_report_warnings(const dsgd_report *report, FILE *html);
 
 /**
  * Draws the figures unless they are newer than the results, and writes them in place: as SVG with a
- * title and a description; or why they could not be drawn.
+ * title and a description; or why they could not be drawn. @p answer: the one alone that answers who
+ * wins; else all but this one.
  */
-void dsgd_report_figures(const dsgd_report *report, FILE *html);
+void dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
 
 /** The accuracy that runs go on until, as a target; NULL: they do not. */
 const char *dsgd_report_aim(const dsgd_report *report);
@@ -63,8 +64,8 @@ void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf
 enum { DSGD_MOST_ROWS = 500 };
 
 /**
- * Writes the first DSGD_MOST_ROWS rows of a table: headings, then numbers, but for @p n_texts columns
- * behind the second one. @p label and @p caption are HTML.
+ * Writes the first DSGD_MOST_ROWS rows of a table: headings, then texts up to column @p n_texts, then numbers.
+ * @p label and @p caption are HTML.
  */
 void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *table,
                      size_t n_texts);

@@ -84,26 +84,40 @@ static bool are_fresh(const char *folder)
     return fresh;
 }
 
-void dsgd_report_figures(const dsgd_report *report, FILE *html)
+/** Whether a figure is the one that answers: the first of these that there is. */
+static bool is_answer(const char *name, char *const *names)
+{
+    static const char *const answers[] = {"phase", "headline", "throughput"};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
+        for (size_t k = 0; names[k] != NULL; k++)
+            if (strcmp(names[k], answers[i]) == 0)
+                return strcmp(name, answers[i]) == 0;
+    return false;
+}
+
+void dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
 {
     char command[] = "dsgd plot";
     char *words[] = {command, dsgd_xstrdup(report->folder), NULL};
     dsgd_error error;
     const bool good =
         are_fresh(report->folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK;
-    dsgd_html_section(html, "figures", "Figures");
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     size_t n = 0;
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+        names[i][strlen(names[i]) - 4] = '\0';
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
-        const char *const path = dsgd_xprintf("%s/%s", figures, names[i]);
+        const char *const path = dsgd_xprintf("%s/%s.svg", figures, names[i]);
         char *text = NULL;
         size_t length = 0;
-        names[i][strlen(names[i]) - 4] = '\0';
-        if (dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
-            n += write_figure(html, text, names[i], n + 1);
+        if (is_answer(names[i], names) == answer &&
+            dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
+            n += write_figure(html, text, names[i], i + 1);
     }
+    if (answer)
+        return;
     if (!good)
         dsgd_html(html, "<p>Figures could not be drawn: %s</p>\n", error.text);
-    fputs(n == 0 ? "<p>There is none.</p>\n</section>\n" : "</section>\n", html);
+    fputs(n == 0 ? "<p>There is no other.</p>\n" : "", html);
 }

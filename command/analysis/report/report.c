@@ -66,18 +66,21 @@ static void put_point(const dsgd_report *r, const dsgd_frame_point *p, const qua
 {
     dsgd_columns_row(t);
     dsgd_columns_take(t, "algorithm", dsgd_field_of(&r->runs, p->rows[0], "algorithm"));
-    dsgd_columns_take(t, "workers", dsgd_field_of(&r->runs, p->rows[0], "workers"));
     for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
         const char *const column = r->runs.fields[k];
         dsgd_columns_take(t, dsgd_swept_name(column),
                           dsgd_swept_value(column, dsgd_csv_field(&r->runs, p->rows[0], k)));
     }
+    dsgd_columns_take(t, "workers", dsgd_field_of(&r->runs, p->rows[0], "workers"));
     dsgd_columns_put(t, "seeds", "%zu", dsgd_frame_mean(p, r->throughput).n);
     for (const quantity *q = all; q < all + n_all; q++) {
         const char *const cell =
             q->column == NULL && p->baseline == p ? "baseline" : cell_of(r, q, p);
         if (q->is_shown)
-            dsgd_columns_take(t, q->head, *cell == '\0' ? "unknown" : cell);
+            dsgd_columns_take(t, q->head,
+                              *cell != '\0' ? cell
+                              : q->if_more  ? "the same"
+                                            : "unknown");
     }
 }
 
@@ -96,7 +99,7 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
     if (r->frame.n_points == 0)
         put_point(r, &none, all, n_all, &t);
     t.n_rows = r->frame.n_points;
-    dsgd_html_table(html, caption, caption, &t, r->runs.n_columns - r->frame.first_swept);
+    dsgd_html_table(html, caption, caption, &t, 1 + r->runs.n_columns - r->frame.first_swept);
     if (r->frame.n_points > DSGD_MOST_ROWS)
         fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n",
                 r->frame.n_points - DSGD_MOST_ROWS);
@@ -110,7 +113,55 @@ static const char *unit_of(const dsgd_report *r)
     return unit == NULL ? "samples" : unit;
 }
 
-/** The verdict of each place, the most common winners first where there are several. */
+/** What a place is called but for one key. */
+static const char *row_of(const dsgd_frame *f, const dsgd_frame_point *p, size_t without)
+{
+    char *name = dsgd_xstrdup("");
+    for (size_t k = 1; k < f->n_keys; k++)
+        if (k != without && f->n_values[k] > 1 && dsgd_frame_part(f, k) == DSGD_PLACE)
+            dsgd_append(&name, "%s%s", *name == '\0' ? "" : ", ", dsgd_frame_text(f, p, k));
+    return name;
+}
+
+/**
+ * Who is first, by the last swept value (columns) and all others (rows); "?" where that is open or a tie. False:
+ * fewer than two values are swept.
+ */
+static bool write_matrix(FILE *html, const dsgd_verdicts *v)
+{
+    const dsgd_frame *const f = &v->frame;
+    size_t last = 0;
+    for (size_t k = 1; k < f->n_keys; k++)
+        if (f->n_values[k] > 1 && dsgd_frame_part(f, k) == DSGD_PLACE)
+            last = k;
+    dsgd_names rows = {.n = 0}, columns = {.n = 0};
+    for (size_t i = 0; i < v->n; i++) {
+        dsgd_names_add(&rows, row_of(f, v->v[i].at, last));
+        dsgd_names_add(&columns, dsgd_frame_text(f, v->v[i].at, last));
+    }
+    if (rows.n < 2 || columns.n < 2)
+        return false;
+    const char **const cells = dsgd_keep(rows.n * columns.n, sizeof *cells);
+    for (size_t i = 0; i < v->n; i++)
+        cells[dsgd_names_add(&rows, row_of(f, v->v[i].at, last)) * columns.n +
+              dsgd_names_add(&columns, dsgd_frame_text(f, v->v[i].at, last))] =
+            dsgd_xprintf("%s%s", v->v[i].winner == NULL ? "nobody" : v->v[i].name,
+                         v->v[i].is_tied ? " ?" : "");
+    dsgd_columns t = {.n_rows = 0};
+    for (size_t row = 0; row < rows.n; row++) {
+        dsgd_columns_row(&t);
+        dsgd_columns_take(&t, "place", rows.v[row]);
+        for (size_t k = 0; k < columns.n; k++) {
+            const char *const cell = cells[row * columns.n + k];
+            dsgd_columns_take(&t, columns.v[k], cell == NULL ? "" : cell);
+        }
+    }
+    dsgd_html_table(html, "Who is first where", "Who is first (?: open, or a tie)", &t,
+                    t.n_columns);
+    return true;
+}
+
+/** The verdict of each place, and of all in short where there are several. */
 static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *target,
                                  dsgd_error *error)
 {
@@ -121,6 +172,8 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
                                 error));
     dsgd_html(html, verdicts.n < 2 ? "" : "<p><strong>%s.</strong></p>\n",
               dsgd_verdicts_summary(&verdicts));
+    const bool folded = write_matrix(html, &verdicts);
+    fputs(folded ? "<details>\n<summary>Place by place</summary>\n" : "", html);
     fputs("<ul class=\"verdicts\">\n", html);
     for (size_t i = 0; i < verdicts.n && i < MOST_PLACES; i++)
         dsgd_html(html, "<li>%s: %s</li>\n", dsgd_frame_place(&verdicts.frame, verdicts.v[i].at),
@@ -128,6 +181,7 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
     fputs("</ul>\n", html);
     if (verdicts.n > MOST_PLACES)
         fprintf(html, "<p>%zu more places are in the table.</p>\n", verdicts.n - MOST_PLACES);
+    fputs(folded ? "</details>\n" : "", html);
     return DSGD_OK;
 }
 
@@ -138,12 +192,11 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
     quantity quantities[] = {
         {dsgd_xprintf("throughput (%s/s)", unit_of(r)), "throughput_samples_per_s", 1},
         {dsgd_xprintf("times %s", baseline), NULL, 1},
-        {"step (s)", "step_mean_s", 1},
-        {"final loss", "final_loss", 1},
         {"final accuracy", "final_accuracy", 1},
+        {"final loss", "final_loss", 1},
+        {"step (s)", "step_mean_s", 1},
     };
     dsgd_html_section(html, "results", "Results");
-    DSGD_TRY(write_answers(html, r, target, error));
     write_quantities(html, r, "Means over seeds", quantities,
                      sizeof quantities / sizeof quantities[0]);
     fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "
@@ -179,15 +232,21 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     const char *const title = name == NULL ? r->folder : name;
     dsgd_html(html, dsgd_report_page, title, title);
-    dsgd_report_set_up(r, html);
+    dsgd_html_section(html, "answer", "Answer");
+    DSGD_TRY(write_answers(html, r, target, error));
+    dsgd_report_figures(r, true, html);
     dsgd_report_warnings(r, html);
-    const dsgd_status status = write_results(html, r, target, error);
     fputs("</section>\n", html);
-    dsgd_report_figures(r, html);
+    DSGD_TRY(write_results(html, r, target, error));
+    fputs("</section>\n", html);
     write_time(html, r);
+    dsgd_html_section(html, "figures", "More figures");
+    dsgd_report_figures(r, false, html);
+    fputs("</section>\n", html);
+    dsgd_report_set_up(r, html);
     dsgd_report_again(r, html);
     fputs("</main>\n</body>\n</html>\n", html);
-    return status;
+    return DSGD_OK;
 }
 
 typedef struct arguments {

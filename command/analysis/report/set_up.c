@@ -131,7 +131,8 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
     const json_t *const run = dsgd_run_of(r->manifest, &r->runs, 0);
     dsgd_html_section(html, "set-up", "Set-up");
     write_question(html, r);
-    fputs("<dl>\n", html);
+    fputs("<details>\n<summary>Platform, workload, algorithms and their options</summary>\n<dl>\n",
+          html);
     if (run != NULL) {
         dsgd_html(
             html,
@@ -153,7 +154,8 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
         write_fact(html, "Exchange", json_object_get(run, "exchange"));
         write_fact(html, "Learns", json_object_get(run, "learn"));
     }
-    fputs("</dl>\n<p>Of options that are swept this is the first run's value.</p>\n</section>\n",
+    fputs("</dl>\n<p>Of options that are swept this is the first run's value.</p>\n</details>\n"
+          "</section>\n",
           html);
 }
 

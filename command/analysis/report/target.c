@@ -44,7 +44,7 @@ static dsgd_status put_table(FILE *html, const char *folder, const char *target,
                                   cell_of(&c, p, e->to_target, e->multiple));
     }
     dsgd_html_table(html, "What it takes to the target", dsgd_xprintf("Until %s", c.target.text),
-                    &t, 0);
+                    &t, 1);
     fputs("<p>A mean where all seeds reach the target, else the median, if more than half do. "
           "Energy and cost grow evenly with time, and what is sent with steps.</p>\n",
           html);

@@ -124,9 +124,9 @@ void dsgd_report_warnings(const dsgd_report *report, FILE *html)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i] != NULL)
             dsgd_names_add(&s, others[i]);
-    dsgd_html_section(html, "warnings", "Warnings");
+    fputs("<h3>Warnings</h3>\n", html);
     fputs(s.n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
     for (size_t i = 0; i < s.n; i++)
         dsgd_html(html, "<li>%s</li>\n", s.v[i]);
-    fputs(s.n == 0 ? "</section>\n" : "</ul>\n</section>\n", html);
+    fputs(s.n == 0 ? "" : "</ul>\n", html);
 }
