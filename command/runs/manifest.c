@@ -335,6 +335,23 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
                                          is_sensitivity ? "-sensitivity" : "");
 }
 
+/**
+ * The experiment of a folder of results, as its manifest has it: from the working directory of then, which is
+ * most often this one or above the folder.
+ */
+static const char *find_file(const char *folder, const char *file)
+{
+    enum { MOST_LEVELS = 16 };
+    char *up = dsgd_xstrdup(folder);
+    for (int k = 0; k < MOST_LEVELS && file[0] != '/'; k++) {
+        const char *const path = k == 0 ? file : dsgd_xprintf("%s/%s", up, file);
+        if (dsgd_can_read("%s", path))
+            return path;
+        dsgd_append(&up, "/..");
+    }
+    return file;
+}
+
 dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
                              dsgd_error *error)
 {
@@ -346,8 +363,9 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
     if (is_folder && file == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no manifest of an experiment in this folder", source->path);
-    DSGD_TRY(dsgd_experiment_open(is_folder ? file : source->path, source->sets->v, source->sets->n,
-                                  (dsgd_numerics)source->numerics, experiment, error));
+    DSGD_TRY(dsgd_experiment_open(is_folder ? find_file(source->path, file) : source->path,
+                                  source->sets->v, source->sets->n, (dsgd_numerics)source->numerics,
+                                  experiment, error));
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
         if (wanted && !has_run(manifest, i, &experiment->runs[i]))

@@ -25,7 +25,7 @@ typedef struct goal {
 } goal;
 
 typedef struct task {
-    const char *question, *given;
+    const char *path, *question, *given;
     dsgd_lines may_change;
     dsgd_records goals;
     dsgd_config *config; /* the file */
@@ -107,16 +107,19 @@ static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Reads the file that the experiment names, whose config owns it. */
-static dsgd_status read_task(const dsgd_experiment *experiment, task *t, dsgd_error *error)
+/** Reads @p file, or where that is NULL the one that the experiment names, whose config owns it. */
+static dsgd_status read_task(const dsgd_experiment *experiment, const char *file, task *t,
+                             dsgd_error *error)
 {
     const char *const name = experiment->runs[0].task;
-    *t = (task){.question = NULL};
-    if (name == NULL)
+    *t = (task){.path = file};
+    if (name == NULL && file == NULL)
         return dsgd_refuse(error,
-                           "%s: this experiment answers no question; `task: FILE` names its file",
+                           "%s: this experiment answers no question; `task: FILE` names its file, "
+                           "or --task FILE",
                            experiment->path);
-    const char *const path = dsgd_config_path(experiment->config, name);
+    const char *const path = file != NULL ? file : dsgd_config_path(experiment->config, name);
+    t->path = path;
     DSGD_TRY(dsgd_config_open_named(experiment->config, path, &t->config, error));
     DSGD_TRY(dsgd_config_read(t->config, dsgd_config_root(t->config), dsgd_task_options, NULL, t,
                               error));
@@ -267,6 +270,7 @@ static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *er
 
 typedef struct arguments {
     dsgd_operands file;
+    const char *task;
     dsgd_texts sets, plugins;
     long jobs, threads; /* 0: not given */
     int numerics;
@@ -274,6 +278,8 @@ typedef struct arguments {
 } arguments;
 
 static const dsgd_argument options[] = {
+    DSGD_ARGUMENT(TEXT, task, "task", 0, "FILE",
+                  "The task, whatever the experiment names: for whoever marks what was handed in"),
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
@@ -289,7 +295,9 @@ static const dsgd_argument options[] = {
 static dsgd_status ask(void *state, dsgd_error *error)
 {
     (void)error;
-    dsgd_print_text("", 0, "%s", ((const task *)state)->question);
+    const task *const t = state;
+    printf("task %s\n", t->path);
+    dsgd_print_text("", 0, "%s", t->question);
     dsgd_program_flush();
     return DSGD_OK;
 }
@@ -333,7 +341,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
     DSGD_TRY(dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, a.numerics, &experiment, error));
-    DSGD_TRY(read_task(&experiment, &t, error));
+    DSGD_TRY(read_task(&experiment, a.task, &t, error));
     DSGD_TRY(check_changes(&experiment, &t, error));
     t.runs = (dsgd_pool_config){.experiment = &experiment,
                                 .command = "dsgd task",

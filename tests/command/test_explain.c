@@ -67,6 +67,18 @@ static void write_ring(const char *more)
 
 SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
+/** Its manifest has the path of the experiment from another working directory. */
+TEST(a_folder_of_results_is_explained_from_anywhere)
+{
+    write_experiment("");
+    dsgd_ends(0, "run e.yaml -o results/r");
+    expect_text(shell_ends(0, "cd %s/results/r && " DSGD_BINARY " explain . --run 1", folder),
+                "allreduce");
+    expect_text(shell_ends(0, "cd / && " DSGD_BINARY " explain %s/results/r --run 1", folder),
+                "allreduce");
+    dsgd_ends(0, "timeline results/r --run 1");
+}
+
 TEST(a_delay_costs_base_and_delay_over_base)
 {
     write_ring("workers: 8\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0}\n"

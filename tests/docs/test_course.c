@@ -425,6 +425,17 @@ TEST(each_goal_is_judged_at_its_worst_place)
     output = dsgd_ends(0, "check e.yaml");
 }
 
+/** A hand-in that names an easier task of its own. */
+TEST(who_marks_says_which_task_it_is)
+{
+    write_task("0.3");
+    write_file("easy.yaml", dsgd_xprintf(question, "100"));
+    write_file("e.yaml", dsgd_xprintf("task: easy.yaml\n%s", given));
+    ck_assert_has(dsgd_ends(0, "task e.yaml"), "task easy.yaml\nHow?\n");
+    ck_assert_has(dsgd_ends(5, "task e.yaml --task task.yaml"), "task task.yaml\nHow?\n");
+    dsgd_ends(3, "task e.yaml --task none.yaml");
+}
+
 static const char one[] = "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
                           "workload: {bytes: 4, step: 100ms, samples: 1}\n"
                           "until: {steps: 3}\nseed: [1, 2, 3]\n"; /* 0.1 + 0.1 + 0.1 > 0.3 */
