@@ -300,6 +300,8 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
             put_means(c, p, m, &t);
         put_measures(c, p, &a->measures, &t);
     }
+    if (t.n_rows == 0)
+        printf("%s is compared with nothing: it is all that there is.\n", f->baseline);
     dsgd_columns_hide(&t, "diverged", "0");
     const bool open = !dsgd_columns_hide(&t, "seeds needed", "");
     dsgd_columns_print(&t);

@@ -42,9 +42,11 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 
 const char *dsgd_ratio_text(const dsgd_ratio *r)
 {
+    const int digits = fabs(r->ratio - 1) < 0.1 ? 4 : 3; /* a gain of 0.4 % is no 1 */
     return r->n == 0   ? ""
-           : r->n == 1 ? dsgd_xprintf("%.3g", r->ratio)
-                       : dsgd_xprintf("%.3g (%.3g to %.3g)", r->ratio, r->low, r->high);
+           : r->n == 1 ? dsgd_xprintf("%.*g", digits, r->ratio)
+                       : dsgd_xprintf("%.*g (%.*g to %.*g)", digits, r->ratio, digits, r->low,
+                                      digits, r->high);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

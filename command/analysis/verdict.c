@@ -216,14 +216,6 @@ static dsgd_ratio lead(const place *at, const contestant *c, const contestant *o
                             more ? other->point : c->point, at->of->numbers[m]);
 }
 
-/** "1.41 times (1.38 to 1.45)". */
-static const char *times(const dsgd_ratio *r)
-{
-    return r->n > 1 && isfinite(r->low)
-               ? dsgd_xprintf("%.3g times (%.3g to %.3g)", r->ratio, r->low, r->high)
-               : dsgd_xprintf("%.3g times", r->ratio);
-}
-
 /* --- sentences -------------------------------------------------------------------------------- */
 
 /** Who is as good as the best within DSGD_TIE, or cannot be told from it; who is the next; the baseline. */
@@ -279,7 +271,7 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
         if (r.others[i] == NULL)
             continue;
         const dsgd_ratio by = lead(at, best, r.others[i], m);
-        dsgd_append(&verdict->text, ", %s as fast as %s", times(&by), name_of(at, r.others[i]));
+        dsgd_append(&verdict->text, ", %s times as fast as %s", dsgd_ratio_text(&by), name_of(at, r.others[i]));
     }
     if (r.open.n > 0)
         dsgd_append(&verdict->text, ", but with %zu seeds it cannot be told from %s",

@@ -110,8 +110,8 @@ static void run_command(page *p, const char *command, const char *expected)
                        folder, DSGD_SOURCE_DIR, DSGD_BINARY, command + 5),
           &output);
     ck_assert_msg(agrees(without_wall_times(expected), without_wall_times(output)),
-                  "%s:%d: `%s` prints\n%s\nand the page has\n%s", p->name, p->line, command, output,
-                  expected);
+                  "%s:%d: `%s` prints\n%.3500s\nand the page has\n%.3500s", p->name, p->line,
+                  command, output, expected);
     dsgd_append(&p->shown, "%s\n", expected);
 }
 
