@@ -6,9 +6,10 @@ frames_per_panel = split ? n_places : 1
 n_frames = n_panels * frames_per_panel
 # Of a group by itself the margins below, and the bars.
 frame_width = split ? greater(greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55, 12.5 * letter + 0.05 * n_series) : as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places))
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_title; least_height = 1 + letter * longest_title }
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = 2 + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
-legend_series = named_bars ? 0 : n_series
+if (named_bars) { legend_list = cut_names }
+legend_series = named_bars ? words(cut_names) : n_series
 extras = (has_ideal ? 'ideal ' : '').(has_published ? 'published' : '')
 if (split) { do for [j = 1:n_places] { place_title[j] = swap(place_title[j], place[j], place[j].' GPUs') } }
 load open_canvas
@@ -19,11 +20,11 @@ do for [k = 1:n_frames] {
     p = (k - 1) / frames_per_panel + 1
     first = split ? (k - 1) % frames_per_panel + 1 : 1
     last = split ? first : n_places
-    set title broken(tex(panel[p])) offset 0, -0.6
-    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_title * letter : 0.6))
-    left = (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : 8
+    set title (grid ? '' : broken(tex(panel[p]))) offset 0, -0.6
+    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_name * letter : 0.6))
+    left = !grid && (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : grid ? 6 : 8
     set lmargin (as_lines && left == 8 ? -1 : left)
-    set ylabel ((k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
+    set ylabel (!grid && (k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
     set xlabel (named_bars || split ? '' : xlabel_text)
     load plots.'/bars_frame.gp'
     eval legend_drawn

@@ -30,7 +30,7 @@ if (as_lines) {
     }
     set boxwidth wide * 0.94
     tallest = 0
-    do for [j = first:last] { tallest = greater(tallest, top[(p - 1) * n_places + j]) }
+    do for [k_top = grid ? 1 : p:grid ? n_panels : p] { do for [j = first:last] { tallest = greater(tallest, top[(k_top - 1) * n_places + j]) } }
     if (tallest == 0) { tallest = 1 }
     set yrange [0:tallest / scale * 1.08]
     set ytics 0, step_of(tallest / scale * 1.08, @ticks_up)

@@ -28,6 +28,6 @@ do for [j = 1:n_places] {
 as_lines = n_places > 1 && rises && (n_places > 6 || exists('log_y') || exists('log_x'))
 log_places = as_lines && place_value[1] > 0 && (exists('log_x') || place_value[n_places] >= 10 * place_value[1])
 if (highest == 0) { highest = 1 }
-scale = thousands(highest)
+scale = thousands(1.08 * highest)
 if (!exists('ylabel_text')) { ylabel_text = label_of(quantity, scale) }
 if (!exists('xlabel_text')) { xlabel_text = axis }

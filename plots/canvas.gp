@@ -1,5 +1,6 @@
 # Opens the canvas that common.gp describes: terminal and output, the grid of frames, the legend, and the note at the foot.
 n_extras = words(extras)
+in_legend(e) = legend_list eq '' ? e : int(word(legend_list, e))
 n_entries = where eq 'off' ? 0 : legend_series + n_extras
 longest_entry = legend_series > 0 ? longest_title : 0
 do for [k = 1:n_extras] { longest_entry = greater(longest_entry, strlen(extra_title(word(extras, k)))) }
@@ -16,21 +17,49 @@ foot = note eq '' ? 0 : line
 if (!asked && n_series > 0 && n_panels > 1) { frame_width = greater(frame_width, lesser(W - legend_width, letter * longest_part(panel[1]) + 0.6)) }
 across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width))))
 down = int(ceil(n_frames / (1. * across)))
-# In a size that was asked for, frames are narrower before they are too low; more of them than fit make it higher.
-if (asked) {
+# A grid has its titles in a margin: of the y axis, of the rows' names and values at the left, of the columns above. Where a panel has frames of
+# several places they are beside each other, or where they would be too narrow below.
+grid_left = 0
+grid_top = 0
+fold = 0
+if (panels_across > 0 && n_frames % n_panels == 0) {
+    per_panel = n_frames / n_panels
+    do for [below in '1 '.n_places] {
+        if (!fold && per_panel % below == 0 && (W - legend_width - 3.7 * line) / (panels_across * per_panel / below) >= least_grid_width) { fold = int(below) }
+    }
+}
+grid = fold > 0
+if (grid) {
+    per_row = per_panel / fold
+    across = panels_across * per_row
+    down = n_panels / panels_across * fold
+    grid_left = 3.7 * line / W
+    # A group of bars by itself has its place below.
+    has_place_above = fold == 1 && n_places > 1 && per_panel % n_places == 0 && !(exists('split') && split)
+    grid_top = (has_place_above ? 2.2 : 1.2) * line
+    place_below(k) = fold > 1 ? ', '.place[(k - 1) % fold + 1].(along eq 'workers' ? ' GPUs' : '') : ''
+    title_of_row(k) = values_in(head_of_panel((k - 1) / fold * panels_across + 1)).place_below(k)
+    least_height = greater(least_height, 5.5 * line)
+    do for [k = 1:down] { least_height = greater(least_height, letter * (strlen(title_of_row(k)) + 2)) }
+    if (!asked && down > 2) { frame_height = greater(least_height, 0.7 * frame_height) }
+    if (exists('x_title')) { foot = foot + 1.3 * line }
+}
+column_of(k) = grid ? ((k - 1) / per_panel) % panels_across * per_row + (k - 1) % per_row : (k - 1) % across
+row_of(k) = grid ? (k - 1) / per_panel / panels_across * fold + (k - 1) % per_panel / per_row : (k - 1) / across
+if (asked && !grid) {
     while (across < n_frames && (H - legend_height - foot) / down < least_height && (W - legend_width) / (across + 1) >= least_width) { across = across + 1; down = int(ceil(n_frames / (1. * across))) }
 }
-across = int(ceil(n_frames / (1. * down)))
+if (!grid) { across = int(ceil(n_frames / (1. * down))) }
 # Titles that break make frames higher.
-if (n_series > 0 && n_frames > 1 && n_panels > 1) {
+if (n_series > 0 && n_frames > 1 && n_panels > 1 && !grid) {
     if ((longest_panel + longest_place + 2) * letter > (W - legend_width) / across - 0.5) {
         frame_height = frame_height + line * (breaks(panel[1]) + 1)
         least_height = least_height + line * (breaks(panel[1]) + 1)
     }
 }
-H = greater(H, legend_height + foot + down * (asked ? lesser(least_height, frame_height) : frame_height))
-cell_width = (W - legend_width) / W / across
-cell_height = (H - legend_height - foot) / H / down
+H = greater(H, legend_height + grid_top + foot + down * (asked ? lesser(least_height, frame_height) : frame_height))
+cell_width = ((W - legend_width) / W - grid_left) / across
+cell_height = (H - legend_height - grid_top - foot) / H / down
 bottom = (foot + (where eq 'bottom' ? legend_height : 0)) / H
 
 terminal = terminal_of(W, H)
@@ -49,8 +78,8 @@ do for [e = 1:n_entries] {
     ey = 1 - (legend_top + (row + 0.8) * line) / H
     sample = 3 * letter / W
     kind = e <= legend_series ? legend_kind : word(extras, e - legend_series)
-    set label 500 + e ''.(e <= legend_series ? title[e] : extra_title(kind)) at screen ex + 1.3 * sample, screen ey left textcolor rgb ink
-    i = e <= legend_series ? e : 0
+    set label 500 + e ''.(e <= legend_series ? title[in_legend(e)] : extra_title(kind)) at screen ex + 1.3 * sample, screen ey left textcolor rgb ink
+    i = e <= legend_series ? in_legend(e) : 0
     if (kind eq 'boxes') {
         set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
             fc rgb word(look[i], 1) fs pattern fill[i] border lc rgb word(look[i], 1) lw 0.7
@@ -81,6 +110,17 @@ do for [e = 1:n_entries] {
             fc rgb word(value('look_'.kind), 1) fs pattern int(word(value('look_'.kind), 2)) border lc rgb ink lw 0.7
     }
 }
+if (grid) {
+    set label 798 tex(names_in(head_of_panel(1)).(fold > 1 && along ne 'workers' ? ', '.axis : '')) at screen 1.9 * line / W, screen bottom + 0.5 * down * cell_height center rotate by 90 textcolor rgb ink
+    if (exists('ylabel_text')) { set label 799 ylabel_text at screen 0.8 * line / W, screen bottom + 0.5 * down * cell_height center rotate by 90 textcolor rgb ink }
+    if (exists('x_title')) { set label 797 x_title at screen grid_left + 0.5 * across * cell_width, screen bottom - 0.6 * line / H center textcolor rgb ink }
+    do for [k = 1:across] {
+        set label 700 + k ''.(has_place_above ? title_of_place((k - 1) % per_row / (per_row / n_places) + 1)."\n" : '').tex(tail_of_panel((k - 1) / per_row + 1)) \
+            at screen grid_left + (k - 0.4) * cell_width, screen bottom + down * cell_height + (grid_top - 0.7 * line) / H center textcolor rgb ink
+    }
+    do for [k = 1:down] { set label 800 + k tex(title_of_row(k)) at screen 3 * line / W, screen bottom + (down - k + 0.55) * cell_height center rotate by 90 textcolor rgb ink }
+    set tmargin 0.8
+}
 if (note ne '') { set label 499 tex(note) at screen 1 - 0.08 / W, screen 0.5 * line / H right textcolor rgb ink }
 # After the first frame: what is in screen coordinates would be drawn again with each.
-legend_drawn = 'if (n_entries > 0) { do for [e = 1:n_entries] { unset label 500 + e; unset label 600 + e; unset arrow 500 + e; unset object 500 + e } }; unset label 499'
+legend_drawn = 'if (n_entries > 0) { do for [e = 1:n_entries] { unset label 500 + e; unset label 600 + e; unset arrow 500 + e; unset object 500 + e } }; if (grid) { do for [e = 1:across] { unset label 700 + e }; do for [e = 1:down] { unset label 800 + e }; unset label 797; unset label 798; unset label 799 }; unset label 499'

@@ -10,17 +10,29 @@ frame_width = 3
 frame_height = 3.2
 legend_kind = 'points'
 extras = local_column > 0 ? 'local_models' : ''
+x_title = label_of(quantity, scale)
+ylabel_text = percent == 100 ? tex('final accuracy (%)') : 'final loss'
+least_grid_width = 22 * letter
 load open_canvas
 set rmargin 2
-set xlabel label_of(quantity, scale)
-set ylabel (percent == 100 ? tex('final accuracy (%)') : 'final loss')
+set xlabel (grid ? '' : x_title)
+set ylabel (grid ? '' : ylabel_text)
 x_of(k) = column(c) / scale
 y_of(q) = percent * (q > 0 ? column(q) : NaN)
 # No accuracy is above 100 %, and none below 0.
 within(y) = percent == 100 ? greater(0, lesser(100, y)) : y
 below(q) = within(y_of(q) - percent * column(q + 1))
 spread(q) = within(y_of(q) + percent * column(q + 1)) - below(q)
-set offsets graph 0.06, graph 0.06, graph 0.06, graph 0.06
+# One y axis for all frames; no accuracy is above 100 %, none below 0.
+y_least = 1e300
+y_most = -1e300
+if (value_column > 0 && lowest > 0) {
+    stats $groups using (y_most = greater(y_most, greater(y_of(value_column) + 0, below(value_column) + spread(value_column))), y_least = lesser(y_least, below(value_column)), 0) nooutput
+    if (local_column > 0) { stats $groups using (y_of(local_column) < y_least ? (y_least = y_of(local_column), 0) : 0) nooutput }
+    y_margin = y_most > y_least ? 0.06 * (y_most - y_least) : greater(1e-3, 0.1 * abs(y_most))
+    if (!exists('log_y') && y_most > -1e300) { set yrange [within(y_least - y_margin):within(y_most + y_margin)]; set ytics step_in(y_least - y_margin, y_most + y_margin, @ticks_up) }
+}
+set offsets graph 0.06, graph 0.06, 0, 0
 if (exists('log_x') || logarithmic) { set logscale x; set xtics autofreq } else { set xtics step_of(1.2 * (highest - lowest) / scale, @ticks_across) }
 if (exists('log_y')) { set logscale y }
 # Where all runs diverged there is no point, and no range to find.

@@ -23,6 +23,9 @@ title_of(name) = tex(pretty(head_of(name)).rest_of(name))
 nth(list, name) = strstrt(list, ' '.name.' ') == 0 ? 0 : words(list[1:strstrt(list, ' '.name.' ')]) + 1
 greater(a, b) = a > b ? a : b
 lesser(a, b) = a < b ? a : b
+# Below an axis.
+most_letters = 24
+short(text) = strlen(text) <= most_letters ? text : text[1:most_letters - 3].'...'
 
 # Bands of many series would hide each other.
 banded = n_series <= 8
@@ -58,8 +61,13 @@ if (n_series > 0) {
         fill[i] = int(word(look[i], 4))
     }
     longest_title = 0
-    do for [i = 1:n_series] { longest_title = greater(longest_title, strlen(title[i])) }
+    cut_names = '' # the series that the legend has to name in full
+    do for [i = 1:n_series] {
+        longest_title = greater(longest_title, strlen(title[i]))
+        if (strlen(title[i]) > most_letters) { cut_names = cut_names.sprintf('%d ', i) }
+    }
 }
+longest_name = lesser(longest_title, most_letters)
 
 # --- the canvas: n_frames frames of at least frame_width inches in a grid, beside a legend of the series (as boxes, lines or points) and extras
 asked = exists('size')
@@ -76,17 +84,18 @@ terminal_of(w, h) = format eq 'svg' ? terminal_svg(w, h, pt, font_name) : format
                     format eq 'pdf' ? terminal_pdf(w, h, pt, font_name) : terminal_tikz(w, h, pt, font_name)
 legend_kind = 'lines'
 legend_series = n_series
+legend_list = '' # of series; none: all
 extras = ''
 n_frames = 1
 frame_width = 2.4
 frame_height = 2.7
 least_height = 1.4
 least_width = greater(1.6, 20 * letter)
+least_grid_width = 13 * letter
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? "algorithm's output" : word eq 'local_models' ? "workers' models" : \
                     word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 step 1's to version 2, late" : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word
 open_canvas = plots.'/canvas.gp'
-frame(k) = sprintf('set origin %g,%g; set size %g,%g', ((k - 1) % across) * cell_width, \
-                   bottom + (down - 1 - (k - 1) / across) * cell_height, cell_width, cell_height)
+frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
 # --- axes
 # Names of the series below an axis that counts them: slanted, or upright where they are many or long.
@@ -94,7 +103,7 @@ slanted = n_series <= 9 && longest_title <= 20
 # Letters beside a y axis: its ticks and its title, which may have two lines.
 left = 8
 lean = n_series < 2 ? 0 : 0.82 * strlen(title[1])
-names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (tick(title[i]) i) }; \
+names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (tick(short(title[i])) i) }; \
     set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
 # Large numbers are counted in thousands or millions, so that ticks are short and none is rounded.
 thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
@@ -104,6 +113,7 @@ label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput
     quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : \
     quantity eq 'time_to_target_s' ? 'time ('.thousands_text(scale).'s)' : quantity eq 'energy_to_target_j' ? 'energy ('.prefix(scale).'J)' : \
     quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : quantity
+title_of_x(scale) = along_x eq 'virtual_s' ? 'virtual time ('.thousands_text(scale).'s)' : 'sent per worker ('.thousands_text(scale).'MB)'
 # What the runs of a panel at a place have in common.
 title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis.' '.place[j]
 both(a, b) = a.(a ne '' && b ne '' ? '; ' : '').b
@@ -113,11 +123,28 @@ if (n_series > 0) {
     longest_panel = 0
     do for [k = 1:n_panels] { longest_panel = greater(longest_panel, strlen(panel[k])) }
 }
+# Where several values are swept, panels are a grid: the last one's values along a row, the others' down. Its titles stand once, beside it.
+head_of_panel(p) = rfind(panel[p], '; ') < 2 ? '' : panel[p][1:rfind(panel[p], '; ') - 1]
+tail_of_panel(p) = rfind(panel[p], '; ') < 2 ? panel[p] : panel[p][rfind(panel[p], '; ') + 2:]
+# Of "bandwidth 1GB/s; deviation 0.1": "bandwidth, deviation" and "1GB/s, 0.1".
+part_at_end(text) = word(text, words(text))
+part_before(text) = text[1:strlen(text) - strlen(part_at_end(text)) - 1]
+names_in(text) = strstrt(text, '; ') == 0 ? part_before(text) : part_before(text[1:strstrt(text, '; ') - 1]).', '.names_in(text[strstrt(text, '; ') + 2:])
+values_in(text) = strstrt(text, '; ') == 0 ? part_at_end(text) : part_at_end(text[1:strstrt(text, '; ') - 1]).', '.values_in(text[strstrt(text, '; ') + 2:])
+panels_across = 0
+if (n_series > 0 && n_panels > 3 && head_of_panel(1) ne '') {
+    do for [k = 1:n_panels] { if (panels_across == k - 1 && head_of_panel(k) eq head_of_panel(1)) { panels_across = k } }
+    is_grid = panels_across > 1 && n_panels % panels_across == 0
+    do for [k = 1:n_panels] {
+        if (is_grid && (head_of_panel(k) ne head_of_panel(k - (k - 1) % panels_across) || tail_of_panel(k) ne tail_of_panel((k - 1) % panels_across + 1))) { is_grid = 0 }
+    }
+    if (!is_grid) { panels_across = 0 }
+}
 # The title of a frame: without the name of the axis where that is too long, and a line for each swept value where all of them are.
 wide(text) = strlen(text) * letter > cell_width * W - 0.5
 name_of_place(j) = wide(title_of_place(j)) ? place[j] : title_of_place(j)
 broken(text) = wide(text) ? swap(text, '; ', ";\n") : text
-title_of_cell(p, j) = broken(tex(both(name_of_place(j), panel[p])))
+title_of_cell(p, j) = grid ? '' : broken(tex(both(name_of_place(j), panel[p])))
 breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; ') + 2:])
 longest_part(text) = strstrt(text, '; ') == 0 ? strlen(text) : greater(strstrt(text, '; '), longest_part(text[strstrt(text, '; ') + 2:]))
 # A title of the y axis that is longer than the axis breaks before its unit or its reference.

@@ -7,8 +7,13 @@ n_quantities = words(quantities)
 n_frames = n_cells * n_quantities
 frame_width = 2.6
 frame_height = 2.5
+least_height = greater(least_height, 7 * line)
 extras = exists('target') ? 'target' : ''
 if (!banded) { note = both('without bands: more than 8 algorithms', note) }
+farthest = 0
+do for [b = 1:n_cells] { farthest = greater(farthest, value('high_'.along_x)[b]) }
+common_scale = thousands(farthest)
+x_title = title_of_x(common_scale)
 load open_canvas
 set rmargin 2
 do for [k = 1:n_frames] {

@@ -19,13 +19,13 @@ if (as_log) {
     set logscale y
     eval 'set ytics '.log_ticks(percent * low / 1.05, percent * high * 1.05)
     set yrange [percent * low / 1.05:percent * high * 1.05]
-} else { set yrange [percent * (low - margin):percent * (high + margin)] }
-x_scale = thousands(far)
+} else { set yrange [percent * (quantity eq 'accuracy' ? greater(0, low - margin) : low - margin):percent * (quantity eq 'accuracy' ? lesser(1, high + margin) : high + margin)] }
+x_scale = grid ? common_scale : thousands(far)
 set xrange [0:far / x_scale * 1.02]
 set xtics norotate center nomirror scale 1 0, step_of(far / x_scale, @ticks_across)
 if (exists('log_x')) { set logscale x; set xrange [far / x_scale / 50:far / x_scale * 1.1]; eval 'set xtics '.log_ticks(far / x_scale / 50, far / x_scale * 1.1) }
-set xlabel (along_x eq 'virtual_s' ? 'virtual time ('.thousands_text(x_scale).'s)' : 'sent per worker ('.thousands_text(x_scale).'MB)')
-set ylabel (quantity eq 'accuracy' ? tex('test accuracy (%)') : quantity eq 'loss' ? 'test loss' : quantity)
+set xlabel (grid ? '' : title_of_x(x_scale))
+set ylabel (grid ? (column_of(k) < n_quantities || n_quantities > 1 ? (quantity eq 'accuracy' ? tex('accuracy (%)') : 'loss') : '') : quantity eq 'accuracy' ? tex('test accuracy (%)') : quantity eq 'loss' ? 'test loss' : quantity)
 unset arrow 1
 if (has_target) { set arrow 1 from graph 0, first percent * goal to graph 1, first percent * goal nohead back lc rgb pale dt 2 lw 1.4 }
 # The lower edge of a band that passes zero has no place on a logarithmic axis.

@@ -11,7 +11,7 @@ static const char *const curves[] = {"virtual_s", "steps",     "loss",
                                      "accuracy",  "consensus", "megabytes"};
 static const char *const ages[] = {"staleness", "gradient_staleness"};
 
-enum { N_CURVES = sizeof curves / sizeof curves[0], MOST_AGES = 10000 };
+enum { LOSS = 2, N_CURVES = sizeof curves / sizeof curves[0], MOST_AGES = 10000 };
 
 typedef struct data {
     const dsgd_figure_runs *runs;
@@ -21,6 +21,7 @@ typedef struct data {
     size_t *at; /* [n_rows of a point]: rows of curves.csv, of the evaluation at hand */
     double *x; /* the same */
     double *low[N_CURVES], *high[N_CURVES]; /* [n_frames] each: what means reach; 1, 0: nothing */
+    double *start; /* [n_frames]: the highest loss of a first evaluation */
 } data;
 
 /* --- curves ----------------------------------------------------------------------------------- */
@@ -44,6 +45,8 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         const dsgd_interval mean = dsgd_mean(d->x, p->n_rows);
         dsgd_gnuplot_number(out, mean.mean);
         dsgd_gnuplot_number(out, p->n_rows == 1 ? 0 : mean.ci);
+        if (k == 0 && c == LOSS && isfinite(mean.mean))
+            d->start[frame] = fmax(d->start[frame], mean.mean);
         double *const low = &d->low[c][frame], *const high = &d->high[c][frame];
         if (k > 0 && isfinite(mean.mean)) {
             const bool first = *low > *high;
@@ -56,9 +59,22 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
+/** A loss that grows without end does not set the axis: its curve leaves it. */
+static void cut_losses(const data *d)
+{
+    for (size_t k = 0; k < d->runs->n_frames; k++) {
+        double *const low = &d->low[LOSS][k], *const high = &d->high[LOSS][k];
+        if (!(d->start[k] > 0) || *low > *high)
+            continue;
+        *low = fmin(*low, d->start[k]);
+        *high = fmin(*high, 2 * d->start[k]);
+    }
+}
+
 /** What means reach after the first evaluation, and the quantities that have any. */
 static void put_reach(FILE *out, const data *d)
 {
+    cut_losses(d);
     char *quantities = dsgd_xstrdup(" ");
     for (size_t c = 0; c < N_CURVES; c++) {
         bool has = false;
@@ -134,7 +150,8 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     const size_t n_frames = runs->n_frames;
     data d = {.runs = runs,
               .at = dsgd_keep(runs->csv.n_rows, sizeof *d.at),
-              .x = dsgd_keep(runs->csv.n_rows, sizeof *d.x)};
+              .x = dsgd_keep(runs->csv.n_rows, sizeof *d.x),
+              .start = dsgd_keep(n_frames, sizeof *d.start)};
     d.steps = dsgd_frame_numbers(&runs->frame, "steps");
     d.sent_bytes = dsgd_frame_numbers(&runs->frame, "sent_mean_bytes");
     const double *const all_bytes = dsgd_frame_numbers(&runs->frame, "bytes");

@@ -81,6 +81,26 @@ static const char *unit_of(const data *d)
     return unit == NULL ? "samples" : unit;
 }
 
+/** ", without allreduce and wagma": who has no run that is drawn, because all failed. "": nobody. */
+static const char *failed_of(const data *d)
+{
+    enum { MOST_NAMES = 4 };
+    const dsgd_csv *const csv = &d->runs.csv;
+    dsgd_names drawn = {.n = 0}, failed = {.n = 0};
+    for (size_t row = 0; row < csv->n_rows; row++)
+        if (d->runs.frame.point_of[row] != SIZE_MAX)
+            dsgd_names_add(&drawn, dsgd_field_of(csv, row, "algorithm"));
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        const size_t n = drawn.n;
+        if (dsgd_names_add(&drawn, dsgd_field_of(csv, row, "algorithm")) == n)
+            dsgd_names_add(&failed, dsgd_field_of(csv, row, "algorithm"));
+    }
+    if (failed.n > MOST_NAMES)
+        return dsgd_xprintf(", without %zu algorithms that failed", failed.n);
+    return failed.n == 0 ? ""
+                         : dsgd_xprintf(", without %s: failed", dsgd_listed(failed.v, " and "));
+}
+
 /** "28 of 192 runs; network: nics": what a reader has to know of the runs. */
 static const char *note_of(const data *d)
 {
@@ -95,7 +115,7 @@ static const char *note_of(const data *d)
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
     char *text = dsgd_xstrdup("");
     if (done < all)
-        dsgd_append(&text, "%zu of %zu runs", done, all);
+        dsgd_append(&text, "%zu of %zu runs%s", done, all, failed_of(d));
     if (nics != NULL)
         dsgd_append(&text, "%snetwork: %s", *text == '\0' ? "" : "; ", nics);
     return text;

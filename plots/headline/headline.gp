@@ -17,14 +17,14 @@ worst_column = nth(columns_of_groups, 'local_accuracy_min')
 n_frames = mean_column > 0 ? 3 : 2
 if (!asked) { W = 3.6 * n_frames }
 frame_width = W / n_frames
-frame_height = slanted ? 3 : 2.4 + letter * longest_title
+frame_height = slanted ? 3 : 2.4 + letter * longest_name
 extras = 'ideal'.(mean_column > 0 ? ' mean_model' : '').(local_column > 0 ? ' local_models' : '').(worst_column > 0 ? ' worst_model' : '')
 note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))
-if (!slanted) { least_height = 1.4 + letter * longest_title }
+if (!slanted) { least_height = 2 + letter * longest_name }
 load open_canvas
 set rmargin 2
 eval frame(1)
-ylabel_text = beside_axis(ylabel_text, cell_height * H - 0.7 * longest_title * letter)
+ylabel_text = beside_axis(ylabel_text, cell_height * H - 0.7 * longest_name * letter)
 if (strstrt(ylabel_text, "\n") > 0) { left = 11 }
 set ylabel ylabel_text offset (left > 8 ? -2 : 0), 0
 load plots.'/bars_frame.gp'
@@ -44,7 +44,8 @@ if (n_frames == 3) {
     set xlabel ''
     set ylabel tex('final accuracy (%)')
     set xrange [0.4:n_series + 0.6]
-    set ytics autofreq
+    set yrange [0:100]
+    set ytics 0, step_of(100, @ticks_up)
     eval names_below
     accuracy(q) = 100 * (q > 0 ? column(q) : NaN)
     below(q) = greater(0, accuracy(q) - 100 * column(q + 1))

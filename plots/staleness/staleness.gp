@@ -8,6 +8,7 @@ frame_width = 2.8
 # Up to the oldest age that makes a hundredth of any bar.
 array oldest[2] = [2, 2]
 do for [m = 1:2] { stats $staleness using (column(m + 1) >= 0.01 ? (oldest[m] = greater(oldest[m], $1), 0) : 0) nooutput }
+ylabel_text = tex('share (%)')
 load open_canvas
 set rmargin 1.5
 set yrange [0:105]
@@ -20,7 +21,7 @@ do for [k = 1:n_frames] {
     j = b % n_places + 1
     set title title_of_cell(p, j) offset 0, -0.6
     set xlabel kind_of[m]
-    set ylabel (m == 1 ? tex('share (%)') : '')
+    set ylabel (!grid && m == 1 ? tex('share (%)') : '')
     set xrange [-0.6:oldest[m] + 0.6]
     set xtics norotate center nomirror scale 0.5 0, int(greater(1, ceil(oldest[m] / 8.)))
     wide = 0.84 / n_series

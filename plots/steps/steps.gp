@@ -5,6 +5,8 @@ load common
 n_frames = n_panels * n_places
 frame_width = 3
 least_height = 1 + 4 * line
+least_grid_width = 20 * letter
+ylabel_text = tex('share of steps (%)')
 load open_canvas
 set rmargin 2
 set yrange [0:103]
@@ -20,7 +22,7 @@ do for [k = 1:n_frames] {
     p = (k - 1) / n_places + 1
     j = (k - 1) % n_places + 1
     set title title_of_cell(p, j) offset 0, -0.6
-    set ylabel ((k - 1) % across == 0 ? tex('share of steps (%)') : '')
+    set ylabel (!grid && (k - 1) % across == 0 ? tex('share of steps (%)') : '')
     near = alike ? nearest : shortest_step[k]
     far = alike ? farthest : longest_step[k]
     if (far == 0) { far = near } # no step

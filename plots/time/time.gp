@@ -4,11 +4,16 @@ load common
 shares = 'compute wait comm'
 kinds = 'compute wait communicate'
 n_frames = n_panels * n_places
-legend_series = 0
+legend_list = cut_names
+legend_series = words(cut_names)
+legend_kind = 'names'
 extras = kinds
 frame_width = greater(2, 0.24 * n_series + 0.6)
-frame_height = slanted ? 2.7 : 2.3 + letter * longest_title
-if (!slanted) { least_height = 1 + letter * longest_title }
+if (n_panels > 1) { slanted = 0 } # in narrow frames
+frame_height = slanted ? 2.7 : 2.3 + letter * longest_name
+if (!slanted) { least_height = 2 + letter * longest_name }
+ylabel_text = tex('share of time (%)')
+least_grid_width = greater(least_grid_width, 1.2 * n_series * line + 9 * letter) # names below stand apart
 load open_canvas
 set yrange [0:100]
 set xrange [0.4:n_series + 0.6]
@@ -16,13 +21,13 @@ set boxwidth 0.7
 set rmargin 1.5
 first_column(k) = nth(columns_of_groups, word(shares, k).'_share')
 up_to(k) = k == 0 ? 0 : up_to(k - 1) + 100 * column(first_column(k))
-set ytics 0, step_of(100, @ticks_up)
+set ytics 0, step_of(100, greater(2, (cell_height * H - 0.8 - (slanted ? 0.6 : 1) * letter * longest_name) / line / 1.6))
 do for [k = 1:n_frames] {
     eval frame(k)
     p = (k - 1) / n_places + 1
     j = (k - 1) % n_places + 1
     set title title_of_cell(p, j) offset 0, -0.6
-    set ylabel ((k - 1) % across == 0 ? tex('share of time (%)') : '')
+    set ylabel (!grid && (k - 1) % across == 0 ? tex('share of time (%)') : '')
     eval names_below
     plot for [s = 3:1:-1] for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (i):(up_to(s)) \
         with boxes lc rgb word(value('look_'.word(kinds, s)), 1) lw 0.7 dt 1 fs pattern int(word(value('look_'.word(kinds, s)), 2)) border lc rgb ink notitle

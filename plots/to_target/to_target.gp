@@ -17,11 +17,13 @@ beside_each_other = 9
 do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
 if (!as_lines && !named_bars) { least_width = greater(least_width, letter * beside_each_other) }
 if (asked) { frame_width = greater(frame_width, least_width); least_height = 1 + 4 * line }
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_title; least_height = 1 + letter * longest_title }
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = 2 + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
-legend_series = named_bars ? 0 : n_series
+if (named_bars) { legend_list = cut_names }
+legend_series = named_bars ? words(cut_names) : n_series
 missed = 0
 time = nth(columns_of_groups, 'time_to_target_s')
+undefine ylabel_text
 stats $groups using (strcol(time) eq 'NaN' ? (missed = 1, 0) : 0) nooutput
 note = both('until '.target.(missed ? '; nothing where not all seeds reach it' : ''), note)
 load open_canvas
@@ -35,7 +37,7 @@ do for [k = 1:n_frames] {
     undefine ylabel_text
     load plots.'/bars_range.gp'
     named_bars = with_names
-    set title broken(tex(panel[p])) offset 0, -0.6
+    set title (grid ? '' : broken(tex(panel[p]))) offset 0, -0.6
     set lmargin (as_lines ? -1 : left)
     set ylabel beside_axis(ylabel_text, cell_height * H)
     set xlabel (named_bars ? '' : xlabel_text)

@@ -566,6 +566,33 @@ TEST(titles_of_three_swept_values_break_and_stay_apart)
     }
 }
 
+static const char *const sizes[] = {"", " --size one-column", " --size two-column", " --size slide",
+                                    " --size 6x4"};
+
+/** All figures of two swept values (rows and columns) and of names that no axis has room for. */
+TEST_RANGE(texts_of_grids_and_long_names_are_apart_at_every_size, 0, 5)
+{
+    static const char *const figures[] = {"throughput", "speedup", "time",   "learning", "tradeoff",
+                                          "steps",      "traffic", "volume", "headline"};
+    write_experiment(learn);
+    dsgd_ends(0, "run e.yaml -o grid --set seed=1 --set workers='[4, 8]' --set "
+                 "exchange='{pieces: {sweep: [1, 2]}}' --set workload.step='{sweep: [100ms, "
+                 "200ms]}'");
+    dsgd_ends(0, "run e.yaml -o names --set seed='[1, 2]' --set workers=4 --set "
+                 "algorithms='[allreduce, {name: wagma, label: wagma_with_a_group_of_two_and_a_"
+                 "period_of_ten_steps}, {name: local_sgd, label: a_name_of_more_than_thirty_"
+                 "letters_too}, d_psgd, sgp, ad_psgd, easgd, dasgd, slowmo, diloco]'");
+    for (size_t k = 0; k < 2 * sizeof figures / sizeof figures[0]; k++) {
+        const char *const results = k % 2 == 0 ? "grid" : "names";
+        const char *const svg = dsgd_xprintf("%s/figures/%s.svg", results, figures[k / 2]);
+        char *output =
+            dsgd_ends(0, "plot %s %s --format svg%s", results, figures[k / 2], sizes[_i]);
+        ck_assert_msg(strstr(output, "warning:") == NULL, "%s: %s", svg, output);
+        read_drawing(svg);
+        expect_texts_apart(dsgd_xprintf("%s%s", svg, sizes[_i]));
+    }
+}
+
 TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
 {
     write_file("e.yaml", one_count);
