@@ -7,8 +7,8 @@
 #include "base/option.h"
 #include "command/console/data_folder.h"
 
-static const char *const fixed_names[] = {"quantity", "published", "relation", "over",
-                                          "use",      "source",    NULL};
+static const char *const fixed_names[] = {"quantity", "published", "uncertainty", "relation",
+                                          "over",     "use",       "source",      NULL};
 
 const char *dsgd_published_field(const dsgd_published *f, size_t row, int which)
 {
@@ -120,6 +120,11 @@ static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
             return dsgd_fail(error, DSGD_EIO,
                              "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
                              p->lines[row + 1], dsgd_published_field(f, row, DSGD_PUBLISHED));
+        if (dsgd_published_is_point(f, row) && !(dsgd_published_uncertainty(f, row) > 0))
+            return dsgd_fail(
+                error, DSGD_EIO,
+                "%s:%zu: uncertainty is \"%s\", but has to be a number above 0, of a point",
+                p->path, p->lines[row + 1], dsgd_published_field(f, row, DSGD_UNCERTAINTY));
         f->simulated[row] = simulated_of(f, row);
         if (isnan(f->simulated[row]))
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
@@ -131,6 +136,11 @@ static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
 bool dsgd_published_is_point(const dsgd_published *f, size_t row)
 {
     return dsgd_published_field(f, row, DSGD_RELATION)[0] == '~';
+}
+
+double dsgd_published_uncertainty(const dsgd_published *f, size_t row)
+{
+    return dsgd_csv_value(&f->published, row, f->fixed[DSGD_UNCERTAINTY]);
 }
 
 double dsgd_published_error(const dsgd_published *f, size_t row)

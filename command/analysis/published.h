@@ -6,7 +6,8 @@
  * is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is
  * compared with `published`. `use` is `fitted` where a parameter was fitted to the point, `known`
  * where it was seen while fitting, `predicted`, or `shape`. `relation` is ~ (a point, whose error
- * counts), < or > (a bound that the source states). `over` names what to divide by, seed by seed: the
+ * counts), < or > (a bound that the source states). `uncertainty` is how far a point may be off by what
+ * its source shows, relative to `published`. `over` names what to divide by, seed by seed: the
  * same runs but for key=value pairs, separated by spaces.
  */
 #ifndef DSGD_COMMAND_ANALYSIS_PUBLISHED_H
@@ -18,6 +19,7 @@
 enum {
     DSGD_QUANTITY,
     DSGD_PUBLISHED,
+    DSGD_UNCERTAINTY,
     DSGD_RELATION,
     DSGD_OVER,
     DSGD_USE,
@@ -50,6 +52,9 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
 /** Whether a row is a point, not a bound; and whether a bound is kept. */
 bool dsgd_published_is_point(const dsgd_published *f, size_t row);
 bool dsgd_published_is_kept(const dsgd_published *f, size_t row);
+
+/** Of a point, relative; NAN of a bound. */
+double dsgd_published_uncertainty(const dsgd_published *f, size_t row);
 
 /** Simulated over published, less 1. */
 double dsgd_published_error(const dsgd_published *f, size_t row);

@@ -29,7 +29,8 @@ static void write_figure(const char *rows)
     write_file("plots/tiny/tiny.gp", "# Nothing is drawn.\n# needs: nothing.csv\n");
     write_file(
         "plots/tiny/published.csv",
-        dsgd_xprintf("algorithm,workers,quantity,published,relation,over,use,source\n%s", rows));
+        dsgd_xprintf(
+            "algorithm,workers,quantity,published,uncertainty,relation,over,use,source\n%s", rows));
 }
 
 static int reproduce(const char *arguments, char **output)
@@ -43,12 +44,12 @@ SUITE(reproduce, "reproduce", .seconds = 60, .set_up = make_folder, .tear_down =
 
 TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 {
-    write_figure("allreduce,2,throughput_samples_per_s,10,~,,calibration,by hand\n"
-                 "ad_psgd,2,throughput_samples_per_s,7.5,~,,prediction,by hand\n"
-                 "ad_psgd,4,throughput_samples_per_s,35,~,,prediction,by hand\n"
-                 "allreduce,4,throughput_samples_per_s,20.3,~,,prediction,by hand\n"
-                 "ad_psgd,2,throughput_samples_per_s,1.4,>,algorithm=allreduce,shape,by hand\n"
-                 "ad_psgd,2,throughput_samples_per_s,1.4,<,algorithm=allreduce,shape,by hand\n");
+    write_figure("allreduce,2,throughput_samples_per_s,10,0.1,~,,calibration,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,7.5,0.1,~,,prediction,by hand\n"
+                 "ad_psgd,4,throughput_samples_per_s,35,0.1,~,,prediction,by hand\n"
+                 "allreduce,4,throughput_samples_per_s,20.3,0.1,~,,prediction,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,1.4,,>,algorithm=allreduce,shape,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,1.4,,<,algorithm=allreduce,shape,by hand\n");
     char *output = NULL;
     ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
     static const char *const expected[] = {
@@ -73,9 +74,9 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 /** Of four workers one is published: the rest is predicted, the mean over seeds. */
 TEST(what_was_not_published_is_predicted)
 {
-    write_figure("allreduce,2,throughput_samples_per_s,10,~,,prediction,by hand\n"
-                 "ad_psgd,2,throughput_samples_per_s,15,~,,prediction,by hand\n"
-                 "allreduce,4,throughput_samples_per_s,20,~,,prediction,by hand\n");
+    write_figure("allreduce,2,throughput_samples_per_s,10,0.1,~,,prediction,by hand\n"
+                 "ad_psgd,2,throughput_samples_per_s,15,0.1,~,,prediction,by hand\n"
+                 "allreduce,4,throughput_samples_per_s,20,0.1,~,,prediction,by hand\n");
     char *output = NULL;
     ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
     const char *const found = strstr(output, "predictions, of which nothing was published here:\n"
@@ -93,12 +94,14 @@ static const struct {
     int status;
     const char *sentence;
 } bad_figures[] = {
-    {"allreduce,2,throughput,1,~,,x,x\n", "tiny", 3,
+    {"allreduce,2,throughput,1,0.1,~,,x,x\n", "tiny", 3,
      "published.csv:2: quantity `throughput` is no column of"},
-    {"wagma,2,step_mean_s,1,~,,x,x\n", "tiny", 3, "published.csv:2: no run of"},
-    {"allreduce,2,step_mean_s,abc,~,,x,x\n", "tiny", 3, "published.csv:2: published is \"abc\""},
-    {"allreduce,2,step_mean_s,1,=,,x,x\n", "tiny", 3, "published.csv:2: relation is \"=\""},
-    {"allreduce,2,step_mean_s,1,~,,x,x\n", "tinny", 2, "did you mean `tiny`?"},
+    {"wagma,2,step_mean_s,1,0.1,~,,x,x\n", "tiny", 3, "published.csv:2: no run of"},
+    {"allreduce,2,step_mean_s,abc,0.1,~,,x,x\n", "tiny", 3,
+     "published.csv:2: published is \"abc\""},
+    {"allreduce,2,step_mean_s,1,,~,,x,x\n", "tiny", 3, "published.csv:2: uncertainty is \"\""},
+    {"allreduce,2,step_mean_s,1,0.1,=,,x,x\n", "tiny", 3, "published.csv:2: relation is \"=\""},
+    {"allreduce,2,step_mean_s,1,0.1,~,,x,x\n", "tinny", 2, "did you mean `tiny`?"},
 };
 
 TEST_ROWS(a_figure_that_cannot_be_scored_is_refused_with_a_sentence, bad_figures)
