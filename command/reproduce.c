@@ -24,12 +24,13 @@
 #include "command/experiment/shipped.h"
 #include "command/runs/pool.h"
 #include "command/runs/swept.h"
+#include "command/studies/leave_one_out.h"
 
 typedef struct arguments {
     dsgd_operands figures;
     const char *output, *jobs;
     dsgd_run_limits limits;
-    bool force, markdown;
+    bool force, leave_one_out, markdown;
 } arguments;
 
 /* Lists of |error|: relative, in uncertainties, and with constants fitted to other figures; and counts. */
@@ -127,11 +128,12 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
     dsgd_columns_print(&t);
 }
 
-/** Whether a published row is about the run. */
+/** Whether a published row is about the run, or about a ratio to it. */
 static bool is_published(const dsgd_published *f, size_t run)
 {
     for (size_t row = 0; row < f->published.n_rows; row++)
-        if (dsgd_published_is_about(f, row, run, ""))
+        if (dsgd_published_is_about(f, row, run, "") ||
+            dsgd_published_is_about(f, row, run, dsgd_published_field(f, row, DSGD_OVER)))
             return true;
     return false;
 }
@@ -318,22 +320,6 @@ typedef struct experiment_run {
     const dsgd_texts *sets; /* NULL: the experiment as it is */
 } experiment_run;
 
-/** The numbers of the runs that published rows are about, or are divided by: "1,3,4". */
-static char *published_runs(const dsgd_published *f)
-{
-    char *list = dsgd_xstrdup("--only=");
-    for (size_t run = 0; run < f->runs.n_rows; run++) {
-        bool any = false;
-        for (size_t row = 0; row < f->published.n_rows; row++)
-            any = any || dsgd_published_is_about(f, row, run, "") ||
-                  dsgd_published_is_about(f, row, run, dsgd_published_field(f, row, DSGD_OVER));
-        if (any)
-            dsgd_append(&list, "%zu,", run + 1);
-    }
-    list[strlen(list) - 1] = '\0';
-    return list;
-}
-
 /** In a child process: `dsgd run`, without its table. */
 static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
 {
@@ -353,10 +339,14 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
         words[count++] = dsgd_xprintf("--stall=%.17g", a->limits.stall_s);
     if (a->force)
         words[count++] = (char *)"--force";
+    char *only = dsgd_xstrdup("--only");
+    for (size_t run = 0; r->sets != NULL && run < r->figure->runs.n_rows; run++)
+        if (is_published(r->figure, run))
+            dsgd_append(&only, "%c%zu", strchr(only, '=') == NULL ? '=' : ',', run + 1);
     for (size_t i = 0; r->sets != NULL && i < r->sets->n; i++)
         words[count++] = dsgd_xprintf("--set=%s", r->sets->v[i]);
     if (r->sets != NULL)
-        words[count++] = published_runs(r->figure);
+        words[count++] = only;
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
@@ -377,7 +367,7 @@ static dsgd_status print_figure(const arguments *a, const dsgd_published *f, sco
 {
     dsgd_error why;
     DSGD_TRY(write_scores(f, error));
-    printf("\n%s\n", f->name);
+    printf("\n%s%s\n", a->markdown ? "## " : "", f->name);
     print_rows(f, a->markdown);
     print_predictions(f, a->markdown);
     add_score(f, all);
@@ -413,11 +403,16 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
                                       .folder = dsgd_xprintf("%s/%s", a->output, names[i])};
         DSGD_TRY(run_figure(a, &figures[i], figures[i].folder, NULL, error));
         DSGD_TRY(dsgd_published_open(&figures[i], error));
-        DSGD_TRY(print_figure(a, &figures[i], &all, error));
+        DSGD_TRY(a->leave_one_out ? DSGD_OK : print_figure(a, &figures[i], &all, error));
     }
-    puts("\nall figures");
+    if (a->leave_one_out)
+        DSGD_TRY(dsgd_leave_one_out(figures, n, &(dsgd_rerun){run_figure, a, a->markdown}, error));
+    for (size_t i = 0; a->leave_one_out && i < n; i++)
+        DSGD_TRY(print_figure(a, &figures[i], &all, error));
+    printf("\n%sall figures\n", a->markdown ? "## " : "");
     for (size_t k = 0; k < all.classes.n; k++)
-        print_score(dsgd_xprintf("%s: ", all.classes.v[k]), "; ", &all.of_classes[k]);
+        print_score(dsgd_xprintf("%s%s: ", a->markdown ? "- " : "", all.classes.v[k]), "; ",
+                    &all.of_classes[k]);
     print_counts(all.n);
     return DSGD_OK;
 }
@@ -428,6 +423,10 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
                   "Does all anew, in place of the results that are there"),
+    DSGD_ARGUMENT(
+        FLAG, leave_one_out, "leave-one-out", 0, NULL,
+        "Also fits the constants of plots/constants.csv to all of these figures but one, and "
+        "says how that one is met then"),
     DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
                   "Prints tables as Markdown, as in plots/points.md"),
     DSGD_ARGUMENT_RESUME,

@@ -240,15 +240,14 @@ static bool print_line(const dsgd_columns *t, layout *columns)
 
 static void print_markdown(const dsgd_columns *t)
 {
-    putchar('\n');
-    for (size_t line = 0; line <= t->n_rows; line++) {
+    for (size_t line = 0; line <= t->n_rows + 1; line++) {
         for (size_t k = 0; k < t->n_columns; k++)
-            printf("| %s ", line == 0 ? t->v[k].head : t->v[k].cells[line - 1]);
-        puts("|");
-        for (size_t k = 0; line == 0 && k < t->n_columns; k++)
-            fputs(k + 1 < t->n_columns ? "|---" : "|---|\n", stdout);
+            printf(line == 0 && k == 0 ? "\n| %s " : "| %s ", line == 0 ? t->v[k].head
+                                                              : line == 1
+                                                                  ? "---"
+                                                                  : t->v[k].cells[line - 2]);
+        puts(line <= t->n_rows ? "|" : "|\n");
     }
-    putchar('\n');
 }
 
 void dsgd_columns_print(dsgd_columns *t)

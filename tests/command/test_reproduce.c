@@ -103,17 +103,74 @@ TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
     char *output = NULL;
     ck_assert_msg(reproduce("tiny -o r --markdown", &output) == 0, "%s", output);
     static const char *const expected[] = {
-        "| point | quantity |  | published | beyond | simulated | error (%) | units | use |\n|---|",
+        "| point | quantity |  | published | beyond | simulated | error (%) | units | use |\n| --- "
+        "|",
         "| allreduce, workers 2 | step_mean_s |  | 2.5 | 1.5 | 2 | -50.0 | 2.0 | prediction |\n",
         "| allreduce, workers 4 | step_mean_s |  | 1.9 | 1.6 | 2 | - | 0.5 | prediction |\n",
-        "\nMPI: 1 point: median error 50.0 %, 0 (0 %) within 15 %, worst 50.0 %; 1 in units of "
+        "\n## all figures\n- MPI: 1 point: median error 50.0 %, 0 (0 %) within 15 %, worst 50.0 %; "
+        "1 in units of "
         "their "
         "uncertainty: median 2.0\n"
-        "Other: 1 point: median error 0.0 %, 1 (100 %) within 15 %, worst 0.0 %; 2 in units of "
+        "- Other: 1 point: median error 0.0 %, 1 (100 %) within 15 %, worst 0.0 %; 2 in units of "
         "their uncertainty: median 0.3\n1 of 1 stated bounds hold\n",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         ck_assert_has(output, expected[i]);
+}
+
+/** A figure of two workers who take a workload's step of 1 s: 20 samples/s; published is another number. */
+static void write_workload(const char *figure, const char *workload, double published)
+{
+    shell_ends(0, "mkdir -p %s/plots/%s %s/traces/workloads", folder, figure, folder);
+    write_file(dsgd_xprintf("traces/workloads/%s.yaml", workload),
+               "summary: x\norigin: x\nbytes: 1\nstep: 1s\nsamples: 10\n");
+    write_file(dsgd_xprintf("plots/%s/%s.yaml", figure, figure),
+               dsgd_xprintf("platform: {topology: switch}\nworkload: %s\nworkers: [2, 4]\n"
+                            "algorithms: [allreduce]\nuntil: {steps: 10}\n",
+                            workload));
+    write_file(
+        dsgd_xprintf("plots/%s/published.csv", figure),
+        dsgd_xprintf("workers,quantity,published,uncertainty,relation,over,use,class,source\n"
+                     "2,throughput_samples_per_s,%g,0.01,~,,known,MPI,by hand\n",
+                     published));
+}
+
+static const struct {
+    const char *most, *expected[4];
+} ranges[] = {
+    {"2",
+     {"a         step            1  1.25   ", "+25.0          +0.1   25.0  known\n",
+      "3 points: median error 25.0 %, 0 (0 %)",
+      "3 with constants fitted to other figures: median error 0.1 %, 2 (67 %) within 15 %, "
+      "worst 25.0 %"}},
+    {"1.1",
+     {"a         step            1  1.1   ", "+25.0         +13.6   25.0  known\n",
+      "3 points: ", "median error 13.6 %"}},
+};
+
+/** Two figures say that the step is 1.25 s, each without the other; nobody says it of the third. */
+TEST_ROWS(a_constant_is_found_without_the_figure_that_is_scored, ranges)
+{
+    write_workload("a", "shared", 16);
+    write_workload("b", "shared", 16);
+    write_workload("c", "lonely", 16);
+    write_file("plots/constants.csv",
+               dsgd_xprintf("of,key,low,high,source\nshared,workload.step,0.5,%s,x\n"
+                            "lonely,workload.step,0.5,2,x\nnobody,workload.step,0.5,2,x\n",
+                            ranges[_i].most));
+    char *output = NULL;
+    ck_assert_msg(reproduce("-o r --leave-one-out", &output) == 0, "%s", output);
+    ck_assert_has(output, "c         step            1  no other figure tells  ");
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_has(output, ranges[_i].expected[i]);
+    /* Runs of which nothing was published are not done again. */
+    dsgd_csv runs;
+    shell_ends(0, "cd %s/r/a/left-out && mv step=1.1/runs.csv %s/again.csv", folder, folder);
+    ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/again.csv", folder), DSGD_OK);
+    ck_assert_uint_eq(runs.n_rows, 1);
+    write_file("plots/constants.csv", "of,key,low,high,source\nshared,workload.stop,0.5,2,x\n");
+    ck_assert_int_eq(reproduce("-o r --leave-one-out", &output), 3);
+    ck_assert_has(output, "constants.csv:2: workload.stop is nan in figure a, but has to be");
 }
 
 static const struct {
