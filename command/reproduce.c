@@ -23,21 +23,26 @@
 #include "command/console/table.h"
 #include "command/experiment/shipped.h"
 #include "command/runs/pool.h"
+#include "command/runs/swept.h"
+#include "command/studies/leave_one_out.h"
 
 typedef struct arguments {
     dsgd_operands figures;
     const char *output, *jobs;
     dsgd_run_limits limits;
-    bool force;
+    bool force, leave_one_out, markdown;
 } arguments;
 
-enum { POINTS, PREDICTED, BOUNDS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
+/* Lists of |error|: relative, in uncertainties, and with constants fitted to other figures; and counts. */
+enum { POINTS, PREDICTED, UNITS, LEFT_OUT, N_LISTS };
+enum { BOUNDS = N_LISTS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
 
-/** What is scored, of a figure or of all. */
+/** What is scored, of a figure, of a class of points, or of all. */
 typedef struct score {
-    /** |relative error| of all points, and of the points whose use is `predicted`. */
-    double *errors[PREDICTED + 1]; /* [n[POINTS]], [n[PREDICTED]] */
+    double *errors[N_LISTS]; /* [n[list]] */
     size_t n[N_COUNTS];
+    dsgd_names classes; /* of all, which are scored apart */
+    struct score *of_classes; /* [classes.n] */
 } score;
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -56,12 +61,13 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
             dsgd_csv_text(stream, p->fields[row * p->n_columns + c]);
         }
         if (row == 0) {
-            fputs(",simulated,error\n", stream);
+            fputs(",simulated,error,left_out_error\n", stream);
             continue;
         }
-        const double error_of_row =
-            dsgd_published_is_point(f, row - 1) ? dsgd_published_error(f, row - 1) : NAN;
-        dsgd_csv_numbers(stream, (double[]){f->simulated[row - 1], error_of_row}, 2);
+        dsgd_csv_numbers(stream,
+                         (double[]){f->simulated[row - 1], dsgd_published_error(f, row - 1),
+                                    dsgd_published_left_out_error(f, row - 1)},
+                         3);
         fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
@@ -73,7 +79,7 @@ static char *keys_text(const dsgd_published *f, size_t row)
     char *text = dsgd_xstrdup("");
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const value = dsgd_csv_field(&f->published, row, f->keys[k]);
-        const char *const key = f->published.fields[f->keys[k]];
+        const char *const key = dsgd_last_key(f->published.fields[f->keys[k]]);
         const bool plain = strcmp(key, "algorithm") == 0;
         if (*value != '\0')
             dsgd_append(&text, "%s%s%s%s", *text == '\0' ? "" : ", ", plain ? "" : key,
@@ -87,34 +93,47 @@ static char *readable(double x)
     return dsgd_xprintf(fabs(x) >= 1000 ? "%.0f" : "%.4g", x);
 }
 
-static void print_rows(const dsgd_published *f)
+/** "+1.2"; "-" for none. */
+static char *percent(double error)
 {
-    dsgd_columns t = {.wraps = true};
+    return isnan(error) ? dsgd_xstrdup("-") : dsgd_xprintf("%+.1f", 100 * error);
+}
+
+static void print_rows(const dsgd_published *f, bool is_markdown)
+{
+    dsgd_columns t = {.wraps = true, .is_markdown = is_markdown};
     for (size_t row = 0; row < f->published.n_rows; row++) {
         const bool point = dsgd_published_is_point(f, row);
+        const double beyond = dsgd_published_beyond(f, row);
         dsgd_columns_row(&t);
-        dsgd_columns_take(&t, "", keys_text(f, row));
-        dsgd_columns_put(&t, "", "%s", dsgd_published_field(f, row, DSGD_QUANTITY));
+        dsgd_columns_take(&t, "point", keys_text(f, row));
+        dsgd_columns_put(&t, "quantity", "%s", dsgd_published_field(f, row, DSGD_QUANTITY));
         dsgd_columns_put(&t, "", "%s", point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
         dsgd_columns_take(&t, "published",
                           point ? readable(f->values[row])
                                 : dsgd_published_field(f, row, DSGD_PUBLISHED));
+        dsgd_columns_take(&t, "beyond", beyond > 0 ? readable(beyond) : "");
         dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
-        dsgd_columns_take(&t, "error (%)",
-                          point ? dsgd_xprintf("%+.1f", 100 * dsgd_published_error(f, row)) : "-");
+        dsgd_columns_take(&t, "error (%)", percent(dsgd_published_error(f, row)));
+        dsgd_columns_take(&t, "left out (%)", percent(dsgd_published_left_out_error(f, row)));
+        dsgd_columns_take(&t, "units",
+                          point ? dsgd_xprintf("%.1f", dsgd_published_units(f, row)) : "-");
         dsgd_columns_put(&t, "use", "%s",
                          point                            ? dsgd_published_field(f, row, DSGD_USE)
                          : dsgd_published_is_kept(f, row) ? "holds"
                                                           : "DOES NOT HOLD");
     }
+    dsgd_columns_hide(&t, "beyond", "");
+    dsgd_columns_hide(&t, "left out (%)", "-");
     dsgd_columns_print(&t);
 }
 
-/** Whether a published row is about the run. */
+/** Whether a published row is about the run, or about a ratio to it. */
 static bool is_published(const dsgd_published *f, size_t run)
 {
     for (size_t row = 0; row < f->published.n_rows; row++)
-        if (dsgd_published_is_about(f, row, run, ""))
+        if (dsgd_published_is_about(f, row, run, "") ||
+            dsgd_published_is_about(f, row, run, dsgd_published_field(f, row, DSGD_OVER)))
             return true;
     return false;
 }
@@ -143,13 +162,13 @@ static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity
 }
 
 /** What was simulated and not published: the quantity of the figure's first point. */
-static void print_predictions(const dsgd_published *f)
+static void print_predictions(const dsgd_published *f, bool is_markdown)
 {
     size_t quantity = f->runs.n_columns;
     for (size_t row = f->published.n_rows; row-- > 0;)
         if (dsgd_published_is_point(f, row))
             quantity = dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
-    dsgd_columns t = {.wraps = true};
+    dsgd_columns t = {.wraps = true, .is_markdown = is_markdown};
     for (size_t run = 0; run < f->runs.n_rows && quantity < f->runs.n_columns; run++) {
         const double x = is_published(f, run) ? NAN : mean_of_alike(f, run, quantity);
         if (isnan(x))
@@ -214,7 +233,7 @@ static void compare_orders(const dsgd_published *f, score *of)
 
 /* --- scores ------------------------------------------------------------------------------------ */
 
-static void print_errors(const char *what, double *errors, size_t n)
+static void print_errors(const char *lead, const char *what, double *errors, size_t n)
 {
     if (n == 0)
         return;
@@ -222,15 +241,28 @@ static void print_errors(const char *what, double *errors, size_t n)
     size_t within = 0;
     for (size_t i = 0; i < n; i++)
         within += errors[i] <= 0.15;
-    printf("%zu %s: median error %.1f %%, %zu within 15 %%, worst %.1f %%\n", n, what,
-           100 * gsl_stats_median_from_sorted_data(errors, 1, n), within, 100 * errors[n - 1]);
+    printf("%s%zu %s: median error %.1f %%, %zu (%.0f %%) within 15 %%, worst %.1f %%", lead, n,
+           what, 100 * gsl_stats_median_from_sorted_data(errors, 1, n), within,
+           100 * (double)within / (double)n, 100 * errors[n - 1]);
 }
 
-static void print_score(const score *of)
+/** In several lines, or one. */
+static void print_score(const char *lead, const char *between, const score *of)
 {
     const size_t *const n = of->n;
-    print_errors(n[POINTS] == 1 ? "point" : "points", of->errors[POINTS], n[POINTS]);
-    print_errors("of them predicted", of->errors[PREDICTED], n[PREDICTED]);
+    print_errors(lead, n[POINTS] == 1 ? "point" : "points", of->errors[POINTS], n[POINTS]);
+    print_errors(between, "of them predicted", of->errors[PREDICTED], n[PREDICTED]);
+    print_errors(between, "with constants fitted to other figures", of->errors[LEFT_OUT],
+                 n[LEFT_OUT]);
+    if (n[UNITS] > 0) {
+        gsl_sort(of->errors[UNITS], 1, n[UNITS]);
+        printf("%s%zu in units of their uncertainty: median %.1f\n", between, n[UNITS],
+               gsl_stats_median_from_sorted_data(of->errors[UNITS], 1, n[UNITS]));
+    }
+}
+
+static void print_counts(const size_t *n)
+{
     if (n[PAIRS] > 0)
         printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
                "left out)\n",
@@ -239,33 +271,44 @@ static void print_score(const score *of)
         printf("%zu of %zu stated bounds hold\n", n[KEPT], n[BOUNDS]);
 }
 
-static void add_error(score *to, int which, double x)
+static void add_error(score *to, int list, double x)
 {
-    to->errors[which] = dsgd_keep_more(to->errors[which], to->n[which] + 1, sizeof x);
-    to->errors[which][to->n[which]++] = x;
+    if (isnan(x))
+        return;
+    to->errors[list] = dsgd_keep_more(to->errors[list], to->n[list] + 1, sizeof x);
+    to->errors[list][to->n[list]++] = fabs(x);
 }
 
-/** Scores a figure, prints that, and adds it to the total. */
-static void add_score(const dsgd_published *f, score *total)
+/** Adds a row of a figure to a score. */
+static void add_row(const dsgd_published *f, size_t row, score *to)
+{
+    if (!dsgd_published_is_point(f, row)) {
+        to->n[BOUNDS]++;
+        to->n[KEPT] += dsgd_published_is_kept(f, row);
+        return;
+    }
+    add_error(to, POINTS, dsgd_published_error(f, row));
+    add_error(to, UNITS, dsgd_published_units(f, row));
+    add_error(to, LEFT_OUT, dsgd_published_left_out_error(f, row));
+    if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
+        add_error(to, PREDICTED, dsgd_published_error(f, row));
+}
+
+/** Scores a figure, prints that, and adds it to the score of all. */
+static void add_score(const dsgd_published *f, score *all)
 {
     score own = {.n = {0}};
     for (size_t row = 0; row < f->published.n_rows; row++) {
-        if (!dsgd_published_is_point(f, row)) {
-            own.n[BOUNDS]++;
-            own.n[KEPT] += dsgd_published_is_kept(f, row);
-            continue;
-        }
-        add_error(&own, POINTS, fabs(dsgd_published_error(f, row)));
-        if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
-            add_error(&own, PREDICTED, fabs(dsgd_published_error(f, row)));
+        const size_t k = dsgd_names_add(&all->classes, dsgd_published_field(f, row, DSGD_CLASS));
+        all->of_classes = dsgd_keep_more(all->of_classes, all->classes.n, sizeof own);
+        add_row(f, row, &all->of_classes[k]);
+        add_row(f, row, &own);
     }
     compare_orders(f, &own);
-    print_score(&own);
-    for (int which = POINTS; which <= PREDICTED; which++)
-        for (size_t i = 0; i < own.n[which]; i++)
-            add_error(total, which, own.errors[which][i]);
+    print_score("", "\n", &own);
+    print_counts(own.n);
     for (int which = BOUNDS; which < N_COUNTS; which++)
-        total->n[which] += own.n[which];
+        all->n[which] += own.n[which];
 }
 
 /* --- a figure --------------------------------------------------------------------------------- */
@@ -273,50 +316,63 @@ static void add_score(const dsgd_published *f, score *total)
 typedef struct experiment_run {
     const arguments *arguments;
     const dsgd_published *figure;
+    const char *folder;
+    const dsgd_texts *sets; /* NULL: the experiment as it is */
 } experiment_run;
 
 /** In a child process: `dsgd run`, without its table. */
 static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
 {
     (void)report;
-    const arguments *const a = ((const experiment_run *)argument)->arguments;
-    const dsgd_published *const f = ((const experiment_run *)argument)->figure;
-    char *const yaml = dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), f->name, f->name);
-    char *words[12] = {(char *)"run", yaml, (char *)"-o", f->folder};
+    const experiment_run *const r = argument;
+    const arguments *const a = r->arguments;
+    const char *const name = r->figure->name;
+    char *words[16 + DSGD_MOST_TEXTS] = {
+        (char *)"run", dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), name, name),
+        (char *)"-o", (char *)r->folder};
     int count = 4;
-    if (a->jobs != NULL) {
-        words[count++] = (char *)"-j";
-        words[count++] = (char *)a->jobs;
-    }
+    if (a->jobs != NULL)
+        words[count++] = dsgd_xprintf("-j%s", a->jobs);
     if (a->limits.timeout_s > 0)
         words[count++] = dsgd_xprintf("--timeout=%.17g", a->limits.timeout_s);
     if (a->limits.stall_s > 0)
         words[count++] = dsgd_xprintf("--stall=%.17g", a->limits.stall_s);
     if (a->force)
         words[count++] = (char *)"--force";
+    char *only = dsgd_xstrdup("--only");
+    for (size_t run = 0; r->sets != NULL && run < r->figure->runs.n_rows; run++)
+        if (is_published(r->figure, run))
+            dsgd_append(&only, "%c%zu", strchr(only, '=') == NULL ? '=' : ',', run + 1);
+    for (size_t i = 0; r->sets != NULL && i < r->sets->n; i++)
+        words[count++] = dsgd_xprintf("--set=%s", r->sets->v[i]);
+    if (r->sets != NULL)
+        words[count++] = only;
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
 }
 
-static dsgd_status reproduce_figure(const arguments *a, const char *name, score *total,
-                                    dsgd_error *error)
+static dsgd_status run_figure(const void *a, const dsgd_published *figure, const char *folder,
+                              const dsgd_texts *sets, dsgd_error *error)
 {
-    dsgd_published f = {.name = name, .folder = dsgd_xprintf("%s/%s", a->output, name)};
     dsgd_error why;
     char none = 0;
-    const dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, &f}, &none, 1,
-                                             "its experiment could not be run", &why);
-    if (status != DSGD_OK)
-        return dsgd_fail(error, status, "%s: %s", name, why.text);
-    DSGD_TRY(dsgd_published_open(&f, error));
-    DSGD_TRY(write_scores(&f, error));
-    printf("\n%s\n", name);
-    print_rows(&f);
-    print_predictions(&f);
-    add_score(&f, total);
-    if (dsgd_figures_make(f.folder, &why) != DSGD_OK ||
-        dsgd_figure_draw(name, f.folder, &why) != DSGD_OK)
+    const dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, figure, folder, sets},
+                                             &none, 1, "its experiment could not be run", &why);
+    return status == DSGD_OK ? DSGD_OK : dsgd_fail(error, status, "%s: %s", figure->name, why.text);
+}
+
+static dsgd_status print_figure(const arguments *a, const dsgd_published *f, score *all,
+                                dsgd_error *error)
+{
+    dsgd_error why;
+    DSGD_TRY(write_scores(f, error));
+    printf("\n%s%s\n", a->markdown ? "## " : "", f->name);
+    print_rows(f, a->markdown);
+    print_predictions(f, a->markdown);
+    add_score(f, all);
+    if (!a->markdown && (dsgd_figures_make(f->folder, &why) != DSGD_OK ||
+                         dsgd_figure_draw(f->name, f->folder, &why) != DSGD_OK))
         printf("  not drawn: %s\n", why.text);
     return DSGD_OK;
 }
@@ -336,12 +392,28 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
         if (!has_published(names[i]) || strchr(names[i], '/') != NULL)
             return dsgd_refuse(error, "figure `%s` has no published numbers%s; these have: %s",
                                names[i], dsgd_hint(names[i], known), dsgd_listed(known, ", "));
-    score total = {.n = {0}};
+    score all = {.n = {0}};
     DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
-    for (size_t i = 0; (a->figures.n > 0 ? i < a->figures.n : names[i] != NULL); i++)
-        DSGD_TRY(reproduce_figure(a, names[i], &total, error));
-    puts("\nall figures");
-    print_score(&total);
+    size_t n = a->figures.n;
+    while (a->figures.n == 0 && names[n] != NULL)
+        n++;
+    dsgd_published *const figures = dsgd_keep(n + 1, sizeof *figures);
+    for (size_t i = 0; i < n; i++) {
+        figures[i] = (dsgd_published){.name = names[i],
+                                      .folder = dsgd_xprintf("%s/%s", a->output, names[i])};
+        DSGD_TRY(run_figure(a, &figures[i], figures[i].folder, NULL, error));
+        DSGD_TRY(dsgd_published_open(&figures[i], error));
+        DSGD_TRY(a->leave_one_out ? DSGD_OK : print_figure(a, &figures[i], &all, error));
+    }
+    if (a->leave_one_out)
+        DSGD_TRY(dsgd_leave_one_out(figures, n, &(dsgd_rerun){run_figure, a, a->markdown}, error));
+    for (size_t i = 0; a->leave_one_out && i < n; i++)
+        DSGD_TRY(print_figure(a, &figures[i], &all, error));
+    printf("\n%sall figures\n", a->markdown ? "## " : "");
+    for (size_t k = 0; k < all.classes.n; k++)
+        print_score(dsgd_xprintf("%s%s: ", a->markdown ? "- " : "", all.classes.v[k]), "; ",
+                    &all.of_classes[k]);
+    print_counts(all.n);
     return DSGD_OK;
 }
 
@@ -351,6 +423,12 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
                   "Does all anew, in place of the results that are there"),
+    DSGD_ARGUMENT(
+        FLAG, leave_one_out, "leave-one-out", 0, NULL,
+        "Also fits the constants of plots/constants.csv to all of these figures but one, and "
+        "says how that one is met then"),
+    DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
+                  "Prints tables as Markdown, as in plots/points.md"),
     DSGD_ARGUMENT_RESUME,
     {.name = NULL},
 };

@@ -7,8 +7,10 @@
 #include "base/option.h"
 #include "command/console/data_folder.h"
 
-static const char *const fixed_names[] = {"quantity", "published", "relation", "over",
-                                          "use",      "source",    NULL};
+/** By their numbers; the last may be missing. */
+static const char *const fixed_names[] = {"quantity", "published", "uncertainty", "relation",
+                                          "over",     "use",       "class",       "source",
+                                          "beyond",   NULL};
 
 const char *dsgd_published_field(const dsgd_published *f, size_t row, int which)
 {
@@ -18,8 +20,9 @@ const char *dsgd_published_field(const dsgd_published *f, size_t row, int which)
 static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
 {
     const dsgd_csv *const p = &f->published;
-    for (int i = 0; i < DSGD_N_FIXED; i++)
+    for (int i = 0; i < DSGD_BEYOND; i++)
         DSGD_TRY(dsgd_csv_need(p, fixed_names[i], &f->fixed[i], error));
+    f->fixed[DSGD_BEYOND] = dsgd_csv_column(p, fixed_names[DSGD_BEYOND]);
     f->keys = dsgd_keep(p->n_columns, sizeof *f->keys);
     f->key_columns = dsgd_keep(p->n_columns, sizeof *f->key_columns);
     for (size_t c = 0; c < p->n_columns; c++) {
@@ -120,6 +123,11 @@ static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
             return dsgd_fail(error, DSGD_EIO,
                              "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
                              p->lines[row + 1], dsgd_published_field(f, row, DSGD_PUBLISHED));
+        if (dsgd_published_is_point(f, row) && !(dsgd_published_off(f, row) > 0))
+            return dsgd_fail(
+                error, DSGD_EIO,
+                "%s:%zu: uncertainty is \"%s\", but has to be a number above 0, of a point",
+                p->path, p->lines[row + 1], dsgd_published_field(f, row, DSGD_UNCERTAINTY));
         f->simulated[row] = simulated_of(f, row);
         if (isnan(f->simulated[row]))
             return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
@@ -133,9 +141,35 @@ bool dsgd_published_is_point(const dsgd_published *f, size_t row)
     return dsgd_published_field(f, row, DSGD_RELATION)[0] == '~';
 }
 
+double dsgd_published_beyond(const dsgd_published *f, size_t row)
+{
+    const double beyond = dsgd_csv_value(&f->published, row, f->fixed[DSGD_BEYOND]);
+    return isnan(beyond) ? 0 : beyond;
+}
+
+double dsgd_published_off(const dsgd_published *f, size_t row)
+{
+    return f->values[row] * dsgd_csv_value(&f->published, row, f->fixed[DSGD_UNCERTAINTY]);
+}
+
+double dsgd_published_units(const dsgd_published *f, size_t row)
+{
+    return fabs(f->simulated[row] - f->values[row]) / dsgd_published_off(f, row);
+}
+
 double dsgd_published_error(const dsgd_published *f, size_t row)
 {
-    return f->simulated[row] / f->values[row] - 1;
+    enum { TOLD = 2 };
+    const double beyond = dsgd_published_beyond(f, row);
+    const double rest = f->values[row] - beyond;
+    const bool is_told = beyond == 0 || rest >= TOLD * dsgd_published_off(f, row);
+    return dsgd_published_is_point(f, row) && is_told ? (f->simulated[row] - beyond) / rest - 1
+                                                      : NAN;
+}
+
+double dsgd_published_left_out_error(const dsgd_published *f, size_t row)
+{
+    return f->left_out == NULL ? NAN : dsgd_published_error(f->left_out, row);
 }
 
 bool dsgd_published_is_kept(const dsgd_published *f, size_t row)

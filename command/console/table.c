@@ -238,8 +238,24 @@ static bool print_line(const dsgd_columns *t, layout *columns)
     return more;
 }
 
+static void print_markdown(const dsgd_columns *t)
+{
+    for (size_t line = 0; line <= t->n_rows + 1; line++) {
+        for (size_t k = 0; k < t->n_columns; k++)
+            printf(line == 0 && k == 0 ? "\n| %s " : "| %s ", line == 0 ? t->v[k].head
+                                                              : line == 1
+                                                                  ? "---"
+                                                                  : t->v[k].cells[line - 2]);
+        puts(line <= t->n_rows ? "|" : "|\n");
+    }
+}
+
 void dsgd_columns_print(dsgd_columns *t)
 {
+    if (t->is_markdown) {
+        print_markdown(t);
+        return;
+    }
     layout *const layouts = lay_out(t);
     for (size_t line = 0; line <= t->n_rows; line++) {
         for (size_t k = 0; k < t->n_columns; k++) {

@@ -31,6 +31,7 @@ typedef struct dsgd_columns {
     size_t n_columns, n_rows, at; /* the column of the next cell */
     bool
         wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in "..." */
+    bool is_markdown; /* prints one, of any width */
 } dsgd_columns;
 
 void dsgd_columns_row(dsgd_columns *t);

@@ -9,6 +9,7 @@
 #include <libfyaml.h>
 
 #include "base/file.h"
+#include "command/experiment/experiment.h"
 
 /** What stands under the first key, or index, of a.b.c; NULL: nothing. */
 static struct fy_node *step(struct fy_node *node, const char *path)
@@ -75,15 +76,28 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL)
         return dsgd_refuse(error, "--set %s: a key beside a dot is missing", assignment);
+    struct fy_node *const root = dsgd_config_root(config), *place = root, *outer = NULL;
     char *rest = keys, *dot = NULL;
-    struct fy_node *place = dsgd_config_root(config);
     for (struct fy_node *next = NULL;
-         (dot = strchr(rest, '.')) != NULL && (next = step(place, rest)) != NULL; rest = dot + 1)
+         (dot = strchr(rest, '.')) != NULL && (next = step(place, rest)) != NULL; rest = dot + 1) {
+        outer = place;
         place = next; /* the deepest that exists */
-    if (dot != NULL)
+    }
+    const char *value = equals + 1;
+    const dsgd_option *named = NULL; /* such as `platform: piz-daint` */
+    if (outer == root && fy_node_is_scalar(place)) {
+        rest[-1] = '\0';
+        named = dsgd_option_find(dsgd_experiment_options, keys);
+    }
+    if (named != NULL && named->key != NULL) {
+        value = dsgd_xprintf("{%s: \"%s\", %s}", named->key, fy_node_get_scalar0(place),
+                             nested(rest, value));
+        place = root;
+        rest = keys;
+    } else if (dot != NULL) {
         *dot = '\0';
-    const char *const value =
-        dot == NULL ? equals + 1 : dsgd_xprintf("{%s}", nested(dot + 1, equals + 1));
+        value = dsgd_xprintf("{%s}", nested(dot + 1, value));
+    }
     if (!fy_node_is_mapping(place))
         return dsgd_refuse(error,
                            "--set %s: there is no such key; of an element of a list each key is "
