@@ -277,11 +277,11 @@ void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 
 /**
- * The next step of an allreduce of all workers, by `exchange: collective`, until it is over;
- * @p meeting is as in closed.h.
+ * The next step of an allreduce of all workers or, where it @p gathers, of an allgather of so many bytes
+ * in all, by `exchange: collective`, until it is over; @p meeting is as in closed.h.
  */
-dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes,
-                                   struct dsgd_schedule **meeting);
+dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
+                               struct dsgd_schedule **meeting);
 
 /** The same of what the reduction's members have called; versions by `partial_collective`. */
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction *reduction);

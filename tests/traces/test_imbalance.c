@@ -668,7 +668,8 @@ TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throug
     ck_assert_double_eq_tol(w.samples / w.step_s / throughputs[_i].samples_per_s, 1, 0.005);
     ck_assert_double_eq_tol(dsgd_workload_bytes(&w) / 4 / throughputs[_i].parameters, 1, 1e-9);
     double *bytes = NULL;
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, 0, &bytes), throughputs[_i].tensors);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, (dsgd_buckets){0}, &bytes),
+                      throughputs[_i].tensors);
     ck_assert_ptr_nonnull(w.origin);
     ck_assert_str_ne(w.sample_unit, "samples");
     free(bytes);
