@@ -188,6 +188,13 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
 /** The same from host memory, where the result is at @p since_s. */
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
 
+/**
+ * Has the GPU begin a collective of NCCL's of piece @p k of x, and copy what of it is reduced into a
+ * bucket and back, which keeps it from computing. Returns when that is done.
+ */
+double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
+                             double since_s);
+
 /** Sleeps until a copy is there, or for some seconds, which is communication. */
 void dsgd_staging_wait(dsgd_worker *w, double until_s);
 void dsgd_spend(dsgd_worker *w, double seconds);

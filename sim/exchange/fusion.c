@@ -59,6 +59,7 @@ static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused 
 {
     dsgd_worker *const w = channel->worker;
     const bool gathers = first->sparse_bytes > 0;
+    dsgd_gpu_ask(w, w->engine->config->platform->collective_launch_s);
     double bytes = gathers ? w->engine->n_workers * first->sparse_bytes : first->bytes;
     struct dsgd_fused *end = first->next;
     for (; !gathers && end != NULL && end->sparse_bytes == 0 &&
