@@ -348,8 +348,9 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     DSGD_TRY(dsgd_workload_open(name, &config, &w, error));
     double *bytes = NULL, *buckets = NULL;
     print_head(name, w.summary, w.origin);
-    const size_t n_tensors = dsgd_workload_pieces(&w, 0, 0, &bytes);
-    const size_t n_buckets = dsgd_workload_pieces(&w, 0, DSGD_DEFAULT_BUCKET_BYTES, &buckets);
+    const size_t n_tensors = dsgd_workload_pieces(&w, 0, (dsgd_buckets){0}, &bytes);
+    const size_t n_buckets =
+        dsgd_workload_pieces(&w, 0, (dsgd_buckets){DSGD_DEFAULT_BUCKET_BYTES, 0}, &buckets);
     free(bytes), free(buckets);
     printf("  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n"
            "  step                %g s, without what imbalance adds\n"

@@ -68,9 +68,10 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
     const dsgd_exchange_config *const exchange = &config->exchange;
     const bool fused = exchange->fusion_bytes > 0 && config->workload->tensors.n > 0;
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS && !fused;
-    return dsgd_workload_pieces(config->workload,
-                                exchange->pieces > 0 ? (size_t)exchange->pieces : 0,
-                                in_buckets ? exchange->bucket_bytes : 0, bytes);
+    const dsgd_buckets buckets = {in_buckets ? exchange->bucket_bytes : 0,
+                                  exchange->first_bucket_bytes};
+    return dsgd_workload_pieces(
+        config->workload, exchange->pieces > 0 ? (size_t)exchange->pieces : 0, buckets, bytes);
 }
 
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
@@ -228,8 +229,9 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
-    if (!in_buckets && exchange->bucket_bytes > 0 &&
-        exchange->bucket_bytes != DSGD_DEFAULT_BUCKET_BYTES)
+    const bool changed = exchange->bucket_bytes != DSGD_DEFAULT_BUCKET_BYTES;
+    if (!in_buckets &&
+        ((exchange->bucket_bytes > 0 && changed) || exchange->first_bucket_bytes > 0))
         return dsgd_refuse(
             error,
             "exchange: give either pieces or bucket, not both; pieces: buckets goes with a bucket");

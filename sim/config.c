@@ -61,9 +61,13 @@ const dsgd_option dsgd_exchange_options[] = {
                      .words = pieces_words),
     DSGD_OPTION_AS(
         "bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-        "whole tensors in backward order until this size is reached, as in PyTorch DDP but for its "
-        "smaller first one; without tensors, equal pieces of at most this size",
+        "whole tensors in backward order until this size is reached, as in PyTorch DDP; without "
+        "tensors, equal pieces of at most this size",
         .init = DSGD_DEFAULT_BUCKET_BYTES, .min = 1, .max = 1e15, .unit = "bytes"),
+    DSGD_OPTION_AS(
+        "first_bucket", DOUBLE, dsgd_exchange_config, first_bucket_bytes,
+        "the same of the first one, which PyTorch DDP begins early: 1Mi; 0: as the others",
+        .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
                      "pieces become ready during the backward pass, not all at its end"),
     DSGD_OPTION_BOOL(dsgd_exchange_config, blocking, true,

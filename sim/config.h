@@ -62,7 +62,7 @@ enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20 };
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
     long pieces; /* a number of equal ones, or a word */
-    double bucket_bytes; /* of PIECES_BUCKETS */
+    double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS */
     /* Pieces of a gradient become ready during the backward pass, not all at its end. */
     bool overlap;
     bool blocking; /* exchanges of a worker follow one another */

@@ -82,6 +82,17 @@ const dsgd_option dsgd_platform_options[] = {
                        "need `nccl`"),
     DSGD_OPTION_RECORD(dsgd_platform, nccl, dsgd_nccl_options,
                        "what decides the speed of NCCL's collectives; NICs are the islands'"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_platform, collective_share, 0, 0, 0.99, NULL,
+        "of its computation that a GPU loses while a collective of nccl or rccl runs "
+        "on it, from when it begins, for those who are late too: processors, memory"),
+    DSGD_OPTION_DOUBLE_AS("collective_launch", dsgd_platform, collective_launch_s, 0, 0, 10, "s",
+                          "of a GPU's time, to begin one of them"),
+    DSGD_OPTION_DOUBLE_AS("collective_copy", dsgd_platform, collective_copy_s_per_byte, 0, 0, 1,
+                          NULL,
+                          "seconds per byte of a GPU's time, for copying what they reduce into a "
+                          "bucket, dividing it, "
+                          "and copying it back"),
     DSGD_OPTION_RECORDS(
         dsgd_platform, hosts, dsgd_platform_entry, entry_options,
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
@@ -249,6 +260,13 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
                            "platform: library %s needs nccl: {links: BYTES/s}, above 0, and "
                            "another topology than xml, whose NICs are not known",
                            libraries[platform->library]);
+    if (platform->library == DSGD_LIBRARY_MPI &&
+        (platform->collective_share > 0 || platform->collective_launch_s > 0 ||
+         platform->collective_copy_s_per_byte > 0))
+        return dsgd_refuse(error,
+                           "platform: collective_share, collective_launch and collective_copy "
+                           "are of library nccl or rccl; mpi has message_overhead, reduction "
+                           "and staging");
     DSGD_TRY(dsgd_nccl_check(&platform->nccl, error));
     DSGD_TRY(check_extents(platform, error));
     DSGD_TRY(check_islands(platform, error));

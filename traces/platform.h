@@ -60,6 +60,10 @@ typedef struct dsgd_platform {
     double island_latency_s; /* between two hosts of an island */
     dsgd_platform_library library;
     dsgd_nccl nccl; /* of LIBRARY_NCCL and LIBRARY_RCCL */
+    /* What NCCL's collectives take from the GPUs that compute meanwhile. */
+    double collective_share; /* of a GPU's computation, while one runs on it */
+    double collective_launch_s; /* GPU time of beginning one */
+    double collective_copy_s_per_byte; /* of copying what is reduced into a bucket and back */
     dsgd_records hosts; /* of dsgd_platform_entry; not for XML */
     double message_overhead_s; /* processor time per message and end, serial with the wire */
     double partial_call_s; /* processor time of one call of a partial collective, per piece */

@@ -18,6 +18,10 @@ static const dsgd_option tensor_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_tensors, uses, 1, 0, 1e9, NULL,
                        "multiplications by each element for one sample, as of a convolution one "
                        "per position of its output: what the backward pass takes for the tensor"),
+    DSGD_OPTION_DOUBLE(dsgd_tensors, sparse, 0, 0, 1e15, NULL,
+                       "numbers of the rows that a step's gradient has, one of each use, where the "
+                       "framework holds it so (TensorFlow's IndexedSlices): `exchange: fusion` "
+                       "gathers these from all workers, as Horovod does; 0: it is dense"),
     DSGD_OPTION_END,
 };
 
@@ -82,13 +86,13 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
 }
 
 /** Whole tensors, until a bucket has reached its size. */
-static size_t buckets(const dsgd_workload *workload, double bucket_bytes, double **bytes)
+static size_t in_buckets(const dsgd_workload *workload, dsgd_buckets buckets, double **bytes)
 {
     const size_t n = every_tensor(workload, bytes);
     double *const b = *bytes;
     size_t last = 0;
     for (size_t i = 1; i < n; i++) {
-        if (b[last] < bucket_bytes)
+        if (b[last] < (last == 0 && buckets.first_bytes > 0 ? buckets.first_bytes : buckets.bytes))
             b[last] += b[i];
         else
             b[++last] = b[i];
@@ -96,22 +100,30 @@ static size_t buckets(const dsgd_workload *workload, double bucket_bytes, double
     return last + 1;
 }
 
-size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double bucket_bytes,
+size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, dsgd_buckets buckets,
                             double **bytes)
 {
     const bool tensors = workload->tensors.n > 0;
     const double all = dsgd_workload_bytes(workload);
-    if (tensors && bucket_bytes > 0)
-        return buckets(workload, bucket_bytes, bytes);
+    if (tensors && buckets.bytes > 0)
+        return in_buckets(workload, buckets, bytes);
     if (tensors && n_pieces == 0)
         return every_tensor(workload, bytes);
     size_t n = n_pieces == 0 ? 1 : n_pieces;
-    if (bucket_bytes > 0)
-        n = all > bucket_bytes ? (size_t)dsgd_ceil(all / bucket_bytes) : 1;
+    if (buckets.bytes > 0)
+        n = all > buckets.bytes ? (size_t)dsgd_ceil(all / buckets.bytes) : 1;
     *bytes = dsgd_xcalloc(n, sizeof **bytes);
     for (size_t k = 0; k < n; k++)
         (*bytes)[k] = all / (double)n;
     return n;
+}
+
+double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k)
+{
+    const dsgd_tensors *row = workload->tensors.v;
+    for (; k >= (size_t)row->count; row++)
+        k -= (size_t)row->count;
+    return BYTES_PER_ELEMENT * row->sparse;
 }
 
 /** Of the first @p bytes of one gradient. */

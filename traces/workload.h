@@ -30,6 +30,7 @@ typedef struct dsgd_tensors {
     long elements;
     long count;
     double uses; /* multiplications of each element per sample, forward */
+    double sparse; /* numbers of the rows that a step's gradient has; 0: it is dense */
 } dsgd_tensors;
 
 extern const dsgd_option dsgd_workload_options[];
@@ -40,13 +41,20 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
 /** Bytes of one gradient. */
 double dsgd_workload_bytes(const dsgd_workload *workload);
 
+typedef struct dsgd_buckets {
+    double bytes, first_bytes; /* 0: of the first one like of the others */
+} dsgd_buckets;
+
 /**
- * Splits one gradient into pieces, in backward order: whole tensors until a bucket reaches @p
- * bucket_bytes; if that is 0, @p n_pieces equal pieces; if that is 0 too, one per tensor. Returns
- * the number of pieces; *bytes has their sizes, the caller frees it.
+ * Splits one gradient into pieces, in backward order: whole tensors until a bucket reaches its size; if
+ * that is 0, @p n_pieces equal pieces; if that is 0 too, one per tensor. Returns the number of pieces;
+ * *bytes has their sizes, the caller frees it.
  */
-size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, double bucket_bytes,
+size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, dsgd_buckets buckets,
                             double **bytes);
+
+/** Bytes of the rows of tensor @p k, of all in order, that a step's gradient has; 0: it is dense. */
+double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k);
 
 /**
  * Multiplications of each piece, to scale: the backward pass of a piece takes its share of their

@@ -146,15 +146,48 @@ static double slowness(const dsgd_worker *w)
     return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
 
-static void compute_unless_cancelled(void *worker)
+/** Whether collectives take time from the GPUs that compute. */
+static bool shares_gpus(const dsgd_engine *engine)
+{
+    const dsgd_platform *const p = engine->config->platform;
+    return p->collective_share > 0 || p->collective_launch_s > 0 ||
+           p->collective_copy_s_per_byte > 0;
+}
+
+/**
+ * At full rate, or 1 - s of it while a collective runs, s the platform's share: whoever changes that
+ * posts. What is asked for meanwhile comes behind. So T seconds beside a collective of C take T + s C if
+ * that is over first, else T / (1 - s).
+ */
+static void compute_beside_others(void *worker)
 {
     dsgd_worker *const w = worker;
     const long number = w->computation.number;
-    const double since_s = dsgd_now_s();
     double left_s = w->gpu_s;
-    while (left_s > 0 && w->computation.number == number && dsgd_computing(w) &&
-           dsgd_semaphore_wait_for(w->gpu_semaphore, left_s))
-        left_s = since_s + w->gpu_s - dsgd_now_s();
+    while (left_s + w->gpu_asked_s > 0 && w->computation.number == number && dsgd_computing(w)) {
+        const double share = w->engine->config->platform->collective_share;
+        const double rate = w->n_collectives > 0 ? 1 - share : 1;
+        const double since_s = dsgd_now_s();
+        left_s += w->gpu_asked_s;
+        w->gpu_asked_s = 0;
+        const bool posted = dsgd_semaphore_wait_for(w->gpu_semaphore, left_s / rate);
+        left_s = posted ? left_s - (dsgd_now_s() - since_s) * rate : 0;
+    }
+}
+
+void dsgd_gpu_ask(dsgd_worker *w, double seconds)
+{
+    if (dsgd_computing(w))
+        w->gpu_asked_s += seconds;
+}
+
+void dsgd_gpu_has_collectives(dsgd_worker *w, int more)
+{
+    const bool did = w->n_collectives > 0;
+    w->n_collectives += more;
+    if (did != (w->n_collectives > 0) && w->gpu_computes &&
+        w->engine->config->platform->collective_share > 0)
+        dsgd_semaphore_post(w->gpu_semaphore);
 }
 
 /** Whether pieces become ready one after the other. */
@@ -181,9 +214,9 @@ static dsgd_await compute_piece(dsgd_worker *w)
         w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
     }
     w->gpu_computes = true;
-    if (engine->config->algorithm->cancels) {
+    if (engine->config->algorithm->cancels || shares_gpus(engine)) {
         w->gpu_s = todo_s * slowness(w);
-        return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_unless_cancelled, w}};
+        return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
     }
     return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
                         .amount = todo_s * engine->reference_flops / w->speed};
@@ -279,6 +312,7 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
     c->compute_s = compute_s;
     c->backward_s = backward_s;
     c->number++;
+    w->gpu_asked_s = 0;
     c->ready = c->forward = c->backward = 0;
 }
 

@@ -194,7 +194,9 @@ struct dsgd_worker {
     double computed_s; /* what was of use */
     dsgd_computation computation; /* (S) */
     double lost_s; /* what was cancelled */
-    double gpu_s; /* seconds of what it computes now, of an algorithm that cancels */
+    double gpu_s; /* seconds of what it computes now, where others may change that: ... */
+    double gpu_asked_s; /* ... what it is to do besides, and has not begun, ... */
+    int n_collectives; /* ... and which run on it */
     bool cancelled; /* the step under way: it begins anew */
     long n_cancelled; /* steps begun anew */
     dsgd_value *optimizer_state; /* (S) [n_pieces] */
@@ -774,6 +776,12 @@ void dsgd_sum_up_learning(dsgd_engine *engine);
 
 /** The steps of the actor that computes a worker's gradients. */
 dsgd_await dsgd_gpu_next(void *worker);
+
+/** Has the GPU do something else first, if it computes. */
+void dsgd_gpu_ask(dsgd_worker *w, double seconds);
+
+/** So many more collectives of NCCL's run on it. */
+void dsgd_gpu_has_collectives(dsgd_worker *w, int more);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);

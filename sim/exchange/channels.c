@@ -154,19 +154,35 @@ static double staging_s(const dsgd_vector *x, double bytes)
     return x->whole->on_host ? 0 : bytes * x->owner->engine->staging_s_per_byte;
 }
 
+/** When piece @p k became ready, if that was in the last computation and after @p since_s. */
+static double ready_since_s(const dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
+{
+    const dsgd_computation *const computation = &w->computation;
+    const long awaits = x->whole->awaits;
+    return awaits >= 0 && awaits == computation->number
+               ? dsgd_greater(since_s, computation->ready_s[k])
+               : since_s;
+}
+
 double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd_piece *sent,
                       double since_s)
 {
     const double copy_s = staging_s(x, dsgd_encoded_bytes(w->engine, sent->encoded, k));
-    const dsgd_computation *const computation = &w->computation;
     if (sent->encoded != NULL)
         since_s = dsgd_greater(since_s, sent->encoded_s);
-    if (copy_s <= 0)
+    return copy_s <= 0 ? since_s : copy(&w->copied_out_s, ready_since_s(w, x, k, since_s), copy_s);
+}
+
+double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
+                             double since_s)
+{
+    const dsgd_platform *const p = w->engine->config->platform;
+    const double launch_s = dsgd_fuses(w->engine) ? 0 : p->collective_launch_s; /* see fusion.c */
+    const double cost_s = launch_s + reduced_bytes * p->collective_copy_s_per_byte;
+    if (cost_s <= 0 || x->whole->on_host || w->engine->config->workload->memory == DSGD_MEMORY_HOST)
         return since_s;
-    const long awaits = x->whole->awaits;
-    if (awaits >= 0 && awaits == computation->number)
-        since_s = dsgd_greater(since_s, computation->ready_s[k]);
-    return copy(&w->copied_out_s, since_s, copy_s);
+    dsgd_gpu_ask(w, cost_s);
+    return copy(&w->copied_out_s, ready_since_s(w, x, k, since_s), cost_s);
 }
 
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)

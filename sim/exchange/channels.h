@@ -188,6 +188,13 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
 /** The same from host memory, where the result is at @p since_s. */
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
 
+/**
+ * Has the GPU begin a collective of NCCL's of piece @p k of x, and copy what of it is reduced into a
+ * bucket and back, which keeps it from computing. Returns when that is done.
+ */
+double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
+                             double since_s);
+
 /** Sleeps until a copy is there, or for some seconds, which is communication. */
 void dsgd_staging_wait(dsgd_worker *w, double until_s);
 void dsgd_spend(dsgd_worker *w, double seconds);
@@ -277,11 +284,11 @@ void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 
 /**
- * The next step of an allreduce of all workers, by `exchange: collective`, until it is over;
- * @p meeting is as in closed.h.
+ * The next step of an allreduce of all workers or, where it @p gathers, of an allgather of so many bytes
+ * in all, by `exchange: collective`, until it is over; @p meeting is as in closed.h.
  */
-dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes,
-                                   struct dsgd_schedule **meeting);
+dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
+                               struct dsgd_schedule **meeting);
 
 /** The same of what the reduction's members have called; versions by `partial_collective`. */
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction *reduction);

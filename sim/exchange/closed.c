@@ -470,6 +470,8 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
     w->n_uncounted++; /* until count_ended(), or the end of the run */
+    if (plan->how == DSGD_COLLECTIVE_NCCL)
+        dsgd_gpu_has_collectives(w, 1);
     if (!last)
         return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     complete(w->engine, s, w->node.rank);
@@ -489,6 +491,8 @@ dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel)
     me->end_s = -INFINITY; /* not again: rounding may leave some of it */
     if (left_s > 0)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
+    if (channel->schedule->plan.how == DSGD_COLLECTIVE_NCCL)
+        dsgd_gpu_has_collectives(channel->worker, -1);
     channel->schedule->n_ended++;
     channel->schedule = NULL;
     count_ended(channel->worker->engine);

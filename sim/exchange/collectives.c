@@ -103,6 +103,9 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_reduction_sample(w, job->reduction, *mine);
     mine->value = DSGD_ZERO_VALUE; /* the reduction's now */
     job->job.aside = c->aside;
+    if (request->in != NULL)
+        request->staged_s = dsgd_stage_collective(
+            w, request->in, k, c->part == DSGD_ALLREDUCE ? call.bytes : 0, request->staged_s);
     if (!dsgd_fuses(w->engine)) {
         dsgd_exchange_start(w, request, &job->job);
         return;

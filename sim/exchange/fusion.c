@@ -20,6 +20,7 @@
 struct dsgd_fused {
     struct dsgd_fused *next;
     double bytes;
+    double sparse_bytes; /* of the rows that a worker's gradient has; 0: it is dense */
     int n_announced;
     struct dsgd_schedule
         *schedule; /* closed.c's, of workers that gather for it and those fused with it */
@@ -50,17 +51,23 @@ typedef struct cycle_job {
     cycle *cycle;
 } cycle_job;
 
-/** One fused allreduce, of as many tensors as fit from @p first on. Returns the next one. */
+/**
+ * One fused allreduce, of as many tensors as fit from @p first on, or the allgather of all workers' rows
+ * of a sparse one: TensorFlow's IndexedSlices. Returns the next one.
+ */
 static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
 {
     dsgd_worker *const w = channel->worker;
-    double bytes = first->bytes;
+    const bool gathers = first->sparse_bytes > 0;
+    dsgd_gpu_ask(w, w->engine->config->platform->collective_launch_s);
+    double bytes = gathers ? w->engine->n_workers * first->sparse_bytes : first->bytes;
     struct dsgd_fused *end = first->next;
-    for (; end != NULL && bytes + end->bytes <= w->engine->config->exchange.fusion_bytes;
+    for (; !gathers && end != NULL && end->sparse_bytes == 0 &&
+           bytes + end->bytes <= w->engine->config->exchange.fusion_bytes;
          end = end->next)
         bytes += end->bytes;
     for (dsgd_await await;
-         (await = dsgd_schedule_allreduce(channel, bytes, &first->schedule)).kind !=
+         (await = dsgd_schedule_fused(channel, gathers, bytes, &first->schedule)).kind !=
          DSGD_AWAIT_NOTHING;)
         dsgd_await_here(await);
     for (struct dsgd_fused *t = first; t != end; t = t->next)
@@ -115,6 +122,9 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
         *tensor = dsgd_run_alloc(engine, sizeof **tensor + n * sizeof(*tensor)->jobs[0]);
         (*tensor)->bytes = engine->piece_bytes[job->piece];
         (*tensor)->finish = finish;
+        if (engine->config->workload->tensors.n > 0 && engine->config->exchange.pieces <= 0)
+            (*tensor)->sparse_bytes =
+                dsgd_workload_sparse_bytes(engine->config->workload, job->piece);
     }
     (*tensor)->jobs[w->node.rank] = job;
     if (++(*tensor)->n_announced < engine->n_workers)

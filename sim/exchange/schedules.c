@@ -93,14 +93,15 @@ static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool p
                : send_messages(channel, plan);
 }
 
-dsgd_await dsgd_schedule_allreduce(dsgd_channel *channel, double bytes,
-                                   struct dsgd_schedule **meeting)
+dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
+                               struct dsgd_schedule **meeting)
 {
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
         return dsgd_closed_schedule_next(channel);
-    dsgd_plan plan = dsgd_plan_of(dsgd_collective_of(engine->config, false), DSGD_ALLREDUCE,
-                                  engine->n_workers, bytes);
+    const dsgd_part part = gathers ? DSGD_ALLGATHER : DSGD_ALLREDUCE;
+    dsgd_plan plan =
+        dsgd_plan_of(dsgd_collective_of(engine->config, false), part, engine->n_workers, bytes);
     plan.members = DSGD_ALL_WORKERS;
     return next_step(channel, &plan, false, meeting);
 }

@@ -132,6 +132,7 @@ static const struct {
      "never comes to exchange: barrier"},
     {NULL, "check e.yaml --set exchange.bucket=0", 2, "between 1"},
     {NULL, "check e.yaml --set 'exchange={bucket: 1, pieces: 2}'", 2, "either"},
+    {NULL, "check e.yaml --set 'exchange={first_bucket: 1, pieces: 2}'", 2, "either"},
     {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2, "1000000 pieces"},
     {NULL, "check e.yaml --set algorithms='{name: drop_compute, threshold: never}'", 2,
      "none or auto"},

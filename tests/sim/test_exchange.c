@@ -271,6 +271,27 @@ TEST(tensors_are_fused_in_order_up_to_the_size)
     }
 }
 
+/** Three tensors of 1 MB are summed in one; of the fourth, all workers' rows are gathered, by doubling. */
+TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
+{
+    static dsgd_tensors tensors[] = {{.elements = 250000, .count = 3, .uses = 1},
+                                     {.elements = 250000, .count = 1, .uses = 1, .sparse = 60000}};
+    for (int p = 4; p <= 16; p *= 2) {
+        support_case *c = fused("allreduce", p, 1e9, 1e-6);
+        c->workload.bytes = 0;
+        c->workload.tensors = (dsgd_records){2, tensors};
+        c->config.exchange.pieces = DSGD_PIECES_TENSORS;
+        const double gathered_s =
+            log2(p) * (overhead_s + latency_s) + (p - 1) * 4 * 60000 / bandwidth;
+        const support_outcome *got = support_ok(c);
+        ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1,
+                                negotiation_s(p, 4) + doubling_s(p, 3e6) + gathered_s, 3e-6);
+        c->config.exchange.pieces = 4; /* no tensors: all are dense */
+        ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
+                                negotiation_s(p, 4) + doubling_s(p, 4e6), 3e-6);
+    }
+}
+
 /** Cycles begin at multiples of 0.3 s as long as they end before the next. */
 TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 {

@@ -15,6 +15,7 @@ static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 1, 1, 1, 1
 static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl gh200 = {DSGD_GPU_HOPPER, 370.8e9, false, false, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl p5 = {DSGD_GPU_HOPPER, 370.8e9, true, true, 75e-6, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl v100 = {DSGD_GPU_VOLTA, 120e9, false, false, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl mi300x = {DSGD_GPU_HOPPER, 336e9, false, true, 0, 1, 1, 1, 1, {0, NULL}};
 
 static void expect_cost(dsgd_nccl_cost cost, const char *algorithm, const char *protocol,
@@ -62,7 +63,7 @@ TEST(sums_in_the_switch_by_hand)
 
 /**
  * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes; four of
- * NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv4, GH200 of CSCS's Alps, an MI300X node, and AWS's p5.
+ * NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv2 and NDv4, GH200 of CSCS's Alps, an MI300X node, and AWS's p5.
  */
 static const struct {
     const dsgd_nccl *nccl;
@@ -71,6 +72,9 @@ static const struct {
     dsgd_nccl_call call;
     double mib, us, within;
 } logs[] = {
+    {&v100, {2, 8, 1, 12e9, 0}, "ndv2_v100_n2", DSGD_NCCL_ALLREDUCE, 32, 4389.2, 0.04},
+    {&v100, {2, 8, 1, 12e9, 0}, "ndv2_v100_n2", DSGD_NCCL_ALLREDUCE, 256, 31479, 0.08},
+    {&v100, {2, 8, 1, 12e9, 0}, "ndv2_v100_n2", DSGD_NCCL_ALLREDUCE, 8192, 987129, 0.08},
     {&a100, {2, 8, 8, 25e9, 0}, "dgxa100_n2", DSGD_NCCL_ALLREDUCE, 8, 208.3, 0.22},
     {&a100, {2, 8, 8, 25e9, 0}, "dgxa100_n2", DSGD_NCCL_ALLREDUCE, 64, 910.4, 0.06},
     {&a100, {2, 8, 8, 25e9, 0}, "dgxa100_n2", DSGD_NCCL_ALLREDUCE, 512, 5610.9, 0.02},
@@ -283,6 +287,77 @@ TEST_ROWS(two_at_once_share_the_nics, networks)
     ck_assert_double_eq_tol(seconds_of(c), expected_s, 0.01 * expected_s);
 }
 
+/* --- what they take from those who compute -------------------------------------------------------- */
+
+/** Two halves of a vector, of which one is ready after 2/3 s of computation and one after a second. */
+static support_case *beside_computation(double bytes, double share)
+{
+    support_case *const c = nodes_of_eight(16);
+    c->workload.bytes = bytes;
+    c->workload.step_s = 1;
+    c->workload.backward_share = 2.0 / 3;
+    c->platform.collective_share = share;
+    c->config.exchange.pieces = 2;
+    c->config.exchange.overlap = true;
+    return c;
+}
+
+static double half_s(double bytes)
+{
+    const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, bytes / 2);
+    return dsgd_nccl_s(&cost, bytes / 2);
+}
+
+static void expect_step(support_case *c, double step_s, double computed_s)
+{
+    const double got_s = 1 + seconds_of(c), got_computed_s = result->shares.compute * got_s;
+    ck_assert_msg(fabs(got_s / step_s - 1) < 1e-6 && fabs(got_computed_s / computed_s - 1) < 1e-6,
+                  "%.9g s, %.9g of them computing; not %.9g and %.9g", got_s, got_computed_s,
+                  step_s, computed_s);
+}
+
+/**
+ * A collective of C that is over first takes s C of computation, one that is not stretches all of it:
+ * T / (1 - s). Computed, and as streams on both networks.
+ */
+TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 * 3)
+{
+    static const double shares[] = {0, 0.25, 0.9}, sizes[] = {1e9, 20e9, 100e9};
+    const double share = shares[_i % 3], bytes = sizes[_i / 3 % 3], each_s = half_s(bytes);
+    support_case *const c = beside_computation(bytes, share);
+    c->config.network = networks[_i / 9];
+    c->config.exchange.every_message = _i % 2 == 1;
+    const double ready_s = 2.0 / 3;
+    const double rest_s = fmin(1.0 / 3 + share * each_s, 1.0 / 3 / (1 - share));
+    expect_step(c, ready_s + fmax(rest_s, each_s) + each_s, ready_s + rest_s);
+}
+
+/** For a late one, too: it begins 0.2 s later, and those who wait are slowed for so long. */
+TEST(those_who_wait_in_a_collective_are_slowed)
+{
+    support_case *const c = beside_computation(1e9, 0.5);
+    support_imbalance_number(c, "delay", "seconds", 0.2);
+    const double each_s = half_s(1e9), loss_s = 0.5 * each_s;
+    const double others_s = 1 + 0.5 * (0.2 + each_s);
+    expect_step(c, 1.2 + loss_s + each_s, (1.2 + loss_s + 15 * others_s) / 16);
+}
+
+/** Both begin behind their launch, and the copies of a half; of a lone worker there is nothing else. */
+TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
+{
+    support_case *const c = beside_computation(1e9, 0);
+    c->platform.collective_launch_s = 0.003;
+    c->platform.collective_copy_s_per_byte = 4e-12;
+    const double extra_s = 0.003 + 0.5e9 * 4e-12;
+    if (_i == 1)
+        c->config.workers = 1;
+    const double each_s = _i == 1 ? 0 : half_s(1e9);
+    expect_step(c, 1 + 2 * extra_s + each_s, 1 + extra_s);
+    c->workload.memory = DSGD_MEMORY_HOST; /* where no GPU copies, or begins anything */
+    expect_step(c, 1 + each_s, 1);
+}
+
 TEST(what_says_nothing_of_its_gpus_has_no_nccl)
 {
     support_case *const c = nodes_of_eight(8);
@@ -295,4 +370,8 @@ TEST(what_says_nothing_of_its_gpus_has_no_nccl)
     c->platform.nccl.links_bytes_per_s = 0;
     ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "library rccl needs nccl"));
+    c->platform.library = DSGD_LIBRARY_MPI;
+    c->platform.collective_share = 0.1;
+    ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "collective_share"));
 }

@@ -655,6 +655,11 @@ static const struct {
     {"lstm-ucf101-p100", 16 / 1.235, 1, 34663525},
     {"resnet32-cifar10-p100", 64 / 0.198, 1, 467194},
     {"hyperplane-p100", 256 / 0.375, 1, 8193},
+    {"resnet50-v100-32", 329, 161, 25559081},
+    {"resnet101-p100", 119.4, 314, 44549160},
+    {"resnext101-v100", 32 / 0.415, 314, 88791336},
+    {"bert-base-v100", 119.6, 15, 110106428},
+    {"bert-base-v100-64", 156.76, 15, 110106428},
 };
 
 TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throughputs)
@@ -668,7 +673,8 @@ TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throug
     ck_assert_double_eq_tol(w.samples / w.step_s / throughputs[_i].samples_per_s, 1, 0.005);
     ck_assert_double_eq_tol(dsgd_workload_bytes(&w) / 4 / throughputs[_i].parameters, 1, 1e-9);
     double *bytes = NULL;
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, 0, &bytes), throughputs[_i].tensors);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, (dsgd_buckets){0}, &bytes),
+                      throughputs[_i].tensors);
     ck_assert_ptr_nonnull(w.origin);
     ck_assert_str_ne(w.sample_unit, "samples");
     free(bytes);

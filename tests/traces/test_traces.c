@@ -168,14 +168,23 @@ static const struct {
     size_t pieces;
     double bucket_bytes;
     size_t n;
-    double bytes[4];
+    double bytes[4], first_bytes;
 } cuts[] = {
-    {true, 0, 0, 4, {40, 80, 80, 160}}, {true, 0, 30, 4, {40, 80, 80, 160}},
-    {true, 0, 100, 2, {120, 240}},      {true, 0, 120, 2, {120, 240}}, /* full at its size */
-    {true, 0, 121, 2, {200, 160}},      {true, 0, 1000, 1, {360}},
-    {true, 2, 0, 2, {180, 180}},        {false, 0, 0, 1, {360}},
-    {false, 3, 0, 3, {120, 120, 120}},  {false, 0, 100, 4, {90, 90, 90, 90}},
-    {false, 0, 360, 1, {360}},          {false, 0, 180, 2, {180, 180}},
+    {true, 0, 0, 4, {40, 80, 80, 160}},
+    {true, 0, 30, 4, {40, 80, 80, 160}},
+    {true, 0, 100, 2, {120, 240}},
+    {true, 0, 120, 2, {120, 240}}, /* full at its size */
+    {true, 0, 121, 2, {200, 160}},
+    {true, 0, 1000, 1, {360}},
+    {true, 2, 0, 2, {180, 180}},
+    {false, 0, 0, 1, {360}},
+    {false, 3, 0, 3, {120, 120, 120}},
+    {false, 0, 100, 4, {90, 90, 90, 90}},
+    {true, 0, 1000, 2, {40, 320}, 40},
+    {true, 0, 100, 2, {200, 160}, 200},
+    {true, 0, 80, 4, {40, 80, 80, 160}, 1},
+    {false, 0, 360, 1, {360}},
+    {false, 0, 180, 2, {180, 180}},
 };
 
 TEST_ROWS(a_bucket_takes_whole_tensors_until_it_is_full, cuts)
@@ -184,8 +193,8 @@ TEST_ROWS(a_bucket_takes_whole_tensors_until_it_is_full, cuts)
                              .tensors = {cuts[_i].tensors ? 3 : 0, tensors}};
     double *bytes = NULL;
     ck_assert_double_eq(dsgd_workload_bytes(&w), 360);
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, cuts[_i].pieces, cuts[_i].bucket_bytes, &bytes),
-                      cuts[_i].n);
+    const dsgd_buckets buckets = {cuts[_i].bucket_bytes, cuts[_i].first_bytes};
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, cuts[_i].pieces, buckets, &bytes), cuts[_i].n);
     for (size_t k = 0; k < cuts[_i].n; k++)
         ck_assert_double_eq(bytes[k], cuts[_i].bytes[k]);
     free(bytes);
@@ -430,7 +439,7 @@ TEST(resnet50_has_161_tensors_in_the_published_order)
     double *bytes = NULL;
     ck_assert_int_eq(dsgd_workload_open("resnet50-p100", &config, &w, NULL), DSGD_OK);
     ck_assert_double_eq(dsgd_workload_bytes(&w), 4.0 * 25559081);
-    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, 0, &bytes), 161);
+    ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, (dsgd_buckets){0}, &bytes), 161);
     double sum = 0;
     for (size_t k = 0, i = 0; k < 161 && i < 5; k++) {
         sum += bytes[k];
