@@ -90,6 +90,7 @@
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \
+    X(import)                                                                                      \
     X(compare)                                                                                     \
     X(sensitivity)                                                                                 \
     X(plot)                                                                                        \
