@@ -10,5 +10,5 @@ const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS] = {
     &dsgd_command_explain,   &dsgd_command_plot,      &dsgd_command_compare,
     &dsgd_command_report,    &dsgd_command_reproduce, &dsgd_command_list,
     &dsgd_command_describe,  &dsgd_command_test,      &dsgd_command_platform,
-    &dsgd_command_imbalance, &dsgd_command_task,      NULL,
+    &dsgd_command_imbalance, &dsgd_command_import,    &dsgd_command_task,
 };

@@ -429,6 +429,6 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_imbalance = {
     .name = "imbalance",
     .usage = "fit FILE.csv",
-    .summary = "fits distributions to measured step times, for an experiment's imbalance",
+    .summary = "fits distributions to measured step times",
     .run = imbalance,
 };

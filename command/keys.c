@@ -26,7 +26,11 @@ static const dsgd_option *files(void)
 {
     static const dsgd_option rows[] = {
         {.name = "experiment", .kind = DSGD_RECORD, .fields = dsgd_experiment_options},
-        {.name = "platform", .kind = DSGD_RECORD, .fields = dsgd_platform_options},
+        {.name = "platform",
+         .kind = DSGD_RECORD,
+         .fields = dsgd_platform_options,
+         .key = "name",
+         .shipped = "platforms"},
         {.name = "workload",
          .kind = DSGD_RECORD,
          .fields = dsgd_workload_options,

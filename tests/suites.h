@@ -91,6 +91,7 @@
     X(tables)                                                                                      \
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \
+    X(import)                                                                                      \
     X(compare)                                                                                     \
     X(sensitivity)                                                                                 \
     X(plot)                                                                                        \

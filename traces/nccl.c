@@ -7,12 +7,12 @@
 
 #include <math.h>
 
-static const char *const generations[] = {"volta", "ampere", "hopper", "blackwell", NULL};
+const char *const dsgd_gpu_generations[] = {"volta", "ampere", "hopper", "blackwell", NULL};
 
-static const char *const calls[] = {"all_reduce", "all_gather", "broadcast", NULL};
+const char *const dsgd_nccl_calls[] = {"all_reduce", "all_gather", "broadcast", NULL};
 
 static const dsgd_option table_options[] = {
-    DSGD_OPTION_CHOICE(dsgd_nccl_table, call, calls,
+    DSGD_OPTION_CHOICE(dsgd_nccl_table, call, dsgd_nccl_calls,
                        "as nccl-tests call it; all_gather stands for reduce_scatter too, broadcast "
                        "for reduce"),
     DSGD_OPTION_LONG(dsgd_nccl_table, nodes, 0, 1, 1 << 20, NULL, "that took part",
@@ -25,7 +25,7 @@ static const dsgd_option table_options[] = {
 };
 
 const dsgd_option dsgd_nccl_options[] = {
-    DSGD_OPTION_CHOICE(dsgd_nccl, generation, generations,
+    DSGD_OPTION_CHOICE(dsgd_nccl, generation, dsgd_gpu_generations,
                        "of the GPUs: what one of NCCL's channels can carry; an MI300X counts as "
                        "hopper"),
     DSGD_OPTION_DOUBLE_AS(
@@ -37,6 +37,9 @@ const dsgd_option dsgd_nccl_options[] = {
     DSGD_OPTION_BOOL(dsgd_nccl, amd_host, false, "the nodes' processors are AMD's"),
     DSGD_OPTION_DOUBLE_AS("network_latency", dsgd_nccl, network_latency_s, 0, 0, 10, "s",
                           "of a message, as the network's plug-in declares it to NCCL"),
+    DSGD_OPTION_DOUBLE_AS(
+        "low_latency", dsgd_nccl, low_latency_s, 0, 0, 10, "s",
+        "what one of the low-latency protocols, LL and LL128, takes; 0: the same"),
     DSGD_OPTION_DOUBLE(dsgd_nccl, bandwidth, 1, 0.01, 100, NULL,
                        "measured rate between nodes, as a multiple of the formulas'"),
     DSGD_OPTION_DOUBLE(dsgd_nccl, latency, 1, 0.01, 1000, NULL,
@@ -123,16 +126,17 @@ typedef struct graph {
     double tree_rate; /* within a node; of two nodes it may be larger than between them */
 } graph;
 
-/** Rings: as many channels of one rate as carry most. */
+/** Rings: as many channels of one rate as carry most; rates below a half of one that is found are not tried. */
 static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 {
     const bool one_node = shape->n_nodes == 1;
     const double *const rates =
         one_node ? rates_within[nccl->generation] : rates_between[nccl->generation];
     const double links = nccl->links_bytes_per_s / 1e9, nic = shape->nic_bytes_per_s / 1e9;
-    graph best = {1, one_node ? links : nic, 0};
+    graph best = {one_node ? 1 : shape->nics, one_node ? links : nic,
+                  0}; /* of NICs below all rates */
     double most = 0;
-    for (int i = 0; rates[i] > 0; i++) {
+    for (int i = 0; rates[i] > 0 && (most == 0 || rates[i] > 0.49 * best.rate); i++) {
         int channels = one_node ? MOST_CHANNELS : shape->nics * (int)(nic / rates[i] + 1e-9);
         if (shape->gpus > 1 && channels * rates[i] > links)
             channels = (int)(links / rates[i] + 1e-9);
@@ -251,9 +255,11 @@ static double latency_us(const question *q, int algorithm, int protocol)
     const int way = q->nccl->links_bytes_per_s > pci_bytes_per_s ? NVLINK : PCI;
     const double hop = hop_us[way][algorithm][protocol];
     /* One GPU per node: nothing hides the network. Simple flushes, which takes the latency again. */
-    const double between = hop_us[NETWORK][gpus > 1 ? algorithm : TREE][protocol] +
-                           (q->nccl->network_latency_s + q->shape->added_latency_s) * 1e6 *
-                               (protocol == SIMPLE ? 2 : 1);
+    const double declared_s = q->nccl->network_latency_s, low_s = q->nccl->low_latency_s;
+    const double network_s = protocol == SIMPLE || low_s <= 0 ? declared_s : low_s;
+    const double between =
+        hop_us[NETWORK][gpus > 1 ? algorithm : TREE][protocol] +
+        (network_s + q->shape->added_latency_s) * 1e6 * (protocol == SIMPLE ? 2 : 1);
     const double base = base_us[algorithm][protocol];
     const int levels = (int)log2(q->shape->n_nodes);
     if (algorithm == RING)
@@ -262,6 +268,8 @@ static double latency_us(const question *q, int algorithm, int protocol)
         return base + 2 * ((gpus - 1) * hop + levels * between);
     return base + hop + 2 * levels * between;
 }
+
+static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128, 1}; /* of what is sent */
 
 static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, double bytes)
 {
@@ -279,6 +287,9 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
     const double turns = q->call == DSGD_NCCL_ALLREDUCE ? 2 : 1, gpus = q->shape->gpus;
     const double of_ring = turns * (q->n - 1) / q->n;
     const double by_nics = algorithm == RING ? of_ring : q->shape->n_nodes > 2 ? 2 : 1;
+    const double nic_share = within ? 0 : by_nics / q->shape->nics;
+    if (!within) /* no factor makes them faster than they are; LL and LL128 send flags, too */
+        rate = fmin(rate, q->shape->nic_bytes_per_s / 1e9 / nic_share * payload[protocol]);
     const double by_gpu = algorithm == RING   ? of_ring
                           : algorithm == TREE ? 2 * (gpus - 1) / gpus
                                               : 1 + 1 / gpus; /* to the switch, and its sum */
@@ -286,7 +297,7 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
                             .protocol = protocols[protocol],
                             .latency_s = latency * 1e-6,
                             .bytes_per_s = rate * 1e9,
-                            .nic_share = q->nodes == 0 ? 0 : by_nics / q->shape->nics,
+                            .nic_share = nic_share,
                             .gpu_share = by_gpu};
 }
 

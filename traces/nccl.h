@@ -21,12 +21,16 @@ typedef enum dsgd_gpu_generation {
     DSGD_GPU_BLACKWELL
 } dsgd_gpu_generation;
 
+extern const char *const dsgd_gpu_generations[];
+
 /** What it sums or copies, by the bytes that NCCL's tests call its size. */
 typedef enum dsgd_nccl_call {
     DSGD_NCCL_ALLREDUCE,
     DSGD_NCCL_SHARES, /* allgather and reduce-scatter: the bytes of all shares together */
     DSGD_NCCL_BROADCAST /* broadcast and reduce */
 } dsgd_nccl_call;
+
+extern const char *const dsgd_nccl_calls[]; /* as nccl-tests call them */
 
 /** A log of nccl-tests: a collective on all of some nodes' GPUs. */
 typedef struct dsgd_nccl_table {
@@ -42,6 +46,7 @@ typedef struct dsgd_nccl {
     bool has_switch; /* NVSwitch: all GPUs of a node at once, and sums in the switch (NVLS) */
     bool amd_host; /* LL, and the posting of a message, are slower beside an AMD processor */
     double network_latency_s; /* what the network plug-in declares, for each message */
+    double low_latency_s; /* what one of LL or LL128 takes where that is less; 0: the same */
     double bandwidth, latency; /* factors of what crosses nodes */
     double node_bandwidth, node_latency; /* and of what stays within one */
     dsgd_records tables; /* of dsgd_nccl_table: they decide for their shapes */
@@ -78,5 +83,22 @@ static inline double dsgd_nccl_s(const dsgd_nccl_cost *cost, double bytes)
 {
     return cost->latency_s + bytes / cost->bytes_per_s;
 }
+
+/* --- by logs (nccl_fit.c) ---------------------------------------------------------------------- */
+
+/** What was measured on a shape. */
+typedef struct dsgd_nccl_measured {
+    dsgd_nccl_shape shape;
+    dsgd_nccl_table table;
+} dsgd_nccl_measured;
+
+/** Mean |ln error|, each at most 0.3; what is below 8 MiB counts a quarter, below 64 KiB next to nothing. */
+double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of);
+
+/**
+ * Sets the factors within nodes, and those between nodes, for which the mean of that over logs[n] of one
+ * node, or of several, is least; where there is none, they stay.
+ */
+void dsgd_nccl_fit(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n);
 
 #endif

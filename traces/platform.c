@@ -37,6 +37,10 @@ static const dsgd_option entry_options[] = {
 const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_STRING(dsgd_platform, summary, "what it is"),
     DSGD_OPTION_STRING(dsgd_platform, origin, "where the figures come from"),
+    DSGD_OPTION_STRING(
+        dsgd_platform, gpu,
+        "of each host, a part of the name that its driver tells: `dsgd import` knows "
+        "it by that"),
     DSGD_OPTION_CHOICE(
         dsgd_platform, topology, topologies,
         "one crossbar; groups with a limit between them, as an adaptively routed dragonfly has; "

@@ -40,6 +40,7 @@ typedef struct dsgd_platform_entry {
 typedef struct dsgd_platform {
     const char *summary;
     const char *origin;
+    const char *gpu; /* its name, such as H100; NULL: any, or none */
     dsgd_platform_topology topology;
     const char *file; /* of DSGD_TOPOLOGY_XML */
     struct {

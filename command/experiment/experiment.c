@@ -82,36 +82,18 @@ static const dsgd_option *const algorithm_option = &dsgd_experiment_options[DSGD
 static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                  dsgd_error *error)
 {
-    const char *const name_key[] = {platform_option->key, NULL};
     entry = dsgd_entry_chosen(config, entry);
     const char *const text = dsgd_entry_text(entry);
-    dsgd_entry *const named =
-        dsgd_entry_chosen(config, text != NULL ? entry : dsgd_entry_find(entry, *name_key));
-    const char *const name = dsgd_entry_text(named);
-    dsgd_options_default(dsgd_platform_options, &run->platform);
+    const char *const name = dsgd_entry_text(dsgd_entry_chosen(
+        config, text != NULL ? entry : dsgd_entry_find(entry, platform_option->key)));
     run->platform_name = name != NULL ? name : "inline";
-    if (named != NULL && name == NULL)
-        return dsgd_entry_fail(config, named, error,
-                               "name has to be a text; several platforms are a list of them");
     dsgd_entry *key = NULL, *first = NULL;
     void *iterator = NULL;
     if (text == NULL ? !dsgd_entry_next(entry, &iterator, &key, &first) : *text == '\0')
         return dsgd_entry_fail(config, entry, error,
                                "platform is empty: give a name, or values such as topology and "
                                "host_bandwidth; `dsgd list platforms` has names");
-    if (name != NULL && dsgd_ends_with(name, ".xml")) {
-        run->platform.topology = DSGD_TOPOLOGY_XML;
-        run->platform.file = dsgd_config_path(config, name);
-        dsgd_config_note_data(config, run->platform.file);
-    } else if (name != NULL) {
-        dsgd_config *file = NULL;
-        DSGD_TRY(dsgd_named_open(config, named, "platforms", name, NULL, &file, error));
-        DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_platform_options, NULL,
-                                  &run->platform, error));
-    }
-    return text != NULL ? DSGD_OK
-                        : dsgd_config_refine(config, entry, dsgd_platform_options, name_key,
-                                             &run->platform, error);
+    return dsgd_platform_read(config, entry, &run->platform, error);
 }
 
 /** An algorithm, its label in the results, and its options of the optimizer and of exchanges. */

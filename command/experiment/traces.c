@@ -4,14 +4,12 @@
  */
 #include "command/experiment/traces.h"
 
-/**
- * A workload with `like` begins as that one. @p depth: files that led here; limited, for a circle
- * has no end.
- */
+enum { MOST_DEPTH = 8 }; /* of files that name another: a circle has no end */
+
+/** A workload with `like` begins as that one. @p depth: files that led here. */
 static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int depth,
                                  dsgd_workload *workload, dsgd_error *error)
 {
-    enum { MOST_DEPTH = 8 };
     static const char *const like_key[] = {"like", NULL};
     const bool is_name = dsgd_entry_text(entry) != NULL;
     dsgd_entry *const like =
@@ -53,6 +51,44 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
     return dsgd_workload_read(*config, dsgd_config_root(*config), workload, error);
 }
 
+/** A platform with `name` begins as that one. */
+static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, int depth,
+                                 dsgd_platform *platform, dsgd_error *error)
+{
+    static const char *const name_key[] = {"name", NULL};
+    const bool is_name = dsgd_entry_text(entry) != NULL;
+    dsgd_entry *const named =
+        is_name ? entry : dsgd_entry_chosen(config, dsgd_entry_find(entry, *name_key));
+    const char *const name = dsgd_entry_text(named);
+    if (named != NULL && name == NULL)
+        return dsgd_entry_fail(config, named, error,
+                               "name has to be a text; several platforms are a list of them");
+    if (depth == MOST_DEPTH)
+        return dsgd_entry_fail(
+            config, entry, error,
+            "name: this is the %dth platform that departs from another; is it a circle?", depth);
+    if (name != NULL && dsgd_ends_with(name, ".xml")) {
+        platform->topology = DSGD_TOPOLOGY_XML;
+        platform->file = dsgd_config_path(config, name);
+        dsgd_config_note_data(config, platform->file);
+    } else if (name != NULL) {
+        dsgd_config *file = NULL;
+        DSGD_TRY(dsgd_named_open(config, named, "platforms", name, NULL, &file, error));
+        DSGD_TRY(read_platform(file, dsgd_config_root(file), depth + 1, platform, error));
+    }
+    return is_name ? DSGD_OK
+                   : dsgd_config_refine(config, entry, dsgd_platform_options, name_key, platform,
+                                        error);
+}
+
+dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_platform *platform,
+                               dsgd_error *error)
+{
+    *platform = (dsgd_platform){0};
+    dsgd_options_default(dsgd_platform_options, platform);
+    return read_platform(config, entry, 0, platform, error);
+}
+
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
                                dsgd_error *error)
 {
@@ -64,8 +100,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         return DSGD_OK;
     }
     DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));
-    return dsgd_config_read(*config, dsgd_config_root(*config), dsgd_platform_options, NULL,
-                            platform, error);
+    return read_platform(*config, dsgd_config_root(*config), 1, platform, error);
 }
 
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,

@@ -25,6 +25,10 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
                                     dsgd_error *error);
 
+/** Reads the keys of a platform, or its name; one with `name` begins as that one. */
+dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_platform *platform,
+                               dsgd_error *error);
+
 /** Reads the keys of a workload, or its name; one with `like` begins as that one. */
 dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_workload *workload,
                                dsgd_error *error);

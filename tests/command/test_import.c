@@ -1,0 +1,456 @@
+/**
+ * @file test_import.c
+ * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public logs are beside
+ * the project, how far what comes of them is from other logs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "command/experiment/traces.h"
+#include "tests/command/shell.h"
+#include "tests/support/suite.h"
+#include "traces/nccl_log.h"
+
+/** A log of nodes of eight GPUs, of times by the formulas with a platform's factors. */
+typedef struct planted {
+    const dsgd_nccl *nccl;
+    const char *gpu, *prefix, *between;
+    int call, nodes, gpus;
+    double nic_bytes_per_s, factor; /* of times */
+} planted;
+
+static const dsgd_nccl a100 = {.generation = DSGD_GPU_AMPERE,
+                               .links_bytes_per_s = 240e9,
+                               .has_switch = true,
+                               .amd_host = true,
+                               .bandwidth = 0.8,
+                               .latency = 3,
+                               .node_bandwidth = 0.9,
+                               .node_latency = 1.6};
+
+static double planted_us(const planted *p, double bytes)
+{
+    const dsgd_nccl_shape shape = {p->nodes, p->gpus, p->gpus, p->nic_bytes_per_s, 0};
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(p->nccl, &shape, p->call, bytes);
+    return 1e6 * dsgd_nccl_s(&cost, bytes) * p->factor;
+}
+
+static void write_log(const char *name, const planted *p)
+{
+    const int n = p->nodes * p->gpus;
+    const double ratio = (p->call == DSGD_NCCL_ALLREDUCE ? 2.0 : 1.0) * (n - 1) / n;
+    char *text = dsgd_xprintf("%s# nThread 1 nGpus 1 minBytes 8\n", p->prefix);
+    for (int i = 0; i < n && p->gpu != NULL; i++)
+        dsgd_append(&text, "%s#  Rank %2d Group  0 Pid %d on node-%d device  %d [0x07] %s\n",
+                    p->prefix, i, 7000 + i, i / p->gpus, i % p->gpus, p->gpu);
+    dsgd_append(&text, "%s#       size         count      type   redop    root     time   algbw\n",
+                p->prefix);
+    for (double bytes = 1024; bytes <= 0x1p32; bytes *= 2) {
+        const double us = planted_us(p, bytes), algbw = bytes / us / 1e3;
+        dsgd_append(&text, "%s%12.0f  %12.0f     float  %6s  ", p->prefix, bytes, bytes / 4,
+                    p->call == DSGD_NCCL_ALLREDUCE ? "sum" : "none");
+        for (int i = 0; i < 2; i++)
+            dsgd_append(&text, "%s%s %8.4g %7.2f %7.2f %s", i == 0 ? "    -1" : "",
+                        *p->prefix == '[' ? p->prefix : "", us, algbw, algbw * ratio,
+                        i == 0 ? "     0" : "  N/A\n");
+        dsgd_append(&text, "%s", p->between);
+    }
+    write_file(name, text);
+}
+
+static dsgd_platform read_platform(const char *name)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform platform;
+    dsgd_error error = {""};
+    const char *const path = dsgd_xprintf("%s/%s", folder, name);
+    ck_assert_msg(dsgd_platform_open(path, &config, &platform, &error) == DSGD_OK &&
+                      dsgd_platform_check(&platform, &error) == DSGD_OK,
+                  "%s", error.text);
+    return platform;
+}
+
+SUITE(import, "import", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+static const planted two_nodes = {
+    &a100, "NVIDIA A100-SXM4-40GB", "", "", DSGD_NCCL_ALLREDUCE, 2, 8, 25e9, 1};
+
+TEST(logs_of_one_node_and_of_several_give_both_pairs_of_factors)
+{
+    planted one = two_nodes;
+    one.nodes = 1;
+    write_log("one.log", &one);
+    write_log("two.log", &two_nodes);
+    const char *const said = dsgd_ends(0, "import one.log two.log -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said,
+                  "two.log:19-41: all_reduce, NVIDIA A100-SXM4-40GB, 23 sizes from 1 KiB to 4 GiB");
+    ck_assert_ptr_null(strstr(said, "warning"));
+    const dsgd_platform mine = read_platform("mine.yaml");
+    ck_assert_double_eq_tol(mine.nccl.bandwidth, a100.bandwidth, 0.01);
+    ck_assert_double_eq_tol(mine.nccl.latency, a100.latency, 0.1);
+    ck_assert_double_eq_tol(mine.nccl.node_bandwidth, a100.node_bandwidth, 0.01);
+    ck_assert_double_eq_tol(mine.nccl.node_latency, a100.node_latency, 0.1);
+    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9); /* dgx-a100's */
+    ck_assert_int_eq(mine.library, DSGD_LIBRARY_NCCL);
+    const dsgd_nccl_table *const tables = mine.nccl.tables.v;
+    ck_assert_uint_eq(mine.nccl.tables.n, 2);
+    ck_assert(tables[0].nodes == 1 && tables[1].nodes == 2 && tables[1].gpus == 8);
+    ck_assert_uint_eq(tables[1].bytes.n, 23);
+    for (size_t k = 0; k < 23; k++)
+        ck_assert_double_eq_tol(tables[1].us.v[k] / planted_us(&two_nodes, tables[1].bytes.v[k]), 1,
+                                1e-3);
+    const char *const text = read_file("mine.yaml");
+    ck_assert_has(text, "# 1 KiB: two.log:19");
+    ck_assert_has(text, "# one.log:11-33");
+    ck_assert_has(dsgd_ends(2, "import one.log -p dgx-a100 -o mine.yaml"), "--force replaces it");
+    dsgd_ends(0, "import one.log -p dgx-a100 -o mine.yaml --force");
+    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4); /* dgx-a100's */
+}
+
+/** As mpirun and srun write lines, with NCCL's own between, and without lines of ranks. */
+static const struct {
+    const char *gpu, *prefix, *between, *options;
+} dresses[] = {
+    {"NVIDIA A100", "[1,0]<stdout>:", "", ""},
+    {"NVIDIA A100", " 0: ", "node-0:25:66 [0] NCCL INFO Channel 02/0 : 1[1] -> 3[3] via P2P\n", ""},
+    {NULL, "", "", ""},
+    {NULL, "", "", "--nodes 2"},
+};
+
+TEST_ROWS(a_log_is_read_in_any_dress, dresses)
+{
+    planted p = two_nodes;
+    p.gpu = dresses[_i].gpu;
+    p.prefix = dresses[_i].prefix;
+    p.between = dresses[_i].between;
+    write_log("a.log", &p);
+    dsgd_ends(0, "import a.log -p dgx-a100 -o mine.yaml %s", dresses[_i].options);
+    const dsgd_platform mine = read_platform("mine.yaml");
+    const dsgd_nccl_table *const table = mine.nccl.tables.v;
+    ck_assert(table->nodes == 2 && table->gpus == 8 && table->call == DSGD_NCCL_ALLREDUCE);
+    ck_assert_uint_eq(table->bytes.n, 23);
+    ck_assert_double_eq_tol(mine.nccl.bandwidth, a100.bandwidth, 0.01);
+}
+
+/** rccl-tests, an earlier version without roots, an allgather, a damaged row; sizes begin anew: two tables. */
+TEST(versions_and_collectives_are_told_by_their_bandwidths)
+{
+    static const char text[] =
+        "$ all_gather_perf -b 32M # a script that names what comes later\n"
+        "rccl-tests: Version develop:448c4c7\n"
+        "#   Rank  0 Pid 195 on a device  0 [0000:05:00.0] AMD Instinct MI300X\n"
+        "#   Rank  1 Pid 196 on b device  0 [0000:25:00.0] AMD Instinct MI300X\r\n"
+        "    33554432   8388608     float     sum    19902    1.69    1.69  2e-07    19898    1.69 "
+        "   1.69  2e-07\n"
+        "    67108864  16777216     float     sum    39770    1.69 node1: NCCL INFO Launch mode "
+        "Parallel\n"
+        "   134217728  33554432     float     sum    79427    1.69    1.69  2e-07\n"
+        "    33554432   8388608     float    none      -1    19902    1.69    0.84    N/A    19898 "
+        "   1.69    0.84 N/A\n";
+    dsgd_nccl_logs logs = {0};
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_nccl_log_read("a", text, &logs, &error), DSGD_OK);
+    ck_assert_uint_eq(logs.n, 2);
+    ck_assert_uint_eq(logs.left_out, 1);
+    ck_assert_str_eq(logs.v[0].gpu, "AMD Instinct MI300X");
+    ck_assert_uint_eq(logs.v[0].table.bytes.n, 2);
+    ck_assert_double_eq(logs.v[0].table.us.v[0], 19900);
+    ck_assert_double_eq(logs.v[0].table.us.v[1], 79427);
+    ck_assert_double_eq(logs.v[0].lines[1], 7);
+    ck_assert_int_eq(logs.v[0].table.call, DSGD_NCCL_ALLREDUCE);
+    ck_assert_int_eq(logs.v[1].table.call, DSGD_NCCL_SHARES);
+    ck_assert_int_eq(logs.v[1].table.nodes, 2);
+}
+
+TEST(logs_of_one_shape_are_pooled)
+{
+    static const double factors[] = {1, 0.9, 1.2};
+    for (int i = 0; i < 3; i++) {
+        planted p = two_nodes;
+        p.factor = factors[i];
+        write_log(dsgd_xprintf("%d.log", i), &p);
+    }
+    ck_assert_has(dsgd_ends(0, "import 0.log 1.log 2.log -p dgx-a100 -o mine.yaml"),
+                  "longest time is 1.33 times the shortest");
+    const dsgd_nccl_table *const table = read_platform("mine.yaml").nccl.tables.v;
+    ck_assert_double_eq_tol(table->us.v[22] / planted_us(&two_nodes, 0x1p32), 1, 1e-3);
+    ck_assert_has(read_file("mine.yaml"), "# 4 GiB: 1.log:41 0.log:41 2.log:41");
+}
+
+static const struct {
+    const char *gpu;
+    double nic_bytes_per_s, factor;
+    const char *options;
+    int status;
+    const char *sentence;
+} told[] = {
+    {"NVIDIA A100", 50e9, 0.4, "-p dgx-a100", 0, "but dgx-a100 has 25 GB/s (host_bandwidth)"},
+    {"NVIDIA A100", 25e9, 9, "-p dgx-a100", 0, "were it sockets"},
+    {"NVIDIA H100", 25e9, 1, "", 2, "aws-p5, dgx-h100 and gcp-a3-mega have NVIDIA H100"},
+    {"AMD Instinct MI300X", 25e9, 1, "", 0, "of the shipped platforms mi300x alone has it"},
+    {"Tesla K80", 25e9, 1, "", 2, "no shipped platform says that it has Tesla K80"},
+    {NULL, 25e9, 1, "", 2, "no line names the GPU"},
+    {"NVIDIA A100", 25e9, 1, "-p idle-switch", 2, "its library is mpi"},
+    {"NVIDIA A100", 25e9, 1, "-p alps-slingshot", 2,
+     "those of alps-slingshot have 4 (island_hosts)"},
+    {NULL, 25e9, 1, "-p dgx-a100 --nodes 3", 2, "16 GPUs on 3 nodes"},
+};
+
+TEST_ROWS(what_does_not_fit_is_told, told)
+{
+    planted p = two_nodes;
+    p.gpu = told[_i].gpu;
+    p.nic_bytes_per_s = told[_i].nic_bytes_per_s;
+    p.factor = told[_i].factor;
+    write_log("a.log", &p);
+    ck_assert_has(dsgd_ends(told[_i].status, "import a.log %s -o mine.yaml", told[_i].options),
+                  told[_i].sentence);
+}
+
+TEST(what_is_no_log_is_refused)
+{
+    write_file("a.txt", "8 2 float\nnothing\n");
+    ck_assert_has(dsgd_ends(2, "import a.txt -o mine.yaml"),
+                  "a.txt: nothing in it can be imported");
+    ck_assert_has(dsgd_ends(3, "import absent -o mine.yaml"), "absent: the file cannot be read");
+    ck_assert_has(dsgd_ends(2, "import a.txt"), "Give -o FILE");
+    planted p = two_nodes;
+    write_log("a.log", &p);
+    shell_ends(0, "sed -i '/Rank 15/d' a.log");
+    ck_assert_has(dsgd_ends(3, "import a.log -p dgx-a100 -o mine.yaml"),
+                  "a.log:18: in this table busbw is up to");
+    ck_assert_int_ne(access(dsgd_xprintf("%s/mine.yaml", folder), F_OK), 0);
+}
+
+/* --- public logs ------------------------------------------------------------------------------ */
+
+/** A log, and the data sheet: 1: Slingshot or sockets, whose times vary. */
+static const struct {
+    const char *log, *platform;
+    int gpus, nics;
+    bool varies;
+} public[] = {
+    {"dgxh100_n1", "dgx-h100", 8, 8, false},
+    {"p5_n1_batch", "aws-p5", 8, 8, false},
+    {"alps_gh200_n1", "alps-slingshot", 4, 4, false},
+    {"snellius_h100_n1", "alps-slingshot", 4, 4, false},
+    {"mi300x_n1", "mi300x", 8, 8, false},
+    {"dgxa100_n2", "dgx-a100", 8, 8, false},
+    {"dgxa100_n4", "dgx-a100", 8, 8, false},
+    {"sophia_n2", "dgx-a100", 8, 8, false},
+    {"ndv4_a100_n2", "dgx-a100", 8, 8, false},
+    {"snellius_h100_n2", "alps-slingshot", 4, 4, false},
+    {"p5_n2", "aws-p5", 8, 8, false},
+    {"p5_n2_2203", "aws-p5", 8, 8, false},
+    {"p5_n2_2223", "aws-p5", 8, 8, false},
+    {"a3mega_n2", "gcp-a3-mega", 8, 8, false},
+    {"mi300x_n2", "mi300x", 8, 8, false},
+    {"cluster01_h100_n10_g1_allreduce", "dgx-h100", 1, 1, false},
+    {"cluster01_h100_n10_g8_allreduce", "dgx-h100", 8, 8, false},
+    {"sophia_n2_allgather", "dgx-a100", 8, 8, false},
+    {"snellius_h100_n2_allgather", "alps-slingshot", 4, 4, false},
+    {"a3mega_n2_allgather", "gcp-a3-mega", 8, 8, false},
+    {"cscs_gh200_n2", "alps-slingshot", 4, 4, true},
+    {"alps_gh200_pooled_n2", "alps-slingshot", 4, 4, true},
+    {"alps_gh200_pooled_n8", "alps-slingshot", 4, 4, true},
+    {"polaris_n2", "dgx-a100", 4, 2, true},
+    {"polaris_n8", "dgx-a100", 4, 2, true},
+    {"polaris_n8_allgather", "dgx-a100", 4, 2, true},
+};
+
+enum { PUBLIC = sizeof public / sizeof public[0], MOST_SIZES = 64 };
+
+static dsgd_nccl_measured measured[PUBLIC];
+static dsgd_nccl sheets[PUBLIC]; /* what data sheets and NCCL say: no factor is fitted */
+static double most_us[PUBLIC][MOST_SIZES], least_us[PUBLIC][MOST_SIZES]; /* of several runs */
+
+static double field(const dsgd_csv *csv, size_t row, const char *name)
+{
+    const size_t column = dsgd_csv_column(csv, name);
+    return column < csv->n_columns ? strtod(dsgd_csv_field(csv, row, column), NULL) : 0;
+}
+
+/** False: the logs are not here. */
+static bool read_public(void)
+{
+    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
+    const char *const there =
+        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR);
+    for (int i = 0; i < PUBLIC; i++) {
+        dsgd_csv csv;
+        dsgd_config *config = NULL;
+        dsgd_platform platform;
+        const char *const path = dsgd_xprintf("%s/nccl/%s.csv", there, public[i].log);
+        if (access(path, R_OK) != 0)
+            return fprintf(stderr, "skipped: there is no %s\n", path) < 0;
+        ck_assert_int_eq(dsgd_csv_read(&csv, NULL, "%s", path), DSGD_OK);
+        ck_assert_int_eq(dsgd_platform_open(public[i].platform, &config, &platform, NULL), DSGD_OK);
+        sheets[i] = platform.nccl;
+        sheets[i].bandwidth = sheets[i].latency = 1;
+        sheets[i].node_bandwidth = sheets[i].node_latency = 1;
+        sheets[i].tables = (dsgd_records){0, NULL};
+        if (public[i].gpus == 4 && strncmp(public[i].log, "snellius", 8) == 0)
+            sheets[i].amd_host = true;
+        dsgd_nccl_measured *const of = &measured[i];
+        of->shape = (dsgd_nccl_shape){(int)field(&csv, 0, "nodes"), public[i].gpus, public[i].nics,
+                                      platform.host_bandwidth_bytes_per_s, 0};
+        of->table.call = strstr(path, "allgather") != NULL ? DSGD_NCCL_SHARES : DSGD_NCCL_ALLREDUCE;
+        of->table.nodes = of->shape.n_nodes;
+        of->table.gpus = public[i].gpus;
+        of->table.bytes.v = dsgd_keep(MOST_SIZES, sizeof(double));
+        of->table.us.v = dsgd_keep(MOST_SIZES, sizeof(double));
+        size_t n = 0;
+        for (size_t row = 0; row < csv.n_rows; row++) {
+            const double out = field(&csv, row, "time_us_out_of_place");
+            const double in = field(&csv, row, "time_us_in_place");
+            const double bytes = field(&csv, row, "size_bytes");
+            if (bytes < 1 || out <= 0)
+                continue;
+            of->table.bytes.v[n] = bytes;
+            least_us[i][n] = field(&csv, row, "lowest_us");
+            most_us[i][n] = field(&csv, row, "highest_us");
+            of->table.us.v[n++] = in > 0 ? (in + out) / 2 : out;
+        }
+        of->table.bytes.n = of->table.us.n = n;
+    }
+    return true;
+}
+
+static int order(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, order);
+    return n == 0 ? NAN : (x[n / 2] + x[(n - 1) / 2]) / 2;
+}
+
+/** In %, over each @p every-th size from the second or first on. */
+static double median_error(const dsgd_nccl *nccl, int i, double least_bytes, size_t every)
+{
+    double errors[MOST_SIZES];
+    size_t n = 0;
+    for (size_t k = every - 1; k < measured[i].table.bytes.n; k += every) {
+        const double bytes = measured[i].table.bytes.v[k];
+        const dsgd_nccl_cost cost =
+            dsgd_nccl_cost_of(nccl, &measured[i].shape, measured[i].table.call, bytes);
+        if (bytes >= least_bytes)
+            errors[n++] =
+                100 * fabs(1e6 * dsgd_nccl_s(&cost, bytes) / measured[i].table.us.v[k] - 1);
+    }
+    return median(errors, n);
+}
+
+static int index_of(const char *log)
+{
+    for (int i = 0; i < PUBLIC; i++)
+        if (strcmp(public[i].log, log) == 0)
+            return i;
+    ck_abort_msg("%s", log);
+}
+
+static const double mib = 0x1p20;
+
+/** Numbers for documents: DSGD_TABLE=1 prints them. */
+static void tell(const char *log, const char *other, double error)
+{
+    if (getenv("DSGD_TABLE") != NULL)
+        fprintf(stderr, "%-34s %-34s %5.1f %%\n", log, other, error);
+}
+
+/** Each other size of a log as table, the rest against it; and the data sheet alone. */
+TEST(logs_as_tables_and_data_sheets_alone)
+{
+    double tables[PUBLIC], alone[PUBLIC];
+    size_t n = 0;
+    for (int i = 0; read_public() && i < PUBLIC; i++) {
+        dsgd_nccl_table half = measured[i].table;
+        half.bytes = (dsgd_numbers){0, dsgd_keep(MOST_SIZES, sizeof(double))};
+        half.us = (dsgd_numbers){0, dsgd_keep(MOST_SIZES, sizeof(double))};
+        for (size_t k = 0; k < measured[i].table.bytes.n; k += 2) {
+            half.bytes.v[half.bytes.n++] = measured[i].table.bytes.v[k];
+            half.us.v[half.us.n++] = measured[i].table.us.v[k];
+        }
+        dsgd_nccl logged = sheets[i];
+        logged.tables = (dsgd_records){1, &half};
+        const double by_table = median_error(&logged, i, mib, 2);
+        const double by_sheet = median_error(&sheets[i], i, 8 * mib, 1);
+        tell(public[i].log, "as table, from 1 MiB", by_table);
+        tell(public[i].log, "data sheet, from 8 MiB", by_sheet);
+        if (public[i].varies)
+            continue;
+        tables[n] = by_table;
+        alone[n++] = by_sheet;
+    }
+    ck_assert(n == 0 || median(tables, n) <= 5);
+    ck_assert(n == 0 || median(alone, n) <= 15);
+}
+
+/** What is fitted to one log is held against another: of another machine of the kind, or other nodes. */
+static const struct {
+    const char *fitted, *other;
+    size_t n; /* fitted: that one and those behind it */
+} crossings[] = {
+    {"dgxa100_n2", "dgxa100_n4", 1},
+    {"dgxa100_n2", "sophia_n2", 1},
+    {"dgxa100_n2", "ndv4_a100_n2", 1},
+    {"dgxa100_n2", "sophia_n2_allgather", 1},
+    {"sophia_n2", "dgxa100_n2", 1},
+    {"sophia_n2", "dgxa100_n4", 1},
+    {"dgxa100_n4", "dgxa100_n2", 1},
+    {"dgxa100_n4", "sophia_n2", 1},
+    {"ndv4_a100_n2", "dgxa100_n4", 1},
+    {"p5_n2", "p5_n2_2203", 1},
+    {"p5_n2_2203", "p5_n2_2223", 1},
+    {"dgxh100_n1", "p5_n1_batch", 1},
+    {"p5_n1_batch", "dgxh100_n1", 1},
+    {"snellius_h100_n2", "snellius_h100_n2_allgather", 1},
+    {"snellius_h100_n1", "alps_gh200_n1", 1},
+    {"cscs_gh200_n2", "alps_gh200_pooled_n2", 1},
+    {"alps_gh200_pooled_n2", "alps_gh200_pooled_n8", 1},
+    {"cluster01_h100_n10_g1_allreduce", "cluster01_h100_n10_g1_allreduce", 2},
+    {"cluster01_h100_n10_g1_allreduce", "cluster01_h100_n10_g8_allreduce", 2},
+};
+
+TEST(what_is_fitted_to_one_log_holds_of_another)
+{
+    enum { N = sizeof crossings / sizeof crossings[0] };
+    double errors[N];
+    size_t n = 0;
+    for (int c = 0; read_public() && c < N; c++) {
+        const int from = index_of(crossings[c].fitted);
+        dsgd_nccl fitted = sheets[from];
+        dsgd_nccl_fit(&fitted, &measured[from], crossings[c].n);
+        errors[n++] = median_error(&fitted, index_of(crossings[c].other), 8 * mib, 1);
+        tell(crossings[c].fitted, crossings[c].other, errors[n - 1]);
+        ck_assert_msg(errors[n - 1] <= 12, "%s to %s: %g", crossings[c].fitted, crossings[c].other,
+                      errors[n - 1]);
+    }
+    ck_assert(n == 0 || median(errors, n) <= 10);
+}
+
+/** From 64 MiB on; fitted to two nodes. NICs have 25 GB/s, of which no run has used more than 23.3. */
+TEST(eight_nodes_on_slingshot_are_within_the_spread_of_their_runs)
+{
+    if (!read_public())
+        return;
+    const int two = index_of("alps_gh200_pooled_n2"), eight = two + 1;
+    dsgd_nccl fitted = sheets[two];
+    dsgd_nccl_fit(&fitted, &measured[two], 1);
+    for (size_t k = 0; k < measured[eight].table.bytes.n; k++) {
+        const double bytes = measured[eight].table.bytes.v[k];
+        const dsgd_nccl_cost cost =
+            dsgd_nccl_cost_of(&fitted, &measured[eight].shape, DSGD_NCCL_ALLREDUCE, bytes);
+        const double us = 1e6 * dsgd_nccl_s(&cost, bytes);
+        if (bytes >= 64 * mib)
+            ck_assert_msg(us >= 0.95 * least_us[eight][k] && us <= most_us[eight][k],
+                          "%g MiB: %g us, measured %g to %g", bytes / mib, us, least_us[eight][k],
+                          most_us[eight][k]);
+    }
+}

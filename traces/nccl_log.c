@@ -1,0 +1,248 @@
+/**
+ * @file nccl_log.c
+ * Output of nccl-tests, line by line. What is a row is seen from its bandwidths, which are its size by its
+ * time: columns differ from version to version, and other processes write between.
+ */
+#include "traces/nccl_log.h"
+
+#include <ctype.h>
+
+enum { MOST_WORDS = 256, MOST_RANKS = 4096 };
+
+/** What is known of the rows that follow, and of the table that they go to. */
+typedef struct state {
+    const char *file;
+    int test; /* of tests; -1: not named */
+    const char *gpu;
+    long n_ranks, highest; /* of lines of ranks */
+    const char **hosts; /* [n_hosts] */
+    long n_hosts;
+    long said_ranks, said_nodes; /* by NCCL itself */
+    bool sockets;
+    dsgd_nccl_log *table; /* NULL: none has begun */
+    bool sums, has_root;
+    double algbw, busbw; /* the largest, in GB/s */
+} state;
+
+static const struct {
+    const char *name;
+    int call; /* -1: no tables of it */
+} tests[] = {{"all_reduce_perf", DSGD_NCCL_ALLREDUCE},
+             {"all_gather_perf", DSGD_NCCL_SHARES},
+             {"reduce_scatter_perf", DSGD_NCCL_SHARES},
+             {"broadcast_perf", DSGD_NCCL_BROADCAST},
+             {"reduce_perf", DSGD_NCCL_BROADCAST},
+             {"alltoall_perf", -1},
+             {"sendrecv_perf", -1},
+             {"gather_perf", -1},
+             {"scatter_perf", -1}};
+enum { TESTS = sizeof tests / sizeof tests[0] };
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+typedef struct row {
+    double bytes, us, algbw, busbw, root;
+    bool sums;
+} row;
+
+static bool is_number(const char *word, double *x)
+{
+    char *end = NULL;
+    if (word == NULL || strspn(word, "+-.0123456789eE") != strlen(word))
+        return false;
+    *x = strtod(word, &end);
+    return end != word && *end == '\0';
+}
+
+static bool is_whole(const char *word, double *x)
+{
+    return strspn(word, "0123456789") == strlen(word) && is_number(word, x) && *x < 1e15;
+}
+
+/** Blanks what mpirun puts before each part of a line that was flushed: [1,0]<stdout>: */
+static void blank_prefixes(char *line)
+{
+    for (char *end = line; (end = strstr(end, "]<std")) != NULL;) {
+        char *begin = end;
+        while (begin > line && *begin != '[')
+            begin--;
+        end += strcspn(end, ":");
+        memset(begin, ' ', (size_t)(end - begin) + (*end != '\0'));
+    }
+}
+
+/** Time and bandwidths of a buffer: they are so if they fit each other. */
+static bool is_timed(char *const *words, row *r)
+{
+    return is_number(words[0], &r->us) && is_number(words[1], &r->algbw) &&
+           is_number(words[2], &r->busbw) && r->us >= 1e-3 && r->us <= 1e12 &&
+           fabs(r->bytes / r->us / 1e3 - r->algbw) <= 0.0051 + 1e-3 * r->algbw;
+}
+
+/** 1: *r is the row; 0: it begins as one, but is none; -1: there is none. */
+static int row_of(char *line, row *r)
+{
+    static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
+                                        "uint64", "half",   "float",    "double",   "bfloat16",
+                                        "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2", NULL};
+    static const char *const sums[] = {"sum", "prod", "min", "max", "avg", "mulsum", NULL};
+    char *words[MOST_WORDS + 8] = {NULL};
+    int n = 0;
+    for (char *word = NULL; n < MOST_WORDS && (word = strsep(&line, " \t\r")) != NULL;)
+        if (*word != '\0')
+            words[n++] = word;
+    for (int i = 0; i + 2 < n; i++) {
+        double count = 0;
+        if (!is_whole(words[i], &r->bytes) || !is_whole(words[i + 1], &count) ||
+            dsgd_find_word(types, words[i + 2]) < 0)
+            continue;
+        char **at = &words[i + 3];
+        r->sums = *at != NULL && dsgd_find_word(sums, *at) >= 0;
+        r->root = -1;
+        at += *at != NULL && isalpha((unsigned char)**at);
+        if (!is_timed(at, r) && (!is_number(*at, &r->root) || !is_timed(++at, r)))
+            return 0;
+        row in_place = *r;
+        if (at[3] != NULL && is_timed(at + 4, &in_place))
+            r->us = (r->us + in_place.us) / 2;
+        return 1;
+    }
+    return -1;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+/** Whether the bandwidths, which are rounded, are those of a number of ranks. */
+static bool fits(const state *s, int call, long ranks)
+{
+    const double share = (double)(ranks - 1) / (double)ranks;
+    const double ratio = call == DSGD_NCCL_ALLREDUCE ? 2 * share
+                         : call == DSGD_NCCL_SHARES  ? share
+                                                     : 1;
+    return fabs(s->busbw - s->algbw * ratio) <= 0.0051 * (1 + ratio);
+}
+
+/** Gives the table its collective and shape. */
+static dsgd_status end_table(state *s, dsgd_nccl_logs *logs, dsgd_error *error)
+{
+    dsgd_nccl_log *const log = s->table;
+    if (log == NULL)
+        return DSGD_OK;
+    const bool is_sum = s->sums && !s->has_root && s->busbw >= 0.99 * s->algbw;
+    const int seen = s->has_root ? DSGD_NCCL_BROADCAST
+                     : is_sum    ? DSGD_NCCL_ALLREDUCE
+                                 : DSGD_NCCL_SHARES;
+    const bool complete = s->n_ranks > 0 && s->n_ranks == s->highest + 1;
+    int call = s->test >= 0 ? tests[s->test].call : seen;
+    if (call >= 0 && complete && !fits(s, call, s->n_ranks))
+        call = seen; /* a script may name others before it begins */
+    s->table = NULL;
+    logs->left_out += call < 0;
+    logs->n -= call < 0;
+    if (call < 0)
+        return DSGD_OK;
+    log->table.call = (dsgd_nccl_call)call;
+    log->gpu = s->gpu;
+    log->sockets = s->sockets;
+    log->ranks = complete ? s->n_ranks : s->said_ranks;
+    log->table.nodes = complete ? s->n_hosts : s->said_nodes;
+    for (long n = 2, found = 0; log->table.nodes == 0 && n <= MOST_RANKS && found < 2; n++)
+        if (fits(s, call, n))
+            log->ranks = ++found == 1 ? n : 0;
+    if (log->ranks > 0 && !fits(s, call, log->ranks))
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s:%.0f: in this table busbw is up to %g and algbw %g, which no %s of %ld "
+            "ranks has, but the lines above name these",
+            s->file, log->lines[0], s->busbw, s->algbw, dsgd_nccl_calls[call], log->ranks);
+    return DSGD_OK;
+}
+
+static dsgd_status add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs,
+                           dsgd_error *error)
+{
+    if (s->table != NULL && r->bytes <= s->table->table.bytes.v[s->table->table.bytes.n - 1])
+        DSGD_TRY(end_table(s, logs, error));
+    if (s->table == NULL) {
+        logs->v = dsgd_keep_more(logs->v, logs->n + 1, sizeof *logs->v);
+        s->table = &logs->v[logs->n++];
+        *s->table = (dsgd_nccl_log){.file = s->file};
+        s->algbw = s->busbw = 0;
+    }
+    dsgd_nccl_table *const t = &s->table->table;
+    const size_t n = t->us.n = ++t->bytes.n;
+    t->bytes.v = dsgd_keep_more(t->bytes.v, n, sizeof(double));
+    t->us.v = dsgd_keep_more(t->us.v, n, sizeof(double));
+    s->table->lines = dsgd_keep_more(s->table->lines, n, sizeof(double));
+    t->bytes.v[n - 1] = r->bytes;
+    t->us.v[n - 1] = r->us;
+    s->table->lines[n - 1] = (double)line;
+    s->sums = r->sums;
+    s->has_root = r->root >= 0;
+    s->algbw = fmax(s->algbw, r->algbw);
+    s->busbw = fmax(s->busbw, r->busbw);
+    return DSGD_OK;
+}
+
+/* --- other lines ------------------------------------------------------------------------------ */
+
+/** `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`; of earlier versions less. */
+static void note_rank(state *s, const char *rank)
+{
+    const char *const host = strstr(rank, " on ");
+    char name[256];
+    int at = 0;
+    const long number = strtol(rank + strlen("Rank "), NULL, 10);
+    if (host == NULL || sscanf(host, " on %255s device %*d [%*[^]]] %n", name, &at) != 1 || at == 0)
+        return;
+    s->gpu = dsgd_xprintf("%.*s", (int)strcspn(host + at, "\r"), host + at);
+    s->highest = number > s->highest ? number : s->highest;
+    s->n_ranks++;
+    for (long i = 0; i < s->n_hosts; i++)
+        if (strcmp(s->hosts[i], name) == 0)
+            return;
+    s->hosts = dsgd_keep_more(s->hosts, (size_t)s->n_hosts + 1, sizeof *s->hosts);
+    s->hosts[s->n_hosts++] = dsgd_xstrdup(name);
+}
+
+static dsgd_status note_line(state *s, const char *line, dsgd_nccl_logs *logs, dsgd_error *error)
+{
+    const char *const mark = strchr(line, '#');
+    const char *const rank = mark == NULL ? NULL : strstr(mark, "Rank ");
+    const char *const said = strstr(line, " nRanks ");
+    if (s->table != NULL &&
+        (rank != NULL || strstr(line, "# nThread") != NULL || strstr(line, "_perf"))) {
+        DSGD_TRY(end_table(s, logs, error));
+        *s = (state){.file = s->file, .test = s->test}; /* another run */
+    }
+    for (int i = 0; i < TESTS; i++) {
+        const char *const at = strstr(line, tests[i].name);
+        if (at != NULL && (at == line || (at[-1] != '_' && !isalnum((unsigned char)at[-1]))))
+            s->test = i;
+    }
+    if (rank != NULL)
+        note_rank(s, rank);
+    if (said != NULL &&
+        (sscanf(said, " nRanks %ld nNodes %ld", &s->said_ranks, &s->said_nodes) < 2 ||
+         s->said_ranks < 2 || s->said_nodes < 1))
+        s->said_ranks = s->said_nodes = 0;
+    s->sockets = s->sockets || strstr(line, "Using network Socket") != NULL;
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs,
+                               dsgd_error *error)
+{
+    state s = {.file = file, .test = -1};
+    char *rest = dsgd_xstrdup(text), *line = NULL;
+    for (size_t number = 1; (line = strsep(&rest, "\n")) != NULL; number++) {
+        row r = {0};
+        blank_prefixes(line);
+        DSGD_TRY(note_line(&s, line, logs, error));
+        const int found = row_of(line, &r);
+        logs->left_out += found == 0;
+        if (found == 1 && r.bytes >= 1)
+            DSGD_TRY(add_row(&s, number, &r, logs, error));
+    }
+    return end_table(&s, logs, error);
+}
