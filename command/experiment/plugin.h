@@ -1,6 +1,6 @@
 /**
  * @file plugin.h
- * Algorithms from outside the tree: shared objects that export a dsgd_plugin (sim/algorithm.h).
+ * Algorithms from outside the tree: shared objects that export a dsgd_plugin (sim/contract.h).
  */
 #ifndef DSGD_COMMAND_EXPERIMENT_PLUGIN_H
 #define DSGD_COMMAND_EXPERIMENT_PLUGIN_H
