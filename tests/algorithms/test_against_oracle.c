@@ -369,24 +369,10 @@ TEST(slow_momentum_is_in_units_of_the_learning_rate)
     ck_assert_double_le(support_distance(support_ok(t->c)->x, l.x, N), 1e-12);
 }
 
-enum { SHARED_COPY = 2, PULL };
-
 static void mean_of_two(double *y, const double *x)
 {
     for (int i = 0; i < N; i++)
         y[i] = (y[i] + x[i]) / 2;
-}
-
-/** At the end of a step; then the round behind its local steps. */
-static void shared_copy_step(learner *l, double copy[2][N])
-{
-    for (int w = 0; w < 2; w++) {
-        mean_of_two(l[w].x, copy[w]);
-        memcpy(copy[w], l[w].x, sizeof copy[w]);
-        learn(&l[w], 0.05);
-    }
-    mean_of_two(copy[0], copy[1]);
-    memcpy(copy[1], copy[0], sizeof copy[1]);
 }
 
 static void pull_step(learner *l, double saved[2][N])
@@ -399,31 +385,24 @@ static void pull_step(learner *l, double saved[2][N])
     }
 }
 
-/** AD-PSGD's variants by two workers in lock-step, one averaging per gradient. */
-TEST_RANGE(released_pairs, SHARED_COPY, PULL + 1) /* _i: the variant */
+/** AD-PSGD's pulls by two workers in lock-step. (Its other variants: emulation.) */
+TEST(pulled_pairs)
 {
+    enum { PULL = 3 };
     twin *const t = twin_new("ad_psgd");
     t->c->config.workers = 2;
-    support_option(t->c, "variant", _i);
-    if (_i == SHARED_COPY)
-        support_option(t->c, "averagings", 1);
+    support_option(t->c, "variant", PULL);
     support_problem *const data = support_problem_new(t->c);
     learner l[2] = {0};
-    double second[2][N];
-    double next[2][N];
+    double saved[2][N];
     for (int w = 0; w < 2; w++) {
         memcpy(l[w].x, t->initial, sizeof l[w].x);
-        memcpy(second[w], t->initial, sizeof second[w]);
+        memcpy(saved[w], t->initial, sizeof saved[w]);
     }
     for (long step = 0; step < STEPS; step++) {
         for (int w = 0; w < 2; w++)
-            support_gradient(data, w, step, l[w].x, next[w]);
-        for (int w = 0; w < 2; w++)
-            memcpy(l[w].g, next[w], sizeof next[w]);
-        if (_i == SHARED_COPY)
-            shared_copy_step(l, second);
-        if (_i == PULL)
-            pull_step(l, second);
+            support_gradient(data, w, step, l[w].x, l[w].g);
+        pull_step(l, saved);
     }
     const support_outcome *got = support_ok(t->c);
     for (int w = 0; w < 2; w++)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/support/emulation.h"
+#include "tests/support/arrivals.h"
 #include "tests/support/suite.h"
 
 static const long in_order[2] = {0, 1};
@@ -174,4 +174,25 @@ TEST(dropped_samples_count_as_zero)
     double x[2];
     oracle_drop_compute(&p, (const double[]){1, 0.25, 0, 1}, x); /* -(1 + 0.5) / 2 - 2 / 2 */
     expect(x, (double[]){-1.75, -1.75}, 2);
+}
+
+static const struct {
+    long delay;
+    double c;
+    double w[6]; /* from 0, at g = 1 */
+} nesterov[] = {
+    {3, 0, {-1.0 / 30, -2.0 / 30, -.15, -.15 - 1.0 / 30, -.15 - 2.0 / 30, -.325}},
+    {3, .25, {-1.0 / 30, -2.0 / 30, -.125, -.125 - .0125 - 1.0 / 30, -.15 - 2.0 / 30, -.2875}},
+    {1, 0, {-.15, -.325, -.5125, -.70625, -.903125, -1.1015625}},
+};
+
+TEST_ROWS(delayed_nesterov_by_hand, nesterov)
+{
+    const arrivals_local_options o = {
+        .period = nesterov[_i].delay, .outer_lr = 0.1, .outer_momentum = 0.5, .c = nesterov[_i].c};
+    double m = 0, sum = 0, w = 0;
+    for (long t = 0; t < 6; t++) {
+        arrivals_delayed_nesterov(&o, 1, t, &(double){1}, &m, &sum, &w);
+        expect(&w, &nesterov[_i].w[t], 1);
+    }
 }

@@ -175,37 +175,6 @@ TEST(noloco_has_the_values_of_its_example)
                                     1e-14);
 }
 
-/** Of the slow weights, for any pairs: heavy ball with the mean outer step. */
-TEST(noloco_moves_the_mean_by_heavy_ball)
-{
-    support_case *c = given_case("noloco", &given_noloco, 4);
-    double x = 0, m = 0;
-    begin_at = 0;
-    for (int i = 0; i < 4; i++)
-        given[i] = i * i - 1.25;
-    support_option(c, "period", 1);
-    for (long round = 1; round <= 6; round++) {
-        double mean = 0;
-        m = 0.5 * m + 0.7 * (0 + 1 + 4 + 9 - 5) / 4.0;
-        x += m;
-        for (int w = 0; w < 4; w++)
-            mean += value_after(c, round, w, true) / 4;
-        ck_assert_double_eq_tol(mean, x, 1e-13);
-    }
-}
-
-/** Everyone in one group: all models are equal after a round. */
-TEST(noloco_of_one_group_keeps_all_alike)
-{
-    support_case *c = support_new("noloco", 6);
-    support_option(c, "period", 5);
-    support_option(c, "group", 6);
-    const support_outcome *got = support_ok(c);
-    for (int w = 1; w < 6; w++)
-        ck_assert_mem_eq(got->x, got->x + (size_t)w * got->n_params,
-                         got->n_params * sizeof got->x[0]);
-}
-
 /* --- clusters -------------------------------------------------------------------------------------- */
 
 static const support_outcome *clusters_of(double cluster, double inside, double between,
@@ -240,25 +209,6 @@ TEST(clusters_of_one_are_local_sgd)
     for (int inside = 0; inside < 2; inside++)
         for (int between = 0; between < 2; between++)
             expect_alike(clusters_of(1, inside, between, NULL), want, true);
-}
-
-/** All ways to the mean of all models give it. */
-TEST(leaders_find_the_mean_of_all)
-{
-    static const double sizes[] = {2, 3, 4, 6, 12};
-    for (int i = 0; i < 5; i++) {
-        const support_outcome *want = clusters_of(sizes[i], 0, 0, NULL);
-        expect_alike(clusters_of(sizes[i], 0, 1, NULL), want, false);
-        expect_alike(clusters_of(sizes[i], 1, 0, NULL), clusters_of(sizes[i], 1, 1, NULL), false);
-    }
-}
-
-/** A cluster of everyone has but one leader, and is an allreduce. */
-TEST(one_cluster_is_allreduce)
-{
-    const support_outcome *want = clusters_of(0, 0, 0, "allreduce");
-    expect_alike(clusters_of(12, 0, 0, NULL), want, false);
-    expect_alike(clusters_of(12, 0, 2, NULL), want, false);
 }
 
 /** Somebody is late by a second in every step: of another cluster in another round, at times. */
