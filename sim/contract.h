@@ -3,8 +3,7 @@
  * The contract of an algorithm: what a worker is to it, and what it says of itself, with what that is made
  * of: the traffic of verbs, checks of numbers of workers. Its verbs are in sim/verbs/.
  */
-#ifndef DSGD_SIM_CONTRACT_H
-#define DSGD_SIM_CONTRACT_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -287,5 +286,3 @@ extern const dsgd_plugin
     dsgd_plugin_algorithms; /* else a constant of C++ would be its file's own */
 
 DSGD_END_C
-
-#endif

@@ -2,8 +2,7 @@
  * @file collectives.h
  * What workers do together: communicators, collectives, and partial ones.
  */
-#ifndef DSGD_SIM_VERBS_COLLECTIVES_H
-#define DSGD_SIM_VERBS_COLLECTIVES_H
+#pragma once
 
 #include "sim/contract.h"
 
@@ -162,5 +161,3 @@ void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, do
                       double late);
 
 DSGD_END_C
-
-#endif

@@ -2,8 +2,7 @@
  * @file peers.h
  * What a worker does with some others: neighbours in a graph, pairs, servers, messages.
  */
-#ifndef DSGD_SIM_VERBS_PEERS_H
-#define DSGD_SIM_VERBS_PEERS_H
+#pragma once
 
 #include "sim/graph.h"
 #include "sim/verbs/collectives.h"
@@ -159,5 +158,3 @@ enum {
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 
 DSGD_END_C
-
-#endif

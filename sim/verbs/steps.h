@@ -2,8 +2,7 @@
  * @file steps.h
  * What a worker does by itself: steps, gradients, and what it makes of vectors.
  */
-#ifndef DSGD_SIM_VERBS_STEPS_H
-#define DSGD_SIM_VERBS_STEPS_H
+#pragma once
 
 #include "sim/contract.h"
 
@@ -215,5 +214,3 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n);
 
 DSGD_END_C
-
-#endif
