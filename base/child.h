@@ -3,8 +3,7 @@
  * Work in a child process: SimGrid has one engine per process and exits where it refuses a file;
  * CUDA does not survive a fork.
  */
-#ifndef DSGD_BASE_CHILD_H
-#define DSGD_BASE_CHILD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -29,5 +28,3 @@ dsgd_status dsgd_in_child(dsgd_status (*work)(const void *argument, void *report
                                               dsgd_error *error),
                           const void *argument, void *report, size_t bytes, const char *died,
                           dsgd_error *error);
-
-#endif

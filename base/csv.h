@@ -2,8 +2,7 @@
  * @file csv.h
  * CSV files (RFC 4180).
  */
-#ifndef DSGD_BASE_CSV_H
-#define DSGD_BASE_CSV_H
+#pragma once
 
 #include "base/status.h"
 
@@ -57,5 +56,3 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 
 /** Writes a field, quoted where it has a comma, a quote or a line end, or begins as a comment does. */
 void dsgd_csv_text(FILE *stream, const char *text);
-
-#endif

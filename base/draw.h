@@ -6,8 +6,7 @@
  * as key and the other four as counter. There is no state: a new draw changes no other, and all
  * algorithms have the same stragglers and the same mini-batches.
  */
-#ifndef DSGD_BASE_DRAW_H
-#define DSGD_BASE_DRAW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
 /** images[n] <- the images of first, first + 1, ... at @p step. */
 void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
                           uint32_t *images);
-
-#endif

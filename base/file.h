@@ -3,8 +3,7 @@
  * Whole files in memory, files that appear under their name only when they are complete, and folders
  * that are there only for a while.
  */
-#ifndef DSGD_BASE_FILE_H
-#define DSGD_BASE_FILE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -73,5 +72,3 @@ void dsgd_folder_remove(const char *path);
  * order, with a NULL behind them. NULL: the folder cannot be read (errno).
  */
 char **dsgd_folder_names(const char *path, const char *ending);
-
-#endif

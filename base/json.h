@@ -2,8 +2,7 @@
  * @file json.h
  * Options as JSON, written for manifests and read from the heads of records.
  */
-#ifndef DSGD_BASE_JSON_H
-#define DSGD_BASE_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -31,5 +30,3 @@ dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, voi
  * The JSON of a file; NULL: it is not there, or no JSON (or cannot be read: dsgd_file_unread()).
  */
 json_t *dsgd_json_file(const char *path);
-
-#endif

@@ -4,8 +4,7 @@
  * experiment file. A table stands beside the struct that it fills, and drives reading, checking,
  * `dsgd describe` and the manifest.
  */
-#ifndef DSGD_BASE_OPTION_H
-#define DSGD_BASE_OPTION_H
+#pragma once
 
 #include "base/status.h"
 
@@ -235,5 +234,3 @@ bool dsgd_parse_number(const char *text, const char *unit, double *number);
 const char *dsgd_unit_suffix(const char *unit, size_t i);
 
 DSGD_END_C
-
-#endif

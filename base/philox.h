@@ -3,8 +3,7 @@
  * The random bits of every draw (draw.h), inline for CUDA kernels too: DSGD_DEVICE_FUNCTION is
  * their qualifier.
  */
-#ifndef DSGD_BASE_PHILOX_H
-#define DSGD_BASE_PHILOX_H
+#pragma once
 
 #include <Random123/philox.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ dsgd_philox_uniform(uint64_t seed, uint32_t purpose, uint32_t worker, uint32_t s
     return ((double)(dsgd_philox_bits(seed, purpose, worker, step, index) >> 11) + 0.5) *
            (1.0 / 9007199254740992.0);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The running program: its beginning and end, its folder, beside which its module and shipped files
  * are installed, and its clock.
  */
-#ifndef DSGD_BASE_PROGRAM_H
-#define DSGD_BASE_PROGRAM_H
+#pragma once
 
 #include "base/status.h"
 
@@ -35,5 +34,3 @@ double dsgd_wall_s(void);
 
 /** Memory of the machine. */
 size_t dsgd_physical_bytes(void);
-
-#endif

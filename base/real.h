@@ -4,8 +4,7 @@
  * double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as
  * __host__ __device__ before any include.
  */
-#ifndef DSGD_BASE_REAL_H
-#define DSGD_BASE_REAL_H
+#pragma once
 
 #include <math.h>
 
@@ -25,6 +24,4 @@ typedef float real;
 
 #ifndef DSGD_DEVICE_FUNCTION
 #define DSGD_DEVICE_FUNCTION
-#endif
-
 #endif

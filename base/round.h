@@ -3,8 +3,7 @@
  * The greater of two numbers; rounding of products and quotients of decimal fractions: dsgd_ceil(0.07 * 100) is 7, where ceil()
  * gives 8.
  */
-#ifndef DSGD_BASE_ROUND_H
-#define DSGD_BASE_ROUND_H
+#pragma once
 
 #include <float.h>
 #include <math.h>
@@ -38,5 +37,3 @@ static inline double dsgd_floor(double x)
 {
     return dsgd_is_whole(x) ? round(x) : floor(x);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Which sanitizer this is compiled with: DSGD_ADDRESS_SANITIZER, DSGD_THREAD_SANITIZER, or neither. GCC and
  * clang say it in two ways.
  */
-#ifndef DSGD_BASE_SANITIZERS_H
-#define DSGD_BASE_SANITIZERS_H
+#pragma once
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -16,6 +15,4 @@
 #define DSGD_ADDRESS_SANITIZER
 #elif defined(__SANITIZE_THREAD__)
 #define DSGD_THREAD_SANITIZER
-#endif
-
 #endif

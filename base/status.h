@@ -6,8 +6,7 @@
  * prints it and exits. A bug: DSGD_ASSERT, or DSGD_REQUIRE where it is the author's of an algorithm;
  * never compiled out. An outcome of a run (divergence, deadlock): a row of the results.
  */
-#ifndef DSGD_BASE_STATUS_H
-#define DSGD_BASE_STATUS_H
+#pragma once
 
 /* What of C's library is used everywhere comes with it, and is not included again. */
 #include <errno.h>
@@ -142,5 +141,3 @@ void dsgd_require_failed(const char *format, ...) __attribute__((noreturn, forma
 void dsgd_require_of(const char *name);
 
 DSGD_END_C
-
-#endif

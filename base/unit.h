@@ -2,8 +2,7 @@
  * @file unit.h
  * Units: what numbers of options, names of columns and figures call them.
  */
-#ifndef DSGD_BASE_UNIT_H
-#define DSGD_BASE_UNIT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem);
 
 /** What files of others call units of time, as factors to seconds; the first is "s". */
 extern const dsgd_suffix dsgd_time_words[];
-
-#endif

@@ -2,8 +2,7 @@
  * @file keys.h
  * The keys of files, described and as JSON Schema, by the option tables that read them.
  */
-#ifndef DSGD_COMMAND_KEYS_H
-#define DSGD_COMMAND_KEYS_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -28,5 +27,3 @@ void dsgd_keys_markdown(const dsgd_option *keys);
 
 /** Prints the JSON Schema (draft 2020-12) of what dsgd_keys_of() found. */
 dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error);
-
-#endif

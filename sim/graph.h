@@ -2,8 +2,7 @@
  * @file graph.h
  * Who gossips with whom: graphs that may change from round to round. Part of the contract.
  */
-#ifndef DSGD_SIM_GRAPH_H
-#define DSGD_SIM_GRAPH_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -88,5 +87,3 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint
                                       const dsgd_neighbour_room *room);
 
 DSGD_END_C
-
-#endif

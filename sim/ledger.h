@@ -6,8 +6,7 @@
  * A value is named by its place in `values`: equal operations on equal values are one. Vectors are
  * in one piece (`exchange: pieces: 1`, at most one server).
  */
-#ifndef DSGD_SIM_LEDGER_H
-#define DSGD_SIM_LEDGER_H
+#pragma once
 
 #include "models/values/values.h"
 
@@ -68,5 +67,3 @@ typedef struct dsgd_ledger {
 
     struct dsgd_ledger_recorder *recorder; /* engine/ledger.c's, during the run */
 } dsgd_ledger;
-
-#endif

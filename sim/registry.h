@@ -2,8 +2,7 @@
  * @file registry.h
  * The algorithms by name: the built-in ones (algorithms/registry.c), then plug-ins'.
  */
-#ifndef DSGD_SIM_REGISTRY_H
-#define DSGD_SIM_REGISTRY_H
+#pragma once
 
 #include "sim/algorithm.h"
 
@@ -12,5 +11,3 @@ extern const dsgd_about *dsgd_algorithms[];
 
 /** Adds an algorithm, which must not be freed; refuses an incomplete one or a name in use. */
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * @file result.h
  * The result of a run.
  */
-#ifndef DSGD_SIM_RESULT_H
-#define DSGD_SIM_RESULT_H
+#pragma once
 
 #include "base/status.h"
 #include "models/values/values.h"
@@ -113,5 +112,3 @@ typedef struct dsgd_run_result {
     dsgd_values_stats numerics;
     const char *device; /* name of the device that computed, "off" for none */
 } dsgd_run_result;
-
-#endif

@@ -2,8 +2,7 @@
  * @file run.h
  * The engine seen from outside: one run, from its configuration to its result.
  */
-#ifndef DSGD_SIM_RUN_H
-#define DSGD_SIM_RUN_H
+#pragma once
 
 #include "sim/config.h"
 #include "sim/network/machine.h"
@@ -65,5 +64,3 @@ dsgd_machine dsgd_machine_of(const dsgd_run_config *config);
 /** Opens the run's imbalance, the workload's own included; close it by dsgd_imbalance_close(). */
 dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **imbalance,
                                dsgd_error *error);
-
-#endif

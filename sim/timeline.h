@@ -6,8 +6,7 @@
  * The window begins when the first chosen worker begins step first_step, and ends when the last one
  * has ended step end_step - 1, or with the run. What crosses its borders is cut there.
  */
-#ifndef DSGD_SIM_TIMELINE_H
-#define DSGD_SIM_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ typedef struct dsgd_timeline {
 
     struct dsgd_recording *recording; /* engine/timeline.c's, during the run */
 } dsgd_timeline;
-
-#endif

@@ -72,7 +72,6 @@
     X(differing_data)                                                                              \
     X(oracle)                                                                                      \
     X(against_oracle)                                                                              \
-    X(against_younger)                                                                             \
     X(against_arrivals)                                                                            \
     X(emulation)                                                                                   \
     X(fuzz)                                                                                        \

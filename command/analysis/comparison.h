@@ -2,8 +2,7 @@
  * @file comparison.h
  * What the points of a frame are worth over their baselines.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_COMPARISON_H
-#define DSGD_COMMAND_ANALYSIS_COMPARISON_H
+#pragma once
 
 #include "base/csv.h"
 #include "command/analysis/frame.h"
@@ -113,5 +112,3 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
 /** Prints it. */
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);
-
-#endif

@@ -8,8 +8,7 @@
  * varies, which is a panel. Nothing is averaged over a place or a panel, and variations of --sensitivity
  * are not drawn.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_FIGURE_DATA_H
-#define DSGD_COMMAND_ANALYSIS_FIGURE_DATA_H
+#pragma once
 
 #include "command/analysis/frame.h"
 #include "command/console/arguments.h"
@@ -83,5 +82,3 @@ void dsgd_gnuplot_numbers(FILE *out, const char *name, const double *x, size_t n
 
 /** An array of texts. */
 void dsgd_gnuplot_texts(FILE *out, const char *name, const char *const *texts, size_t n);
-
-#endif

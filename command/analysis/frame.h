@@ -11,8 +11,7 @@
  * seed by seed: the variance between seeds cancels. The baseline is allreduce, or else the algorithm of the
  * first row, at the same place and variation; of its own swept options it has the first values.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_FRAME_H
-#define DSGD_COMMAND_ANALYSIS_FRAME_H
+#pragma once
 
 #include <jansson.h>
 
@@ -165,5 +164,3 @@ size_t dsgd_frame_pairs(const dsgd_frame *frame, const dsgd_frame_point *point,
 /** How many times the other's a point's numbers are, over these pairs; n = 0 for NULL. */
 dsgd_ratio dsgd_frame_ratio(const dsgd_frame *frame, const dsgd_frame_point *point,
                             const dsgd_frame_point *other, const double *x);
-
-#endif

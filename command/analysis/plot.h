@@ -2,8 +2,7 @@
  * @file plot.h
  * Drawing of figures by gnuplot.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_PLOT_H
-#define DSGD_COMMAND_ANALYSIS_PLOT_H
+#pragma once
 
 #include "command/console/command.h"
 
@@ -31,5 +30,3 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
 
 /** Whether it is a size of `dsgd plot --size`. */
 dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * @file run_table.h
  * A table with rows about runs, such as curves.csv, by the rows of runs.csv.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_RUN_TABLE_H
-#define DSGD_COMMAND_ANALYSIS_RUN_TABLE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -27,5 +26,3 @@ const json_t *dsgd_run_option(const json_t *run, const char *part, const char *k
 
 /** A field of a table; "" where there is no such column. */
 const char *dsgd_field_of(const dsgd_csv *csv, size_t row, const char *column);
-
-#endif

@@ -3,8 +3,7 @@
  * A loss or an accuracy to reach, as `--target accuracy=0.8` names it, and where a curve first
  * reaches it.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_TARGET_H
-#define DSGD_COMMAND_ANALYSIS_TARGET_H
+#pragma once
 
 #include "command/analysis/run_table.h"
 
@@ -37,5 +36,3 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
  */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               const char *along, double *place, dsgd_error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * @file arguments.h
  * Command lines of the sub-commands, read by tables of their options.
  */
-#ifndef DSGD_COMMAND_CONSOLE_ARGUMENTS_H
-#define DSGD_COMMAND_CONSOLE_ARGUMENTS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -93,5 +92,3 @@ typedef struct dsgd_syntax {
  */
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
                        dsgd_error *error);
-
-#endif

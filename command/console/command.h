@@ -3,8 +3,7 @@
  * A sub-command of dsgd: parses its own words, prints its output, and returns a status;
  * command/main.c prints errors.
  */
-#ifndef DSGD_COMMAND_CONSOLE_COMMAND_H
-#define DSGD_COMMAND_CONSOLE_COMMAND_H
+#pragma once
 
 #include "base/status.h"
 
@@ -14,5 +13,3 @@ typedef struct dsgd_command {
     const char *summary; /* one line */
     dsgd_status (*run)(int count, char **words, dsgd_error *error); /* words[0] is the name */
 } dsgd_command;
-
-#endif

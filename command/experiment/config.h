@@ -3,8 +3,7 @@
  * YAML or JSON files, read by option tables (base/option.h). Only what implements this header
  * knows libfyaml. Every refusal is one sentence: file:line:column, the value, what is allowed.
  */
-#ifndef DSGD_COMMAND_EXPERIMENT_CONFIG_H
-#define DSGD_COMMAND_EXPERIMENT_CONFIG_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -139,5 +138,3 @@ dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const 
  * a suffix (1250000000 for 1.25GB/s); else as it is written. After it was read.
  */
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep);
-
-#endif

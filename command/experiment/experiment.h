@@ -3,8 +3,7 @@
  * An experiment file as a list of runs: the product of its platforms, workloads, worker counts,
  * algorithms, seeds and sweeps, in this order, the last varying fastest.
  */
-#ifndef DSGD_COMMAND_EXPERIMENT_EXPERIMENT_H
-#define DSGD_COMMAND_EXPERIMENT_EXPERIMENT_H
+#pragma once
 
 #include "sim/algorithm.h"
 #include "sim/run.h"
@@ -91,5 +90,3 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
 
 /** The same. Refuses runs that results could not tell apart, and prices that could not be compared. */
 dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error);
-
-#endif

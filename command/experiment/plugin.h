@@ -1,9 +1,8 @@
 /**
  * @file plugin.h
- * Algorithms from outside the tree: shared objects that export a dsgd_plugin (sim/algorithm.h).
+ * Algorithms from outside the tree: shared objects that export a dsgd_plugin (sim/contract.h).
  */
-#ifndef DSGD_COMMAND_EXPERIMENT_PLUGIN_H
-#define DSGD_COMMAND_EXPERIMENT_PLUGIN_H
+#pragma once
 
 #include "command/console/arguments.h"
 
@@ -12,5 +11,3 @@
  * file in the current folder.
  */
 dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error);
-
-#endif

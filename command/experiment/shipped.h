@@ -2,8 +2,7 @@
  * @file shipped.h
  * Files by name: what comes with the program under traces/, and what a user's file points to.
  */
-#ifndef DSGD_COMMAND_EXPERIMENT_SHIPPED_H
-#define DSGD_COMMAND_EXPERIMENT_SHIPPED_H
+#pragma once
 
 #include "command/console/data_folder.h"
 #include "command/experiment/config.h"
@@ -22,5 +21,3 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
 dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
                             const char *name, const char *const *also, dsgd_config **config,
                             dsgd_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * `dsgd explain`: of an experiment or its results, where the time of its runs went; of an algorithm,
  * what it does step by step.
  */
-#ifndef DSGD_COMMAND_INSIDE_EXPLAIN_H
-#define DSGD_COMMAND_INSIDE_EXPLAIN_H
+#pragma once
 
 #include "command/console/arguments.h"
 #include "command/runs/pool.h"
@@ -29,5 +28,3 @@ typedef struct dsgd_explain_options {
 
 /** text, svg, pdf, png: by dsgd_explain_format; NULL-terminated. */
 extern const char *const dsgd_explain_formats[];
-
-#endif

@@ -4,8 +4,7 @@
  * describe results`, columns.json and the tables of the manual are made of it. Columns of swept
  * values follow in every file; manifest.json lists them.
  */
-#ifndef DSGD_COMMAND_RUNS_COLUMNS_H
-#define DSGD_COMMAND_RUNS_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ typedef enum dsgd_schema_form {
 
 /** `dsgd describe results`: prints every file with its columns, units and meanings. */
 void dsgd_schema_print(dsgd_schema_form form);
-
-#endif

@@ -2,8 +2,7 @@
  * @file estimate.h
  * What runs will take, from short runs of a few of their steps.
  */
-#ifndef DSGD_COMMAND_RUNS_ESTIMATE_H
-#define DSGD_COMMAND_RUNS_ESTIMATE_H
+#pragma once
 
 #include "command/experiment/experiment.h"
 
@@ -32,5 +31,3 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
 
 dsgd_estimate_sum dsgd_estimate_sum_of(const dsgd_experiment *experiment,
                                        const dsgd_estimate *estimates);
-
-#endif

@@ -2,8 +2,7 @@
  * @file exchanges.h
  * What the table of runs says of how vectors travelled, and warnings of what that may decide.
  */
-#ifndef DSGD_COMMAND_RUNS_EXCHANGES_H
-#define DSGD_COMMAND_RUNS_EXCHANGES_H
+#pragma once
 
 #include "base/csv.h"
 #include "command/console/table.h"
@@ -30,5 +29,3 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
  */
 void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,
                                    const dsgd_csv *runs);
-
-#endif

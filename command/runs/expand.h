@@ -2,8 +2,7 @@
  * @file expand.h
  * An experiment for other machines: its runs as lines of JSON, as commands, or as a job of Slurm.
  */
-#ifndef DSGD_COMMAND_RUNS_EXPAND_H
-#define DSGD_COMMAND_RUNS_EXPAND_H
+#pragma once
 
 #include "command/runs/estimate.h"
 
@@ -28,5 +27,3 @@ void dsgd_expand_commands(const dsgd_expansion *e);
  * results. DSGD_EUSAGE where nothing but an accuracy bounds a run.
  */
 dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error);
-
-#endif

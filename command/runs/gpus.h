@@ -3,8 +3,7 @@
  * The GPUs of this machine, shared out among the runs of an experiment that compute at the same
  * time: each is told its GPU and how many bytes it may take there, before it starts.
  */
-#ifndef DSGD_COMMAND_RUNS_GPUS_H
-#define DSGD_COMMAND_RUNS_GPUS_H
+#pragma once
 
 #include "models/devices/device.h"
 
@@ -29,5 +28,3 @@ bool dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place);
 
 /** The run that had this place has ended. */
 void dsgd_gpus_give(dsgd_gpus *gpus, const dsgd_device_place *place);
-
-#endif

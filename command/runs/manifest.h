@@ -3,8 +3,7 @@
  * DIR/manifest.json: experiment, versions and inputs that produced the results. Two folders whose
  * manifests say the same have the same results.
  */
-#ifndef DSGD_COMMAND_RUNS_MANIFEST_H
-#define DSGD_COMMAND_RUNS_MANIFEST_H
+#pragma once
 
 #include <jansson.h>
 
@@ -82,5 +81,3 @@ typedef struct dsgd_source {
  */
 dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
                              dsgd_error *error);
-
-#endif

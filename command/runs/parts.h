@@ -3,8 +3,7 @@
  * A part is what one run adds to the results: DIR/.parts/N.part, N from 1. It is whole, as its
  * checksum says, or it counts as absent.
  */
-#ifndef DSGD_COMMAND_RUNS_PARTS_H
-#define DSGD_COMMAND_RUNS_PARTS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -39,5 +38,3 @@ void dsgd_part_remove(const char *folder, size_t i);
 
 /** Removes what a process that died has written of a part. */
 void dsgd_part_remove_unfinished(const char *folder, size_t i);
-
-#endif

@@ -3,8 +3,7 @@
  * The runs of an experiment, one process each: SimGrid has one engine per process, and a crash
  * costs one run.
  */
-#ifndef DSGD_COMMAND_RUNS_POOL_H
-#define DSGD_COMMAND_RUNS_POOL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -80,5 +79,3 @@ dsgd_progress *dsgd_progress_map(size_t n);
 
 /** CPU time of all threads of a process, in seconds; 0 where it has just ended. */
 double dsgd_process_cpu_s(pid_t process);
-
-#endif

@@ -2,8 +2,7 @@
  * @file prepare.h
  * What is looked up once before the runs of an experiment.
  */
-#ifndef DSGD_COMMAND_RUNS_PREPARE_H
-#define DSGD_COMMAND_RUNS_PREPARE_H
+#pragma once
 
 #include "command/experiment/experiment.h"
 
@@ -30,5 +29,3 @@ void dsgd_splits_print(const dsgd_experiment *experiment);
 /** Writes FOLDER/labels.csv, of each worker's classes; removes it where nothing is split. */
 dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
                               dsgd_error *error);
-
-#endif

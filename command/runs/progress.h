@@ -3,8 +3,7 @@
  * How far the runs are, on stderr: a bar on a terminal, lines elsewhere, or JSON for programs; and
  * a row of each run that ended.
  */
-#ifndef DSGD_COMMAND_RUNS_PROGRESS_H
-#define DSGD_COMMAND_RUNS_PROGRESS_H
+#pragma once
 
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
@@ -53,5 +52,3 @@ void dsgd_progress_ended(const dsgd_progress_view *view, size_t i);
 
 /** A sentence on run @p i; also where the form is OFF. */
 void dsgd_progress_say(const dsgd_progress_view *view, size_t i, const char *text);
-
-#endif

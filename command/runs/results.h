@@ -8,8 +8,7 @@
  * at most the runs under way. A part is whole, or its run is done again. What a part's row says is
  * kept in memory until the part changes; its tables are read again by each join.
  */
-#ifndef DSGD_COMMAND_RUNS_RESULTS_H
-#define DSGD_COMMAND_RUNS_RESULTS_H
+#pragma once
 
 #include "command/runs/columns.h"
 #include "command/runs/manifest.h"
@@ -75,5 +74,3 @@ const char *dsgd_results_why(const dsgd_results *results, size_t i);
 
 /** Figures on run @p i that runs.csv lacks; "" where it failed, or there is no row. */
 const char *dsgd_results_figures(const dsgd_results *results, size_t i);
-
-#endif

@@ -2,8 +2,7 @@
  * @file rows.h
  * What a run is and what came out of it, as texts for tables and progress.
  */
-#ifndef DSGD_COMMAND_RUNS_ROWS_H
-#define DSGD_COMMAND_RUNS_ROWS_H
+#pragma once
 
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
@@ -29,5 +28,3 @@ char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i);
  * there is none.
  */
 const char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name);
-
-#endif

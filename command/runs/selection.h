@@ -2,8 +2,7 @@
  * @file selection.h
  * Some of the runs of an experiment: by their numbers, or as one of several shards.
  */
-#ifndef DSGD_COMMAND_RUNS_SELECTION_H
-#define DSGD_COMMAND_RUNS_SELECTION_H
+#pragma once
 
 #include "command/experiment/experiment.h"
 
@@ -31,5 +30,3 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
 
 /** The runs of has[n] as --only takes them. */
 char *dsgd_selection_text(const bool *has, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * @file swept.h
  * Names, units and values of swept columns, for readers.
  */
-#ifndef DSGD_COMMAND_RUNS_SWEPT_H
-#define DSGD_COMMAND_RUNS_SWEPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool dsgd_swept_is(const char *column, const char *value, const char *text);
 
 /** Whether a swept column, or an assignment to it, is about algorithms alone. */
 bool dsgd_is_of_algorithms(const char *column);
-
-#endif

@@ -2,8 +2,7 @@
  * @file phase.h
  * Who is fastest over two swept numbers: a grid of places, some of them simulated.
  */
-#ifndef DSGD_COMMAND_STUDIES_PHASE_H
-#define DSGD_COMMAND_STUDIES_PHASE_H
+#pragma once
 
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
@@ -70,5 +69,3 @@ void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen);
 
 /** Interpolates, and writes DIR/phase.csv: of all runs, if dsgd_phase_begin() was not called. */
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error);
-
-#endif

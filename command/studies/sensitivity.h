@@ -4,8 +4,7 @@
  * varied alone, down and up, and the changes of throughputs, of speed-ups over a baseline and of
  * the ranking of the algorithms are reported.
  */
-#ifndef DSGD_COMMAND_STUDIES_SENSITIVITY_H
-#define DSGD_COMMAND_STUDIES_SENSITIVITY_H
+#pragma once
 
 #include "command/console/arguments.h"
 #include "command/experiment/experiment.h"
@@ -33,5 +32,3 @@ typedef struct dsgd_request {
  */
 dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
                                   double *percent, dsgd_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * A study: runs of an experiment that are chosen, done and read in rounds, and what follows from
  * them. The mathematics is each study's own.
  */
-#ifndef DSGD_COMMAND_STUDIES_STUDY_H
-#define DSGD_COMMAND_STUDIES_STUDY_H
+#pragma once
 
 #include "command/console/arguments.h"
 #include "command/runs/pool.h"
@@ -34,5 +33,3 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
 
 /** The keys of a task's file. (task.c) */
 extern const dsgd_option dsgd_task_options[];
-
-#endif

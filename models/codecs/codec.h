@@ -6,8 +6,7 @@
  * Every Q is a pure function of its inputs and of its numbers (the numbers of its draws, too): the
  * same at all devices and threads. Q(0) = 0, but for START and ROOT. NaN passes.
  */
-#ifndef DSGD_MODELS_CODECS_CODEC_H
-#define DSGD_MODELS_CODECS_CODEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ static inline bool dsgd_codec_fits(const dsgd_codec *codec, size_t n)
 }
 
 enum { DSGD_CODEC_WORDS = sizeof(dsgd_codec) / sizeof(uint64_t) };
-
-#endif

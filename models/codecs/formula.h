@@ -4,8 +4,7 @@
  * lane l over elements l, l + DSGD_LANES, ..., which are then added as a tree, so that a block of
  * threads has the bits of one.
  */
-#ifndef DSGD_MODELS_CODECS_FORMULA_H
-#define DSGD_MODELS_CODECS_FORMULA_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -139,5 +138,3 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *cod
 
 /** The least length by which a column is divided. */
 #define DSGD_LEAST_LENGTH 1e-16
-
-#endif

@@ -2,8 +2,7 @@
  * @file data.h
  * Data sets for reduced models, and the order in which workers see their samples.
  */
-#ifndef DSGD_MODELS_DATA_DATA_H
-#define DSGD_MODELS_DATA_DATA_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -107,5 +106,3 @@ void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t c
 void dsgd_sampler_rows(dsgd_sampler *sampler, const dsgd_data *data, uint32_t w, uint64_t t,
                        double *rows, double *longest);
 void dsgd_sampler_free(dsgd_sampler *sampler);
-
-#endif

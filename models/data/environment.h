@@ -8,8 +8,7 @@
  * Device-independent text, like formula.h. Draws are counter-based, so that every device plays the
  * same episodes.
  */
-#ifndef DSGD_MODELS_DATA_ENVIRONMENT_H
-#define DSGD_MODELS_DATA_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -146,5 +145,3 @@ static inline DSGD_DEVICE_FUNCTION void dsgd_policy_gradient(real *z, uint32_t n
                         entropy_weight * p * (log_p + entropy));
     }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * to one worker, and all workers have as many, so that the mean of their losses stays the loss of
  * all samples. A function of data, seed and number of workers: all algorithms have the same.
  */
-#ifndef DSGD_MODELS_DATA_SPLIT_H
-#define DSGD_MODELS_DATA_SPLIT_H
+#pragma once
 
 #include "models/data/data.h"
 
@@ -60,5 +59,3 @@ dsgd_split_summary dsgd_split_summarise(const dsgd_split *split);
 
 /** CRC-32 of whose each sample is; NULL: 0. */
 uint32_t dsgd_split_checksum(const dsgd_split *split);
-
-#endif

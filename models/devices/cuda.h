@@ -2,8 +2,7 @@
  * @file cuda.h
  * What the CUDA module exports besides its device, for tests and measuring programs.
  */
-#ifndef DSGD_MODELS_DEVICES_CUDA_H
-#define DSGD_MODELS_DEVICES_CUDA_H
+#pragma once
 
 #include "models/devices/device.h"
 
@@ -20,5 +19,3 @@ typedef struct dsgd_cuda_probe {
 
 /** Name of the symbol of type `const dsgd_cuda_probe`. */
 #define DSGD_CUDA_PROBE_SYMBOL "dsgd_cuda_probe_module"
-
-#endif

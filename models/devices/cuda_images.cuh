@@ -5,8 +5,7 @@
  * channels. Adjacent threads write adjacent addresses; sums are held in registers and run in the
  * order of elementwise.h, so they have the same bits. Included by cuda.cu alone.
  */
-#ifndef DSGD_MODELS_DEVICES_CUDA_IMAGES_CUH
-#define DSGD_MODELS_DEVICES_CUDA_IMAGES_CUH
+#pragma once
 
 #include "models/devices/cuda_layers.cuh"
 
@@ -409,5 +408,3 @@ template <> void map<load_kernel>(const execution *e, sample_range s, const dsgd
 }
 
 } // namespace
-
-#endif

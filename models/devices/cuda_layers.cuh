@@ -3,8 +3,7 @@
  * How CUDA runs the kernels of elementwise.h: one launch per kernel for all replicas of a call.
  * Included by cuda.cu alone.
  */
-#ifndef DSGD_MODELS_DEVICES_CUDA_LAYERS_CUH
-#define DSGD_MODELS_DEVICES_CUDA_LAYERS_CUH
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -177,5 +176,3 @@ void map(const execution *e, sample_range s, const dsgd_layer *layer, size_t n)
 #define TOTAL(e, s, kernel, layer, n) launch_map<kernel, false>(e, s, layer, n)
 
 } // namespace
-
-#endif

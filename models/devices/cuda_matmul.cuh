@@ -3,8 +3,7 @@
  * Matrix products of all replicas of a call in one launch: multiply() of layers.h. Every sum has a
  * fixed order, without atomics, by fmaf(). Included by cuda.cu alone.
  */
-#ifndef DSGD_MODELS_DEVICES_CUDA_MATMUL_CUH
-#define DSGD_MODELS_DEVICES_CUDA_MATMUL_CUH
+#pragma once
 
 #include "models/devices/cuda_layers.cuh"
 
@@ -389,5 +388,3 @@ static void multiply(const execution *e, sample_range s, const matmul *matmuls, 
     const tile_shape shape = tile_shape_of(matmuls, n_matmuls);
     launches[shape.rows][shape.columns](e, s, matmuls, n_matmuls);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * have the same bits as a launch per layer, which is what networks and batches take that do
  * not fit. Included by cuda.cu alone.
  */
-#ifndef DSGD_MODELS_DEVICES_CUDA_MLP_CUH
-#define DSGD_MODELS_DEVICES_CUDA_MLP_CUH
+#pragma once
 
 #include "models/devices/cuda_images.cuh"
 #include "models/devices/cuda_matmul.cuh"
@@ -453,5 +452,3 @@ bool launch_mlp(const execution *e, const dsgd_network *network, size_t block_by
 }
 
 } // namespace
-
-#endif

@@ -3,8 +3,7 @@
  * __global__ functions over vectors: copies, updates, linear combinations, distances, encodings.
  * Grid: (blocks, operations). Included by cuda.cu alone.
  */
-#ifndef DSGD_MODELS_DEVICES_CUDA_VECTORS_CUH
-#define DSGD_MODELS_DEVICES_CUDA_VECTORS_CUH
+#pragma once
 
 #include "models/codecs/formula.h"
 #include "models/devices/cuda_layers.cuh"
@@ -456,5 +455,3 @@ __global__ void encode_global(const dsgd_encode_op *ops, bool *finite)
 }
 
 } // namespace
-
-#endif

@@ -9,8 +9,7 @@
  * propagate and are reported. Not promised: equal bits on different devices, except for updates,
  * combinations and encodings on CPU and CUDA in float.
  */
-#ifndef DSGD_MODELS_DEVICES_DEVICE_H
-#define DSGD_MODELS_DEVICES_DEVICE_H
+#pragma once
 
 #include "base/status.h"
 #include "models/codecs/codec.h"
@@ -201,5 +200,3 @@ typedef enum dsgd_numerics {
 
 /** What AUTO is where dsgd_device_cuda_try() has found a GPU, or none; else @p wanted. */
 dsgd_numerics dsgd_numerics_resolved(dsgd_numerics wanted, bool has_cuda, bool in_double);
-
-#endif

@@ -6,8 +6,7 @@
  * of a piece is a share of its elements, and bytes are counted for the workload's piece. All
  * numbers of a workload are float32.
  */
-#ifndef DSGD_MODELS_ENCODINGS_ENCODING_H
-#define DSGD_MODELS_ENCODINGS_ENCODING_H
+#pragma once
 
 #include "models/encodings/params.h"
 #include "models/values/values.h"
@@ -102,5 +101,3 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
 
 /** Bytes of a factor of a piece of so many bytes; of the piece where it has no such rank. */
 double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns);
-
-#endif

@@ -2,8 +2,7 @@
  * @file params.h
  * Encodings as options, for algorithms that have one or fix some of it. Part of the contract.
  */
-#ifndef DSGD_MODELS_ENCODINGS_PARAMS_H
-#define DSGD_MODELS_ENCODINGS_PARAMS_H
+#pragma once
 
 #include "base/option.h"
 
@@ -64,5 +63,3 @@ bool dsgd_encoding_feeds_back(const dsgd_pick *pick);
 bool dsgd_encoding_sums_again(const dsgd_pick *pick);
 
 DSGD_END_C
-
-#endif

@@ -3,8 +3,7 @@
  * A local optimizer: its options, learning-rate schedule and state. The formulas of its update are
  * in models/layers/formula.h.
  */
-#ifndef DSGD_MODELS_OPTIM_OPTIMIZER_H
-#define DSGD_MODELS_OPTIM_OPTIMIZER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, long step);
 
 /** Vectors of state of a resolved optimizer, in one buffer a piece: 0, 1 (momentum), 2 (ADAMW). */
 uint32_t dsgd_optimizer_states(const dsgd_optimizer *optimizer);
-
-#endif

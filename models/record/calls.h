@@ -31,8 +31,7 @@
  * Writer and reader keep the same state, so that what is predictable costs one byte, always the
  * same, which zlib compresses to almost nothing.
  */
-#ifndef DSGD_MODELS_RECORD_CALLS_H
-#define DSGD_MODELS_RECORD_CALLS_H
+#pragma once
 
 #include "models/values/recorder.h"
 
@@ -103,5 +102,3 @@ uint64_t record_make(record_calls *c, size_t piece);
 
 /** Names a value that a reader's call has made, and keeps its handle, unless it has a name. */
 void record_adopt(record_calls *c, dsgd_values *values, dsgd_value made);
-
-#endif

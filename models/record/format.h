@@ -3,8 +3,7 @@
  * Layout of a record, for record.c, which writes it, and replay.c, which reads it: blocks and the
  * problem. README.md describes them; calls.h has the operations.
  */
-#ifndef DSGD_MODELS_RECORD_FORMAT_H
-#define DSGD_MODELS_RECORD_FORMAT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -69,5 +68,3 @@ uint32_t record_numbers_checksum(const double *x, size_t n);
 
 /** Of the initial model and the first worker's initial model state. */
 uint32_t record_initial_checksum(const dsgd_network *network, uint64_t seed);
-
-#endif

@@ -3,8 +3,7 @@
  * Records the calls to a store in a file, for replay.h on a machine without SimGrid or the
  * experiment. Nothing needs to be computed: a store on the device "off" makes the same calls.
  */
-#ifndef DSGD_MODELS_RECORD_RECORD_H
-#define DSGD_MODELS_RECORD_RECORD_H
+#pragma once
 
 #include "models/values/values.h"
 
@@ -27,5 +26,3 @@ void dsgd_recorder_point(dsgd_recorder *recorder, double virtual_s, double steps
 
 /** Completes the file, or deletes it unless @p keep; DSGD_EIO if a write failed. NULL: nothing. */
 dsgd_status dsgd_recorder_close(dsgd_recorder *recorder, bool keep, dsgd_error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * Where the run decided by values, the replay follows the record, and counts the decisions whose
  * values differ here.
  */
-#ifndef DSGD_MODELS_RECORD_REPLAY_H
-#define DSGD_MODELS_RECORD_REPLAY_H
+#pragma once
 
 #include "models/values/values.h"
 
@@ -51,5 +50,3 @@ dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *re
 
 /** The head of a record, as JSON, kept; NULL: the file is no whole record. */
 char *dsgd_record_head(const char *path);
-
-#endif

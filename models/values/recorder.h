@@ -6,8 +6,7 @@
  * the handles that it returns are counted: a value without external references is new to the
  * caller.
  */
-#ifndef DSGD_MODELS_VALUES_RECORDER_H
-#define DSGD_MODELS_VALUES_RECORDER_H
+#pragma once
 
 #include "models/values/values.h"
 
@@ -64,5 +63,3 @@ size_t dsgd_value_piece(dsgd_value value);
 size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value);
 /** Elements of a value of this shape. */
 size_t dsgd_shape_size(const dsgd_values *values, size_t shape);
-
-#endif

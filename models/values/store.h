@@ -19,8 +19,7 @@
  *   n_live            outputs with readers,                   executor.c  node's memory reused
  *                     + 1 until the node is settled
  */
-#ifndef DSGD_MODELS_VALUES_STORE_H
-#define DSGD_MODELS_VALUES_STORE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -394,5 +393,3 @@ void dsgd_buffer_none(const dsgd_values *values, size_t shape);
 void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k);
 /** Gives all that is free in the pools, of whatever shape, back to the device. */
 void dsgd_buffers_trim(dsgd_values *values);
-
-#endif

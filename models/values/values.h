@@ -13,8 +13,7 @@
  * makes all calls. A NULL store means that numerics are off: every function accepts it, does
  * nothing, and returns DSGD_ZERO_VALUE.
  */
-#ifndef DSGD_MODELS_VALUES_VALUES_H
-#define DSGD_MODELS_VALUES_VALUES_H
+#pragma once
 
 #include "base/status.h"
 #include "models/data/data.h"
@@ -182,5 +181,3 @@ dsgd_values_stats dsgd_values_stats_get(dsgd_values *values);
 
 /** Computes @p value, waits, and copies its elements to @p x: NAN where it comes after a divergence. */
 void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, double *x);
-
-#endif

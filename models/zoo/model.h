@@ -4,8 +4,7 @@
  * and offsets into the vectors of parameters, activations and saved values. layers.h has the
  * mathematics, a device (device.h) computes it.
  */
-#ifndef DSGD_MODELS_ZOO_MODEL_H
-#define DSGD_MODELS_ZOO_MODEL_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -124,5 +123,3 @@ void dsgd_network_initial(const dsgd_network *network, uint64_t seed, double *x)
 /** state[n_state] <- model state of a worker before its first gradient. */
 void dsgd_network_initial_state(const dsgd_network *network, uint64_t seed, uint32_t worker,
                                 double *state);
-
-#endif

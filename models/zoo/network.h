@@ -5,8 +5,7 @@
  *
  * Errors are sticky: after the first, calls do nothing, and dsgd_network_end() returns it.
  */
-#ifndef DSGD_MODELS_ZOO_NETWORK_H
-#define DSGD_MODELS_ZOO_NETWORK_H
+#pragma once
 
 #include "models/zoo/model.h"
 
@@ -46,5 +45,3 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor);
 
 /** Appends the output layer of the loss and assigns offsets of parameters and saved values. */
 dsgd_status dsgd_network_end(dsgd_builder *b);
-
-#endif

@@ -2,8 +2,7 @@
  * @file checks.h
  * What the checks share. Not for others.
  */
-#ifndef DSGD_SIM_CONFORMANCE_CHECKS_H
-#define DSGD_SIM_CONFORMANCE_CHECKS_H
+#pragma once
 
 #include "sim/conformance/conformance.h"
 #include "sim/run.h"
@@ -132,5 +131,3 @@ dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_in_every_step,
 /* endurance.c */
 dsgd_question dsgd_ends_and_repeats, dsgd_choice_ends_and_learns, dsgd_number_ends,
     dsgd_bears_a_slow_worker, dsgd_bears_delays;
-
-#endif

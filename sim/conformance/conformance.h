@@ -4,8 +4,7 @@
  * what every algorithm promises: it ends, repeats itself, learns, and does not deadlock. Each
  * simulation is a process of its own, so that a crash or an endless loop is a failure of the check.
  */
-#ifndef DSGD_SIM_CONFORMANCE_CONFORMANCE_H
-#define DSGD_SIM_CONFORMANCE_CONFORMANCE_H
+#pragma once
 
 #include "models/values/values.h"
 #include "sim/algorithm.h"
@@ -40,5 +39,3 @@ typedef struct dsgd_conformance {
 /** Makes all checks; n[v] <- how many had verdict v. After one that hangs no others are made. */
 void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conformance *how,
                             size_t n[DSGD_N_VERDICTS]);
-
-#endif

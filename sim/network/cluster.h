@@ -6,8 +6,7 @@
  * All actors but the clock are daemons: when the clock's function returns, the simulation ends at
  * that virtual instant.
  */
-#ifndef DSGD_SIM_CLUSTER_H
-#define DSGD_SIM_CLUSTER_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -245,5 +244,3 @@ extern const dsgd_simulator *dsgd_simulator_used;
 #define dsgd_irecv (dsgd_simulator_used->irecv)
 #define dsgd_isend (dsgd_simulator_used->isend)
 #define dsgd_transfer_wait (dsgd_simulator_used->wait)
-
-#endif

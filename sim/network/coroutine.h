@@ -3,8 +3,7 @@
  * Functions that stop for one another, each on a stack of its own: Boost.Context's two functions of
  * assembler, and stacks that cost memory only as far as they are used.
  */
-#ifndef DSGD_SIM_COROUTINE_H
-#define DSGD_SIM_COROUTINE_H
+#pragma once
 
 /** Zeroed: what called the first coroutine, on the stack of the process. */
 typedef struct dsgd_coroutine {
@@ -30,5 +29,3 @@ void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to) __attribute__(
 
 /** Frees all stacks; no coroutine runs. */
 void dsgd_coroutines_close(void);
-
-#endif

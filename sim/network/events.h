@@ -3,8 +3,7 @@
  * Virtual time as a heap of events, for nics.c. Events at one time happen in the order in which
  * they were planned.
  */
-#ifndef DSGD_SIM_EVENTS_H
-#define DSGD_SIM_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ bool dsgd_events_next(void);
 
 /** Forgets all events; the time stays. What was planned may be freed then, not before. */
 void dsgd_events_close(void);
-
-#endif

@@ -13,8 +13,7 @@
  * out of groups, too, after the latency. So do they on trees, dragonflies, tori and XML, where
  * SimGrid says which links there are, and which of them a route has.
  */
-#ifndef DSGD_SIM_LINKS_H
-#define DSGD_SIM_LINKS_H
+#pragma once
 
 #include "sim/network/cluster.h"
 #include "sim/network/events.h"
@@ -48,5 +47,3 @@ dsgd_route dsgd_links_route(int from, int to);
 
 /** Sends its bytes from a host to another, and plans the arrival. */
 void dsgd_flight_begin(dsgd_flight *flight, int from, int to);
-
-#endif

@@ -2,8 +2,7 @@
  * @file machine.h
  * Makes the simulated cluster of a run out of a platform: XML, hosts, their links' differences.
  */
-#ifndef DSGD_SIM_MACHINE_H
-#define DSGD_SIM_MACHINE_H
+#pragma once
 
 #include "sim/network/cluster.h"
 
@@ -20,5 +19,3 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error);
  */
 dsgd_status dsgd_machine_time(const dsgd_machine *machine, const int *to, double bytes,
                               double *seconds, dsgd_error *error);
-
-#endif

@@ -8,8 +8,7 @@
  * Rates change at the instants of events.h, after all else of an instant; only what an event
  * touches is solved again.
  */
-#ifndef DSGD_SIM_MAXMIN_H
-#define DSGD_SIM_MAXMIN_H
+#pragma once
 
 #include "sim/network/events.h"
 
@@ -49,5 +48,3 @@ void dsgd_flow_begin(dsgd_flow *flow, double in_s);
 
 /** Forgets all flows. */
 void dsgd_maxmin_close(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file nodes.h
  * The nodes of a cluster, as a collective of NCCL sees them: hosts that share an island, and their NICs.
  */
-#ifndef DSGD_SIM_NETWORK_NODES_H
-#define DSGD_SIM_NETWORK_NODES_H
+#pragma once
 
 #include "traces/platform.h"
 
@@ -20,5 +19,3 @@ dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n);
  * next node. -1 for others.
  */
 void dsgd_nodes_stream(const dsgd_nodes *nodes, int of, int *to, int *from);
-
-#endif

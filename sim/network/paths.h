@@ -3,8 +3,7 @@
  * Where a switch or groups connect hosts, and how long messages take there that share no link with
  * another: the same as in nics.c, by arithmetic on the platform, for millions of messages.
  */
-#ifndef DSGD_SIM_NETWORK_PATHS_H
-#define DSGD_SIM_NETWORK_PATHS_H
+#pragma once
 
 #include "sim/network/cluster.h"
 
@@ -69,5 +68,3 @@ static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, doub
         bytes_per_s = platform->group_flow_bytes_per_s;
     return dsgd_path_latency_s(platform, a, b) + sent / bytes_per_s;
 }
-
-#endif

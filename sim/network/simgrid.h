@@ -2,8 +2,7 @@
  * @file simgrid.h
  * What SimGrid knows of its links, for who times messages itself. Links have numbers from 0 on.
  */
-#ifndef DSGD_SIM_SIMGRID_H
-#define DSGD_SIM_SIMGRID_H
+#pragma once
 
 #include "sim/network/cluster.h"
 
@@ -16,5 +15,3 @@ double *dsgd_simgrid_bandwidths(size_t *n);
 
 /** The links [*n] from a host to another, until the next call, and the sum of their latencies. */
 const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s);
-
-#endif

@@ -28,6 +28,19 @@ static void expect_loss(const support_pair *t, const dsgd_point *point)
     ck_assert_double_eq_tol(point->at.loss / want, 1, 4e-14);
 }
 
+/** What came too late, what cancelled computations took of the workers' time, and how old what is applied was. */
+static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
+{
+    const arrivals_result *const a = &t->arrived;
+    const double worker_s = r->virtual_s * t->c->config.workers;
+    ck_assert_double_eq((double)r->dropped, a->dropped);
+    ck_assert_double_eq_tol(r->shares.lost, a->lost_s / worker_s, 1e-4);
+    if (a->delay.n == 0)
+        return;
+    ck_assert_double_eq(r->gradient_staleness_max, a->delay.max);
+    ck_assert_double_eq_tol(r->gradient_staleness_mean, a->delay.sum / a->delay.n, 1e-9);
+}
+
 /** Models of the workers and of the server, which is what is evaluated. */
 static const support_outcome *expect_same(support_pair *t)
 {
@@ -47,6 +60,7 @@ static const support_outcome *expect_same(support_pair *t)
                   of_workers, of_server);
     ck_assert_double_gt(support_distance(center, t->initial, N), 0.01);
     expect_loss(t, &got->points[got->result.n_points - 1]);
+    expect_same_counts(t, &got->result);
     return got;
 }
 
@@ -85,24 +99,25 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i: workers, end, backups, rule */
     expect_same(t);
 }
 
-TEST_RANGE(rennala, 0, 2 * N_CASES + N_COUNTS) /* _i: workers, end, batch */
+TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i: workers, end, batch */
 {
-    static const long batches[] = {1, 3, 11};
-    const long batch = batches[_i / N_CASES];
+    static const long batches[] = {1, 3, -1, 11};
+    const long batch = batches[_i / N_CASES]; /* -1: as many as workers */
     support_pair *const t =
         pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* not before it is full */
     support_option(t->c, "batch", (double)batch);
     support_pair_lr(t, 0.05);
-    arrivals_rennala(&t->problem, batch, &t->arrived);
+    arrivals_rennala(&t->problem, batch < 0 ? t->problem.workers : batch, &t->arrived);
     expect_same(t);
 }
 
 TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
 {
-    static const long delays[] = {1, 3, 7, -2};
+    static const long delays[] = {1, 3, -1, -2};
     support_pair *const t = pair_of("ringmaster", _i);
-    const long delay = delays[_i / N_CASES];
-    support_option(t->c, "delay", (double)delay);
+    const long option = delays[_i / N_CASES]; /* -1: as many as workers; -2: infinite */
+    const long delay = option == -1 ? t->problem.workers : option;
+    support_option(t->c, "delay", (double)option);
     /* The sheet's server and the simulator's worker hold another momentum, and decay. */
     t->problem.momentum = t->problem.weight_decay = 0;
     t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;

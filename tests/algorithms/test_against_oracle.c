@@ -1,50 +1,96 @@
 /**
  * @file test_against_oracle.c
- * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h), with nobody
- * late.
+ * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h and its neighbours),
+ * with nobody late.
  */
 #include <math.h>
 #include <string.h>
 
-#include "tests/support/oracle.h"
+#include "base/draw.h"
+#include "models/encodings/params.h"
+#include "tests/support/lockstep.h"
+#include "tests/support/oracle_encoded.h"
 #include "tests/support/oracle_groups.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-enum { WORKERS = 8, STEPS = 18, N = 33 };
+enum { WORKERS = 8, MOST = 12, STEPS = 18, N = 33, SEED = 1, ROUNDS = 36 };
 
 /** A case, and the same for the oracle. */
 typedef struct twin {
     support_case *c;
     oracle_problem problem;
     support_problem *data;
-    double initial[WORKERS * N], want[WORKERS * N], center[N];
+    size_t pieces;
+    double initial[MOST * N], want[MOST * N], center[N];
 } twin;
 
-static twin *twin_new(const char *algorithm)
+static twin *twin_of(const char *algorithm, int workers, long pieces)
 {
     twin *const t = support_alloc(1, sizeof *t);
-    t->c = support_new(algorithm, WORKERS);
+    t->c = support_new(algorithm, workers);
     t->c->learning.optimizer.weight_decay = 0.01;
     t->c->config.until = (dsgd_until){0};
     t->c->config.steps_each = STEPS;
-    t->c->config.exchange.pieces = 3;
+    t->c->config.exchange.pieces = pieces;
+    t->pieces = (size_t)pieces;
     t->data = support_problem_new(t->c);
     ck_assert_uint_eq(t->data->network.n_params, N);
-    dsgd_network_initial(&t->data->network, t->c->config.seed, t->center);
-    for (size_t w = 0; w < WORKERS; w++)
+    dsgd_network_initial(&t->data->network, SEED, t->center);
+    for (size_t w = 0; w < (size_t)workers; w++)
         memcpy(t->initial + w * N, t->center, sizeof t->center);
-    t->problem =
-        (oracle_problem){WORKERS, N, STEPS, 0.05, 0.9, 0.01, support_gradient, t->data, t->initial};
+    t->problem = (oracle_problem){.workers = workers,
+                                  .n = N,
+                                  .steps = STEPS,
+                                  .lr = 0.05,
+                                  .momentum = 0.9,
+                                  .weight_decay = 0.01,
+                                  .gradient = support_gradient,
+                                  .argument = t->data,
+                                  .initial = t->initial};
     return t;
+}
+
+static twin *twin_new(const char *algorithm)
+{
+    return twin_of(algorithm, WORKERS, 3);
 }
 
 static void expect_same(const twin *t)
 {
-    const support_outcome *got = support_ok(t->c);
-    const double distance = support_distance(got->x, t->want, WORKERS * N);
-    ck_assert_msg(distance <= 1e-12, "off by %g", distance);
-    ck_assert_double_gt(support_distance(got->x, t->initial, WORKERS * N), 0.01);
+    const size_t n = (size_t)t->problem.workers * N;
+    const support_outcome *const got = support_ok(t->c);
+    const double distance = support_distance(got->x, t->want, n);
+    ck_assert_msg(distance <= 1e-12, "%s is off by %g", t->c->config.algorithm->about.name,
+                  distance);
+    ck_assert_double_gt(support_distance(got->x, t->initial, n), 0.01);
+}
+
+/** Of an algorithm's option. */
+static dsgd_pick *picked(const twin *t, const char *option)
+{
+    const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
+    return (dsgd_pick *)(void *)((char *)(void *)t->c->config.params + o->offset);
+}
+
+/** [rounds][P][P] of the graph that the case has picked. */
+static double *mixing_of(const twin *t, long rounds, bool doubly_stochastic)
+{
+    const int workers = t->problem.workers;
+    double *const w = support_alloc((size_t)(rounds * workers * workers), sizeof *w);
+    int to[MOST], from[MOST], other[MOST];
+    double share[MOST];
+    const dsgd_neighbour_room room = {to, from, other, share};
+    for (long r = 0; r < rounds; r++)
+        for (int j = 0; j < workers; j++) {
+            const dsgd_neighbours n = dsgd_graph_neighbours(picked(t, "graph"), workers, SEED, j, r,
+                                                            doubly_stochastic, &room);
+            double *const of_round = w + r * workers * workers;
+            of_round[j * workers + j] = n.keep;
+            for (int i = 0; i < n.n_to; i++)
+                of_round[n.to[i] * workers + j] = n.share[i];
+        }
+    return w;
 }
 
 static const long in_order[WORKERS] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -58,30 +104,6 @@ TEST(post_local_sgd)
     support_option(t->c, "post_local", 7);
     oracle_local_sgd(&t->problem, 4, 7, t->want);
     expect_same(t);
-}
-
-enum { ROUNDS = 36 };
-
-/** [rounds][P][P] of the graph that the case has picked. */
-static double *matrices(const twin *t, bool doubly_stochastic)
-{
-    double *const w = dsgd_xcalloc((size_t)ROUNDS * WORKERS * WORKERS, sizeof *w);
-    int to[WORKERS];
-    int from[WORKERS];
-    int other[WORKERS];
-    double share[WORKERS];
-    const dsgd_neighbour_room room = {to, from, other, share};
-    for (long r = 0; r < ROUNDS; r++) {
-        for (int j = 0; j < WORKERS; j++) {
-            const dsgd_neighbours n = dsgd_graph_neighbours(
-                t->c->config.params, WORKERS, t->c->config.seed, j, r, doubly_stochastic, &room);
-            double *const of_round = w + r * WORKERS * WORKERS;
-            of_round[j * WORKERS + j] = n.keep;
-            for (int i = 0; i < n.n_to; i++)
-                of_round[n.to[i] * WORKERS + j] = n.share[i];
-        }
-    }
-    return kept(w);
 }
 
 static long path[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {1, 5}};
@@ -104,25 +126,31 @@ TEST_RANGE(d_psgd, 0, 36) /* _i: graph, rounds, order */
     pick_graph(t, kinds[_i % 6]);
     support_option(t->c, "rounds", (double)rounds);
     support_option(t->c, "order", order);
-    double *const w = matrices(t, true);
+    double *const w = mixing_of(t, ROUNDS, true);
     oracle_gossip(&t->problem, w, ROUNDS, rounds, order == 2, t->want);
     expect_same(t);
 }
 
-TEST_RANGE(gradient_tracking, 0, 8) /* _i: graph, the same in every step; form */
+TEST_RANGE(gradient_tracking, 0, 24) /* _i: workers, graph, form */
 {
-    static const int fixed[] = {0, 1, 4, 5};
-    twin *const t = twin_new("gradient_tracking");
-    pick_graph(t, kinds[fixed[_i % 4]]);
-    support_option(t->c, "form", _i / 4);
-    if (_i == 5) { /* the smallest eigenvalue of this torus is -1/2 */
+    static const struct {
+        const char *graph;
+        int workers;
+    } rows[] = {{"ring", 3},  {"ring", 5},     {"ring", 8},     {"ring", 12},
+                {"torus", 6}, {"torus", 8},    {"torus", 9},    {"ring", 9},
+                {"edges", 8}, {"complete", 2}, {"complete", 7}, {"complete", 8}};
+    const int row = _i / 2;
+    const bool d2 = _i % 2 == 1;
+    twin *const t = twin_of("gradient_tracking", rows[row].workers, 1 + 3 * (row % 2));
+    pick_graph(t, rows[row].graph);
+    support_option(t->c, "form", d2);
+    if (d2 && row == 5) { /* the smallest eigenvalue of this torus is -1/2 */
         const support_outcome *const refused = support_simulate(t->c);
         ck_assert_int_eq(refused->status, DSGD_EUSAGE);
         ck_assert_has(refused->error.text, "a ring, or form: tracking, would do");
         return;
     }
-    double *const w = matrices(t, true);
-    oracle_gradient_tracking(&t->problem, w, _i / 4 == 1, t->want);
+    oracle_gradient_tracking(&t->problem, mixing_of(t, 1, true), d2, t->want);
     expect_same(t);
 }
 
@@ -131,7 +159,7 @@ TEST_RANGE(sgp, 0, 6)
     twin *const t = twin_new("sgp");
     double weights[WORKERS];
     pick_graph(t, kinds[_i]);
-    double *const w = matrices(t, false);
+    double *const w = mixing_of(t, ROUNDS, false);
     oracle_sgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
     if (strcmp(kinds[_i], "edges") == 0) /* else all weights stay 1 */
@@ -143,7 +171,7 @@ TEST_RANGE(osgp, 0, 6)
     twin *const t = twin_new("osgp");
     double weights[WORKERS];
     pick_graph(t, kinds[_i]);
-    double *const w = matrices(t, false);
+    double *const w = mixing_of(t, ROUNDS, false);
     oracle_osgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
 }
@@ -299,8 +327,6 @@ TEST_RANGE(drop_compute, 0, 2)
     ck_assert_double_eq_tol(support_ok(t->c)->result.samples, whole * t->c->workload.samples, 1e-9);
 }
 
-/* --- eager-SGD -------------------------------------------------------------------------------- */
-
 /* --- one worker and two ----------------------------------------------------------------------- */
 
 /** Momentum SGD by one worker of an emulation. */
@@ -343,24 +369,10 @@ TEST(slow_momentum_is_in_units_of_the_learning_rate)
     ck_assert_double_le(support_distance(support_ok(t->c)->x, l.x, N), 1e-12);
 }
 
-enum { SHARED_COPY = 2, PULL };
-
 static void mean_of_two(double *y, const double *x)
 {
     for (int i = 0; i < N; i++)
         y[i] = (y[i] + x[i]) / 2;
-}
-
-/** At the end of a step; then the round behind its local steps. */
-static void shared_copy_step(learner *l, double copy[2][N])
-{
-    for (int w = 0; w < 2; w++) {
-        mean_of_two(l[w].x, copy[w]);
-        memcpy(copy[w], l[w].x, sizeof copy[w]);
-        learn(&l[w], 0.05);
-    }
-    mean_of_two(copy[0], copy[1]);
-    memcpy(copy[1], copy[0], sizeof copy[1]);
 }
 
 static void pull_step(learner *l, double saved[2][N])
@@ -373,33 +385,269 @@ static void pull_step(learner *l, double saved[2][N])
     }
 }
 
-/** AD-PSGD's variants by two workers in lock-step, one averaging per gradient. */
-TEST_RANGE(released_pairs, SHARED_COPY, PULL + 1) /* _i: the variant */
+/** AD-PSGD's pulls by two workers in lock-step. (Its other variants: emulation.) */
+TEST(pulled_pairs)
 {
+    enum { PULL = 3 };
     twin *const t = twin_new("ad_psgd");
     t->c->config.workers = 2;
-    support_option(t->c, "variant", _i);
-    if (_i == SHARED_COPY)
-        support_option(t->c, "averagings", 1);
+    support_option(t->c, "variant", PULL);
     support_problem *const data = support_problem_new(t->c);
     learner l[2] = {0};
-    double second[2][N];
-    double next[2][N];
+    double saved[2][N];
     for (int w = 0; w < 2; w++) {
         memcpy(l[w].x, t->initial, sizeof l[w].x);
-        memcpy(second[w], t->initial, sizeof second[w]);
+        memcpy(saved[w], t->initial, sizeof saved[w]);
     }
     for (long step = 0; step < STEPS; step++) {
         for (int w = 0; w < 2; w++)
-            support_gradient(data, w, step, l[w].x, next[w]);
-        for (int w = 0; w < 2; w++)
-            memcpy(l[w].g, next[w], sizeof next[w]);
-        if (_i == SHARED_COPY)
-            shared_copy_step(l, second);
-        if (_i == PULL)
-            pull_step(l, second);
+            support_gradient(data, w, step, l[w].x, l[w].g);
+        pull_step(l, saved);
     }
     const support_outcome *got = support_ok(t->c);
     for (int w = 0; w < 2; w++)
         ck_assert_double_le(support_distance(got->x + w * N, l[w].x, N), 1e-12);
+}
+
+static const int counts[] = {2, 3, 5, 8, 12};
+enum { N_COUNTS = sizeof counts / sizeof counts[0] };
+
+/* --- selections ------------------------------------------------------------------------------- */
+
+TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
+{
+    static const double density[] = {0.01, 0.2, 0.5};
+    twin *const t = twin_of("top_k", counts[_i % N_COUNTS], 1 + _i % 3);
+    const oracle_encoding top = {.encode = oracle_top_k, .density = density[_i / N_COUNTS % 3]};
+    support_option(t->c, "density", top.density);
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* what was kept comes at once */
+    if (_i < 3 * N_COUNTS) {
+        oracle_feedback(&t->problem, &top, t->pieces, true, false, t->want);
+    } else {
+        t->problem.momentum = t->c->learning.optimizer.momentum = 0;
+        support_option(t->c, "correction", 0.7);
+        oracle_momentum_correction(&t->problem, &top, t->pieces, 0.7, t->want);
+    }
+    expect_same(t);
+}
+
+/* --- sums of what was sent -------------------------------------------------------------------- */
+
+static double drawn(oracle_place at, size_t index)
+{
+    const uint32_t of_sums = at.sum ? 1u << 31 : 0;
+    const dsgd_draw draw = {SEED, DSGD_DRAW_ENCODING + of_sums, (uint32_t)at.worker,
+                            (uint32_t)at.step, (uint32_t)(at.first + index)};
+    return dsgd_draw_uniform(draw);
+}
+
+static const struct {
+    const char *name, *option;
+    double value;
+    oracle_encoding same;
+} encodings[] = {
+    {"none", NULL, 0, {.encode = oracle_identity}},
+    {"top_k", "share", 0.3, {.encode = oracle_top_k, .density = 0.3}},
+    {"random_k", "share", 0.3, {.encode = oracle_random_k, .density = 0.3, .draw = drawn}},
+    {"threshold", "at", 0.1, {.encode = oracle_threshold, .at = 0.1}},
+    {"low_rank", "rank", 1, {.encode = oracle_low_rank, .draw = drawn}},
+    {"sign", NULL, 0, {.encode = oracle_sign}},
+    {"uniform", "bits", 4, {.encode = oracle_uniform, .levels = 7}},
+    {"qsgd", "levels", 12, {.encode = oracle_qsgd, .levels = 12, .draw = drawn}},
+};
+enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCODINGS - 3 };
+
+/** One of these, in fresh memory. */
+static dsgd_pick encoding_of(size_t e, bool feedback, bool again)
+{
+    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, encodings[e].name);
+    const dsgd_pick pick = {about, support_alloc(1, about->params_size + 1)};
+    dsgd_options_default(about->options, pick.params);
+    if (encodings[e].option != NULL)
+        support_set(about, pick.params, encodings[e].option, encodings[e].value);
+    if (feedback)
+        support_set(about, pick.params, "feedback", true);
+    if (again)
+        support_set(about, pick.params, "reduce", 1);
+    return pick;
+}
+
+/** What is added is what was sent, and with feedback the rest comes later. _i: form, workers, encoding */
+TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
+{
+    const size_t e = (size_t)_i / 4 / N_COUNTS;
+    const bool feedback = _i % 2 == 1;
+    const bool again = _i / 2 % 2 == 1;
+    ck_assert(dsgd_encoding_kinds[e] != NULL && dsgd_encoding_kinds[N_ENCODINGS] == NULL);
+    if (e == 0 ? feedback || again : again && e < N_GATHERED)
+        return;
+    twin *const t = twin_of("allreduce", counts[_i / 4 % N_COUNTS], 3);
+    t->c->config.exchange.encoding = encoding_of(e, feedback, again);
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02;
+    oracle_feedback(&t->problem, &encodings[e].same, t->pieces, feedback, again, t->want);
+    expect_same(t);
+}
+
+/** Which is top_k in regions with feedback: what the sum leaves out stays where it was. */
+TEST_RANGE(ok_topk, 0, 3 * N_COUNTS) /* _i: workers, pieces and form */
+{
+    const bool itself = _i < 2 * N_COUNTS;
+    twin *const t =
+        twin_of(itself ? "ok_topk" : "allreduce", counts[_i % N_COUNTS], _i < N_COUNTS ? 1 : 3);
+    if (itself)
+        support_option(t->c, "density", 0.3);
+    else
+        t->c->config.exchange.encoding = encoding_of(1, true, true);
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02;
+    oracle_ok_topk(&t->problem, 0.3, t->pieces, t->want);
+    expect_same(t);
+}
+
+TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i: workers, encoding */
+{
+    const size_t e = (size_t)_i / N_COUNTS;
+    twin *const t = twin_of("ef21", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
+    *picked(t, "encoding") = encoding_of(e, false, false);
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02;
+    oracle_ef21(&t->problem, &encodings[e].same, t->pieces, t->want);
+    expect_same(t);
+}
+
+/* --- PowerSGD --------------------------------------------------------------------------------- */
+
+static oracle_matrix matrices[N];
+
+/** Drawn column by column from (-1, 1), the same for all, before the first step. */
+static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
+{
+    const oracle_matrix *const m = &matrices[matrix];
+    const size_t index = column * (right ? m->columns : m->rows) + row;
+    const dsgd_draw at = {SEED, DSGD_DRAW_ENCODING + (right ? 256 : 0), UINT32_MAX, 0,
+                          (uint32_t)(m->first + index)};
+    return 2 * dsgd_draw_uniform(at) - 1;
+}
+
+/** A piece is a matrix, nearly a square, whose last row may be short; too small ones stay dense. */
+static void cut_into_matrices(size_t pieces, size_t rank)
+{
+    for (size_t k = 0; k < pieces; k++) {
+        const size_t first = lockstep_cut(N, k, pieces);
+        const size_t n = lockstep_cut(N, k + 1, pieces) - first;
+        size_t rows = 1;
+        while ((rows + 1) * (rows + 1) <= n)
+            rows++;
+        const size_t columns = (n + rows - 1) / rows;
+        const bool pays = rank * (rows + columns) <= n;
+        matrices[k] =
+            pays ? (oracle_matrix){first, rows, columns, n} : (oracle_matrix){first, n, 0, n};
+    }
+}
+
+TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i: workers, form, rank and pieces */
+{
+    static const size_t ranks[] = {1, 2, 1, 1};
+    static const long pieces[] = {1, 1, 3, 8};
+    const size_t way = (size_t)(_i / (2 * N_COUNTS));
+    const bool both = _i / N_COUNTS % 2 == 1;
+    twin *const t = twin_of("power_sgd", counts[_i % N_COUNTS], pieces[way]);
+    support_option(t->c, "rank", (double)ranks[way]);
+    support_option(t->c, "products", both ? 2 : 1);
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02;
+    cut_into_matrices(t->pieces, ranks[way]);
+    oracle_power_sgd(&t->problem,
+                     (oracle_power_options){.rank = ranks[way],
+                                            .matrix = matrices,
+                                            .n_matrices = t->pieces,
+                                            .both = both,
+                                            .start = drawn_factor},
+                     t->want);
+    expect_same(t);
+}
+
+/* --- neighbours ------------------------------------------------------------------------------- */
+
+TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding */
+{
+    const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
+    twin *const t = twin_of("choco", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
+    support_option(t->c, "gamma", 0.3);
+    support_pick(t->c, "graph", _i % N_COUNTS == 2 ? "complete" : "ring");
+    *picked(t, "encoding") = encoding_of(e, false, false);
+    oracle_choco(&t->problem,
+                 (oracle_choco_options){mixing_of(t, 1, true), 0.3, &encodings[e].same, t->pieces},
+                 t->want);
+    expect_same(t);
+}
+
+/* --- groups and fragments --------------------------------------------------------------------- */
+
+TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i: workers, options */
+{
+    static const struct {
+        long period, fragments, delay, pieces;
+        double mixing;
+    } rows[] = {
+        {6, 1, 0, 1, 0}, {6, 2, 0, 3, 0.5}, {6, 2, 1, 5, 0}, {9, 3, 2, 3, 0.5}, {8, 2, 3, 7, 0.25}};
+    const size_t row = (size_t)(_i / N_COUNTS);
+    twin *const t = twin_of("streaming_diloco", counts[_i % N_COUNTS], rows[row].pieces);
+    support_option(t->c, "period", (double)rows[row].period);
+    support_option(t->c, "fragments", (double)rows[row].fragments);
+    support_option(t->c, "delay", (double)rows[row].delay);
+    support_option(t->c, "mixing", rows[row].mixing);
+    size_t fragment[N];
+    for (size_t k = 0; k < t->pieces; k++)
+        for (size_t i = lockstep_cut(N, k, t->pieces); i < lockstep_cut(N, k + 1, t->pieces); i++)
+            fragment[i] = k % (size_t)rows[row].fragments;
+    oracle_streaming_diloco(&t->problem,
+                            (oracle_streaming_options){fragment, (size_t)rows[row].fragments,
+                                                       rows[row].period, rows[row].delay,
+                                                       rows[row].mixing, 0.7, 0.9},
+                            NULL, t->want);
+    expect_same(t);
+}
+
+/** The order in which the simulator has shuffled all. */
+static void shuffled(const oracle_problem *p, long round, int *workers)
+{
+    const dsgd_draw draw = {SEED, DSGD_DRAW_SHARED, 1, (uint32_t)round, 0};
+    for (int w = 0; w < p->workers; w++)
+        workers[dsgd_draw_permuted(draw, (uint32_t)p->workers, (uint32_t)w)] = w;
+}
+
+TEST_RANGE(noloco, 0, 7) /* _i: options */
+{
+    static const struct {
+        int workers, group;
+        long period;
+    } rows[] = {{2, 2, 3}, {8, 2, 4}, {12, 3, 2}, {12, 4, 1}, {9, 3, 5}, {5, 5, 3}, {7, 1, 2}};
+    twin *const t = twin_of("noloco", rows[_i].workers, 3);
+    support_option(t->c, "period", (double)rows[_i].period);
+    support_option(t->c, "group", rows[_i].group);
+    oracle_noloco(&t->problem,
+                  (oracle_noloco_options){rows[_i].period, rows[_i].group, 0.7, 0.5, shuffled},
+                  t->want);
+    expect_same(t);
+}
+
+TEST_RANGE(hierarchical, 0, 24) /* _i: between, inside, workers */
+{
+    static const int workers[] = {12, 9, 8, 3};
+    static const int clusters[] = {4, 3, 1, 3};
+    const int between = _i % 3;
+    const bool of_models = _i / 3 % 2 == 1;
+    const size_t row = (size_t)(_i / 6);
+    const long period = 3 + _i / 6;
+    twin *const t = twin_of("hierarchical", workers[row], 3);
+    support_option(t->c, "cluster", clusters[row]);
+    support_option(t->c, "period", (double)period);
+    support_option(t->c, "inside", of_models);
+    support_option(t->c, "between", between);
+    const oracle_level levels[] = {{1, clusters[row]}, {period, workers[row]}};
+    oracle_hierarchical(&t->problem,
+                        (oracle_hierarchy){.level = of_models ? levels : levels + 1,
+                                           .n_levels = of_models ? 2 : 1,
+                                           .machine = of_models ? 1 : clusters[row],
+                                           .delayed = between == 2},
+                        t->want);
+    expect_same(t);
 }

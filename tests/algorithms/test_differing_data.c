@@ -98,42 +98,7 @@ static void use(uint32_t n, const float *a, const float *y)
 
 enum { ATC = 2, TRACKING = 0, D2 = 1 }; /* words of `order` and `form` */
 
-/* --- values of a derivation by hand ----------------------------------------------------------- */
-
-static const float four[] = {0, 1, 2, 5};
-
-static const struct {
-    const char *algorithm, *form;
-    double value;
-    int steps;
-    double v[4];
-} derived[] = {
-    {"gradient_tracking", "form", TRACKING, 1, {.2, .1, .266667, .233333}},
-    {"gradient_tracking", "form", D2, 1, {.2, .1, .266667, .233333}},
-    {"gradient_tracking", "form", TRACKING, 2, {.337778, .358889, .38, .443333}},
-    {"gradient_tracking", "form", D2, 2, {.337778, .358889, .38, .443333}},
-    {"gradient_tracking", "form", TRACKING, 3, {.539778, .511889, .561333, .555}},
-    {"gradient_tracking", "form", D2, 3, {.562, .511889, .568741, .52537}},
-    {"gradient_tracking", "form", TRACKING, 10, {1.302593, 1.30253, 1.302702, 1.302748}},
-    {"d_psgd", "order", ATC, 200, {1.978022, 1.879121, 2.07326, 2.069597}},
-};
-
 SUITE(differing_data, "differing_data", .seconds = 120);
-
-TEST_ROWS(four_workers_on_a_ring_go_as_derived, derived)
-{
-    if (support_in_float())
-        return;
-    use(4, NULL, four);
-    const double *const x =
-        ended(derived[_i].algorithm, derived[_i].form, derived[_i].value, 0.1, derived[_i].steps);
-    double mean = 0;
-    for (int i = 0; i < 4; i++) {
-        ck_assert_double_eq_tol(x[2 * i + 1], derived[_i].v[i], 1e-6);
-        mean += x[2 * i + 1] / 4;
-    }
-    ck_assert_double_eq_tol(mean, 2 * (1 - pow(0.9, derived[_i].steps)), 1e-12);
-}
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 

@@ -1,8 +1,7 @@
 /**
  * @file test_outer.c
- * Algorithms with outer steps, and of clusters: published values of Streaming DiLoCo (torchft's
- * fixtures) and a worked example of NoLoCo, both with local steps that are given; what they have in
- * common with simpler ones.
+ * Algorithms with outer steps, and of clusters: what they have in common with simpler ones, and
+ * what hides what. (Values: against_oracle, and of that published ones in oracle.)
  */
 #include <math.h>
 #include <string.h>
@@ -10,112 +9,9 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- the algorithms with given local steps ------------------------------------------------------ */
-
-/** x <- x + what a local step of this worker adds, in every element. */
-static void given_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
-
-/** Place of a rank in the order of a round. */
-static int given_place(const dsgd_colouring *at, int rank);
-
-#define dsgd_local_step given_step
-#define dsgd_shuffled given_place
-#define dsgd_algorithm_streaming_diloco given_streaming_diloco
-#define dsgd_algorithm_noloco given_noloco
-#include "algorithms/noloco.c" /* NOLINT(bugprone-suspicious-include): with other steps */
-#include "algorithms/streaming_diloco.c" /* NOLINT(bugprone-suspicious-include) */
-#undef dsgd_local_step
-#undef dsgd_shuffled
-
-static double given[4]; /* by rank; set before the simulation forks */
-
-static void given_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
-{
-    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    double elements[SUPPORT_PARAMS];
-    for (size_t i = 0; i < SUPPORT_PARAMS; i++)
-        elements[i] = given[self->rank];
-    DSGD_FOR_PIECES (k, g) {
-        dsgd_piece_wait(g, k);
-        dsgd_vector_set(g, k, dsgd_values_constant(engine->values, k, elements), 0);
-    }
-    dsgd_combine(self, x, 1, 1, g);
-}
-
-/** (0, 2)(1, 3), then (0, 1)(2, 3): of places that are alike modulo 2. */
-static int given_place(const dsgd_colouring *at, int rank)
-{
-    static const int places[2][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}};
-    return places[at->round % 2][rank];
-}
-
-static double begin_at;
-
-static void set_models(dsgd_engine *engine, void *outcome)
-{
-    (void)outcome;
-    double elements[SUPPORT_PARAMS];
-    for (size_t i = 0; i < SUPPORT_PARAMS; i++)
-        elements[i] = begin_at;
-    for (int w = 0; w < engine->n_workers; w++)
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
-                           dsgd_values_constant(engine->values, k, elements), 0);
-}
-
-static support_case *given_case(const char *name, const dsgd_algorithm *algorithm, int workers)
-{
-    support_case *c = support_new(name, workers);
-    c->config.algorithm = algorithm; /* with the options of the one that it is made of */
-    c->config.prepare = set_models;
-    c->config.exchange.pieces = 2;
-    c->config.until = (dsgd_until){0};
-    return c;
-}
-
-/** Element of a worker's first or last piece after so many steps. */
-static double value_after(support_case *c, long steps, int worker, bool last)
-{
-    c->config.steps_each = steps;
-    const support_outcome *got = support_ok(c);
-    return got->x[(size_t)worker * got->n_params + (last ? got->n_params - 1 : 0)];
-}
-
 /* --- Streaming DiLoCo ---------------------------------------------------------------------------- */
 
-/** Two fragments, behind the steps 3, 6, 9, 12 and 15 of which one is exchanged in turn. */
-static const struct {
-    long delay;
-    double mixing;
-    double after[5]; /* of the fragment exchanged */
-} fixtures[] = {{0, 0, {-11, -23, -35, -47, -59}},       {0, 0.5, {-8, -17, -24.5, -32, -40.25}},
-                {0, 1, {-5, -11, -17, -23, -29}},        {1, 0, {-7, -19, -27, -39, -47}},
-                {1, 0.5, {-6, -15, -21.5, -29, -35.75}}, {1, 1, {-5, -11, -17, -23, -29}}};
-
-enum { N_FIXTURES = sizeof fixtures / sizeof fixtures[0] };
-
 SUITE(outer, "outer", .seconds = 60);
-
-/** Local steps of -2, outer plain SGD of rate 2; between exchanges a fragment moves by -2 a step. */
-TEST_RANGE(streaming_diloco_has_the_values_of_its_fixtures, 0, N_FIXTURES)
-{
-    support_case *c = given_case("streaming_diloco", &given_streaming_diloco, 2);
-    begin_at = 1;
-    given[0] = given[1] = -2;
-    support_option(c, "period", 6);
-    support_option(c, "fragments", 2);
-    support_option(c, "delay", (double)fixtures[_i].delay);
-    support_option(c, "mixing", fixtures[_i].mixing);
-    support_option(c, "outer_lr", 2);
-    support_option(c, "outer_momentum", 0);
-    for (int i = 0; i < 5; i++) {
-        const double want = fixtures[_i].after[i];
-        for (int worker = 0; worker < 2; worker++) {
-            ck_assert_double_eq(value_after(c, 3 * (i + 1), worker, i % 2 == 1), want);
-            ck_assert_double_eq(value_after(c, 3 * (i + 1) + 2, worker, i % 2 == 1), want - 4);
-        }
-    }
-}
 
 /** One fragment and no delay: DiLoCo, in values, time and messages. _i: pieces. */
 TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
@@ -158,54 +54,6 @@ TEST(a_delay_hides_the_exchange_of_a_fragment)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 16 + 8 * 0.8, 1e-3);
 }
 
-/* --- NoLoCo --------------------------------------------------------------------------------------- */
-
-/** Worker i = 1 to 4 moves by -i in a round. */
-TEST(noloco_has_the_values_of_its_example)
-{
-    static const double want[2][4] = {{-1.4, -2.1, -1.4, -2.1}, {-3.395, -3.955, -4.795, -5.355}};
-    support_case *c = given_case("noloco", &given_noloco, 4);
-    begin_at = 0;
-    for (int i = 0; i < 4; i++)
-        given[i] = -(i + 1) / 2.0;
-    support_option(c, "period", 2);
-    for (int round = 0; round < 2; round++)
-        for (int w = 0; w < 4; w++)
-            ck_assert_double_eq_tol(value_after(c, 2 * (round + 1), w, false), want[round][w],
-                                    1e-14);
-}
-
-/** Of the slow weights, for any pairs: heavy ball with the mean outer step. */
-TEST(noloco_moves_the_mean_by_heavy_ball)
-{
-    support_case *c = given_case("noloco", &given_noloco, 4);
-    double x = 0, m = 0;
-    begin_at = 0;
-    for (int i = 0; i < 4; i++)
-        given[i] = i * i - 1.25;
-    support_option(c, "period", 1);
-    for (long round = 1; round <= 6; round++) {
-        double mean = 0;
-        m = 0.5 * m + 0.7 * (0 + 1 + 4 + 9 - 5) / 4.0;
-        x += m;
-        for (int w = 0; w < 4; w++)
-            mean += value_after(c, round, w, true) / 4;
-        ck_assert_double_eq_tol(mean, x, 1e-13);
-    }
-}
-
-/** Everyone in one group: all models are equal after a round. */
-TEST(noloco_of_one_group_keeps_all_alike)
-{
-    support_case *c = support_new("noloco", 6);
-    support_option(c, "period", 5);
-    support_option(c, "group", 6);
-    const support_outcome *got = support_ok(c);
-    for (int w = 1; w < 6; w++)
-        ck_assert_mem_eq(got->x, got->x + (size_t)w * got->n_params,
-                         got->n_params * sizeof got->x[0]);
-}
-
 /* --- clusters -------------------------------------------------------------------------------------- */
 
 static const support_outcome *clusters_of(double cluster, double inside, double between,
@@ -240,25 +88,6 @@ TEST(clusters_of_one_are_local_sgd)
     for (int inside = 0; inside < 2; inside++)
         for (int between = 0; between < 2; between++)
             expect_alike(clusters_of(1, inside, between, NULL), want, true);
-}
-
-/** All ways to the mean of all models give it. */
-TEST(leaders_find_the_mean_of_all)
-{
-    static const double sizes[] = {2, 3, 4, 6, 12};
-    for (int i = 0; i < 5; i++) {
-        const support_outcome *want = clusters_of(sizes[i], 0, 0, NULL);
-        expect_alike(clusters_of(sizes[i], 0, 1, NULL), want, false);
-        expect_alike(clusters_of(sizes[i], 1, 0, NULL), clusters_of(sizes[i], 1, 1, NULL), false);
-    }
-}
-
-/** A cluster of everyone has but one leader, and is an allreduce. */
-TEST(one_cluster_is_allreduce)
-{
-    const support_outcome *want = clusters_of(0, 0, 0, "allreduce");
-    expect_alike(clusters_of(12, 0, 0, NULL), want, false);
-    expect_alike(clusters_of(12, 0, 2, NULL), want, false);
 }
 
 /** Somebody is late by a second in every step: of another cluster in another round, at times. */

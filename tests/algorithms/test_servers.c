@@ -1,7 +1,7 @@
 /**
  * @file test_servers.c
- * Servers that decide by themselves, on networks that cost nothing and at fixed speeds: who is
- * applied when, at which delay, by hand; and what each algorithm promises.
+ * Servers that decide by themselves, on networks that cost nothing and at fixed speeds: what each
+ * algorithm promises. (Who is applied when, at which delay: against_arrivals.)
  */
 #include <math.h>
 #include <stdint.h>
@@ -31,179 +31,7 @@ static support_case *at_speeds(const char *algorithm, int workers, const double 
     return c;
 }
 
-/** The server's model after so many seconds. */
-static const double *server_at(support_case *c, double at_s, const support_outcome **outcome)
-{
-    c->config.until = (dsgd_until){.seconds = at_s};
-    const support_outcome *got = support_ok(c);
-    const int p = c->config.workers;
-    double *x = support_alloc(got->n_params, sizeof *x);
-    for (size_t i = 0; i < got->n_params; i++) {
-        x[i] = (p + 1) * got->final_mean[i];
-        for (int w = 0; w < p; w++)
-            x[i] -= got->x[(size_t)w * got->n_params + i];
-    }
-    *outcome = got;
-    return x;
-}
-
-/* --- what is applied when --------------------------------------------------------------------- */
-
-/** The server makes an update: the mean of gradients n, from there on in the list. */
-typedef struct applied {
-    double at_s; /* 0: with the next one */
-    int worker;
-    long step; /* of its mini-batch */
-    long delay; /* updates since its model */
-} applied;
-
-enum { MOST_UPDATES = 32 };
-
-/** x_0 .. x_n by the list, for any gradient. */
-static int follow(const applied *list, int n, size_t dim, double lr,
-                  void (*gradient)(void *problem, int worker, long step, const double *x,
-                                   double *g),
-                  void *problem, double x[MOST_UPDATES + 1][SUPPORT_PARAMS])
-{
-    int k = 0;
-    double sum[SUPPORT_PARAMS] = {0}, g[SUPPORT_PARAMS];
-    for (int i = 0, size = 1; i < n; i++, size++) {
-        gradient(problem, list[i].worker, list[i].step, x[k - list[i].delay], g);
-        for (size_t d = 0; d < dim; d++)
-            sum[d] += g[d];
-        if (list[i].at_s == 0)
-            continue;
-        for (size_t d = 0; d < dim; d++)
-            x[k + 1][d] = x[k][d] - lr * sum[d] / size;
-        memset(sum, 0, sizeof sum);
-        size = 0;
-        k++;
-    }
-    return k;
-}
-
-static void of_half_a_square(void *nothing, int worker, long step, const double *x, double *g)
-{
-    (void)nothing;
-    (void)worker;
-    (void)step;
-    *g = *x;
-}
-
-static double hand[MOST_UPDATES + 1][SUPPORT_PARAMS]; /* too large for a stack */
-static double made[MOST_UPDATES + 1][SUPPORT_PARAMS];
-
-/** Demands that f = x^2 / 2 from 1 at rate 0.5 has the values, and the run those of its own data. */
-static void expect_updates(support_case *c, const applied *list, int n, const double *values)
-{
-    support_problem *const problem = support_problem_new(c);
-    const support_outcome *got = NULL;
-    const size_t dim = problem->network.n_params;
-    hand[0][0] = 1;
-    const int n_updates = follow(list, n, 1, 0.5, of_half_a_square, NULL, hand);
-    for (int k = 0; k < n_updates; k++)
-        ck_assert_msg(fabs(hand[k + 1][0] - values[k]) < 1e-12, "update %d: %g, not %g", k,
-                      hand[k + 1][0], values[k]);
-    memcpy(made[0], server_at(c, 0.5, &got), dim * sizeof(double));
-    follow(list, n, dim, c->learning.optimizer.lr, support_gradient, problem, made);
-    int k = 0;
-    for (int i = 0; i < n; i++) {
-        if (list[i].at_s == 0)
-            continue;
-        const double before =
-            support_distance(server_at(c, list[i].at_s - 1e-6, &got), made[k], dim);
-        k++;
-        const double behind =
-            support_distance(server_at(c, list[i].at_s + 1e-6, &got), made[k], dim);
-        ck_assert_msg(before < 1e-6 && behind < 1e-6, "update %d at %g s: off by %g and %g", k,
-                      list[i].at_s, before, behind);
-    }
-}
-
-static const double ties[] = {1, 2.00001, 5.00003}; /* 1, 2, 5: the lower rank is first */
-
 SUITE(servers, "servers", .seconds = 120);
-
-TEST(ringmaster_cancels_at_a_delay_of_three)
-{
-    static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0}, {2.00001, 1, 0, 2},
-                                   {3, 0, 2, 1}, {4, 0, 3, 0}, {4.00002, 1, 1, 2},
-                                   {5, 0, 4, 1}, {6, 0, 5, 0}};
-    static const double x[] = {.5, .25, -.25, -.375, -.1875, -.0625, .03125, .015625};
-    support_case *c = at_speeds("ringmaster", 3, ties);
-    support_option(c, "delay", 3);
-    expect_updates(c, list, 8, x);
-    const support_outcome *got = NULL;
-    server_at(c, 6.5, &got);
-    /* Worker 2 was cancelled at 2 s, 4 s and 6 s, and computes again. */
-    ck_assert_double_eq_tol(got->result.shares.lost, (2 + 2 + 2) / 6.5 / 3, 1e-4);
-    ck_assert_double_le(got->result.gradient_staleness_max, 2);
-    ck_assert_uint_eq(got->result.dropped, 0);
-}
-
-TEST(ringmaster_of_two_leaves_the_fastest_alone)
-{
-    static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0}, {3, 0, 2, 0}, {4, 0, 3, 0}};
-    static const double x[] = {.5, .25, .125, .0625};
-    support_case *c = at_speeds("ringmaster", 3, ties);
-    support_option(c, "delay", 2);
-    expect_updates(c, list, 4, x);
-    support_option(c, "delay", 1);
-    expect_updates(c, list, 4, x);
-}
-
-TEST(ringmaster_of_any_delay_cancels_nobody)
-{
-    static const applied list[] = {{1, 0, 0, 0}, {2, 0, 1, 0},      {2.00001, 1, 0, 2},
-                                   {3, 0, 2, 1}, {4, 0, 3, 0},      {4.00002, 1, 1, 2},
-                                   {5, 0, 4, 1}, {5.00003, 2, 0, 7}};
-    static const double x[] = {.5, .25, -.25, -.375, -.1875, -.0625, .03125, -.46875};
-    support_case *c = at_speeds("ringmaster", 3, ties);
-    support_option(c, "delay", -2);
-    expect_updates(c, list, 8, x);
-}
-
-TEST(rennala_takes_four_gradients_of_one_model)
-{
-    static const applied list[] = {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}, {3, 0, 2, 0},
-                                   {0, 0, 3, 0}, {0, 0, 4, 0}, {0, 1, 1, 0}, {6, 0, 5, 0}};
-    static const double x[] = {.5, .25};
-    support_case *c = at_speeds("rennala", 3, ties);
-    support_option(c, "batch", 4);
-    expect_updates(c, list, 8, x);
-    const support_outcome *got = NULL;
-    server_at(c, 6.5, &got);
-    ck_assert_uint_eq(got->result.dropped, 0);
-    ck_assert_double_eq(got->result.gradient_staleness_max, 0);
-    ck_assert_double_eq_tol(got->result.shares.lost, (1 + 3 + 1 + 3) / 6.5 / 3, 1e-3);
-}
-
-TEST(rennala_of_two_needs_the_fastest_alone)
-{
-    static const applied list[] = {{0, 0, 0, 0}, {2, 0, 1, 0}, {0, 0, 2, 0},
-                                   {4, 0, 3, 0}, {0, 0, 4, 0}, {6, 0, 5, 0}};
-    static const double x[] = {.5, .25, .125};
-    support_case *c = at_speeds("rennala", 3, ties);
-    support_option(c, "batch", 2);
-    expect_updates(c, list, 6, x);
-}
-
-/** Tokens by hand: a fast worker takes two of a step, and is late with the second. */
-TEST(backup_workers_drop_who_is_late)
-{
-    static const double h[] = {1, 1.1, 5};
-    static const applied list[] = {{0, 0, 0, 0}, {1.1, 1, 0, 0}, {0, 0, 1, 0}, {2.2, 1, 1, 0},
-                                   {0, 1, 2, 0}, {4.1, 0, 3, 0}, {0, 0, 4, 0}, {5.5, 1, 4, 0}};
-    static const double x[] = {.5, .25, .125, .0625};
-    support_case *c = at_speeds("backup_workers", 3, h);
-    support_option(c, "backups", 1);
-    support_option(c, "release", 1);
-    expect_updates(c, list, 8, x);
-    const support_outcome *got = NULL;
-    server_at(c, 5.6, &got);
-    ck_assert_uint_eq(got->result.dropped, 3); /* 0's third, 1's fourth, 2's first */
-    ck_assert_double_eq(got->result.gradient_staleness_max, 0);
-}
 
 /** The n-th order statistic of the step times: the slowest is dropped in every step. */
 TEST_RANGE(a_step_lasts_as_long_as_its_last_of_the_first, 0, 4) /* _i: how slow it is; by default */
@@ -406,56 +234,7 @@ TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
     }
 }
 
-/* --- delayed Nesterov ------------------------------------------------------------------------- */
-
-/** One worker, whose change is always its first model. */
-static void constant_work(dsgd_node *self)
-{
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *first = dsgd_vector_new(self);
-    double version = 0;
-    dsgd_copy(self, first, x);
-    while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        dsgd_send(self, dsgd_server_address(self, 0), first, &version, 1);
-        const dsgd_message *l = dsgd_recv(self, INFINITY);
-        version = l->numbers[0];
-        dsgd_copy(self, x, l->x);
-    }
-}
-
-static const struct {
-    long delay;
-    double c;
-    double w[6]; /* from 0, at g = 1 */
-} nesterov[] = {
-    {3, 0, {-1.0 / 30, -2.0 / 30, -.15, -.15 - 1.0 / 30, -.15 - 2.0 / 30, -.325}},
-    {3, .25, {-1.0 / 30, -2.0 / 30, -.125, -.125 - .0125 - 1.0 / 30, -.15 - 2.0 / 30, -.2875}},
-    {1, 0, {-.15, -.325, -.5125, NAN, NAN, NAN}},
-};
-
-TEST_RANGE(delayed_nesterov_by_hand, 0, 3 * 6) /* _i: case, arrivals */
-{
-    const int n = _i % 6;
-    support_case *c = support_new("async_local_sgd", 1);
-    dsgd_algorithm constant = *c->config.algorithm;
-    constant.work = constant_work;
-    support_option(c, "momentum", 0.5);
-    support_option(c, "delay", nesterov[_i / 6].delay);
-    support_option(c, "c", nesterov[_i / 6].c);
-    support_algorithm(c, &constant);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 1;
-    support_option(c, "outer_lr", 0);
-    const support_outcome *before = support_ok(c);
-    support_option(c, "outer_lr", 0.1);
-    c->config.steps_each = n + 1;
-    const support_outcome *got = support_ok(c);
-    for (size_t i = 0; i < got->n_params && !isnan(nesterov[_i / 6].w[n]); i++)
-        ck_assert_double_eq_tol(got->x[i], before->x[i] * (1 + nesterov[_i / 6].w[n]),
-                                1e-9 + 1e3 * support_rounding() * fabs(before->x[i]));
-}
+/* --- local steps, and adaptive asynchronous updates ---------------------------------------------- */
 
 TEST(slow_workers_make_fewer_local_steps)
 {
@@ -471,8 +250,6 @@ TEST(slow_workers_make_fewer_local_steps)
     const double rounds = 10 + floor(80 / 2.6 / 4) + floor(80 / 3.9 / 3) + 2;
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
-
-/* --- adaptive asynchronous updates ------------------------------------------------------------- */
 
 TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
 {
@@ -519,22 +296,6 @@ TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
     for (int w = 1; w < 4; w++)
         ck_assert_double_le(
             support_distance(got->x, got->x + (size_t)w * got->n_params, got->n_params), 1e-4);
-}
-
-TEST_RANGE(aau_keeps_the_mean, 0, 3) /* _i: seed */
-{
-    support_case *c = support_new("dsgd_aau", 6);
-    support_case *none = support_new("dsgd_aau", 6);
-    c->learning.optimizer.lr = none->learning.optimizer.lr = 0;
-    support_spread(c);
-    support_spread(none);
-    support_imbalance_number(c, "ramp", "seconds", 0.37);
-    c->config.until = (dsgd_until){.seconds = 17.77 + 0.05 * _i}; /* nobody is mixing */
-    none->config.until = (dsgd_until){.seconds = 0.5};
-    const support_outcome *got = support_ok(c), *before = support_ok(none);
-    ck_assert(support_distance(support_mean_model(got, 6), support_mean_model(before, 6),
-                               got->n_params) < support_rounding());
-    ck_assert_double_gt(support_distance(got->x, before->x, 6 * got->n_params), 0.1);
 }
 
 TEST(backups_are_fewer_than_workers)

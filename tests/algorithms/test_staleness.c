@@ -3,10 +3,7 @@
  * How old the values are that an algorithm uses: bounds, closed forms, and histograms.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -155,20 +152,6 @@ TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
     ck_assert_double_gt(support_ok(c)->result.staleness_max, 2);
 }
 
-TEST_RANGE(wagma_is_never_as_stale_as_its_period, 0, 3)
-{
-    static const int some_periods[] = {2, 4, 8};
-    support_case *c = support_new("wagma", 16);
-    support_no_learning(c);
-    support_option(c, "period", some_periods[_i]);
-    support_imbalance_number(c, "delay", "seconds",
-                             20); /* one worker, so long that the others finish their round */
-    c->config.until.steps = 64;
-    const support_outcome *got = support_ok(c);
-    ck_assert_double_gt(got->result.staleness_max, 0);
-    ck_assert_double_lt(got->result.staleness_max, some_periods[_i]);
-}
-
 /**
  * The papers' bound: a contribution is of one of the last tau iterations. Worker 0 takes two and a
  * half times as long as the others, so that it is late within a round; and steps are random.
@@ -220,36 +203,6 @@ TEST(a_constant_straggler_misses_sums_of_solo)
     got = support_ok(c);
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.lag_max, 6);
-}
-
-/** Writes a table of step times for `replay`; rows that are missing repeat the last. */
-static const char *write_steps(const char *rows)
-{
-    static char path[] = "/tmp/dsgd-staleness-XXXXXX";
-    const int descriptor = mkstemp(path);
-    FILE *const stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    ck_assert_ptr_nonnull(stream);
-    fprintf(stream, "worker,step,seconds\n%s", rows);
-    ck_assert_int_eq(fclose(stream), 0);
-    return path;
-}
-
-/**
- * Worker 0 needs 1 s per step. Worker 1 needs 3.6 s for its first and finds version 2, so that it
- * missed 0 and 1; then 0.3 s each: at 3.9 s version 2 again, at 4.2 s version 3, and at 4.5 s again.
- */
-TEST(who_catches_up_uses_a_sum_of_solo_again)
-{
-    support_case *c = support_new("eager_solo", 2);
-    support_no_learning(c);
-    const char *const path = write_steps("0,0,1\n0,1,1\n0,2,1\n0,3,1\n0,4,1\n"
-                                         "1,0,3.6\n1,1,0.3\n1,2,0.3\n1,3,0.3\n1,4,0.3\n");
-    *(const char **)support_imbalance(c, "replay") = path; /* its only option */
-    c->config.until = (dsgd_until){.seconds = 4.6};
-    const support_outcome *got = support_ok(c);
-    unlink(path);
-    ck_assert_double_eq(got->result.partial_skipped, 2);
-    ck_assert_double_eq(got->result.partial_duplicates, 2);
 }
 
 /**

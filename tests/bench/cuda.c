@@ -5,6 +5,7 @@
  * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector] [runs].
  * Returns 77 where there is no device.
  */
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ typedef struct team {
 
 static dsgd_buffer *buffers(const team *t, const double *x)
 {
-    dsgd_buffer *const out = dsgd_xcalloc(t->n, sizeof *out);
+    dsgd_buffer *const out = dsgd_keep(t->n, sizeof *out);
     for (uint32_t w = 0; w < t->n; w++) {
         out[w] = t->device->alloc(t->context, t->network->n_params);
         DSGD_ASSERT(out[w] != NULL, "no room for %u workers", t->n);
@@ -92,7 +93,7 @@ static dsgd_buffer *buffers(const team *t, const double *x)
 static void describe(team *t)
 {
     for (uint32_t w = 0; w < t->n; w++) {
-        uint32_t *const samples = dsgd_xcalloc(BATCH, sizeof *samples);
+        uint32_t *const samples = dsgd_keep(BATCH, sizeof *samples);
         for (uint32_t j = 0; j < BATCH; j++)
             samples[j] = (w * BATCH + j) % TRAIN;
         t->gradients[w] = (dsgd_gradient_op){
@@ -118,48 +119,36 @@ static void describe(team *t)
 
 static team *team_new(const dsgd_device *device, const dsgd_problem *problem, uint32_t n)
 {
-    team *const t = dsgd_xcalloc(1, sizeof *t);
+    team *const t = dsgd_keep(1, sizeof *t);
     t->device = device;
     t->network = problem->network;
     t->n = n;
     dsgd_error error = {""};
     DSGD_ASSERT(device->open(problem, NULL, 1, &t->context, &error) == DSGD_OK, "%s", error.text);
-    double *const x = dsgd_xcalloc(t->network->n_params, sizeof *x);
+    double *const x = dsgd_keep(t->network->n_params, sizeof *x);
     t->g = buffers(t, x);
     t->v = buffers(t, x);
     t->moved = buffers(t, x);
     dsgd_network_initial(t->network, 1, x);
     t->x = buffers(t, x);
-    free(x);
-    t->pairs = dsgd_xcalloc(n, sizeof *t->pairs);
-    t->gradients = dsgd_xcalloc(n, sizeof *t->gradients);
-    t->updates = dsgd_xcalloc(n, sizeof *t->updates);
-    t->combinations = dsgd_xcalloc(n, sizeof *t->combinations);
-    t->finite = dsgd_xcalloc(n, sizeof *t->finite);
+    t->pairs = dsgd_keep(n, sizeof *t->pairs);
+    t->gradients = dsgd_keep(n, sizeof *t->gradients);
+    t->updates = dsgd_keep(n, sizeof *t->updates);
+    t->combinations = dsgd_keep(n, sizeof *t->combinations);
+    t->finite = dsgd_keep(n, sizeof *t->finite);
     describe(t);
     return t;
 }
 
-static void team_free(team *t)
+static void team_close(team *t)
 {
     for (uint32_t w = 0; w < t->n; w++) {
         t->device->release(t->context, t->x[w]);
         t->device->release(t->context, t->g[w]);
         t->device->release(t->context, t->v[w]);
         t->device->release(t->context, t->moved[w]);
-        free((uint32_t *)t->gradients[w].samples);
     }
     t->device->close(t->context);
-    free(t->x);
-    free(t->g);
-    free(t->v);
-    free(t->moved);
-    free(t->pairs);
-    free(t->gradients);
-    free(t->updates);
-    free(t->combinations);
-    free(t->finite);
-    free(t);
 }
 
 static void step(team *t)
@@ -183,7 +172,7 @@ static void check(const dsgd_device *cuda, const dsgd_problem *problem)
     const size_t n = problem->network->n_params;
     team *const teams[] = {team_new(dsgd_device_cpu(false), problem, CHECKED),
                            team_new(cuda, problem, CHECKED)};
-    double *const x[] = {dsgd_xcalloc(n, sizeof(double)), dsgd_xcalloc(n, sizeof(double))};
+    double *const x[] = {dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double))};
     for (int i = 0; i < STEPS; i++)
         for (int d = 0; d < 2; d++)
             step(teams[d]);
@@ -198,29 +187,19 @@ static void check(const dsgd_device *cuda, const dsgd_problem *problem)
         }
         DSGD_ASSERT(difference <= 1e-8 * norm, "worker %u is %g off", w, sqrt(difference / norm));
     }
-    for (int d = 0; d < 2; d++) {
-        team_free(teams[d]);
-        free(x[d]);
-    }
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
+    for (int d = 0; d < 2; d++)
+        team_close(teams[d]);
 }
 
 static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const char *model,
                          uint32_t n_workers)
 {
     const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, model);
-    void *const params = dsgd_xcalloc(1, kind->about.params_size);
+    void *const params = dsgd_keep(1, kind->about.params_size);
     dsgd_options_default(kind->about.options, params);
     static dsgd_network network;
     DSGD_ASSERT(dsgd_model_build(kind, params, data, &network, NULL) == DSGD_OK, "%s on images",
                 model);
-    free(params);
     const size_t begin[] = {0, network.n_params};
     const dsgd_problem problem = {
         .network = &network, .data = data, .n_pieces = 1, .piece_begin = begin, .update = update};
@@ -239,14 +218,14 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
             step(t);
         ms[r] = 1e3 * (dsgd_wall_s() - start_s) / STEPS;
     }
-    qsort(ms, (size_t)n_runs, sizeof ms[0], by_size);
+    gsl_sort(ms, 1, (size_t)n_runs);
     const double steps_ms = 1e3 / (n_runs * STEPS);
     printf("%s: %u workers, batch %d, %zu parameters: min %.3f ms, median %.3f ms per step; "
            "on average gradients %.3f, updates %.3f, means %.3f ms; %u launches\n",
            model, n_workers, BATCH, network.n_params, ms[0], ms[n_runs / 2],
            steps_ms * t->gradient_wall_s, steps_ms * t->update_wall_s, steps_ms * t->combine_wall_s,
            (unsigned)launches);
-    team_free(t);
+    team_close(t);
 }
 
 /* --- averaging -------------------------------------------------------------------------------- */
@@ -264,7 +243,7 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
     dsgd_combine_op ops[VECTORS];
     dsgd_buffer pairs[VECTORS][GROUP];
     bool finite[VECTORS];
-    double *const numbers = dsgd_xcalloc(n, sizeof *numbers);
+    double *const numbers = dsgd_keep(n, sizeof *numbers);
     for (size_t i = 0; i < VECTORS; i++) {
         for (size_t k = 0; k < GROUP; k++) {
             pairs[i][k] = room_for(cuda, context, n);
@@ -272,7 +251,6 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
         }
         ops[i] = (dsgd_combine_op){n, GROUP, pairs[i], ones, GROUP, room_for(cuda, context, n)};
     }
-    free(numbers);
     const dsgd_buffer from = room_for(cuda, context, VECTORS * n);
     const dsgd_buffer to = room_for(cuda, context, VECTORS * n);
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
@@ -289,8 +267,8 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
         mean_s[r] = middle_s - start_s;
         copy_s[r] = dsgd_wall_s() - middle_s;
     }
-    qsort(mean_s, (size_t)n_runs, sizeof mean_s[0], by_size);
-    qsort(copy_s, (size_t)n_runs, sizeof copy_s[0], by_size);
+    gsl_sort(mean_s, 1, (size_t)n_runs);
+    gsl_sort(copy_s, 1, (size_t)n_runs);
     const double bytes = (double)(VECTORS * n) * sizeof(float);
     const double mean_rate = (GROUP + 1) * bytes / mean_s[n_runs / 2];
     const double copy_rate = 2 * bytes / copy_s[n_runs / 2];

@@ -9,6 +9,8 @@
  * threads);
  *  - synchronous SGD of 1,024 workers against one worker with all their samples in its batch.
  */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,19 +106,6 @@ static measure run(dsgd_run_config config, int numerics, uint32_t threads)
     return m;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-    qsort(values, (size_t)n_runs, sizeof *values, by_size);
-    return values[n_runs / 2];
-}
-
 /** Same curve at one and two threads. */
 static void check(const dsgd_run_config *config, const char *name)
 {
@@ -149,13 +138,15 @@ static void report_gossip(const dsgd_run_config *config, const char *name)
         per_s[i] = m.operations / m.wall_s;
         ratio[i] = m.wall_s / fmax(off_s[i], m.busy_s / n_threads);
     }
-    qsort(per_s, (size_t)n_runs, sizeof *per_s, by_size);
+    gsl_sort(per_s, 1, (size_t)n_runs);
     printf("%s: median %.0f merges and updates per second (%.0f to %.0f), of %llu updates, %llu "
            "merges and %llu gradients; wall %.2f s (%.2f s of CPU), timing alone %.2f s, numerics "
            "busy %.2f s in %u threads; %.2f x the longer of the two\n",
            name, per_s[n_runs / 2], per_s[0], per_s[n_runs - 1], (unsigned long long)m.updates,
-           (unsigned long long)m.combinations, (unsigned long long)m.gradients, median(wall_s),
-           median(cpu_s), median(off_s), median(busy_s), n_threads, median(ratio));
+           (unsigned long long)m.combinations, (unsigned long long)m.gradients,
+           gsl_stats_median(wall_s, 1, (size_t)n_runs), gsl_stats_median(cpu_s, 1, (size_t)n_runs),
+           gsl_stats_median(off_s, 1, (size_t)n_runs), gsl_stats_median(busy_s, 1, (size_t)n_runs),
+           n_threads, gsl_stats_median(ratio, 1, (size_t)n_runs));
 }
 
 static void report_synchronous(void)
@@ -180,7 +171,9 @@ static void report_synchronous(void)
     printf("allreduce: 1,024 workers of batch 8 %.2f s, timing alone %.2f s, one worker of batch "
            "8,192 %.2f s; numerics %.2f x those of one worker, wall %.2f x the longer of timing "
            "alone and one worker\n",
-           median(many_s), median(off_s), median(one_s), median(busy), median(wall));
+           gsl_stats_median(many_s, 1, (size_t)n_runs), gsl_stats_median(off_s, 1, (size_t)n_runs),
+           gsl_stats_median(one_s, 1, (size_t)n_runs), gsl_stats_median(busy, 1, (size_t)n_runs),
+           gsl_stats_median(wall, 1, (size_t)n_runs));
 }
 
 int main(int count, char **arguments)

@@ -7,6 +7,7 @@
  * `cuda`, and `null`: the CUDA module where the GPU takes no time, DSGD_CUDA_MODULE=.../
  * dsgd_cuda_null.so, whose numbers are none. numpy_gossip.py compares it.
  */
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,13 +168,6 @@ static double cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void report(bench *b, const char *layout, uint32_t n_threads)
 {
     double us[RUNS];
@@ -185,7 +179,7 @@ static void report(bench *b, const char *layout, uint32_t n_threads)
     const dsgd_values_stats stats = dsgd_values_stats_get(b->values);
     const double busy_us =
         1e6 * (stats.busy_wall_s - busy_before_s) / RUNS / b->steps / b->n_workers;
-    qsort(us, RUNS, sizeof us[0], by_size);
+    gsl_sort(us, 1, RUNS);
     printf("%s: %u workers, %u threads: min %.2f us, median %.2f us per worker and step; "
            "%.2f us in the device, %.2f us of CPU in all; %.0f MB at most\n",
            layout, b->n_workers, n_threads, us[0], us[RUNS / 2], busy_us, cpu_us,

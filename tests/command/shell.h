@@ -3,8 +3,7 @@
  * The program as its users run it: by a shell, in a folder of the test's own. Every test has
  * make_folder() and remove_folder() as its fixture. Texts that functions return are kept().
  */
-#ifndef DSGD_TESTS_COMMAND_SHELL_H
-#define DSGD_TESTS_COMMAND_SHELL_H
+#pragma once
 
 #include "tests/support/support.h"
 
@@ -39,5 +38,3 @@ char *without_wall(const char *csv);
 
 /** The field of a CSV file in a column, and in the row that begins with @p row. */
 char *cell_of(const char *file, const char *row, const char *column);
-
-#endif

@@ -316,18 +316,19 @@ TEST_ROWS(what_is_not_acceptable_is_refused_with_a_sentence, stale)
 #define HASH                                                                                       \
     DSGD_CMAKE " -D "                                                                              \
                "'HEADERS=base/option.h;base/status.h;models/encodings/params.h;sim/"               \
-               "algorithm.h;sim/graph.h'"                                                          \
+               "algorithm.h;sim/contract.h;sim/graph.h;sim/verbs/collectives.h;sim/verbs/"         \
+               "peers.h;sim/verbs/steps.h'"                                                        \
                " -D FILE=sim/abi.h -P " DSGD_SOURCE_DIR "/sim/abi.cmake"
 
 static const struct {
     const char *file, *change;
     bool same; /* to the interface */
 } headers[] = {
-    {"sim/algorithm.h", "s/int n_workers; /long n_workers; /", false},
+    {"sim/contract.h", "s/int n_workers; /long n_workers; /", false},
     {"sim/graph.h", "s/irregular;/irregular, unused;/", false},
     {"base/option.h", "s/DSGD_LINES,//", false},
     {"base/status.h", "s/DSGD_EUSAGE/DSGD_EUSE/", false},
-    {"sim/algorithm.h", "s/^ \\* An algorithm/ *  Each one/; s/^    /\t/", true},
+    {"sim/contract.h", "s/^ \\* The contract/ *  The one/; s/^    /\t/", true},
 };
 
 TEST_ROWS(a_plug_in_of_other_headers_is_refused, headers)
@@ -369,7 +370,7 @@ TEST(a_file_that_is_no_plug_in_is_refused)
 TEST(every_verb_is_there_for_a_plug_in)
 {
     expect("sed -En '/^static/!s/.*\\b(dsgd_[a-z0-9_]+\\()dsgd_node.*/\\1/p'"
-           " usr/include/dsgd/sim/algorithm.h > verbs &&"
+           " usr/include/dsgd/sim/verbs/*.h > verbs &&"
            " test $(wc -l < verbs) -ge 15 && nm -D --defined-only usr/bin/dsgd > symbols &&"
            " for verb in $(cut -d '(' -f 1 verbs) dsgd_check_power_of_two dsgd_parse_number; do"
            " grep \" T $verb$\" symbols || { echo missing: $verb; exit 1; }; done",
@@ -379,7 +380,7 @@ TEST(every_verb_is_there_for_a_plug_in)
 TEST(the_table_of_what_takes_time_has_every_verb_once)
 {
     expect("sed -En 's/.*\\bdsgd_([a-z0-9_]+)\\((const )?dsgd_node \\*self.*/\\1/p'"
-           " usr/include/dsgd/sim/algorithm.h | sort > verbs && test $(wc -l < verbs) -ge 60 &&"
+           " usr/include/dsgd/sim/verbs/*.h | sort > verbs && test $(wc -l < verbs) -ge 60 &&"
            " sed -n '/^## What takes virtual time/,/^## Add one/p' " DSGD_SOURCE_DIR
            "/algorithms/README.md | grep '^| ' | grep -o '`[a-z0-9_]*`' | tr -d '`' | sort |"
            " diff verbs -",

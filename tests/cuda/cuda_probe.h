@@ -2,8 +2,7 @@
  * @file cuda_probe.h
  * The probe of a loaded CUDA module (models/devices/cuda.h).
  */
-#ifndef DSGD_TESTS_CUDA_CUDA_PROBE_H
-#define DSGD_TESTS_CUDA_CUDA_PROBE_H
+#pragma once
 
 #include <dlfcn.h>
 
@@ -19,5 +18,3 @@ static inline const dsgd_cuda_probe *cuda_probe_of(const dsgd_device *device)
     DSGD_ASSERT(probe != NULL, "%s has no probe", info.dli_fname);
     return probe;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * on: so the writes that stdio makes itself fail, too, which no preloaded function sees. What no
  * system call stands for fails in the preloaded shim.
  */
-#ifndef DSGD_TESTS_FAULTS_INJECT_H
-#define DSGD_TESTS_FAULTS_INJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ shim_shared *inject_share(const char *path);
 
 /** errno's name, "short" or "site". */
 const char *inject_way_name(int way);
-
-#endif

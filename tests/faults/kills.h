@@ -2,8 +2,7 @@
  * @file kills.h
  * Runs that are ended at random moments, and taken up by the same command.
  */
-#ifndef DSGD_TESTS_FAULTS_KILLS_H
-#define DSGD_TESTS_FAULTS_KILLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ bool kills_have_terminals(void);
 
 /** Tries @p n of them; what is wrong is printed. The number of bugs. */
 int kills_try(int n, uint64_t seed);
-
-#endif

@@ -3,8 +3,7 @@
  * What a user does with the program, each in a folder of its own; and what has to hold afterwards,
  * whatever failed.
  */
-#ifndef DSGD_TESTS_FAULTS_SCENES_H
-#define DSGD_TESTS_FAULTS_SCENES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ verdict stage_judge(stage *s, bool may_litter, char **why);
 
 /** Contents of files in the folder where the stage runs, without times of the wall; to be freed. */
 char *stage_contents(const stage *s, const char *files);
-
-#endif

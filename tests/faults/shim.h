@@ -2,8 +2,7 @@
  * @file shim.h
  * What the preloaded shim (shim.c) and the process that watches it (inject.c) share.
  */
-#ifndef DSGD_TESTS_FAULTS_SHIM_H
-#define DSGD_TESTS_FAULTS_SHIM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ typedef struct shim_shared {
 
 /** getpgid() of this process, which there is not: main() is about to begin. */
 enum { SHIM_MARK = 0x7fffd56d };
-
-#endif

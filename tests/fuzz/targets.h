@@ -3,8 +3,7 @@
  * Everything that reads a file, as functions that take bytes. libFuzzer drives each by fuzzer.c, in
  * the preset `fuzz`; the suite `fuzz` feeds what is kept here and what the program ships, in all.
  */
-#ifndef DSGD_TESTS_FUZZ_TARGETS_H
-#define DSGD_TESTS_FUZZ_TARGETS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void fuzz_print_dictionary(FILE *stream);
 void fuzz_each_file(const fuzz_target *target,
                     void (*call)(const fuzz_target *target, const char *path, void *argument),
                     void *argument);
-
-#endif

@@ -2,8 +2,7 @@
  * @file records.h
  * What the suites of records share: a folder, a run that is recorded, and its replay.
  */
-#ifndef DSGD_TESTS_MODELS_RECORDS_H
-#define DSGD_TESTS_MODELS_RECORDS_H
+#pragma once
 
 #include "models/record/replay.h"
 #include "tests/support/support.h"
@@ -24,5 +23,3 @@ dsgd_status records_replay_with(const char *path, uint32_t threads, int precisio
 
 /** Fails the test where the replay fails. */
 dsgd_replay_result records_replay(const char *path, uint32_t threads);
-
-#endif

@@ -260,34 +260,6 @@ TEST(a_piece_that_is_not_there_is_zeros)
 
 CASE("element-wise operations");
 
-TEST(the_update_is_its_formula)
-{
-    rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(true), 1);
-    double x[] = {1, -2, 0.5};
-    double g[] = {0.25, 3, -1};
-    double v[] = {-1, 0.125, 2};
-    double got[3];
-    bool finite = false;
-    for (int first = 0; first < 2; first++) {
-        double x_new[3];
-        double v_new[3];
-        const dsgd_update_op op = {3, x, g, first ? NULL : v, x_new, v_new, 0.05, 1};
-        s->device->update(s->context, 0, &op, 1, &finite);
-        ck_assert(finite);
-        s->device->get(s->context, got, x_new, 3);
-        for (size_t i = 0; i < 3; i++) {
-            const double velocity = 0.9 * (first ? 0 : v[i]) + g[i] + 1e-2 * x[i];
-            ck_assert_double_eq_tol(v_new[i], velocity, 1e-15);
-            ck_assert_double_eq_tol(got[i], x[i] - 0.05 * velocity, 1e-15);
-        }
-    }
-    double plain[3];
-    const dsgd_update_op op = {3, x, g, NULL, plain, NULL, 0.05, 1};
-    s->device->update(s->context, 0, &op, 1, &finite);
-    for (size_t i = 0; i < 3; i++)
-        ck_assert_double_eq_tol(plain[i], x[i] - 0.05 * (g[i] + 1e-2 * x[i]), 1e-15);
-}
-
 TEST(a_combination_is_summed_in_order_and_in_double)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);

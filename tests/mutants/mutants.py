@@ -92,7 +92,7 @@ ROOMS = [
     ("sim", "sim/engine/timeline.c", "spans timeline lesson"),
     ("sim", "sim/engine/ledger.c", "memory spans accounting timeline lesson"),
     ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings"),
-    ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_younger against_oracle"),
+    ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair alone against_arrivals hang conformance=ad_psgd@alone"),
     ("sim", "sim/exchange/server*.c",
@@ -103,7 +103,7 @@ ROOMS = [
      "memory partial@alone traffic against_oracle staleness laws fragments spans conformance=eager_majority,wagma@alone"),
     ("sim", "sim/exchange/closed*.c", "memory collectives exchange fragments closed conformance=allreduce@alone"),
     ("sim", "sim/exchange/gossip*.c",
-     "memory exchange staleness encoded fragments against_oracle against_younger gossip conformance=sgp,choco@alone"),
+     "memory exchange staleness encoded fragments against_oracle gossip conformance=sgp,choco@alone"),
     ("sim", "sim/exchange/fusion*.c", "memory exchange accounting staging"),
     ("sim", "sim/exchange/collectives*.c",
      "memory staging exchange collectives accounting encoded fragments communicators@alone closed@alone "
@@ -126,7 +126,7 @@ ROOMS = [
     ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
     ("algorithms", "algorithms/*.c",
      "memory traffic outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
-     "against_younger servers laws algorithms@alone"),
+     "servers laws algorithms@alone"),
 ]
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
 OPERATORS = [  # what, by what

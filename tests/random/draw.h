@@ -3,8 +3,7 @@
  * Experiments at random, out of the program's own tables of options, registries and shipped files:
  * what is added there is drawn here.
  */
-#ifndef DSGD_TESTS_RANDOM_DRAW_H
-#define DSGD_TESTS_RANDOM_DRAW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@
 
 /** The experiment of a seed: the same one each time. Many are to be refused with a sentence. */
 part random_experiment(uint64_t seed);
-
-#endif

@@ -2,8 +2,7 @@
  * @file laws.h
  * What holds of every experiment.
  */
-#ifndef DSGD_TESTS_RANDOM_LAWS_H
-#define DSGD_TESTS_RANDOM_LAWS_H
+#pragma once
 
 #include "tests/random/part.h"
 
@@ -18,5 +17,3 @@ verdict laws_check(const char *folder, const part *experiment, char **why);
 
 /** Takes away parts as long as the same law is still broken; *why as it is in the end. */
 void laws_shrink(const char *folder, part *experiment, char **why);
-
-#endif

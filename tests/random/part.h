@@ -2,8 +2,7 @@
  * @file part.h
  * An experiment as a tree, so that a test can write it, change it and take parts away.
  */
-#ifndef DSGD_TESTS_RANDOM_PART_H
-#define DSGD_TESTS_RANDOM_PART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void part_remove(part *p, size_t i);
 
 /** Writes a mapping as YAML: a line per key, in flow style. */
 void part_write(const part *mapping, FILE *stream);
-
-#endif

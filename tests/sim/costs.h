@@ -2,8 +2,7 @@
  * @file costs.h
  * Runs whose messages have every kind of cost: 1 MB per exchange on an idle switch.
  */
-#ifndef DSGD_TESTS_SIM_COSTS_H
-#define DSGD_TESTS_SIM_COSTS_H
+#pragma once
 
 #include "tests/support/support.h"
 
@@ -26,5 +25,3 @@ void expect_close(double measured_s, double expected_s);
 
 /** Ten steps without learning. */
 support_case *costly(const char *algorithm, int workers);
-
-#endif

@@ -2,8 +2,7 @@
  * @file gossiping.h
  * Runs of algorithms on a graph, and how far their models are from each other.
  */
-#ifndef DSGD_TESTS_SIM_GOSSIPING_H
-#define DSGD_TESTS_SIM_GOSSIPING_H
+#pragma once
 
 #include "tests/support/support.h"
 
@@ -30,5 +29,3 @@ void mixing(const support_case *c, long round, bool doubly, double w[MOST][MOST]
 
 /** ||x_w - mean|| over all workers, after @p steps without gradients from different models. */
 double consensus_after(support_case *c, long steps);
-
-#endif

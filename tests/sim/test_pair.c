@@ -120,41 +120,6 @@ TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
     ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* of numbers between 0 and 1 */
 }
 
-/**
- * Whom an odd rank asks in turn, of 20: the longest distance is 1 + 2^floor(log2 19). (After four
- * rounds of 16 workers all models are one.)
- */
-static const int distances[] = {-1, 1, -3, 3, -5, 5, -9, 9, -17, 17};
-
-enum { ASKING = 20, ROUNDS = sizeof distances / sizeof distances[0] };
-
-static void average_pairs(double *x, size_t n, int distance)
-{
-    for (int odd = 1; odd < ASKING; odd += 2) {
-        double *const mine = x + (size_t)odd * n;
-        double *const theirs = x + (size_t)((odd + distance + ASKING) % ASKING) * n;
-        for (size_t i = 0; i < n; i++)
-            mine[i] = theirs[i] = (mine[i] + theirs[i]) / 2;
-    }
-}
-
-/** Without gradients, one averaging per step. */
-TEST(exponential_neighbours_have_all_distances_in_turn)
-{
-    support_case *c = support_new("ad_psgd", ASKING);
-    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
-                support_pick(c, "graph", "exponential"), "schedule", 3); /* bipartite */
-    c->learning.optimizer.lr = 0;
-    c->config.until.steps = ROUNDS;
-    support_spread(c);
-    const support_outcome *got = support_ok(c);
-    support_algorithm(c, &support_alone);
-    support_outcome *const want = support_ok(c);
-    for (int round = 0; round < ROUNDS; round++)
-        average_pairs(want->x, want->n_params, distances[round]);
-    ck_assert_double_le(support_distance(got->x, want->x, ASKING * want->n_params), 1e-12);
-}
-
 /** What a round of 64 workers leaves of the distance to the mean. */
 static double left_by_a_round(support_case *c)
 {

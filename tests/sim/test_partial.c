@@ -1,11 +1,9 @@
 /**
  * @file test_partial.c
- * Partial collectives: times, versions, whose values a late worker gets, and that no gradient is
- * lost.
+ * Partial collectives: times, versions, and whose values a late worker gets. (That no gradient is
+ * lost, and what nobody used: emulation.)
  */
 #include <math.h>
-
-#include <string.h>
 
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
@@ -204,20 +202,6 @@ TEST(in_turn_everyone_begins_a_version)
 }
 
 /**
- * Four versions of worker 0, of which only the last is left when worker 1 arrives for the first
- * time.
- */
-TEST(versions_that_were_never_used_are_counted)
-{
-    support_case *c = costly(NULL, 2);
-    support_algorithm(c, &noting);
-    support_imbalance_number(c, "ramp", "seconds", 3.5);
-    c->config.until = (dsgd_until){.seconds = 4.8};
-    const support_outcome *got = support_ok(c);
-    ck_assert_uint_eq(got->result.partial_skipped, 3);
-}
-
-/**
  * One step in which worker 1 is late for its first piece only: the wire is slower than the backward
  * pass.
  */
@@ -250,121 +234,6 @@ TEST(wagma_decides_per_piece_who_was_late)
         ck_assert_double_eq_tol(mixed->x[i], at_0, 1e-12);
         ck_assert_double_eq_tol(mixed->x[n + i], at_1, 1e-12);
     }
-}
-
-/* --- eager-SGD loses no gradient -------------------------------------------------------------- */
-
-enum { AUDITED_STEPS = 30 };
-
-/**
- * Sums all gradients, takes off what rank 0 (never late) received, and what is left in the send
- * buffers.
- */
-static void audit_work(dsgd_node *self, dsgd_initiator initiator)
-{
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *balance = dsgd_vector_new(self);
-    dsgd_partial *sum =
-        dsgd_partial_new(self, (dsgd_partial_spec){.initiator = initiator, .draining = true}, NULL);
-    while (dsgd_next_step(self) && self->step < AUDITED_STEPS) {
-        dsgd_gradient(self, g, x);
-        dsgd_combine(self, balance, 1, 1, g);
-        dsgd_partial_sum(self, sum, g, g);
-        if (self->rank == 0)
-            dsgd_combine(self, balance, 1, -1, g);
-        dsgd_local_step(self, x, g);
-    }
-    dsgd_barrier(self);
-    dsgd_partial_take(self, sum, g);
-    dsgd_combine(self, balance, 1, -1, g);
-    dsgd_copy(self, x, balance);
-    dsgd_next_step(self);
-    dsgd_barrier(self); /* the run ends before the last one arrives */
-}
-
-static void audit_first(dsgd_node *self)
-{
-    audit_work(self, DSGD_FIRST_ARRIVER);
-}
-
-static void audit_random(dsgd_node *self)
-{
-    audit_work(self, DSGD_RANDOM_WORKER);
-}
-
-static const dsgd_algorithm audits[] = {
-    {.about = {.name = "audit-solo"}, .work = audit_first},
-    {.about = {.name = "audit-majority"}, .work = audit_random},
-};
-
-TEST_RANGE(eager_contributions_and_what_remains_are_all_gradients, 0, 2)
-{
-    support_case *c = support_new(NULL, 8);
-    support_algorithm(c, &audits[_i]);
-    support_imbalance_number(c, "ramp", "seconds", 0.3);
-    c->config.until.steps = AUDITED_STEPS + 1;
-    const support_outcome *got = support_ok(c);
-    ck_assert_double_gt(got->result.staleness_max, 0);
-    const double *mean = support_mean_model(got, 8);
-    double largest = 0;
-    for (size_t i = 0; i < 8 * got->n_params; i++)
-        largest = fmax(largest, fabs(got->x[i]));
-    ck_assert_double_gt(largest, 1);
-    for (size_t i = 0; i < got->n_params; i++)
-        ck_assert_double_le(fabs(mean[i]), 1e-12 * largest);
-}
-
-/* --- propagation ------------------------------------------------------------------------------ */
-
-static bool perturb; /* set before the simulation forks */
-
-static dsgd_group halves(const void *params, int n_workers, long t)
-{
-    (void)params;
-    const int half = dsgd_log2(n_workers) / 2;
-    return (dsgd_group)((1 << half) - 1) << (t % 2 * half);
-}
-
-static void propagate_work(dsgd_node *self)
-{
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER, .group = halves};
-    dsgd_partial *average = dsgd_partial_new(self, spec, x);
-    const double size = sqrt(self->n_workers);
-    while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        if (perturb && self->rank == 5 && self->step == 0)
-            dsgd_combine(self, g, 1, 1, x);
-        dsgd_local_step(self, x, g);
-        dsgd_partial_mix(self, average, x, size, size + 1);
-    }
-}
-
-static const dsgd_algorithm propagate = {.about = {.name = "propagate"}, .work = propagate_work};
-
-/** Ranks whose model after @p steps depends on rank 5's first gradient. */
-static int reached(support_case *c, double steps)
-{
-    c->config.until.steps = steps;
-    perturb = false;
-    const support_outcome *before = support_ok(c);
-    perturb = true;
-    const support_outcome *after = support_ok(c);
-    int n = 0;
-    for (int w = 0; w < c->config.workers; w++)
-        n += support_distance(after->x + (size_t)w * after->n_params,
-                              before->x + (size_t)w * before->n_params, before->n_params) > 0;
-    return n;
-}
-
-TEST(a_change_reaches_all_ranks_in_two_iterations)
-{
-    support_case *c = support_new(NULL, 16);
-    support_algorithm(c, &propagate);
-    ck_assert_int_eq(reached(c, 1), 4);
-    ck_assert_int_eq(reached(c, 2), 16);
 }
 
 /** With the powers below and above. */

@@ -25,7 +25,7 @@ static void ends(const dsgd_colouring *at, int *colour)
         colour[i] = i % 4 == 0 ? 7 : -1;
 }
 
-enum { PROMISED = 8 }; /* rounds of a colouring that a worker has (sim/algorithm.h) */
+enum { PROMISED = 8 }; /* rounds of a colouring that a worker has (sim/verbs/collectives.h) */
 
 static void step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {

@@ -2,8 +2,7 @@
  * @file alike.h
  * Demands that what is computed is what its messages would have taken.
  */
-#ifndef DSGD_TESTS_ALIKE_H
-#define DSGD_TESTS_ALIKE_H
+#pragma once
 
 #include "tests/support/support.h"
 
@@ -13,5 +12,3 @@
  */
 void support_expect_alike(const support_case *c, const support_outcome *a, const support_outcome *b,
                           double slack_s, const char *where);
-
-#endif

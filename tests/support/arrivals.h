@@ -10,8 +10,7 @@
  * After its last step a worker may still fetch once. The
  * server's step is v <- momentum v + g + weight_decay W; W <- W - lr v.
  */
-#ifndef DSGD_TESTS_SUPPORT_ARRIVALS_H
-#define DSGD_TESTS_SUPPORT_ARRIVALS_H
+#pragma once
 
 #include "tests/support/emulation.h"
 
@@ -88,5 +87,3 @@ void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t
  */
 void arrivals_dsgd_aau(const emulation_problem *p,
                        bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r);
-
-#endif

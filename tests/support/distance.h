@@ -2,8 +2,7 @@
  * @file distance.h
  * How far two vectors are apart, for all tests. (`dsgd test` has its own: the tests check that.)
  */
-#ifndef DSGD_TESTS_SUPPORT_DISTANCE_H
-#define DSGD_TESTS_SUPPORT_DISTANCE_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ static inline double support_distance(const double *a, const double *b, size_t n
     }
     return difference == 0 ? 0 : sqrt(difference / norm);
 }
-
-#endif

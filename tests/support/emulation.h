@@ -8,8 +8,7 @@
  * a constant time each, whatever else is sent. Events of one instant happen in the order in which
  * they were caused; step times are to be such that no two workers meet by accident.
  */
-#ifndef DSGD_TESTS_SUPPORT_EMULATION_H
-#define DSGD_TESTS_SUPPORT_EMULATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -194,5 +193,3 @@ double emulation_gain(const emulation_calibration *c, double threshold_s);
  * nothing of the steps that it was found from.
  */
 double emulation_threshold(const emulation_calibration *c);
-
-#endif

@@ -2,10 +2,7 @@
  * @file kept.h
  * Memory of a test that lives as long as the test's process.
  */
-#ifndef DSGD_TESTS_SUPPORT_KEPT_H
-#define DSGD_TESTS_SUPPORT_KEPT_H
+#pragma once
 
 /** @p memory (of malloc() and its kin), which dsgd_drop() frees; see base/status.h. */
 void *kept(void *memory);
-
-#endif

@@ -2,8 +2,7 @@
  * @file lockstep.h
  * What the emulations in lock-step are made of (tests/support/oracle.h and its neighbours).
  */
-#ifndef DSGD_TESTS_SUPPORT_LOCKSTEP_H
-#define DSGD_TESTS_SUPPORT_LOCKSTEP_H
+#pragma once
 
 #include "tests/support/oracle.h"
 
@@ -45,5 +44,3 @@ void lockstep_set_all(const oracle_problem *p, const double *row, double *a);
 void lockstep_average(const oracle_problem *p, double *a);
 /** a <- W a for a [workers][n]. */
 void lockstep_mix(int workers, size_t n, const double *weights, double *a);
-
-#endif

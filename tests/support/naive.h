@@ -4,8 +4,7 @@
  * one by one, without a formula of the devices. Tests compare gradients with finite differences of
  * these losses.
  */
-#ifndef DSGD_TESTS_SUPPORT_NAIVE_H
-#define DSGD_TESTS_SUPPORT_NAIVE_H
+#pragma once
 
 #include "tests/support/rig.h"
 
@@ -40,5 +39,3 @@ long double naive_loss(const dsgd_network *network, const dsgd_data *data, const
 void naive_derivative(size_t n, const double *x, long double h,
                       long double (*loss)(void *argument, const long double *x), void *argument,
                       double *g);
-
-#endif

@@ -5,8 +5,7 @@
  * workers, has an algorithm, it is not here. They are written from the papers' pseudo-code
  * by somebody who had not seen the simulator's, and share no code with it.
  */
-#ifndef DSGD_TESTS_SUPPORT_ORACLE_H
-#define DSGD_TESTS_SUPPORT_ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ void oracle_adacomm(const oracle_problem *p, oracle_adacomm_options o, double *x
  * the divisor stays.
  */
 void oracle_drop_compute(const oracle_problem *p, const double *share, double *x);
-
-#endif

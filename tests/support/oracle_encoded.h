@@ -5,8 +5,7 @@
  *
  * Piece k of K begins at parameter lockstep_cut(n, k, K), and is encoded for itself.
  */
-#ifndef DSGD_TESTS_SUPPORT_ORACLE_ENCODED_H
-#define DSGD_TESTS_SUPPORT_ORACLE_ENCODED_H
+#pragma once
 
 #include "tests/support/oracle.h"
 
@@ -94,5 +93,3 @@ typedef struct oracle_choco_options {
     size_t pieces;
 } oracle_choco_options;
 void oracle_choco(const oracle_problem *p, oracle_choco_options options, double *x);
-
-#endif

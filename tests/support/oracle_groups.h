@@ -3,8 +3,7 @@
  * Emulations in lock-step, as in tests/support/oracle.h, of algorithms whose workers correct the
  * neighbours' difference, or meet in groups, or fragment by fragment.
  */
-#ifndef DSGD_TESTS_SUPPORT_ORACLE_GROUPS_H
-#define DSGD_TESTS_SUPPORT_ORACLE_GROUPS_H
+#pragma once
 
 #include "tests/support/oracle.h"
 
@@ -59,5 +58,3 @@ typedef struct oracle_noloco_options {
     void (*permutation)(const oracle_problem *p, long round, int *workers);
 } oracle_noloco_options;
 void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *x);
-
-#endif

@@ -2,8 +2,7 @@
  * @file replay.h
  * Step times of a test's own, for workers that are late, and cases beside an emulation on them.
  */
-#ifndef DSGD_TESTS_SUPPORT_REPLAY_H
-#define DSGD_TESTS_SUPPORT_REPLAY_H
+#pragma once
 
 #include "tests/support/arrivals.h"
 #include "tests/support/support.h"
@@ -32,5 +31,3 @@ support_pair *support_pair_new(const char *algorithm, int workers, long pieces);
 
 /** Another learning rate, of both. */
 void support_pair_lr(support_pair *t, double lr);
-
-#endif

@@ -3,8 +3,7 @@
  * Rigs for tests of gradients: small networks of every model on small data, on a device, without
  * the lazy graph.
  */
-#ifndef DSGD_TESTS_SUPPORT_RIG_H
-#define DSGD_TESTS_SUPPORT_RIG_H
+#pragma once
 
 #include "models/devices/device.h"
 #include "models/zoo/model.h"
@@ -86,5 +85,3 @@ void vector_end(const rig *s, const vector *v, double *x);
 bool rig_gradient(const rig *s, const double *x, const double *state, const uint32_t *samples,
                   uint32_t n, double *g, double *state_new);
 dsgd_evaluate_op rig_evaluation(const rig *s, const double *x, const double *state);
-
-#endif

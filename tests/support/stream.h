@@ -2,8 +2,7 @@
  * @file stream.h
  * The definition of a stream's order (models/data/data.h), sample by sample: what samplers draw.
  */
-#ifndef DSGD_TESTS_SUPPORT_STREAM_H
-#define DSGD_TESTS_SUPPORT_STREAM_H
+#pragma once
 
 #include "base/draw.h"
 #include "models/data/split.h"
@@ -19,5 +18,3 @@ static inline uint32_t stream_sample(const dsgd_stream *stream, uint32_t w, uint
     const uint32_t i = dsgd_draw_permuted(at, n, (uint32_t)(position % n));
     return split == NULL ? i : split->samples[split->begin[w] + i];
 }
-
-#endif

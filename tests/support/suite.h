@@ -15,8 +15,7 @@
  *         ...
  *     }
  */
-#ifndef DSGD_TESTS_SUPPORT_SUITE_H
-#define DSGD_TESTS_SUPPORT_SUITE_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -81,5 +80,3 @@ Suite *suite_of(const suite_entry *entries, const char *name);
         const char *const part_ = (part);                                                          \
         ck_assert_msg(strstr(text_, part_) != NULL, "no `%s` in: %s", part_, text_);               \
     } while (0)
-
-#endif

@@ -4,8 +4,7 @@
  * or real data. Each simulation runs in a process of its own, because SimGrid has one engine per
  * process, and its outcome comes back through shared memory.
  */
-#ifndef DSGD_TESTS_SUPPORT_SUPPORT_H
-#define DSGD_TESTS_SUPPORT_SUPPORT_H
+#pragma once
 
 #include "base/sanitizers.h"
 #include "sim/engine/engine.h"
@@ -187,5 +186,3 @@ extern const dsgd_algorithm support_averaging;
 
 /** No messages: every worker takes its own steps. */
 extern const dsgd_algorithm support_alone;
-
-#endif

@@ -2,8 +2,7 @@
  * @file data.h
  * The results of a folder as a report needs them, the sections of its page, and texts in HTML.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
-#define DSGD_COMMAND_ANALYSIS_REPORT_DATA_H
+#pragma once
 
 #include <jansson.h>
 
@@ -72,5 +71,3 @@ void dsgd_html_table(FILE *html, const char *label, const char *caption, const d
 
 /** Begins a section with a heading; `</section>` ends it. */
 void dsgd_html_section(FILE *html, const char *id, const char *title);
-
-#endif

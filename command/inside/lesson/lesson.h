@@ -3,8 +3,7 @@
  * What the workers of an algorithm hold, send, wait for and get, step by step: on a problem of two
  * parameters, by a run of plots/lesson/lesson.yaml whose times and values are all recorded.
  */
-#ifndef DSGD_COMMAND_INSIDE_LESSON_LESSON_H
-#define DSGD_COMMAND_INSIDE_LESSON_LESSON_H
+#pragma once
 
 #include "command/inside/explain.h"
 #include "command/inside/timeline/view.h"
@@ -91,5 +90,3 @@ char *dsgd_lesson_x_text(const double *x);
 /** Text of at most 80 columns, and the table of the figure `lesson`. */
 void dsgd_lesson_print(const dsgd_lesson_run *run, FILE *stream);
 void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream);
-
-#endif

@@ -3,8 +3,7 @@
  * A timeline as it is shown: a row per chosen worker and per server, whose time is cut into what
  * `dsgd run` counts as compute, communicate and wait.
  */
-#ifndef DSGD_COMMAND_INSIDE_TIMELINE_VIEW_H
-#define DSGD_COMMAND_INSIDE_TIMELINE_VIEW_H
+#pragma once
 
 #include "command/experiment/experiment.h"
 #include "sim/timeline.h"
@@ -99,5 +98,3 @@ char *dsgd_entry_of(const char *path, const char *algorithm);
  * plots/timeline/timeline.yaml; nothing where it refuses them. Simulates.
  */
 void dsgd_timeline_print_example(const char *algorithm);
-
-#endif

@@ -3,8 +3,7 @@
  * Where the time of an experiment's runs went, and what would be gained without what took it: the
  * same runs with the same draws, but without one cause of lost time.
  */
-#ifndef DSGD_COMMAND_STUDIES_EXPLAIN_ATTRIBUTION_H
-#define DSGD_COMMAND_STUDIES_EXPLAIN_ATTRIBUTION_H
+#pragma once
 
 #include "command/inside/explain.h"
 #include "command/runs/results.h"
@@ -85,5 +84,3 @@ static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, 
  */
 dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_results *results,
                                  dsgd_error *error);
-
-#endif

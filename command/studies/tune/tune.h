@@ -7,8 +7,7 @@
  * All candidates of an algorithm meet the same draws, of seeds that the experiment does not have.
  * Every round follows from the experiment and the results of those before.
  */
-#ifndef DSGD_COMMAND_STUDIES_TUNE_TUNE_H
-#define DSGD_COMMAND_STUDIES_TUNE_TUNE_H
+#pragma once
 
 #include "command/analysis/target.h"
 #include "command/console/arguments.h"
@@ -159,5 +158,3 @@ dsgd_status dsgd_tune_print_plan(void *tune, dsgd_error *error);
 
 /** Prints the table of the best values, and what is uncertain about them. */
 void dsgd_tune_print(const dsgd_tune *t);
-
-#endif

@@ -15,8 +15,7 @@
  * (4 GiB), EMULATED_SHARED, a file in which processes count what they hold, EMULATED_EXCLUSIVE:
  * a device that another process of that file has open is refused, EMULATED_NO_IMAGE: launches fail.
  */
-#ifndef DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
-#define DSGD_TESTS_CUDA_EMULATED_CUDA_RUNTIME_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -133,5 +132,3 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, size_t shared_bytes,
                      std::function<void()> thread);
 void *emulated_shared();
-
-#endif

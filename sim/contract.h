@@ -1,0 +1,288 @@
+/**
+ * @file contract.h
+ * The contract of an algorithm: what a worker is to it, and what it says of itself, with what that is made
+ * of: the traffic of verbs, checks of numbers of workers. Its verbs are in sim/verbs/.
+ */
+#pragma once
+
+#include "base/option.h"
+#include "base/status.h"
+#include "sim/abi.h" /* DSGD_PLUGIN_ABI; written by sim/abi.cmake */
+
+DSGD_BEGIN_C
+
+/** One worker (or server), as its algorithm sees it. */
+typedef struct dsgd_node {
+    int rank; /* [0, n_workers); of a server, [0, n_servers) */
+    int n_workers; /* P */
+    long step; /* the step under way, from 0; -1 before the first */
+    const void *params; /* the algorithm's own, filled from its option table; NULL without one */
+} dsgd_node;
+
+/** A vector as long as the model. Copying, sending and keeping one cost O(1) in wall time. */
+typedef struct dsgd_vector dsgd_vector;
+
+/** What `dsgd describe algorithm NAME` prints: lines without a final end of line. */
+typedef struct dsgd_doc {
+    const char *idea;
+    const char *rule; /* the update of one step, as formulas */
+    const char *sends; /* what is sent and how much, per worker and step; N: bytes of a model */
+    const char *waits; /* who waits for whom */
+} dsgd_doc;
+
+/** Arguments of a traffic formula. */
+typedef struct dsgd_scale {
+    int n_workers, n_servers;
+    size_t n_pieces;
+    const double *piece_bytes; /* [n_pieces]; of parts: dsgd_scale_piece() */
+    int collective, partial_collective; /* dsgd_collective */
+    size_t skipped; /* pieces between two of them; 0 but in a fragment */
+} dsgd_scale;
+
+/** Means over workers and over a whole number of the algorithm's periods (dsgd_algorithm). */
+typedef struct dsgd_traffic {
+    double messages, bytes;
+} dsgd_traffic;
+
+/** An algebraic law, or invariant, under some options. The conformance suite tests every declared law. */
+typedef enum dsgd_law_kind {
+    DSGD_LAW_END,
+    DSGD_LAW_PLAIN_SGD, /* with P = 1 it is its optimizer alone */
+    DSGD_LAW_ALLREDUCE, /* equals allreduce, to rounding, if the optimizer is linear in g */
+    /* g = 0, all have made as many steps, no message on its way: sum of x_i is constant */
+    DSGD_LAW_KEEPS_MEAN,
+    DSGD_LAW_KEEPS_SUM, /* like KEEPS_MEAN, for the sum over workers and servers */
+    DSGD_LAW_REACHES_MEAN /* g = 0: each x_i comes to the mean of the first: weights are kept */
+} dsgd_law_kind;
+
+/** A constant array of a type, for an initializer. */
+#ifdef __cplusplus
+#define DSGD_LIST(type, ...)                                                                       \
+    ([]() -> const type * {                                                                        \
+        static const type list[] = {__VA_ARGS__};                                                  \
+        return list;                                                                               \
+    }())
+#else
+#define DSGD_LIST(type, ...) ((const type[]){__VA_ARGS__})
+#endif
+
+/** An option that differs from its default. */
+typedef struct dsgd_law_option {
+    /* "period"; of an option that picks from a registry with the name, "graph=ring". NULL ends a list */
+    const char *option;
+    double value; /* a number, or the index of a word; of a pick 0 */
+} dsgd_law_option;
+#define DSGD_WITH(...) DSGD_LIST(dsgd_law_option, __VA_ARGS__, {.option = NULL})
+
+typedef struct dsgd_law {
+    dsgd_law_kind kind;
+    const dsgd_law_option *with; /* any number, by DSGD_WITH(); NULL: all defaults */
+    bool (*at)(const void *params,
+               int n_workers); /* pure: whether it holds there; NULL: at any P */
+} dsgd_law;
+#define DSGD_LAWS(...) DSGD_LIST(dsgd_law, __VA_ARGS__, {.kind = DSGD_LAW_END})
+
+/**
+ * A promise about an algorithm's messages; each includes those before it. It changes no result, and
+ * a run that breaks it is stopped with a sentence.
+ */
+typedef enum dsgd_sends {
+    DSGD_SENDS_ANYTHING, /* no promise: right for every algorithm */
+    /*
+     * Collectives alone: of all workers, of communicators, and partial ones. Non-blocking ones
+     * of a communicator then follow each other, too: one that waits for others keeps the next
+     * waiting. No gossip, pairs, servers or messages.
+     */
+    DSGD_SENDS_COLLECTIVES,
+    /* dsgd_allreduce_*() on DSGD_WORLD alone: makes `exchange: fusion` possible. */
+    DSGD_SENDS_ALLREDUCES
+} dsgd_sends;
+
+/** What an algorithm may read of values, by dsgd_norm(), dsgd_dot() and dsgd_loss(). */
+typedef enum dsgd_reads {
+    DSGD_READS_NOTHING,
+    /* It computes with what it reads: when it sends, and for what it waits, does not depend on it.
+     * Without numerics each scalar is 1. */
+    DSGD_READS_TO_COMPUTE,
+    /* It decides by what it reads, so that its times depend on values: refused without numerics. */
+    DSGD_READS_TO_DECIDE
+} dsgd_reads;
+
+/** The model that an algorithm makes: evaluations, `until: accuracy` and targets are of it. */
+typedef enum dsgd_output {
+    DSGD_OUTPUT_WORKERS, /* the mean of the workers' models */
+    /*
+     * The servers' dsgd_model(): put together from the parts of servers that share it, the mean of
+     * `whole_servers`. Where options leave no server, workers have it in dsgd_shared(). Running
+     * statistics are the workers' mean, as servers have none.
+     */
+    DSGD_OUTPUT_SERVERS
+} dsgd_output;
+
+typedef struct dsgd_algorithm {
+    dsgd_about about; /* name, summary, reference (required); params_size, options */
+    dsgd_doc doc;
+    /** Optional, pure. Refuses what no option table can; the message names a way out. NULL: an
+     * option `graph` is checked, nothing else. */
+    dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
+    /** Required. One worker's life. Returns only when dsgd_next_step() returns false, or never. */
+    void (*work)(dsgd_node *self);
+    /** Optional. A second actor of each worker, which answers or asks others meanwhile. */
+    void (*assist)(dsgd_node *self);
+    /** Optional. The life of one of the servers, on hosts behind the workers'. */
+    void (*serve)(dsgd_node *self);
+    /** Optional, pure. How many there are. NULL: what the option `servers` has, or 1. */
+    int (*n_servers)(const void *params, int n_workers);
+    /* Each server has a whole vector, by messages alone: servers of regions. Without it the
+     * servers share one, and every exchange is cut into a part for each, messages too. */
+    bool whole_servers;
+    /** What is evaluated. With servers that have the model of the paper DSGD_OUTPUT_SERVERS. */
+    dsgd_output output;
+    /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
+    long (*least_pieces)(const void *params, int n_workers);
+    /**
+     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time, or on chance.
+     * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
+     */
+    dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
+    /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option `period`
+     * has, or the rounds after which its option `graph` repeats itself, or 1. */
+    long (*period)(const void *params, int n_workers);
+    const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
+    /** What its messages are. The more is promised, the faster it is simulated. */
+    dsgd_sends sends;
+    /** Optional, pure. The same with these options, where it depends on them. */
+    dsgd_sends (*sends_with)(const void *params);
+    /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
+     * send a few numbers of them. */
+    bool averages_models;
+    /* work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end. */
+    bool cancels;
+    /** Which scalars it may read. */
+    dsgd_reads reads;
+} dsgd_algorithm;
+
+/* --- traffic of verbs ------------------------------------------------------------------------- */
+
+/* Each per worker, or, by dsgd_scale_of_comm(), per member. Without `exchange: fusion`. */
+
+/** One allreduce of a vector; one reduce; one broadcast; one reduce-scatter, or allgather of shares. */
+dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
+dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale);
+dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale);
+dsgd_traffic dsgd_shares_traffic(const dsgd_scale *scale);
+
+/** Bytes of a vector's k-th piece. */
+static inline double dsgd_scale_piece(const dsgd_scale *scale, size_t k)
+{
+    return scale->piece_bytes[k * (1 + scale->skipped)];
+}
+
+/** One dsgd_allreduce_*() of encoded vectors; @p times of these, sent piece by piece. */
+dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_pick *encoding);
+dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+                                         double times);
+/** One allreduce of factors. */
+dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_columns);
+
+/** The scale of a communicator of @p n members. */
+static inline dsgd_scale dsgd_scale_of_comm(const dsgd_scale *scale, int n)
+{
+    dsgd_scale s = *scale;
+    s.n_workers = n;
+    return s;
+}
+
+/** The scale of dsgd_fragment(), and of dsgd_range(). */
+static inline dsgd_scale dsgd_scale_of_fragment(const dsgd_scale *scale, size_t index, size_t n)
+{
+    dsgd_scale s = *scale;
+    s.n_pieces = index < s.n_pieces ? (s.n_pieces - index + n - 1) / n : 0;
+    s.piece_bytes += index * (1 + s.skipped);
+    s.skipped = n * (1 + s.skipped) - 1;
+    return s;
+}
+
+static inline dsgd_scale dsgd_scale_of_range(const dsgd_scale *scale, size_t first, size_t end)
+{
+    dsgd_scale s = *scale;
+    s.n_pieces = end - first;
+    s.piece_bytes += first * (1 + s.skipped);
+    return s;
+}
+
+/** @p times vectors, sent piece by piece. */
+dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
+
+/** One version in groups of 2^bits, activated by one worker; activations included. */
+dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits);
+
+/** For `.traffic`, where it depends on time. */
+static inline dsgd_traffic dsgd_traffic_by_time(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    (void)scale;
+    return (dsgd_traffic){NAN, NAN};
+}
+
+static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
+{
+    return (dsgd_traffic){t.messages * times, t.bytes * times};
+}
+
+/** For `.traffic` of parameters that begin with a `long period`: an allreduce in each. */
+static inline dsgd_traffic dsgd_allreduce_per_period(const void *params, const dsgd_scale *scale)
+{
+    const long *period = (const long *)params;
+    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)*period);
+}
+
+static inline dsgd_traffic dsgd_traffic_sum(dsgd_traffic a, dsgd_traffic b)
+{
+    return (dsgd_traffic){a.messages + b.messages, a.bytes + b.bytes};
+}
+
+/* --- sets of address bits --------------------------------------------------------------------- */
+
+static inline bool dsgd_is_power_of_two(long n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/** floor(log2 n), n >= 1. */
+static inline int dsgd_log2(long n)
+{
+    int bits = 0;
+    for (; n > 1; n >>= 1)
+        bits++;
+    return bits;
+}
+
+/** Refuses P unless it is a power of two; the sentence names the two nearest. */
+dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
+
+/** Refuses P unless groups of @p size divide it; fewer than a group are one. Names two that would do. */
+dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_error *error);
+
+/** Workers in a group of @p size where there are @p n_workers. */
+static inline int dsgd_group_size(long size, int n_workers)
+{
+    return size < n_workers ? (int)size : n_workers;
+}
+
+/* --- algorithms from outside the tree --------------------------------------------------------- */
+
+/**
+ * The symbol that a shared object exports: const dsgd_plugin dsgd_plugin_algorithms =
+ * {DSGD_PLUGIN_ABI, list}; One built with other headers than the program's is refused.
+ */
+typedef struct dsgd_plugin {
+    uint32_t abi;
+    const dsgd_algorithm *const *algorithms; /* NULL-terminated */
+} dsgd_plugin;
+
+#define DSGD_PLUGIN_SYMBOL "dsgd_plugin_algorithms"
+extern const dsgd_plugin
+    dsgd_plugin_algorithms; /* else a constant of C++ would be its file's own */
+
+DSGD_END_C
