@@ -2,8 +2,7 @@
  * @file commands.h
  * The sub-commands of dsgd.
  */
-#ifndef DSGD_COMMAND_COMMANDS_H
-#define DSGD_COMMAND_COMMANDS_H
+#pragma once
 
 #include "command/console/command.h"
 
@@ -26,5 +25,3 @@ bool dsgd_kind_at(size_t i, const char **plural, const char **singular);
 
 /** Prints the commands, kinds, keys of experiments and exit statuses as JSON. */
 void dsgd_tables_print(void);
-
-#endif

@@ -7,12 +7,9 @@
  * that moment. Memory that a verb returns lives as long as the run. In the formulas P is the number
  * of workers, x a model, g a gradient, x_i the vector of worker i.
  */
-#ifndef DSGD_SIM_ALGORITHM_H
-#define DSGD_SIM_ALGORITHM_H
+#pragma once
 
 #include "models/encodings/params.h"
 #include "sim/verbs/collectives.h"
 #include "sim/verbs/peers.h"
 #include "sim/verbs/steps.h"
-
-#endif

@@ -3,8 +3,7 @@
  * What decides a run: a platform, a workload with its imbalance, one algorithm, one seed, and
  * optionally a model to learn.
  */
-#ifndef DSGD_SIM_CONFIG_H
-#define DSGD_SIM_CONFIG_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -154,5 +153,3 @@ typedef struct dsgd_run_config {
 
 /** The algorithm of collectives of all workers, or of partial ones: AUTO is MPI's then. */
 dsgd_collective dsgd_collective_of(const dsgd_run_config *config, bool partial);
-
-#endif

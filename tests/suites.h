@@ -3,8 +3,7 @@
  * All suites. tests/main.c runs them; ctest has one entry per suite, and the long ones run in the
  * release preset only. tests/README.md says what each is about.
  */
-#ifndef DSGD_TESTS_SUITES_H
-#define DSGD_TESTS_SUITES_H
+#pragma once
 
 #include <check.h>
 
@@ -112,5 +111,3 @@
 #define X(name) Suite *name##_suite(void);
 DSGD_SUITES(X)
 #undef X
-
-#endif

@@ -3,8 +3,7 @@
  * Closed forms of message times on a platform: one phase, in which all hosts send at once, each
  * flow with an even share of the bandwidth of every link on its path. No simulation.
  */
-#ifndef DSGD_TRACES_CLOSED_FORM_H
-#define DSGD_TRACES_CLOSED_FORM_H
+#pragma once
 
 #include "traces/platform.h"
 
@@ -17,5 +16,3 @@ double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int 
 
 /** Seconds of an empty message between two hosts. Not for DSGD_TOPOLOGY_XML. */
 double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to);
-
-#endif

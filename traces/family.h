@@ -3,8 +3,7 @@
  * The parametric families of step times, each by its mean and standard deviation, for draws and for
  * fits.
  */
-#ifndef DSGD_TRACES_FAMILY_H
-#define DSGD_TRACES_FAMILY_H
+#pragma once
 
 /** The usual parameters of a family. */
 typedef struct dsgd_natural {
@@ -22,5 +21,3 @@ typedef struct dsgd_family {
 } dsgd_family;
 
 extern const dsgd_family dsgd_family_normal, dsgd_family_lognormal, dsgd_family_gamma;
-
-#endif

@@ -3,8 +3,7 @@
  * Maximum-likelihood fits of distributions to measured step times, and the share of their variance
  * between workers.
  */
-#ifndef DSGD_TRACES_FIT_H
-#define DSGD_TRACES_FIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
 
 /** Divides each value by its worker's mean and multiplies it by the mean of all. */
 void dsgd_fit_level(double *seconds, const double *worker, size_t n);
-
-#endif

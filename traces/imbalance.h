@@ -6,8 +6,7 @@
  * Each entry is of a kind out of dsgd_imbalance_kinds. All draws are counter-based (base/draw.h):
  * the seconds of (seed, worker, step) are a pure function.
  */
-#ifndef DSGD_TRACES_IMBALANCE_H
-#define DSGD_TRACES_IMBALANCE_H
+#pragma once
 
 #include "base/draw.h"
 #include "base/option.h"
@@ -97,5 +96,3 @@ typedef struct dsgd_step_statistics {
 /** Of @p n_steps steps of all workers. The list must not read dsgd_step_at.batch. */
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
                                                int n_workers, long n_steps);
-
-#endif

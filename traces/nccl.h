@@ -7,8 +7,7 @@
  * Measured machines differ from the formulas by a factor of rates and one of latencies, which a platform
  * states, between nodes and within one: NCCL takes every network for the InfiniBand of its makers.
  */
-#ifndef DSGD_TRACES_NCCL_H
-#define DSGD_TRACES_NCCL_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -100,5 +99,3 @@ double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of);
  * node, or of several, is least; where there is none, they stay.
  */
 void dsgd_nccl_fit(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n);
-
-#endif

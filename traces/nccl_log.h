@@ -3,8 +3,7 @@
  * What nccl-tests and rccl-tests print, as users have it: behind prefixes of mpirun and srun, among lines of
  * NCCL itself, in the text of a page.
  */
-#ifndef DSGD_TRACES_NCCL_LOG_H
-#define DSGD_TRACES_NCCL_LOG_H
+#pragma once
 
 #include "traces/nccl.h"
 
@@ -27,5 +26,3 @@ typedef struct dsgd_nccl_logs {
 /** Appends the tables of a text. DSGD_EIO with file and line where bandwidths and ranks contradict. */
 dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                dsgd_error *error);
-
-#endif

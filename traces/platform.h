@@ -4,8 +4,7 @@
  * model (processor time per message and per reduced byte). This code writes XML and does not call
  * SimGrid.
  */
-#ifndef DSGD_TRACES_PLATFORM_H
-#define DSGD_TRACES_PLATFORM_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -195,5 +194,3 @@ bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price);
 
 /** DSGD_EUSAGE with a sentence where powers or price mean nothing. */
 dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * A workload: the network whose time is modelled. Its bytes, tensors, seconds per step and samples
  * per step. The reduced model that is trained is another one (models/).
  */
-#ifndef DSGD_TRACES_WORKLOAD_H
-#define DSGD_TRACES_WORKLOAD_H
+#pragma once
 
 #include "base/option.h"
 #include "base/status.h"
@@ -61,5 +60,3 @@ double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k);
  * sum. [n_pieces], as many as @p bytes has; the caller frees it.
  */
 double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes);
-
-#endif

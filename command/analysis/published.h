@@ -12,8 +12,7 @@
  * is what it is scored with. `over` names what to divide by, seed by seed: the
  * same runs but for key=value pairs, separated by spaces.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_PUBLISHED_H
-#define DSGD_COMMAND_ANALYSIS_PUBLISHED_H
+#pragma once
 
 #include "command/analysis/frame.h"
 
@@ -73,5 +72,3 @@ double dsgd_published_error(const dsgd_published *f, size_t row);
 
 /** The same with constants fitted to other figures; NAN: none were. */
 double dsgd_published_left_out_error(const dsgd_published *f, size_t row);
-
-#endif

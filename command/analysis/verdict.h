@@ -11,8 +11,7 @@
  * loss where one is not above 0). A target that nobody named is what all seeds reach of those who made nine
  * tenths of it, so that nobody wins by ending early.
  */
-#ifndef DSGD_COMMAND_ANALYSIS_VERDICT_H
-#define DSGD_COMMAND_ANALYSIS_VERDICT_H
+#pragma once
 
 #include "command/analysis/comparison.h"
 
@@ -42,5 +41,3 @@ dsgd_status dsgd_verdicts_open(const char *folder, const dsgd_framing *framing, 
 
 /** "Of 12 places wagma is first at 7 and allreduce is first at 5": who wins where there are several places. */
 const char *dsgd_verdicts_summary(const dsgd_verdicts *verdicts);
-
-#endif

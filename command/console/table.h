@@ -2,8 +2,7 @@
  * @file table.h
  * Tables and paragraphs in lines of at most DSGD_LINE_WIDTH columns, or as many as a terminal has.
  */
-#ifndef DSGD_COMMAND_CONSOLE_TABLE_H
-#define DSGD_COMMAND_CONSOLE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width
 /** The same on stdout, to DSGD_TEXT_WIDTH columns, of a text that is formatted. */
 void dsgd_print_text(const char *heading, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -2,8 +2,7 @@
  * @file traces.h
  * What files describe: workloads, platforms, lists of imbalance.
  */
-#ifndef DSGD_COMMAND_EXPERIMENT_TRACES_H
-#define DSGD_COMMAND_EXPERIMENT_TRACES_H
+#pragma once
 
 #include "command/experiment/shipped.h"
 #include "traces/imbalance.h"
@@ -32,5 +31,3 @@ dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_plat
 /** Reads the keys of a workload, or its name; one with `like` begins as that one. */
 dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_workload *workload,
                                dsgd_error *error);
-
-#endif

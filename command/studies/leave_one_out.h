@@ -7,8 +7,7 @@
  * that use it, which gives d ln(simulated) / d ln(constant). By these slopes they are fitted to the points of all
  * figures but one: least squares of ln(simulated / published) by Huber's weights. That one is run again with them.
  */
-#ifndef DSGD_COMMAND_STUDIES_LEAVE_ONE_OUT_H
-#define DSGD_COMMAND_STUDIES_LEAVE_ONE_OUT_H
+#pragma once
 
 #include "command/analysis/published.h"
 #include "command/console/arguments.h"
@@ -27,5 +26,3 @@ typedef struct dsgd_rerun {
  */
 dsgd_status dsgd_leave_one_out(dsgd_published *figures, size_t n, const dsgd_rerun *rerun,
                                dsgd_error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * Compiled for several levels of the instruction set. Elements are summed in the order of k, by
  * fused multiply-add where the machine has it, so that levels with it agree to the bit.
  */
-#ifndef DSGD_MODELS_DEVICES_MULTIPLY_H
-#define DSGD_MODELS_DEVICES_MULTIPLY_H
+#pragma once
 
 #include "models/devices/device.h"
 
@@ -54,6 +53,4 @@ DSGD_MULTIPLY(double, dsgd_multiply_double_v4);
 #define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 /** Inputs that the codec has are not NULL. Returns whether all elements of y are finite. */
 bool ENCODE(const dsgd_encode_op *op);
-#endif
-
 #endif

@@ -6,8 +6,7 @@
  * A kernel may read all memory of its replica. It writes elements that no other index writes or
  * reads, so calls may run in any order.
  */
-#ifndef DSGD_MODELS_LAYERS_ELEMENTWISE_H
-#define DSGD_MODELS_LAYERS_ELEMENTWISE_H
+#pragma once
 
 #include "models/data/environment.h"
 #include "models/layers/formula.h"
@@ -781,5 +780,3 @@ KERNEL(episode_step, i)
     r->scores[2 * i + 1] = there ? 1 : 0;
     *over = ended ? (real)1 : (real)0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The formulas of activations, losses and optimizers, written once and compiled for float, double
  * and CUDA.
  */
-#ifndef DSGD_MODELS_LAYERS_FORMULA_H
-#define DSGD_MODELS_LAYERS_FORMULA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_updated(const dsgd_update_rule *rul
     *v = rule->momentum * *v + g;
     return x - rule->lr * (rule->nesterov ? g + rule->momentum * *v : *v);
 }
-
-#endif

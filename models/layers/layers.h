@@ -13,8 +13,7 @@
  *   multiply(e, s, matmuls, n)
  *     n <= MOST_MATMULS matrix products; none reads another's result
  */
-#ifndef DSGD_MODELS_LAYERS_LAYERS_H
-#define DSGD_MODELS_LAYERS_LAYERS_H
+#pragma once
 
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
@@ -335,5 +334,3 @@ static void network_scores(execution *e, const dsgd_network *network, uint32_t m
     else
         MAP(e, all, cross_entropy_score_kernel, last, 1);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * replica; matrices_of() turns it into pointers for one replica. Devices compute it (multiply() in
  * layers.h).
  */
-#ifndef DSGD_MODELS_LAYERS_MATMUL_H
-#define DSGD_MODELS_LAYERS_MATMUL_H
+#pragma once
 
 #include "models/layers/elementwise.h"
 
@@ -151,5 +150,3 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const r
     out.b_column = p->b.column;
     return out;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * the algorithm's second actor. Actors are coroutines: state can change under a function only where
  * it calls one of sim/network/cluster.h.
  */
-#ifndef DSGD_SIM_ENGINE_ENGINE_H
-#define DSGD_SIM_ENGINE_ENGINE_H
+#pragma once
 
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
@@ -811,5 +810,3 @@ int dsgd_waits_watched(const dsgd_engine *engine);
 
 /** Appends "worker 3 waits in dsgd_gossip for worker 4 since 2.5 s; ..." of the watched waits. */
 void dsgd_waits_tell(const dsgd_engine *engine, char **text);
-
-#endif

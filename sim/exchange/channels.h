@@ -15,8 +15,7 @@
  * its exchange, from the instant at which it is ready, and back afterwards. Each direction has an
  * engine that makes one copy at a time, beside computation, exchanges and the other direction.
  */
-#ifndef DSGD_SIM_EXCHANGE_CHANNELS_H
-#define DSGD_SIM_EXCHANGE_CHANNELS_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -313,5 +312,3 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
 
 /** Push-sum weight at all workers and on its way, mean over pieces: always P. */
 double dsgd_gossip_weight(const dsgd_engine *engine);
-
-#endif

@@ -4,8 +4,7 @@
  * others: then what each takes is known once its members have arrived, and nothing of it has to be
  * simulated.
  */
-#ifndef DSGD_SIM_EXCHANGE_CLOSED_H
-#define DSGD_SIM_EXCHANGE_CLOSED_H
+#pragma once
 
 #include "sim/exchange/channels.h"
 #include "sim/exchange/plan.h"
@@ -47,5 +46,3 @@ dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel);
  * message comes that can come although members are missing.
  */
 double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s);
-
-#endif

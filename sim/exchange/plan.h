@@ -3,8 +3,7 @@
  * The plan of a collective: who sends what to whom, in which round. Pure: closed.c computes the
  * times of a plan, schedules.c sends its messages.
  */
-#ifndef DSGD_SIM_EXCHANGE_PLAN_H
-#define DSGD_SIM_EXCHANGE_PLAN_H
+#pragma once
 
 #include "sim/exchange/reductions.h"
 
@@ -63,5 +62,3 @@ static inline int dsgd_plan_bit(const dsgd_plan *plan, int round)
 {
     return dsgd_plan_is_cube(plan) ? dsgd_plan_phase(plan, round, 0).to : 0;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * first worker that asks for it. A split lives as long as a worker has it among its last ones, or a
  * collective on one of its communicators is under way.
  */
-#ifndef DSGD_SIM_EXCHANGE_REDUCTIONS_H
-#define DSGD_SIM_EXCHANGE_REDUCTIONS_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -134,5 +133,3 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
  */
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   long ahead);
-
-#endif
