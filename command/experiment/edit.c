@@ -9,7 +9,6 @@
 #include <libfyaml.h>
 
 #include "base/file.h"
-#include "command/experiment/experiment.h"
 
 /** What stands under the first key, or index, of a.b.c; NULL: nothing. */
 static struct fy_node *step(struct fy_node *node, const char *path)
@@ -84,13 +83,15 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
         place = next; /* the deepest that exists */
     }
     const char *value = equals + 1;
-    const dsgd_option *named = NULL; /* such as `platform: piz-daint` */
+    static const char *const named[] = {"platform", "workload", NULL}; /* `platform: piz-daint` */
+    static const char *const by[] = {"name", "like"};
+    int which = -1;
     if (outer == root && fy_node_is_scalar(place)) {
         rest[-1] = '\0';
-        named = dsgd_option_find(dsgd_experiment_options, keys);
+        which = dsgd_find_word(named, keys);
     }
-    if (named != NULL && named->key != NULL) {
-        value = dsgd_xprintf("{%s: \"%s\", %s}", named->key, fy_node_get_scalar0(place),
+    if (which >= 0) {
+        value = dsgd_xprintf("{%s: \"%s\", %s}", by[which], fy_node_get_scalar0(place),
                              nested(rest, value));
         place = root;
         rest = keys;
