@@ -72,7 +72,7 @@ static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
     const dsgd_traffic version = dsgd_partial_traffic(scale, dsgd_log2(scale->n_workers));
     return dsgd_traffic_sum(
         dsgd_traffic_times(version, 1 - synchronous),
-        dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous + averages));
+        dsgd_traffic_times(dsgd_partial_allreduce_traffic(scale), synchronous + averages));
 }
 
 /** The least multiple of both intervals. */

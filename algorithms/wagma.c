@@ -84,7 +84,7 @@ static dsgd_traffic wagma_traffic(const void *params, const dsgd_scale *scale)
     const double synchronous = 1.0 / (double)p->period;
     const dsgd_traffic version = dsgd_partial_traffic(scale, group_bits(p, scale->n_workers));
     return dsgd_traffic_sum(dsgd_traffic_times(version, 1 - synchronous),
-                            dsgd_traffic_times(dsgd_allreduce_traffic(scale), synchronous));
+                            dsgd_traffic_times(dsgd_partial_allreduce_traffic(scale), synchronous));
 }
 
 static const char *const group_words[] = {"sqrt", NULL};

@@ -408,16 +408,12 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
                         p->group_bytes_per_s / 1e9);
     if (p->hosts.n > 0)
         printf("  hosts that differ   %zu entries\n", p->hosts.n);
-    printf("  message overhead    %g us\n  partial call        %g us per piece\n",
-           p->message_overhead_s * 1e6, p->partial_call_s * 1e6);
-    if (p->cache_bytes > 0)
-        dsgd_print_text("  reduction", FACT_INDENT,
-                        "%g ns per byte; of what %g MB of cache hold, and at servers, %g",
-                        p->reduction_s_per_byte * 1e9, p->cache_bytes / 1e6,
-                        p->cached_reduction_s_per_byte * 1e9);
-    else
-        printf("  reduction           %g ns per byte\n", p->reduction_s_per_byte * 1e9);
-    printf("  staging             %g ns per byte each way\n", p->staging_s_per_byte * 1e9);
+    dsgd_print_text("  message overhead", FACT_INDENT, "%g us; above %g bytes %g us more",
+                    p->message_overhead_s * 1e6, p->eager_bytes, p->rendezvous_s * 1e6);
+    printf("  partial collective  %g us per call and message\n", p->partial_turn_s * 1e6);
+    printf("  reduction           %g ns per byte\n  staging             %g ns per byte each way\n",
+           p->reduction_s_per_byte * 1e9, p->staging_s_per_byte * 1e9);
+    printf("  operation           %g ns per byte\n", p->operation_s_per_byte * 1e9);
     if (p->busy_power_w >= 0)
         printf("  power of a GPU      %g W, idle %g W\n", p->busy_power_w, p->idle_power_w);
     if (p->price != NULL)

@@ -30,7 +30,6 @@ typedef struct check {
     int workers; /* a power of two */
     int n_networks; /* by dsgd_network_kind: nics reads no XML */
     int n_differ;
-    double reduction_s_per_byte; /* of the allreduce that is predicted */
 } check;
 
 /** Simulated, in seconds, by dsgd_network_kind. */
@@ -180,7 +179,8 @@ static const struct {
 static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
 {
     return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
-           c->platform->message_overhead_s + reduced_bytes * c->reduction_s_per_byte;
+           dsgd_platform_message_s(c->platform, bytes) +
+           reduced_bytes * c->platform->reduction_s_per_byte;
 }
 
 static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
@@ -238,7 +238,6 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
 static dsgd_status check_allreduces(check *c, double bytes, const char *size, measure m,
                                     dsgd_error *error)
 {
-    c->reduction_s_per_byte = dsgd_platform_reduction_s_per_byte(c->platform, bytes, false);
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
         allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
         by_network seconds = {NAN, NAN};

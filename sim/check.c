@@ -216,8 +216,8 @@ static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *err
 /** NCCL's collectives on a platform that says what decides them. */
 static dsgd_status check_library(const dsgd_run_config *config, dsgd_error *error)
 {
-    const bool asks = dsgd_collective_of(config, false) == DSGD_COLLECTIVE_NCCL ||
-                      dsgd_collective_of(config, true) == DSGD_COLLECTIVE_NCCL;
+    const bool asks = dsgd_way_of(config, false).how == DSGD_COLLECTIVE_NCCL ||
+                      dsgd_way_of(config, true).how == DSGD_COLLECTIVE_NCCL;
     return !asks || config->platform->library != DSGD_LIBRARY_MPI
                ? DSGD_OK
                : dsgd_refuse(error,

@@ -78,11 +78,11 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_exchange_config, collective, dsgd_collective_names,
         "how an allreduce of all workers travels; auto: by the platform's library: nccl; or by "
-        "size, recursive doubling below 64 KiB, else Rabenseifner's, or Bruck's, which needs no "
-        "power of two"),
+        "size, recursive doubling below its `doubling_limit`, else Rabenseifner's, or Bruck's, "
+        "which needs no power of two"),
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
-                       "how partial collectives and groups sum (eager-SGD, WAGMA-SGD); the papers' "
-                       "library has recursive-doubling at any size"),
+                       "how algorithms with partial collectives sum (eager-SGD, WAGMA-SGD), groups "
+                       "and all workers; the papers' library has recursive-doubling at any size"),
     DSGD_OPTION_PICK(dsgd_exchange_config, encoding, dsgd_encoding_kinds, "kind",
                      "what is sent in place of every vector; absent: all its numbers"),
     DSGD_OPTION_AS(
@@ -109,12 +109,14 @@ const dsgd_option dsgd_stop_options[] = {
     DSGD_OPTION_END,
 };
 
-dsgd_collective dsgd_collective_of(const dsgd_run_config *config, bool partial)
+dsgd_way dsgd_way_of(const dsgd_run_config *config, bool partial)
 {
+    const dsgd_platform *const platform = config->platform;
     const dsgd_exchange_config *const exchange = &config->exchange;
     dsgd_collective how = exchange->collective;
     if (partial && exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE)
         how = (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
-    const bool is_mpi = config->platform->library == DSGD_LIBRARY_MPI;
-    return how == DSGD_COLLECTIVE_AUTO && !is_mpi ? DSGD_COLLECTIVE_NCCL : how;
+    if (how == DSGD_COLLECTIVE_AUTO && platform->library != DSGD_LIBRARY_MPI)
+        how = DSGD_COLLECTIVE_NCCL;
+    return (dsgd_way){how, platform->doubling_bytes, partial ? platform->partial_turn_s : 0};
 }

@@ -16,14 +16,21 @@
 
 /** The algorithm of an allreduce. */
 typedef enum dsgd_collective {
-    DSGD_COLLECTIVE_AUTO, /* the platform's library: NCCL; of MPI recursive doubling below 64 KiB, else
-                             Rabenseifner, or Bruck where P is no power of two */
+    DSGD_COLLECTIVE_AUTO, /* the platform's library: NCCL; of MPI recursive doubling of few bytes,
+                             else Rabenseifner, or Bruck where P is no power of two */
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
     DSGD_COLLECTIVE_RABENSEIFNER,
     DSGD_COLLECTIVE_RING,
     DSGD_COLLECTIVE_BRUCK,
     DSGD_COLLECTIVE_NCCL /* as NCCL chooses by its own model (traces/nccl.h) */
 } dsgd_collective;
+
+/** How a library carries out allreduces. */
+typedef struct dsgd_way {
+    dsgd_collective how;
+    double doubling_bytes; /* of AUTO: fewer are summed by recursive doubling */
+    double turn_s; /* of each message, dsgd_platform's partial_turn_s; 0: it is MPI's own */
+} dsgd_way;
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
 
@@ -151,5 +158,8 @@ typedef struct dsgd_run_config {
     void *inspect_argument;
 } dsgd_run_config;
 
-/** The algorithm of collectives of all workers, or of partial ones: AUTO is MPI's then. */
-dsgd_collective dsgd_collective_of(const dsgd_run_config *config, bool partial);
+/**
+ * Of collectives, or of partial ones and all else that a worker with a partial collective sums, whose
+ * library is another. AUTO is MPI's.
+ */
+dsgd_way dsgd_way_of(const dsgd_run_config *config, bool partial);

@@ -36,6 +36,7 @@ typedef struct dsgd_scale {
     size_t n_pieces;
     const double *piece_bytes; /* [n_pieces]; of parts: dsgd_scale_piece() */
     int collective, partial_collective; /* dsgd_collective */
+    double doubling_bytes; /* of AUTO: the platform's */
     size_t skipped; /* pieces between two of them; 0 but in a fragment */
 } dsgd_scale;
 
@@ -213,6 +214,9 @@ static inline dsgd_scale dsgd_scale_of_range(const dsgd_scale *scale, size_t fir
 
 /** @p times vectors, sent piece by piece. */
 dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
+
+/** One allreduce of an algorithm that has partial collectives: their library carries it out. */
+dsgd_traffic dsgd_partial_allreduce_traffic(const dsgd_scale *scale);
 
 /** One version in groups of 2^bits, activated by one worker; activations included. */
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits);

@@ -51,8 +51,7 @@ static void open_node(dsgd_engine *engine, int host)
     w->host = host;
     w->place = dsgd_cluster_places()[host];
     w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
-    w->reduction_s_per_byte =
-        dsgd_platform_reduction_s_per_byte(engine->config->platform, engine->bytes, server);
+    w->reduction_s_per_byte = engine->config->platform->reduction_s_per_byte;
     w->computation.number = -1;
     w->computation.ready = n;
     w->computation.end_of_deferred = &w->computation.first_deferred;
@@ -270,8 +269,10 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
         engine->bytes += engine->piece_bytes[k];
         engine->work += engine->piece_work[k];
     }
-    if (config->workload->memory == DSGD_MEMORY_DEVICE)
+    if (config->workload->memory == DSGD_MEMORY_DEVICE) {
         engine->staging_s_per_byte = config->platform->staging_s_per_byte;
+        engine->operation_s_per_byte = config->platform->operation_s_per_byte;
+    }
     engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
     const double bound = config->until.steps > 0 ? dsgd_ceil(config->until.steps * config->workers)
                                                  : (double)LONG_MAX;

@@ -68,7 +68,7 @@ typedef struct delay_params {
     int chosen; /* which of chosen_words */
 } delay_params;
 
-enum { CHOSEN_INDEPENDENT = 1 };
+enum { CHOSEN_INDEPENDENT = 1, CHOSEN_STREAM };
 
 static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *error)
 {
@@ -96,17 +96,41 @@ static bool chosen_independently(const delay_params *p, dsgd_step_at at)
            pow(other, (double)p->workers);
 }
 
+/** The stream begins anew so often, and a run in the middle of one: its places drift apart. */
+enum { STREAM_STEPS = 1000 };
+
+/**
+ * The same of ranks that all read from one stream, each from its own place on; who has found its own
+ * reads no further in this step, and is behind the others from then on.
+ */
+static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
+{
+    const long since = at.step + STREAM_STEPS / 2;
+    uint32_t place = 0;
+    bool late = false;
+    at.step = since / STREAM_STEPS;
+    for (long step = since % STREAM_STEPS; step >= 0; step--) {
+        late = false;
+        for (long i = 0; i < p->workers && !late; i++)
+            late = dsgd_draw_below(dsgd_imbalance_draw(at, 0, place++), (uint64_t)at.n_workers) ==
+                   (uint64_t)at.worker;
+    }
+    return late;
+}
+
 static double delay_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
+    static bool (*const chosen[])(const delay_params *p, dsgd_step_at at) = {
+        chosen_together, chosen_independently, chosen_from_stream};
     const delay_params *p = params;
     const bool late =
-        (p->chosen == CHOSEN_INDEPENDENT ? chosen_independently : chosen_together)(p, at) &&
+        chosen[p->chosen](p, at) &&
         (p->probability >= 1 ||
          dsgd_draw_uniform(dsgd_imbalance_draw(at, 1 + (uint32_t)at.worker, 0)) < p->probability);
     return late ? so_far_s + p->seconds : so_far_s;
 }
 
-static const char *const chosen_words[] = {"together", "independent", NULL};
+static const char *const chosen_words[] = {"together", "independent", "stream", NULL};
 
 static const dsgd_option delay_options[] = {
     DSGD_OPTION_LONG(delay_params, workers, 1, 0, 1 << 20, NULL,
@@ -118,7 +142,9 @@ static const dsgd_option delay_options[] = {
     DSGD_OPTION_CHOICE(
         delay_params, chosen, chosen_words,
         "together: exactly that many (the papers); independent: every worker draws that many ranks "
-        "and is late if one is its own (released code), so that the number varies"),
+        "and is late if one is its own, so that the number varies; stream: likewise, but from one "
+        "random sequence, in which who finds its own rank first reads less (WAGMA's released "
+        "code)"),
     DSGD_OPTION_END,
 };
 

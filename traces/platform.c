@@ -102,16 +102,23 @@ const dsgd_option dsgd_platform_options[] = {
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
     DSGD_OPTION_DOUBLE_AS("message_overhead", dsgd_platform, message_overhead_s, 0, 0, 10, "s",
                           "processor time per message, serial with the wire"),
+    DSGD_OPTION_DOUBLE_AS("rendezvous", dsgd_platform, rendezvous_s, 0, 0, 10, "s",
+                          "what a message that is not eager takes besides: MPI's sides shake hands "
+                          "before it, and register its memory"),
+    DSGD_OPTION_DOUBLE_AS("eager_limit", dsgd_platform, eager_bytes, 8192, 0, 1e15, "bytes",
+                          "the largest eager message: it is sent without a handshake"),
     DSGD_OPTION_DOUBLE_AS(
-        "partial_call", dsgd_platform, partial_call_s, 0, 0, 10, "s",
-        "processor time of calling a partial collective, for each piece, by any worker"),
+        "doubling_limit", dsgd_platform, doubling_bytes, 65536, 0, 1e15, "bytes",
+        "of MPI's allreduces: what is smaller is summed by recursive doubling, the rest by "
+        "Rabenseifner's halving and doubling, where `collective` is auto"),
+    DSGD_OPTION_DOUBLE_AS(
+        "partial_turn", dsgd_platform, partial_turn_s, 0, 0, 10, "s",
+        "a turn of the loop in which a library of partial collectives tests its requests: each of "
+        "its "
+        "messages takes one in place of `rendezvous`, and each call, for each piece, half of one"),
     DSGD_OPTION_DOUBLE_AS(
         "reduction", dsgd_platform, reduction_s_per_byte, 0, 0, 1, NULL,
         "seconds per byte of adding or averaging what arrived, serial with the wire"),
-    DSGD_OPTION_DOUBLE_AS("cached_reduction", dsgd_platform, cached_reduction_s_per_byte, 0, 0, 1,
-                          NULL, "the same at servers, and of vectors of which two fit `cache`"),
-    DSGD_OPTION_DOUBLE_AS("cache", dsgd_platform, cache_bytes, 0, 0, 1e15, "bytes",
-                          "last-level cache of a host; 0: `reduction` is that of all vectors"),
     DSGD_OPTION_DOUBLE_AS(
         "encoding", dsgd_platform, encoding_s_per_byte, -1, 0, 1, NULL,
         "seconds per byte of a vector of encoding or decoding it; memory: 10 ps, eight passes "
@@ -122,6 +129,12 @@ const dsgd_option dsgd_platform_options[] = {
         "seconds per byte of copying what is exchanged out of a device's memory, and "
         "back; beside computation and exchanges, one copy at a time each way; 0: the "
         "network reads that memory"),
+    DSGD_OPTION_DOUBLE_AS("operation", dsgd_platform, operation_s_per_byte, 0, 0, 1, NULL,
+                          "seconds per byte that an operation of a framework takes in host memory "
+                          "for what was staged, "
+                          "serial with its exchange: passes over a tensor into the library's "
+                          "buffer and into a new one; "
+                          "fused allreduces have none"),
     DSGD_OPTION_DOUBLE_AS(
         "reference_speed", dsgd_platform, reference_flops, 0, 0, 1e20, "flop/s",
         "host speed on which a workload's times hold; 0: of xml that of worker 0's "
@@ -254,10 +267,6 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
          platform->group_bytes_per_s <= 0))
         return dsgd_refuse(error, "platform: topology groups needs group_hosts, "
                                   "group_flow_bandwidth and group_bandwidth, all above 0");
-    if ((platform->cache_bytes > 0) != (platform->cached_reduction_s_per_byte > 0))
-        return dsgd_refuse(
-            error,
-            "platform: cached_reduction and cache mean something together only, both above 0");
     if (platform->library != DSGD_LIBRARY_MPI &&
         (platform->nccl.links_bytes_per_s <= 0 || platform->topology == DSGD_TOPOLOGY_XML))
         return dsgd_refuse(error,
@@ -312,12 +321,6 @@ double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform)
 {
     static const double memory_s_per_byte = 8 / 800e9;
     return platform->encoding_s_per_byte < 0 ? memory_s_per_byte : platform->encoding_s_per_byte;
-}
-
-double dsgd_platform_reduction_s_per_byte(const dsgd_platform *platform, double bytes, bool server)
-{
-    const bool cached = platform->cache_bytes > 0 && (server || 2 * bytes <= platform->cache_bytes);
-    return cached ? platform->cached_reduction_s_per_byte : platform->reduction_s_per_byte;
 }
 
 int dsgd_platform_nic_hosts(const dsgd_platform *platform)

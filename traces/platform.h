@@ -66,12 +66,14 @@ typedef struct dsgd_platform {
     double collective_copy_s_per_byte; /* of copying what is reduced into a bucket and back */
     dsgd_records hosts; /* of dsgd_platform_entry; not for XML */
     double message_overhead_s; /* processor time per message and end, serial with the wire */
-    double partial_call_s; /* processor time of one call of a partial collective, per piece */
+    double rendezvous_s; /* added where it is larger than ... */
+    double eager_bytes;
+    double doubling_bytes; /* what `collective: auto` sums by halving and doubling has so many */
+    double partial_turn_s; /* of the loop of a library of partial collectives */
     double reduction_s_per_byte; /* of adding or averaging received bytes, serial with the wire */
-    double cached_reduction_s_per_byte; /* likewise where two vectors fit cache_bytes; at servers */
-    double cache_bytes; /* 0: all vectors are alike */
     double encoding_s_per_byte; /* of encoding or decoding a vector; below 0: by a GPU's memory */
     double staging_s_per_byte; /* of copying between device and host memory, each way */
+    double operation_s_per_byte; /* of what a framework's operation does in host memory */
     /**
      * Host speed to which workload times refer. 0: the nominal speed; for XML the speed of worker
      * 0's host, so a slow worker 0 would make all others fast.
@@ -112,11 +114,12 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 /** Whether two hosts share an island's network. */
 bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other);
 
-/**
- * Seconds per byte of adding or averaging what arrived of a vector of @p bytes. Servers are said to
- * add with all their cores, which the memory of one does not bind: as fast as from cache.
- */
-double dsgd_platform_reduction_s_per_byte(const dsgd_platform *platform, double bytes, bool server);
+/** Processor time of a message, and what its handshake takes. */
+static inline double dsgd_platform_message_s(const dsgd_platform *platform, double bytes)
+{
+    return platform->message_overhead_s +
+           (bytes > platform->eager_bytes ? platform->rendezvous_s : 0);
+}
 
 /** Seconds per byte of a vector, of encoding or decoding it. */
 double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform);

@@ -43,6 +43,7 @@ static const struct {
     {"neighbours", "graph",
      "is now `graph`: leave it out for random, {kind: exponential, schedule: bipartite} for "
      "exponential"},
+    {"partial_call", "partial_turn", "is now half of `partial_turn`, which each message takes"},
     {"apart", "independent", "is now called `independent`"},
     {"collective", "exchange", "has moved: exchange: {collective: ...}"},
 };

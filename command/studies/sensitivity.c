@@ -17,6 +17,8 @@
 static const char *const exact[] = {
     "reference_speed", /* says on which host `step` was measured; it is `step` that may be wrong */
     "bytes", /* of the network, which can be counted */
+    "eager_limit", /* the library's settings */
+    "doubling_limit",
     "busy_power", /* decides no time */
     "idle_power",
     "samples", /* the unit of the throughput, the same for all algorithms */

@@ -39,7 +39,8 @@ dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, in
     dsgd_trial *const trial = dsgd_keep(1, sizeof *trial);
     trial->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
                                       .host_bandwidth_bytes_per_s = 10e9,
-                                      .host_latency_s = 1e-6};
+                                      .host_latency_s = 1e-6,
+                                      .doubling_bytes = 65536};
     trial->workload =
         (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
     trial->learning = (dsgd_learning){.model = picked(dsgd_model_kinds, "hyperplane"),
@@ -234,8 +235,9 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
                               .n_servers = dsgd_n_servers(c),
                               .n_pieces = n_pieces,
                               .piece_bytes = bytes,
-                              .collective = dsgd_collective_of(c, false),
-                              .partial_collective = dsgd_collective_of(c, true)};
+                              .collective = (int)dsgd_way_of(c, false).how,
+                              .partial_collective = (int)dsgd_way_of(c, true).how,
+                              .doubling_bytes = c->platform->doubling_bytes};
     declared->traffic = true;
     declared->per_step = c->algorithm->traffic(c->params, &scale);
     declared->period = dsgd_period(c);

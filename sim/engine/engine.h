@@ -263,6 +263,7 @@ struct dsgd_engine {
     double *piece_work; /* [n_pieces], of the backward pass, to scale */
     double work; /* their sum */
     double staging_s_per_byte; /* of what is in a device's memory, each way */
+    double operation_s_per_byte; /* likewise, of exchanging it */
     double encoding_s_per_byte; /* of numbers that are encoded or decoded */
     dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;

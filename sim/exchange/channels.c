@@ -191,6 +191,15 @@ double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double sinc
     return copy_s > 0 ? copy(&w->copied_in_s, since_s, copy_s) : since_s;
 }
 
+bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes)
+{
+    const bool operates =
+        w->engine->operation_s_per_byte > 0 && !x->whole->on_host && !dsgd_fuses(w->engine);
+    if (operates)
+        dsgd_spend(w, passes * w->engine->piece_bytes[k] * w->engine->operation_s_per_byte);
+    return operates;
+}
+
 void dsgd_staging_wait(dsgd_worker *w, double until_s)
 {
     dsgd_spend(w, until_s - dsgd_now_s());
@@ -270,9 +279,10 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_job_wait(w, &request->exchange->waiting, job);
     request->exchange->end(w, k, request);
     dsgd_value_release(w->engine->values, begun->sent.value);
+    const bool operates = dsgd_operate(w, request->out, k, 1);
     if (!request->unchanged)
         request->back_s =
-            dsgd_stage_in(w, request->out, k, job != NULL ? job->done_s : dsgd_now_s());
+            dsgd_stage_in(w, request->out, k, operates || job == NULL ? dsgd_now_s() : job->done_s);
     dsgd_run_free(job);
 }
 

@@ -194,6 +194,9 @@ double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double sinc
 double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
                              double since_s);
 
+/** Sleeps for what the operation that exchanges piece @p k does in host memory. False: nothing. */
+bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes);
+
 /** Sleeps until a copy is there, or for some seconds, which is communication. */
 void dsgd_staging_wait(dsgd_worker *w, double until_s);
 void dsgd_spend(dsgd_worker *w, double seconds);
@@ -220,20 +223,20 @@ typedef struct dsgd_packet {
 dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message);
 
-/** Of what is received and decoded: overhead + reduced_bytes * seconds per byte + decoding_s. */
-static inline double dsgd_received_cost_s(const dsgd_worker *w, double reduced_bytes,
-                                          double decoding_s)
+/** Of a message of @p bytes: its own cost + reduced_bytes * seconds per byte + @p more_s. */
+static inline double dsgd_received_cost_s(const dsgd_worker *w, double bytes, double reduced_bytes,
+                                          double more_s)
 {
     static const double least_s = 1e-9; /* that SimGrid sleeps */
-    const double cost_s = w->engine->config->platform->message_overhead_s +
-                          reduced_bytes * w->reduction_s_per_byte + decoding_s;
+    const double cost_s = dsgd_platform_message_s(w->engine->config->platform, bytes) +
+                          reduced_bytes * w->reduction_s_per_byte + more_s;
     return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
 }
 
 /** The same of a message without a piece. */
 static inline double dsgd_packet_cost_s(const dsgd_worker *w)
 {
-    return dsgd_received_cost_s(w, 0, 0);
+    return dsgd_received_cost_s(w, 0, 0, 0);
 }
 
 /** Of a piece that is added or taken. */
@@ -244,7 +247,9 @@ static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *p
     const double whole = w->engine->piece_bytes[k];
     const double added = encoded == NULL || encoded->decodes ? whole : encoded->bytes[k];
     const bool decodes = encoded != NULL && encoded->decodes;
-    return dsgd_received_cost_s(w, passes * added,
+    /* A server shakes hands with others meanwhile. */
+    const double bytes = dsgd_is_server(w) ? 0 : dsgd_encoded_bytes(w->engine, encoded, k);
+    return dsgd_received_cost_s(w, bytes, passes * added,
                                 decodes ? whole * w->engine->encoding_s_per_byte : 0);
 }
 
@@ -289,7 +294,7 @@ void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
                                struct dsgd_schedule **meeting);
 
-/** The same of what the reduction's members have called; versions by `partial_collective`. */
+/** The same of what the reduction's members have called. */
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction *reduction);
 
 /**

@@ -9,10 +9,11 @@
 #include "sim/exchange/channels.h"
 #include "sim/exchange/plan.h"
 
-/** Seconds between the end of a phase's messages and its own. */
+/** Seconds between the end of a phase's messages and its own. Who takes turns shakes hands in them. */
 static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *phase)
 {
-    return dsgd_received_cost_s(w, phase->reduced, phase->decoded * w->engine->encoding_s_per_byte);
+    return dsgd_received_cost_s(w, phase->turn_s > 0 ? 0 : phase->bytes, phase->reduced,
+                                phase->decoded * w->engine->encoding_s_per_byte + phase->turn_s);
 }
 
 /**

@@ -141,6 +141,7 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         const double since_s = dsgd_now_s();
         dsgd_sleep_cost(w->engine->piece_bytes[k] * w->reduction_s_per_byte);
         dsgd_count_communication(w, since_s);
+        dsgd_operate(w, x, k, 2); /* one pass writes x, another y */
         const dsgd_value mean = dsgd_combined(w, k, 1, x->piece[k].value, 1, y->piece[k].value, 2);
         dsgd_vector_update(x, k, dsgd_value_retain(mean), dsgd_local_steps(w, k));
         dsgd_vector_update(y, k, mean, dsgd_local_steps(w, k));

@@ -135,6 +135,12 @@ typedef struct dsgd_activation {
     bool arrived; /* the next alarm is the end of the receiver's overhead */
 } activation;
 
+static double activation_cost_s(const dsgd_worker *w)
+{
+    return dsgd_received_cost_s(w, DSGD_ACTIVATION_BYTES, 0,
+                                w->engine->config->platform->partial_turn_s);
+}
+
 /** The alarms of the run, which one actor has happen. */
 struct dsgd_alarms {
     dsgd_agenda set; /* of activations */
@@ -243,7 +249,7 @@ static void receive(activation *received)
     }
     if (!partial->is_notified) {
         partial->is_notified = true;
-        partial->notified_s = dsgd_now_s() + dsgd_packet_cost_s(w);
+        partial->notified_s = dsgd_now_s() + activation_cost_s(w);
         received->arrived = true;
     } /* else it waits for the one before, which was set before */
     set_alarm(w->engine, received, partial->notified_s);
@@ -293,7 +299,7 @@ static void listener_main(void *worker)
         dsgd_timeline_arrive_activation(w, w->node.rank ^ (1 << received.link), received.position);
         if (has_reached(w, received.position))
             continue;
-        dsgd_sleep_cost(dsgd_packet_cost_s(w));
+        dsgd_sleep_cost(activation_cost_s(w));
         activate(w, received.position, received.link);
     }
 }
@@ -405,8 +411,8 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
             dsgd_work_sleep(w);
         dsgd_wait_end(w, wait);
     }
-    /* The processor's time in the call itself passes without waiting too. */
-    dsgd_spend(w, w->engine->config->platform->partial_call_s);
+    /* A call is noticed when a turn ends, in the mean half of one later, whether it waits or not. */
+    dsgd_spend(w, w->engine->config->platform->partial_turn_s / 2);
     dsgd_run_result *const result = w->engine->result;
     for (long missed = piece->used + 1; missed < piece->received_version; missed++)
         result->partial_skipped += version_exists(w->partial, missed);

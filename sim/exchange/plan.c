@@ -22,9 +22,6 @@
  */
 #include "sim/exchange/plan.h"
 
-/* Below, latency decides: recursive doubling has the fewest phases. */
-enum { SHORT_BYTES = 64 * 1024 };
-
 /* --- allreduces as rounds --------------------------------------------------------------------- */
 
 /* Members beyond the largest power of two are folded into their right neighbours at first. */
@@ -150,6 +147,7 @@ static dsgd_phase part_phase(const dsgd_plan *plan, int round, int index)
 dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
 {
     dsgd_phase phase = part_phase(plan, round, index);
+    phase.turn_s = plan->turn_s;
     if (plan->encoding.added > 0 && phase.from >= 0) {
         phase.reduced =
             (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
@@ -160,12 +158,15 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
     return phase;
 }
 
-/** The message algorithm that a setting means for a piece among @p n. */
-static dsgd_collective how_for(dsgd_collective setting, int n, double bytes)
+/**
+ * The message algorithm that a setting means for a piece among @p n. Of few bytes latency decides:
+ * recursive doubling has the fewest phases.
+ */
+static dsgd_collective how_for(dsgd_way way, int n, double bytes)
 {
-    if (setting != DSGD_COLLECTIVE_AUTO)
-        return setting;
-    if (bytes < SHORT_BYTES)
+    if (way.how != DSGD_COLLECTIVE_AUTO)
+        return way.how;
+    if (bytes < way.doubling_bytes)
         return DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     return (n & (n - 1)) == 0 ? DSGD_COLLECTIVE_RABENSEIFNER : DSGD_COLLECTIVE_BRUCK;
 }
@@ -183,9 +184,9 @@ static dsgd_collective how_in_shares(dsgd_collective how, dsgd_part part, int n)
                                                                            : how;
 }
 
-static dsgd_plan plan_of_allreduce(dsgd_collective setting, int n, double bytes)
+static dsgd_plan plan_of_allreduce(dsgd_way way, int n, double bytes)
 {
-    dsgd_plan plan = {.how = how_for(setting, n, bytes), .n = n, .bytes = bytes};
+    dsgd_plan plan = {.how = how_for(way, n, bytes), .n = n, .bytes = bytes, .turn_s = way.turn_s};
     if (plan.how == DSGD_COLLECTIVE_RING) {
         plan.half = n - 1;
         plan.n_rounds = 2 * plan.half;
@@ -204,14 +205,14 @@ static dsgd_plan plan_of_allreduce(dsgd_collective setting, int n, double bytes)
     return plan;
 }
 
-dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double bytes)
+dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_part part, int n, double bytes)
 {
-    if (setting == DSGD_COLLECTIVE_NCCL)
-        return (dsgd_plan){.how = setting, .n = n, .bytes = bytes, .part = part};
+    if (way.how == DSGD_COLLECTIVE_NCCL)
+        return (dsgd_plan){.how = way.how, .n = n, .bytes = bytes, .part = part};
     if (part == DSGD_ALLREDUCE)
-        return plan_of_allreduce(setting, n, bytes);
-    dsgd_plan plan =
-        plan_of_allreduce(how_in_shares(how_for(setting, n, bytes), part, n), n, bytes);
+        return plan_of_allreduce(way, n, bytes);
+    way.how = how_in_shares(how_for(way, n, bytes), part, n);
+    dsgd_plan plan = plan_of_allreduce(way, n, bytes);
     plan.part = part;
     plan.n_rounds =
         plan.half + (part == DSGD_REDUCE || part == DSGD_BROADCAST ? tree_rounds(n) : 0);
@@ -223,20 +224,20 @@ dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double by
  * what differs among workers is an allgather of all, unless the sum itself takes no more: 2 (n - 1) /
  * n of its bytes against n - 1 encoded ones.
  */
-static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
-                                 const dsgd_encoded *e, double one, double whole)
+static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_part part, int n, const dsgd_encoded *e,
+                                 double one, double whole)
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
         e->decodes) /* each share by itself */
         one = n * dsgd_encoding_bytes(&e->encoding, whole / n);
     if (gathers && n * one >= 2 * whole)
-        return dsgd_plan_of(setting, part, n, whole);
+        return dsgd_plan_of(way, part, n, whole);
     const double bytes = gathers ? n * one : one;
-    dsgd_collective how = how_for(setting, n, bytes);
+    way.how = how_for(way, n, bytes);
     if (e->sum == DSGD_SUM_REENCODED) /* each number is added and encoded in one place */
-        how = how_in_shares(how, DSGD_REDUCE_SCATTER, n);
-    dsgd_plan plan = dsgd_plan_of(how, gathers ? DSGD_ALLGATHER : part, n, bytes);
+        way.how = how_in_shares(way.how, DSGD_REDUCE_SCATTER, n);
+    dsgd_plan plan = dsgd_plan_of(way, gathers ? DSGD_ALLGATHER : part, n, bytes);
     const double ratio = whole / one;
     plan.encoding =
         (struct dsgd_plan_encoding){.gathers = gathers,
@@ -246,11 +247,11 @@ static dsgd_plan plan_of_encoded(dsgd_collective setting, dsgd_part part, int n,
     return plan;
 }
 
-dsgd_plan dsgd_plan_of_call(dsgd_collective setting, const dsgd_call *call, int n, double whole)
+dsgd_plan dsgd_plan_of_call(dsgd_way way, const dsgd_call *call, int n, double whole)
 {
-    dsgd_plan plan = call->encoded == NULL ? dsgd_plan_of(setting, call->part, n, call->bytes)
-                                           : plan_of_encoded(setting, call->part, n, call->encoded,
-                                                             call->bytes, whole);
+    dsgd_plan plan = call->encoded == NULL
+                         ? dsgd_plan_of(way, call->part, n, call->bytes)
+                         : plan_of_encoded(way, call->part, n, call->encoded, call->bytes, whole);
     plan.root = call->root;
     return plan;
 }
@@ -274,13 +275,13 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
 }
 
 /** A collective of a piece, by a resolved setting: a half, and up or down the tree. */
-static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n, double bytes)
+static dsgd_traffic part_of_piece(dsgd_collective how, dsgd_part part, int n, double bytes)
 {
-    const dsgd_plan plan = dsgd_plan_of(setting, part, n, bytes);
-    if (setting == DSGD_COLLECTIVE_NCCL)
+    const dsgd_plan plan = dsgd_plan_of((dsgd_way){.how = how}, part, n, bytes);
+    if (how == DSGD_COLLECTIVE_NCCL)
         return (dsgd_traffic){n, n * dsgd_plan_stream_bytes(&plan)};
     if (part == DSGD_ALLREDUCE)
-        return allreduce_of_piece(setting, n, bytes);
+        return allreduce_of_piece(how, n, bytes);
     dsgd_traffic sum = {0, 0};
     if (plan.half > 0)
         sum = dsgd_traffic_times(allreduce_of_piece(plan.how, n, bytes), 0.5);
@@ -293,6 +294,11 @@ static dsgd_traffic part_of_piece(dsgd_collective setting, dsgd_part part, int n
         sum, (dsgd_traffic){n - 1, plan.half > 0 ? shares * bytes / n : (n - 1) * bytes});
 }
 
+static dsgd_way way_of(const dsgd_scale *scale)
+{
+    return (dsgd_way){(dsgd_collective)scale->collective, scale->doubling_bytes, 0};
+}
+
 /** One collective of a vector, per member. */
 static dsgd_traffic traffic_of(const dsgd_scale *scale, dsgd_part part)
 {
@@ -300,7 +306,7 @@ static dsgd_traffic traffic_of(const dsgd_scale *scale, dsgd_part part)
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
         const double bytes = dsgd_scale_piece(scale, k);
-        const dsgd_collective how = how_for((dsgd_collective)scale->collective, n, bytes);
+        const dsgd_collective how = how_for(way_of(scale), n, bytes);
         sum = dsgd_traffic_sum(sum, part_of_piece(how, part, n, bytes));
     }
     return dsgd_traffic_times(sum, 1.0 / n);
@@ -318,8 +324,7 @@ static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *en
         const double whole = dsgd_scale_piece(scale, k);
         const double bytes = encoding != NULL ? dsgd_encoding_bytes(encoding, whole)
                                               : dsgd_factor_bytes(whole, rank, of_columns);
-        const dsgd_plan plan = plan_of_encoded((dsgd_collective)scale->collective, DSGD_ALLREDUCE,
-                                               n, &e, bytes, whole);
+        const dsgd_plan plan = plan_of_encoded(way_of(scale), DSGD_ALLREDUCE, n, &e, bytes, whole);
         const dsgd_traffic of_piece = part_of_piece(plan.how, plan.part, n, plan.bytes);
         sum = dsgd_traffic_sum(sum, dsgd_traffic_times(of_piece, 1.0 / n));
     }
@@ -372,11 +377,17 @@ dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times)
     return dsgd_encoded_vector_traffic(scale, NULL, times);
 }
 
+dsgd_traffic dsgd_partial_allreduce_traffic(const dsgd_scale *scale)
+{
+    dsgd_scale all = *scale;
+    all.collective = scale->partial_collective;
+    return dsgd_allreduce_traffic(&all);
+}
+
 dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits)
 {
     const double activations = (double)scale->n_pieces * (scale->n_workers - 1) / scale->n_workers;
-    dsgd_scale group = dsgd_scale_of_comm(scale, 1 << bits);
-    group.collective = scale->partial_collective;
-    return dsgd_traffic_sum(traffic_of(&group, DSGD_ALLREDUCE),
+    const dsgd_scale group = dsgd_scale_of_comm(scale, 1 << bits);
+    return dsgd_traffic_sum(dsgd_partial_allreduce_traffic(&group),
                             (dsgd_traffic){activations, activations * DSGD_ACTIVATION_BYTES});
 }

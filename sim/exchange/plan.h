@@ -12,6 +12,7 @@ typedef struct dsgd_plan {
     dsgd_collective how;
     int n; /* members; their indices are in the order of ranks */
     double bytes; /* of the vector */
+    double turn_s; /* of each message, dsgd_way's */
     int n_rounds;
     int bits, extra; /* n = 2^bits + extra; 0 for a ring */
     dsgd_part part;
@@ -27,10 +28,10 @@ typedef struct dsgd_plan {
 } dsgd_plan;
 
 /** An allreduce among @p n, or, as @p part says, a half of it, a tree, or both. */
-dsgd_plan dsgd_plan_of(dsgd_collective setting, dsgd_part part, int n, double bytes);
+dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_part part, int n, double bytes);
 
 /** Of what the members have called, encoded vectors too, in bytes of dense ones @p whole. */
-dsgd_plan dsgd_plan_of_call(dsgd_collective setting, const dsgd_call *call, int n, double whole);
+dsgd_plan dsgd_plan_of_call(dsgd_way way, const dsgd_call *call, int n, double whole);
 
 /** What a member does in a round: sends and receives at once, then reduces. */
 typedef struct dsgd_phase {
@@ -38,6 +39,7 @@ typedef struct dsgd_phase {
     double bytes; /* of every message of the round, unless it is one to or from a root */
     double reduced; /* bytes */
     double decoded; /* bytes, likewise of the numbers; encoded ones too */
+    double turn_s;
 } dsgd_phase;
 
 /** In each round in which member a sends to b, b receives from a. */

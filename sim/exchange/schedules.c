@@ -100,10 +100,11 @@ dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes
     if (channel->schedule != NULL)
         return dsgd_closed_schedule_next(channel);
     const dsgd_part part = gathers ? DSGD_ALLGATHER : DSGD_ALLREDUCE;
+    const bool partial = channel->worker->partial != NULL;
     dsgd_plan plan =
-        dsgd_plan_of(dsgd_collective_of(engine->config, false), part, engine->n_workers, bytes);
+        dsgd_plan_of(dsgd_way_of(engine->config, partial), part, engine->n_workers, bytes);
     plan.members = DSGD_ALL_WORKERS;
-    return next_step(channel, &plan, false, meeting);
+    return next_step(channel, &plan, partial, meeting);
 }
 
 dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduction)
@@ -111,9 +112,9 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
         return dsgd_closed_schedule_next(channel);
-    const bool partial = dsgd_scope_is_of_versions(reduction->scope);
+    const bool partial = channel->worker->partial != NULL;
     const dsgd_call *const call = &reduction->call;
-    dsgd_plan plan = dsgd_plan_of_call(dsgd_collective_of(engine->config, partial), call,
+    dsgd_plan plan = dsgd_plan_of_call(dsgd_way_of(engine->config, partial), call,
                                        reduction->n_members, engine->piece_bytes[call->piece]);
     plan.members = reduction->members;
     return next_step(channel, &plan, partial, &reduction->schedule);

@@ -98,9 +98,9 @@ static const struct {
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{stesp: 10}\n",
      "run e.yaml", 2, "e.yaml:5:9: key `stesp` is unknown (did you mean `steps`?)"},
-    {"platform: {name: piz-daint, cached_reduction: 0}\nworkload: resnet50-p100\nworkers: 4\n"
+    {"platform: {name: piz-daint, partial_call: 250us}\nworkload: resnet50-p100\nworkers: 4\n"
      "algorithms: allreduce\nuntil: {steps: 2}\n",
-     "check e.yaml", 2, "cached_reduction and cache mean something together only"},
+     "check e.yaml", 2, "key `partial_call` is now half of `partial_turn`"},
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: [{name: dasgd, d: "
      "9}]\nuntil: {steps: 1}\n",
      "check e.yaml", 2, "at most tau"},

@@ -180,7 +180,7 @@ static const struct {
 } varied[] = {
     {"platform=idle-switch", 4, "  platform.host_latency       0.8\n", "group_"},
     {"platform=piz-daint", 13, "  platform.group_flow_bandwidth     1.2\n", "group_hosts"},
-    {"platform='{name: piz-daint, topology: switch}'", 10, "platform.cached_reduction", "group_"},
+    {"platform='{name: piz-daint, topology: switch}'", 10, "platform.rendezvous", "group_"},
     {"platform='{name: idle-switch, reference_speed: 1Gf}'", 4, "step", "reference_speed"},
     {"platform='{topology: xml, file: p.xml, message_overhead: 1us}'", 3, "message_overhead",
      "host_"},

@@ -171,7 +171,7 @@ static void write_all(const char *exchange)
     write_file("e.yaml", dsgd_xprintf("platform: piz-daint\n"
                                       "workload: {bytes: 40MB, step: 100ms, samples: 32}\n"
                                       "imbalance:\n"
-                                      "  - {kind: delay, workers: 2, seconds: 50ms}\n"
+                                      "  - {kind: delay, workers: 2, seconds: 53ms}\n"
                                       "  - {kind: slow, worker: 3, factor: 1.5}\n"
                                       "workers: 16\nalgorithms: [%s]\nuntil: {steps: 6}\n%s",
                                       names, exchange));

@@ -223,8 +223,8 @@ TEST_RANGE(a_ring_sends_what_its_closed_form_says, 0, 3)
     ck_assert_double_eq_tol(r->bytes, p * r->sent_mean_bytes, 1);
 }
 
-/** Short vectors, and long ones of a power of two and of another number of workers. */
-TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 4)
+/** Short vectors, and long ones of a power of two and of another number of workers; and by another limit. */
+TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 {
     static const struct {
         int workers;
@@ -233,10 +233,14 @@ TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 4)
     } cases[] = {{8, 65535, DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
                  {8, 65536, DSGD_COLLECTIVE_RABENSEIFNER},
                  {6, 65535, DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
-                 {6, 65536, DSGD_COLLECTIVE_BRUCK}};
+                 {6, 65536, DSGD_COLLECTIVE_BRUCK},
+                 {8, 999999, DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
+                 {8, 1000000, DSGD_COLLECTIVE_RABENSEIFNER}};
     support_case *c = support_new("allreduce", cases[_i].workers);
     support_no_learning(c);
     c->workload.bytes = cases[_i].bytes;
+    if (_i >= 4)
+        c->platform.doubling_bytes = 1e6;
     c->config.until.steps = 1;
     ck_assert_int_eq(support_ok(c)->result.collective, cases[_i].how);
 }

@@ -66,6 +66,10 @@ static void groups(support_case *c)
     c->platform.message_overhead_s = 1e-5;
     c->platform.reduction_s_per_byte = 0.7e-9;
     c->platform.staging_s_per_byte = 0.25e-9;
+    c->platform.operation_s_per_byte = 0.4e-9;
+    c->platform.rendezvous_s = 3e-5;
+    c->platform.eager_bytes = 1e5;
+    c->platform.partial_turn_s = 2e-5;
 }
 
 /** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */

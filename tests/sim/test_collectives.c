@@ -21,7 +21,8 @@ TEST(recursive_doubling_takes_its_closed_form)
 TEST_RANGE(an_allreduce_adds_each_number_once_per_other_member, 2, 25)
 {
     for (int how = DSGD_COLLECTIVE_RABENSEIFNER; how <= DSGD_COLLECTIVE_BRUCK; how++) {
-        const dsgd_plan plan = dsgd_plan_of((dsgd_collective)how, DSGD_ALLREDUCE, _i, 1e6);
+        const dsgd_way way = {.how = (dsgd_collective)how};
+        const dsgd_plan plan = dsgd_plan_of(way, DSGD_ALLREDUCE, _i, 1e6);
         double all = 0;
         for (int m = 0; m < _i; m++) {
             double mine = 0;
@@ -69,18 +70,18 @@ TEST(ring_takes_its_closed_form)
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RING, WORKERS), expected_s);
 }
 
-/** _i: bytes by which two vectors exceed the cache. */
-TEST_RANGE(vectors_that_fit_the_cache_are_added_faster, 0, 2)
+/** _i: bytes by which a message exceeds the eager limit. */
+TEST_RANGE(a_message_that_is_not_eager_takes_a_rendezvous, 0, 2)
 {
-    static const double cached_s_per_byte = 0.1e-9;
+    static const double rendezvous_s = 7e-6;
     support_case *c = costly(NULL, WORKERS);
     support_algorithm(c, &support_averaging);
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->platform.cached_reduction_s_per_byte = cached_s_per_byte;
-    c->platform.cache_bytes = 2 * bytes - _i;
-    const double added_s = (_i == 0 ? cached_s_per_byte : reduction_s_per_byte) * bytes;
+    c->platform.rendezvous_s = rendezvous_s;
+    c->platform.eager_bytes = bytes - _i;
+    const double message_s = overhead_s + (_i == 0 ? 0 : rendezvous_s) + latency_s;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
-                 BITS * (overhead_s + latency_s + bytes / bandwidth + added_s));
+                 BITS * (message_s + bytes * (1 / bandwidth + reduction_s_per_byte)));
 }
 
 static const int odd_workers[] = {3, 5, 6, 7, 12};

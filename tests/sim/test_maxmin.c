@@ -75,6 +75,9 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
     c->platform.message_overhead_s = (double)draw(experiment, 1, 3) * 7.7e-6;
     c->platform.reduction_s_per_byte = (double)draw(experiment, 2, 2) * 0.3e-9;
     c->platform.staging_s_per_byte = (double)draw(experiment, 3, 2) * 0.25e-9;
+    c->platform.operation_s_per_byte = c->platform.staging_s_per_byte / 2;
+    c->platform.rendezvous_s = c->platform.message_overhead_s;
+    c->platform.partial_turn_s = 2 * c->platform.message_overhead_s;
     c->platform.topology = topology;
     switch (topology) {
     case DSGD_TOPOLOGY_GROUPS:

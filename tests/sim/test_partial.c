@@ -146,9 +146,26 @@ TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
     c->config.exchange.pieces = 4;
     c->config.exchange.overlap = _i == 1;
     const double without_s = support_ok(c)->result.virtual_s;
-    c->platform.partial_call_s = 1e-3;
+    c->platform.partial_turn_s = 2e-3; /* of which a call takes half of one */
     const double calls = _i == 1 ? 1 : 4;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
+}
+
+/** The library's messages take turns, also in the sums of all; and no rendezvous. */
+TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
+{
+    static const double turn_s = 2e-3;
+    support_case *c = costly("wagma", 16);
+    support_option(c, "group", 4);
+    support_option(c, "period", 5); /* two of ten steps sum over all */
+    c->config.exchange.partial_collective =
+        DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    const double without_s = support_ok(c)->result.virtual_s;
+    c->platform.partial_turn_s = turn_s;
+    c->platform.rendezvous_s = 1;
+    /* All arrive at once, so that activations change nothing. */
+    const double turns = 8 * (2 + 0.5) + 2 * 4;
+    expect_close(support_ok(c)->result.virtual_s - without_s, turns * turn_s);
 }
 
 /* --- versions --------------------------------------------------------------------------------- */

@@ -36,6 +36,18 @@ TEST_ROWS(an_exchange_of_one_piece_takes_a_copy_each_way_more, exchanging)
     ck_assert_double_eq(step_s(name, staging_s_per_byte, DSGD_MEMORY_HOST), without_s);
 }
 
+/** Of a push and a fetch, each takes one. */
+TEST_ROWS(an_operation_takes_its_time_once_more_per_exchange, exchanging)
+{
+    static const double operation_s_per_byte = 3e-9;
+    support_case *c = costly(exchanging[_i], strcmp(exchanging[_i], "a_psgd") == 0 ? 1 : 2);
+    const double without_s = support_ok(c)->result.virtual_s;
+    c->platform.operation_s_per_byte = operation_s_per_byte;
+    expect_close((support_ok(c)->result.virtual_s - without_s) / 10, operation_s_per_byte * bytes);
+    c->workload.memory = DSGD_MEMORY_HOST;
+    ck_assert_double_eq(support_ok(c)->result.virtual_s, without_s);
+}
+
 /** Both ends copy out before and back after; the end that answered does so while it sends. */
 static void ask_work(dsgd_node *self)
 {

@@ -110,7 +110,9 @@ support_case *support_new(const char *algorithm, int workers)
     support_case *c = support_alloc(1, sizeof *c);
     c->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
                                   .host_bandwidth_bytes_per_s = 10e9,
-                                  .host_latency_s = 1e-6};
+                                  .host_latency_s = 1e-6,
+                                  .eager_bytes = 8192,
+                                  .doubling_bytes = 65536};
     c->workload = (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
     c->learning = (dsgd_learning){.model = pick(dsgd_model_kinds, "hyperplane"),
                                   .data = hyperplane(),

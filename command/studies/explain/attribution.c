@@ -54,7 +54,8 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
         scale_bandwidth(p, idle_factor);
         scale_latency(p, 0);
         p->message_overhead_s = 0;
-        p->partial_call_s = 0;
+        p->rendezvous_s = 0;
+        p->partial_turn_s = 0;
         break;
     case DSGD_TWICE_BANDWIDTH:
         scale_bandwidth(p, 2);
@@ -64,11 +65,10 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
         break;
     case DSGD_FREE_REDUCTION:
         p->reduction_s_per_byte = 0;
-        p->cached_reduction_s_per_byte = 0;
-        p->cache_bytes = 0; /* they go together */
         break;
     case DSGD_FREE_STAGING:
         p->staging_s_per_byte = 0;
+        p->operation_s_per_byte = 0;
         break;
     default:
         break;
@@ -86,9 +86,9 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     if (which == DSGD_HALF_LATENCY)
         return latency_s > 0 || p->topology == DSGD_TOPOLOGY_XML;
     if (which == DSGD_FREE_REDUCTION)
-        return p->reduction_s_per_byte > 0 || p->cached_reduction_s_per_byte > 0;
-    return which != DSGD_FREE_STAGING ||
-           (p->staging_s_per_byte > 0 && run->workload.memory == DSGD_MEMORY_DEVICE);
+        return p->reduction_s_per_byte > 0;
+    return which != DSGD_FREE_STAGING || (p->staging_s_per_byte + p->operation_s_per_byte > 0 &&
+                                          run->workload.memory == DSGD_MEMORY_DEVICE);
 }
 
 /* --- the list of runs ------------------------------------------------------------------------- */
