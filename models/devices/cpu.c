@@ -56,12 +56,22 @@ typedef struct execution {
 /** One product of a replica, with its bias before and its ReLU after. */
 static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
 {
-    if (p->bias == BIAS_ADD)
-        for (size_t i = 0; i < x->m; i++)
-            memcpy(x->c + i * x->c_row, x->b + x->k * x->b_row, p->n * sizeof(real));
-    operands o = {x->m,     p->n,        x->k,     x->a,
-                  x->b,     x->c,        x->a_row, x->a_column,
-                  x->b_row, x->b_column, x->c_row, p->adds || p->bias == BIAS_ADD};
+    const bool biased = p->bias == BIAS_ADD;
+    const real *const start = biased ? x->b + x->k * x->b_row : p->adds ? x->c : NULL;
+    operands o = {x->m,
+                  p->n,
+                  x->k,
+                  x->a,
+                  x->b,
+                  x->c,
+                  x->a_row,
+                  x->a_column,
+                  x->b_row,
+                  x->b_column,
+                  x->c_row,
+                  start,
+                  biased ? 0 : x->c_row,
+                  p->relu};
     MULTIPLY(&o, ahead);
     if (p->bias == BIAS_GRAD) {
         const real one = 1;
@@ -71,9 +81,6 @@ static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
         o.c += x->m * x->c_row;
         MULTIPLY(&o, NULL);
     }
-    for (size_t i = 0; p->relu && i < x->m; i++)
-        for (size_t j = 0; j < p->n; j++)
-            x->c[i * x->c_row + j] = dsgd_relu(x->c[i * x->c_row + j]);
     for (size_t i = 0; x->relu_output != NULL && i < x->m; i++)
         for (size_t j = 0; j < p->n; j++)
             x->c[i * x->c_row + j] =

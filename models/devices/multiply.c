@@ -52,8 +52,8 @@ typedef struct strip {
     size_t a_row, a_column;
     const real *b;
     size_t b_row;
-    size_t c_row;
-    bool adds;
+    size_t c_row, s_row;
+    bool relu;
 } strip;
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -68,14 +68,22 @@ ALWAYS vector fused(vector sum, real factor, vector row)
 #endif
 }
 
-/** One tile of constant size. A line from @p ahead on is fetched for each k. */
-ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, const char *ahead)
+/** max(x, 0), NaN where it is NaN. */
+ALWAYS vector positive(vector x)
+{
+    const __typeof__(x < (vector){0}) negative = x < (vector){0};
+    return (vector)(~negative & (__typeof__(negative))x);
+}
+
+/** One tile of constant size: C <- @p start + A B. A line from @p ahead on is fetched for each k. */
+ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, const real *start, real *c,
+                 const char *ahead)
 {
     vector sum[ROWS][VECTORS];
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++)
-            if (s->adds)
-                sum[i][v] = *(const loose_vector *)(c + (size_t)i * s->c_row + v * LANES);
+            if (start != NULL)
+                sum[i][v] = *(const loose_vector *)(start + (size_t)i * s->s_row + v * LANES);
             else
                 sum[i][v] = (vector){0};
     for (size_t k = 0; k < s->depth; k++) {
@@ -92,15 +100,16 @@ ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, real *c, 
     }
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++)
-            *(loose_vector *)(c + (size_t)i * s->c_row + v * LANES) = sum[i][v];
+            *(loose_vector *)(c + (size_t)i * s->c_row + v * LANES) =
+                s->relu ? positive(sum[i][v]) : sum[i][v];
 }
 
-ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, real *c,
-                    const char *ahead)
+ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, const real *start,
+                    real *c, const char *ahead)
 {
 #define TILE(n)                                                                                    \
     case n:                                                                                        \
-        tile(n, vectors, s, a, c, ahead);                                                          \
+        tile(n, vectors, s, a, start, c, ahead);                                                   \
         break
     switch (rows) {
         TILE(1);
@@ -137,21 +146,22 @@ ALWAYS void copy_few(real *to, const real *from, size_t n)
 }
 
 /** A tile that is narrower than its vectors goes through memory of its own. */
-static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a, real *c,
-                        const char *ahead)
+static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a,
+                        const real *start, real *c, const char *ahead)
 {
     real wide[ROWS * COLUMNS];
     strip s = *whole;
-    s.c_row = COLUMNS;
-    for (size_t i = 0; s.adds && i < rows; i++) {
+    s.c_row = s.s_row = COLUMNS;
+    for (size_t i = 0; start != NULL && i < rows; i++) {
         for (size_t j = 0; j < COLUMNS; j++)
             wide[i * COLUMNS + j] = 0;
-        copy_few(wide + i * COLUMNS, c + i * whole->c_row, columns);
+        copy_few(wide + i * COLUMNS, start + i * whole->s_row, columns);
     }
+    const real *const from = start != NULL ? wide : NULL;
     if (columns <= LANES)
-        tile_of(1, &s, rows, a, wide, ahead);
+        tile_of(1, &s, rows, a, from, wide, ahead);
     else
-        tile_of(VECTORS, &s, rows, a, wide, ahead);
+        tile_of(VECTORS, &s, rows, a, from, wide, ahead);
     for (size_t i = 0; i < rows; i++)
         copy_few(c + i * whole->c_row, wide + i * COLUMNS, columns);
 }
@@ -200,6 +210,12 @@ static const char *fetched(dsgd_ahead *ahead, size_t depth)
 
 void MULTIPLY(const operands *p, dsgd_ahead *ahead)
 {
+#ifdef __AVX512F__
+    if (p->n <= LANES / 2) { /* half of each vector would be in vain */
+        DSGD_JOIN(dsgd_multiply_, DSGD_REAL, v3)(p, ahead);
+        return;
+    }
+#endif
     real copy[DEPTH * COLUMNS];
     for (size_t j = 0; j < p->n; j += COLUMNS) {
         const size_t columns = p->n - j < COLUMNS ? p->n - j : COLUMNS;
@@ -213,7 +229,9 @@ void MULTIPLY(const operands *p, dsgd_ahead *ahead)
                        .b = p->b + first * p->b_row + j * p->b_column,
                        .b_row = p->b_row,
                        .c_row = p->c_row,
-                       .adds = p->adds || first > 0};
+                       .s_row = first > 0 ? p->c_row : p->s_row,
+                       .relu = p->relu && first + (left < DEPTH ? left : DEPTH) == p->k};
+            const real *const start = first > 0 ? p->c : p->s;
             if (first >= readable) {
                 copy_strip(copy, s.depth, columns, s.b, p->b_row, p->b_column);
                 s.b = copy;
@@ -222,12 +240,15 @@ void MULTIPLY(const operands *p, dsgd_ahead *ahead)
             for (size_t i = 0; i < p->m; i += ROWS) {
                 const size_t rows = p->m - i < ROWS ? p->m - i : ROWS;
                 const real *const from = p->a + i * p->a_row + first * p->a_column;
+                const real *const begin = start == NULL ? NULL : start + i * s.s_row + j;
                 real *const to = p->c + i * p->c_row + j;
                 const char *const lines = fetched(ahead, s.depth);
-                if (columns < COLUMNS)
-                    narrow_tile(&s, rows, columns, from, to, lines);
+                if (columns == COLUMNS)
+                    tile_of(VECTORS, &s, rows, from, begin, to, lines);
+                else if (columns == LANES)
+                    tile_of(1, &s, rows, from, begin, to, lines);
                 else
-                    tile_of(VECTORS, &s, rows, from, to, lines);
+                    narrow_tile(&s, rows, columns, from, begin, to, lines);
             }
             first += s.depth;
         } while (first < p->k);

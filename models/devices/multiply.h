@@ -24,8 +24,8 @@ typedef struct dsgd_ahead {
 } dsgd_ahead;
 
 /**
- * C [m][n] <- A [m][k] B [k][n], or C + A B. Element (i, j) of A is at a[i * a_row + j * a_column];
- * rows of C are contiguous.
+ * C [m][n] <- S + A [m][k] B [k][n], then max(C, 0) with relu. Element (i, j) of A is at
+ * a[i * a_row + j * a_column]; rows of C and of S are contiguous. S may be NULL: 0; or C.
  */
 #define DSGD_OPERANDS(real)                                                                        \
     typedef struct dsgd_operands_##real {                                                          \
@@ -33,7 +33,9 @@ typedef struct dsgd_ahead {
         const real *a, *b;                                                                         \
         real *c;                                                                                   \
         size_t a_row, a_column, b_row, b_column, c_row;                                            \
-        bool adds;                                                                                 \
+        const real *s;                                                                             \
+        size_t s_row;                                                                              \
+        bool relu;                                                                                 \
     } dsgd_operands_##real
 
 DSGD_OPERANDS(float);

@@ -209,111 +209,157 @@ KERNEL(last_row_backward, i)
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-/** Row i of the output: the elements under its window, zeros outside the image. */
+/* CUDA has bodies of its own for these kernels (cuda_images.cuh), a thread per number. Here index i
+ * is a line of pixels, and channels are taken GROUP at a time, so that they become vectors. */
+
+enum { GROUP = 8 /* channels: a vector or two */ };
+#define ALONE /* no two elements of the loop overlap */
+#if !defined(__clang__) && !defined(__CUDACC__)
+#undef ALONE
+#define ALONE _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+#endif
+#define CHANNELS(j, n, ...)                                                                        \
+    do {                                                                                           \
+        size_t j_ = 0;                                                                             \
+        for (; j_ + GROUP <= (n); j_ += GROUP)                                                     \
+            ALONE for (size_t k_ = 0; k_ < GROUP; k_++)                                            \
+            {                                                                                      \
+                const size_t j = j_ + k_;                                                          \
+                __VA_ARGS__                                                                        \
+            }                                                                                      \
+        for (size_t j = j_; j < (n); j++) {                                                        \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    } while (0)
+
+static inline DSGD_DEVICE_FUNCTION uint32_t height_of(const dsgd_tensor *t)
+{
+    return t->n_rows / t->width;
+}
+
+/** Lines of a pool's windows in its input, with one that is cut off at the end. */
+static inline DSGD_DEVICE_FUNCTION uint32_t lines_of_windows(const dsgd_layer *l)
+{
+    return (height_of(&l->in) + l->kernel_size - 1) / l->kernel_size;
+}
+
+static inline DSGD_DEVICE_FUNCTION void copy_reals(real *to, const real *from, size_t n)
+{
+    for (; n >= GROUP; n -= GROUP, to += GROUP, from += GROUP)
+        memcpy(to, from, GROUP * sizeof *to);
+    for (size_t part = GROUP / 2; part > 0; part /= 2)
+        if ((n & part) != 0) {
+            memcpy(to, from, part * sizeof *to);
+            to += part;
+            from += part;
+        }
+}
+
+/** Line i of the output: per pixel the elements under its window, zeros outside the image. */
 KERNEL(im2col, i)
 {
     const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
     const uint32_t width = l->in.width;
-    const uint32_t height = l->in.n_rows / width;
-    const size_t sample = i / l->out.n_rows;
-    const uint32_t row = (uint32_t)(i % l->out.n_rows);
-    const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in);
-    real *y = r->saved + l->saved * r->n + i * ((size_t)k * k * c);
+    const uint32_t height = height_of(&l->in);
+    const uint32_t row = (uint32_t)(i % height_of(&l->out));
+    const real *const x = values_of(r, &l->in) + i / height_of(&l->out) * tensor_size(&l->in);
     for (uint32_t ky = 0; ky < k; ky++) {
-        const uint32_t iy = row / l->out.width * l->stride + ky - l->padding; /* wraps below 0 */
-        for (uint32_t kx = 0; kx < k; kx++, y += c) {
-            const uint32_t ix = row % l->out.width * l->stride + kx - l->padding;
-            const bool inside = iy < height && ix < width;
-            const real *const from = x + ((size_t)iy * width + ix) * c;
-            for (uint32_t j = 0; j < c; j++)
-                y[j] = inside ? from[j] : (real)0;
-        }
+        const uint32_t iy = row * l->stride + ky - l->padding; /* wraps below 0, as does left */
+        real *to = r->saved + l->saved * r->n + (i * l->out.width * k + ky) * k * c;
+        uint32_t left = 0 - l->padding;
+        for (uint32_t ox = 0; ox < l->out.width; ox++, left += l->stride, to += k * k * c)
+            if (iy < height && left < width && left + k <= width)
+                copy_reals(to, x + ((size_t)iy * width + left) * c, (size_t)k * c);
+            else
+                for (uint32_t j = 0; j < k * c; j++) {
+                    const uint32_t ix = left + j / c;
+                    to[j] = iy < height && ix < width ? x[((size_t)iy * width + ix) * c + j % c]
+                                                      : (real)0;
+                }
     }
 }
 
-/** Row i of the input: the sum of the grads of all windows that contain it. */
+/** Line i of the input: the sums of the grads of all windows that contain its pixels. */
 KERNEL(col2im, i)
 {
     const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
-    const uint32_t out_width = l->out.width;
-    const uint32_t out_height = l->out.n_rows / out_width;
-    const size_t sample = i / l->in.n_rows;
-    const uint32_t row = (uint32_t)(i % l->in.n_rows);
+    const uint32_t height = height_of(&l->in);
+    const uint32_t width = l->in.width;
+    const size_t n = (size_t)width * c;
     const real *const windows =
-        r->saved + l->saved * r->n + sample * l->out.n_rows * ((size_t)k * k * c);
-    real *const dx = grads_of(r, &l->in) + i * c;
-    for (uint32_t j = 0; j < c && !l->adds; j++)
+        r->saved + l->saved * r->n + i / height * l->out.n_rows * ((size_t)k * k * c);
+    const real *const x = values_of(r, &l->in) + i * n;
+    real *const dx = grads_of(r, &l->in) + i * n;
+    for (size_t j = 0; j < n && !l->adds; j++)
         dx[j] = 0;
     for (uint32_t ky = 0; ky < k; ky++) {
         const uint32_t oy =
-            row / l->in.width + l->padding - ky; /* times the stride; wraps below 0 */
-        if (oy % l->stride != 0 || oy / l->stride >= out_height)
+            (uint32_t)(i % height) + l->padding - ky; /* times the stride; wraps below 0 */
+        if (oy % l->stride != 0 || oy / l->stride >= height_of(&l->out))
             continue;
         for (uint32_t kx = 0; kx < k; kx++) {
-            const uint32_t ox = row % l->in.width + l->padding - kx;
-            if (ox % l->stride != 0 || ox / l->stride >= out_width)
-                continue;
-            const size_t window = (size_t)(oy / l->stride) * out_width + ox / l->stride;
-            const real *const from = windows + ((window * k + ky) * k + kx) * c;
-            for (uint32_t j = 0; j < c; j++)
-                dx[j] += from[j];
+            const real *from =
+                windows + (((size_t)(oy / l->stride) * l->out.width * k + ky) * k + kx) * c;
+            uint32_t ix = kx - l->padding; /* wraps below 0 */
+            for (uint32_t ox = 0; ox < l->out.width; ox++, ix += l->stride, from += k * k * c)
+                if (ix < width)
+                    CHANNELS(j, c, dx[(size_t)ix * c + j] += from[j];);
         }
     }
-    const real *const x = values_of(r, &l->in) + i * c;
-    for (uint32_t j = 0; j < c && l->relu_input; j++)
+    for (size_t j = 0; j < n && l->relu_input; j++)
         dx[j] = dsgd_relu_backward(x[j], dx[j]);
 }
 
-/** Row i of the output. */
+/** Line i of the output. */
 KERNEL(max_pool, i)
 {
     const uint32_t c = l->in.n_columns;
-    const size_t sample = i / l->out.n_rows;
-    const uint32_t row = (uint32_t)(i % l->out.n_rows);
-    const size_t corner = (size_t)(row / l->out.width) * l->kernel_size * l->in.width +
-                          (size_t)(row % l->out.width) * l->kernel_size;
-    const real *const x = values_of(r, &l->in) + sample * tensor_size(&l->in) + corner * c;
-    real *const y = values_of(r, &l->out) + i * c;
-    for (uint32_t j = 0; j < c; j++)
-        y[j] = x[j];
-    for (uint32_t ky = 0; ky < l->kernel_size; ky++)
-        for (uint32_t kx = 0; kx < l->kernel_size; kx++)
-            for (uint32_t j = 0; j < c; j++) {
-                const real z = x[((size_t)ky * l->in.width + kx) * c + j];
-                y[j] = z <= y[j] || y[j] != y[j] ? y[j] : z; /* NaN propagates */
+    const uint32_t height = height_of(&l->out);
+    const real *x = values_of(r, &l->in) + i / height * tensor_size(&l->in) +
+                    i % height * l->kernel_size * l->in.width * c;
+    real *y = values_of(r, &l->out) + i * l->out.width * c;
+    for (uint32_t ox = 0; ox < l->out.width; ox++, x += l->kernel_size * c, y += c) {
+        copy_reals(y, x, c);
+        for (uint32_t ky = 0; ky < l->kernel_size; ky++)
+            for (uint32_t kx = 0; kx < l->kernel_size; kx++) {
+                const real *const z = x + ((size_t)ky * l->in.width + kx) * c;
+                CHANNELS(j, c, const real m = y[j]; const real v = z[j]; /* NaN propagates */
+                         y[j] = v <= m || m != m ? m : v;);
             }
+    }
 }
 
-/** Row i of the input: takes the grad of its window if it is its first maximum. */
+/** Line i of windows of the input: the first maximum takes the grad of its window, which is 0 then. */
 KERNEL(max_pool_backward, i)
 {
+    const uint32_t k = l->kernel_size;
     const uint32_t c = l->in.n_columns;
-    const size_t sample = i / l->in.n_rows;
-    const uint32_t row = (uint32_t)(i % l->in.n_rows);
-    const uint32_t y = row / l->in.width;
-    const uint32_t x = row % l->in.width;
-    const uint32_t wy = y / l->kernel_size;
-    const uint32_t wx = x / l->kernel_size;
-    const bool inside = wy < l->out.n_rows / l->out.width && wx < l->out.width;
-    const real *const image = values_of(r, &l->in) + sample * tensor_size(&l->in);
-    const size_t window = inside ? sample * l->out.n_rows + (size_t)wy * l->out.width + wx : 0;
-    real *const dx = grads_of(r, &l->in) + i * c;
-    for (uint32_t j = 0; j < c; j++) {
-        const real largest = values_of(r, &l->out)[window * c + j];
-        bool first = inside && image[(size_t)row * c + j] == largest;
-        for (uint32_t at = 0;
-             at < (y % l->kernel_size) * l->kernel_size + x % l->kernel_size && first; at++) {
-            const size_t before =
-                (size_t)(wy * l->kernel_size + at / l->kernel_size) * l->in.width +
-                wx * l->kernel_size + at % l->kernel_size;
-            first = image[before * c + j] != largest;
+    const uint32_t width = l->in.width;
+    const uint32_t height = height_of(&l->in);
+    const uint32_t out_height = height_of(&l->out);
+    const size_t sample = i / lines_of_windows(l);
+    const uint32_t wy = (uint32_t)(i % lines_of_windows(l));
+    const bool adds = l->adds;
+    const bool relu = l->relu_input;
+    for (uint32_t iy = wy * k; iy < wy * k + k && iy < height; iy++) {
+        const size_t line = (sample * height + iy) * width;
+        for (uint32_t ix = 0, wx = 0; ix < width; wx++) {
+            const bool inside = wy < out_height && wx < l->out.width;
+            const size_t window = inside ? (sample * out_height + wy) * l->out.width + wx : 0;
+            const real *const y = values_of(r, &l->out) + window * c;
+            real *const dy = grads_of(r, &l->out) + window * c;
+            for (const uint32_t end = ix + k; ix < end && ix < width; ix++) {
+                const real *const x = values_of(r, &l->in) + (line + ix) * c;
+                real *const dx = grads_of(r, &l->in) + (line + ix) * c;
+                CHANNELS(j, c, const real before = dx[j]; const real z = dy[j]; const real v = x[j];
+                         const bool first = inside && v == y[j];
+                         const real sum = (adds ? before : (real)0) + (first ? z : (real)0);
+                         dx[j] = relu ? dsgd_relu_backward(v, sum) : sum;
+                         dy[j] = first ? (real)0 : z;);
+            }
         }
-        const real dy = first ? grads_of(r, &l->out)[window * c + j] : (real)0;
-        dx[j] = (l->adds ? dx[j] : (real)0) + dy;
-        if (l->relu_input)
-            dx[j] = dsgd_relu_backward(image[(size_t)row * c + j], dx[j]);
     }
 }
 

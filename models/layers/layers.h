@@ -184,11 +184,11 @@ static void layer_forward(execution *e, sample_range s, const dsgd_layer *l)
         linear_products(e, s, l, false);
         break;
     case DSGD_CONVOLUTION:
-        MAP(e, s, im2col_kernel, l, l->out.n_rows);
+        MAP(e, s, im2col_kernel, l, height_of(&l->out));
         linear_products(e, s, l, false);
         break;
     case DSGD_MAX_POOL:
-        MAP(e, s, max_pool_kernel, l, l->out.n_rows);
+        MAP(e, s, max_pool_kernel, l, height_of(&l->out));
         break;
     case DSGD_MEAN_ROWS:
         MAP(e, s, mean_rows_kernel, l, l->in.n_columns);
@@ -229,10 +229,10 @@ static void layer_backward(execution *e, sample_range s, const dsgd_layer *l)
     case DSGD_CONVOLUTION:
         linear_products(e, s, l, true);
         if (l->from > 0)
-            MAP(e, s, col2im_kernel, l, l->in.n_rows);
+            MAP(e, s, col2im_kernel, l, height_of(&l->in));
         break;
     case DSGD_MAX_POOL:
-        MAP(e, s, max_pool_backward_kernel, l, l->in.n_rows);
+        MAP(e, s, max_pool_backward_kernel, l, lines_of_windows(l));
         break;
     case DSGD_MEAN_ROWS:
         MAP(e, s, mean_rows_backward_kernel, l, tensor_size(&l->in));

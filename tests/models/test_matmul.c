@@ -49,14 +49,18 @@ static int levels(level *found)
 typedef struct shape {
     size_t m, n, k;
     size_t a_row, a_column, b_row, b_column, c_row;
-    bool adds;
+    bool adds, biased; /* to C; to a row, and then max(C, 0) */
 } shape;
 
-#define OPERANDS(p, at_a, at_b, at_c)                                                              \
+#define OPERANDS(p, at_a, at_b, at_c, row)                                                         \
     {                                                                                              \
         .m = (p)->m, .n = (p)->n, .k = (p)->k, .a = (at_a), .b = (at_b), .c = (at_c),              \
         .a_row = (p)->a_row, .a_column = (p)->a_column, .b_row = (p)->b_row,                       \
-        .b_column = (p)->b_column, .c_row = (p)->c_row, .adds = (p)->adds                          \
+        .b_column = (p)->b_column, .c_row = (p)->c_row,                                            \
+        .s = (p)->biased ? (row)                                                                   \
+             : (p)->adds ? (at_c)                                                                  \
+                         : NULL,                                                                   \
+        .s_row = (p)->biased ? 0 : (p)->c_row, .relu = (p)->biased                                 \
     }
 
 enum {
@@ -105,9 +109,11 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         double *const b = dsgd_xcalloc(n_b, sizeof *b);
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
-        const dsgd_operands_double o = OPERANDS(p, a, b, s->result + GUARD);
+        double *const row = dsgd_xcalloc(p->n, sizeof *row);
+        memcpy(row, s->c + GUARD, p->n * sizeof *row);
+        const dsgd_operands_double o = OPERANDS(p, a, b, s->result + GUARD, row);
         l->in_double(&o, NULL);
-        free(a), free(b);
+        free(a), free(b), free(row);
         return;
     }
     float *const a = dsgd_xcalloc(n_a, sizeof *a);
@@ -119,13 +125,22 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         b[i] = (float)s->b[i];
     for (size_t i = 0; i < n_c; i++)
         c[i] = (float)s->c[i];
+    float *const row = dsgd_xcalloc(p->n, sizeof *row);
+    for (size_t j = 0; j < p->n; j++)
+        row[j] = (float)s->c[GUARD + j];
     dsgd_ahead ahead = {(const char *)s->b, n_b * sizeof *s->b}; /* changes nothing but speed */
-    const dsgd_operands_float o = OPERANDS(p, a, b, c + GUARD);
+    const dsgd_operands_float o = OPERANDS(p, a, b, c + GUARD, row);
     l->in_float(&o, &ahead);
     ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
     for (size_t i = 0; i < n_c; i++)
         s->result[i] = (double)c[i];
-    free(a), free(b), free(c);
+    free(a), free(b), free(c), free(row);
+}
+
+/** What is there before the sum of element @p at of C, in column j. */
+static double start_of(const shape *p, const sheet *s, size_t j, size_t at)
+{
+    return p->biased ? s->c[GUARD + j] : p->adds ? s->c[at] : 0;
 }
 
 /**
@@ -135,7 +150,7 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
 static double promised(const level *l, bool in_double, const shape *p, const sheet *s, size_t i,
                        size_t j, size_t at)
 {
-    double sum = p->adds ? s->c[at] : 0;
+    double sum = start_of(p, s, j, at);
     for (size_t k = 0; k < p->k; k++) {
         const double a = s->a[i * p->a_row + k * p->a_column];
         const double b = s->b[k * p->b_row + j * p->b_column];
@@ -146,7 +161,7 @@ static double promised(const level *l, bool in_double, const shape *p, const she
         else
             sum = (double)((float)a * (float)b + (float)sum);
     }
-    return sum;
+    return p->biased && sum < 0 ? 0 : sum;
 }
 
 /**
@@ -162,10 +177,11 @@ static void demand_product(const level *l, bool in_double, const shape *p, const
     for (size_t i = 0; i < p->m; i++)
         for (size_t j = 0; j < p->n; j++) {
             const size_t at = GUARD + i * p->c_row + j;
-            long double sum = p->adds ? (long double)s->c[at] : 0;
+            long double sum = (long double)start_of(p, s, j, at);
             for (size_t k = 0; k < p->k; k++)
                 sum += (long double)s->a[i * p->a_row + k * p->a_column] *
                        (long double)s->b[k * p->b_row + j * p->b_column];
+            sum = p->biased && sum < 0 ? 0 : sum;
             const double tolerance = unit * (double)(p->k + 1) * (0.5 + 0.25 * (double)p->k);
             if (!(fabs(s->result[at] - (double)sum) <= tolerance))
                 ck_abort_msg("%s %s, %zu x %zu x %zu: element %zu, %zu is %.17g, but %.17g",
@@ -210,7 +226,7 @@ static void try_everywhere(const shape *p, sheet *s)
 
 /** Operands as they lie, or turned, with gaps. */
 static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned, size_t gap,
-                      bool adds)
+                      int start)
 {
     return (shape){.m = m,
                    .n = n,
@@ -220,15 +236,16 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
                    .b_row = b_turned ? 1 : n + gap,
                    .b_column = b_turned ? k + gap : 1,
                    .c_row = n + gap,
-                   .adds = adds};
+                   .adds = (start & 4) != 0,
+                   .biased = (start & 16) != 0};
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
 SUITE(matmul, "products", .seconds = 120);
 
-/** _i: which operands are turned, whether C is added to, whether rows have gaps */
-TEST_RANGE(products_are_sums_of_products, 0, 16)
+/** _i: which operands are turned, whether C is added to, whether rows have gaps; a bias and a ReLU */
+TEST_RANGE(products_are_sums_of_products, 0, 32)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  4,  5,  7,  8,  9, 15,
                                    16, 17, 31, 32, 33, 63, 64, 65, 70};
@@ -242,12 +259,12 @@ TEST_RANGE(products_are_sums_of_products, 0, 16)
                 if ((i + j + k) % (i + j < 10 ? 1 : 3) != 0 || (i * 7 + j * 3 + k) % step != 0)
                     continue;
                 const shape p =
-                    shape_of(sizes[i], sizes[j], sizes[k], _i & 1, _i & 2, _i & 8 ? 3 : 0, _i & 4);
+                    shape_of(sizes[i], sizes[j], sizes[k], _i & 1, _i & 2, _i & 8 ? 3 : 0, _i);
                 try_everywhere(&p, s);
             }
 }
 
-TEST_RANGE(long_sums_are_cut_and_go_on, 0, 16) /* _i: as above */
+TEST_RANGE(long_sums_are_cut_and_go_on, 0, 32) /* _i: as above */
 {
     /* 256 rows of B at once; B of whole rows that is wider than a tile is fetched ahead. */
     static const size_t depths[] = {255, 256, 257, 300, 511, 512, 513, 700};
@@ -255,7 +272,7 @@ TEST_RANGE(long_sums_are_cut_and_go_on, 0, 16) /* _i: as above */
     for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
         for (size_t n = 1; n <= 70; n += n < 33 ? 8 : 37)
             for (size_t m = 1; m <= 9; m += 4) {
-                const shape p = shape_of(m, n, depths[d], _i & 1, _i & 2, _i & 8 ? 2 : 0, _i & 4);
+                const shape p = shape_of(m, n, depths[d], _i & 1, _i & 2, _i & 8 ? 2 : 0, _i);
                 try_everywhere(&p, s);
             }
 }
@@ -265,9 +282,9 @@ TEST(a_row_may_be_read_again_and_again)
     /* Ones that stand once, as for the sums of columns: strides of 0. */
     sheet *const s = sheet_new();
     for (size_t n = 1; n <= 70; n += 3) {
-        const shape ones = {1, n, 33, 0, 0, n, 1, n, false};
+        const shape ones = {1, n, 33, 0, 0, n, 1, n, false, false};
         try_everywhere(&ones, s);
-        const shape column = {5, n, 33, 0, 1, n, 1, n, true};
+        const shape column = {5, n, 33, 0, 1, n, 1, n, true, false};
         try_everywhere(&column, s);
     }
 }
@@ -282,7 +299,7 @@ TEST(an_element_has_the_same_bits_in_any_company)
         for (int in_double = 0; in_double < 2 && found[l].here; in_double++)
             for (size_t n = 1; n <= 70; n++) {
                 static double whole[70];
-                const shape many = shape_of(11, n, 37, false, false, 0, false);
+                const shape many = shape_of(11, n, 37, false, false, 0, 0);
                 run(&found[l], in_double, &many, s);
                 memcpy(whole, s->result + GUARD, n * sizeof *whole);
                 shape one = many;
@@ -308,8 +325,8 @@ TEST(nan_spreads_along_its_row_and_column_only)
         float c[M * N];
         a[3 * K + 1] = NAN;
         b[2 * N + 33] = INFINITY; /* times 0 */
-        const shape p = shape_of(M, N, K, false, false, 0, false);
-        const dsgd_operands_float o = OPERANDS(&p, a, b, c);
+        const shape p = shape_of(M, N, K, false, false, 0, 0);
+        const dsgd_operands_float o = OPERANDS(&p, a, b, c, NULL);
         found[l].in_float(&o, NULL);
         for (size_t i = 0; i < M; i++)
             for (size_t j = 0; j < N; j++)
