@@ -170,8 +170,8 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
     DSGD_TRY(dsgd_verdicts_open(r->folder, &(dsgd_framing){.by = NULL},
                                 target == NULL ? dsgd_report_aim(r) : target, unit_of(r), &verdicts,
                                 error));
-    dsgd_html(html, verdicts.n < 2 ? "" : "<p><strong>%s.</strong></p>\n",
-              dsgd_verdicts_summary(&verdicts));
+    if (verdicts.n > 1)
+        dsgd_html(html, "<p><strong>%s.</strong></p>\n", dsgd_verdicts_summary(&verdicts));
     const bool folded = write_matrix(html, &verdicts);
     fputs(folded ? "<details>\n<summary>Place by place</summary>\n" : "", html);
     fputs("<ul class=\"verdicts\">\n", html);
