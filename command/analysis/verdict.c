@@ -263,10 +263,10 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
                 : r.open.n > 0                         ? " leads"
                 : at->learns                           ? " learns fastest"
                                                        : " is fastest");
-    dsgd_append(&verdict->text,
-                at->learns
-                    ? dsgd_xprintf(": %s after %s s", at->goal, readable(number(at, best, m)))
-                    : dsgd_xprintf(": %s %s/s", readable(number(at, best, m)), at->of->unit));
+    if (at->learns)
+        dsgd_append(&verdict->text, ": %s after %s s", at->goal, readable(number(at, best, m)));
+    else
+        dsgd_append(&verdict->text, ": %s %s/s", readable(number(at, best, m)), at->of->unit);
     for (size_t i = 0; i < 2; i++) {
         if (r.others[i] == NULL)
             continue;
