@@ -27,14 +27,14 @@ typedef struct pool {
 } pool;
 
 /** What is made of the files. */
-typedef struct import {
+typedef struct import_work {
     const arguments *a;
     dsgd_nccl_logs logs;
     const char *name; /* of the platform from which it departs */
     dsgd_platform platform;
     size_t n_pools;
     pool *pools;
-} import;
+} import_work;
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -47,7 +47,7 @@ static const char *bytes_text(double bytes)
     return dsgd_xprintf("%.4g %s", bytes, units[i]);
 }
 
-static dsgd_status read_nccl(import *m, const char *path, const char *text, dsgd_error *error)
+static dsgd_status read_nccl(import_work *m, const char *path, const char *text, dsgd_error *error)
 {
     const dsgd_nccl_logs before = m->logs;
     DSGD_TRY(dsgd_nccl_log_read(path, text, &m->logs, error));
@@ -68,14 +68,14 @@ static dsgd_status read_nccl(import *m, const char *path, const char *text, dsgd
 /** What can be read: a reader adds nothing where it does not know the content. */
 static const struct {
     const char *what;
-    dsgd_status (*read)(import *m, const char *path, const char *text, dsgd_error *error);
+    dsgd_status (*read)(import_work *m, const char *path, const char *text, dsgd_error *error);
 } readers[] = {{"tables of all_reduce, all_gather, reduce_scatter, broadcast or reduce that "
                 "nccl-tests or rccl-tests print",
                 read_nccl}};
 
 enum { READERS = sizeof readers / sizeof readers[0] };
 
-static dsgd_status read_path(import *m, const char *path, dsgd_error *error)
+static dsgd_status read_path(import_work *m, const char *path, dsgd_error *error)
 {
     char *text = NULL;
     size_t n = 0;
@@ -98,7 +98,7 @@ static dsgd_status read_path(import *m, const char *path, dsgd_error *error)
 /* --- the platform ----------------------------------------------------------------------------- */
 
 /** The shipped one with the GPUs that the logs name, where one alone has them. */
-static dsgd_status choose_platform(import *m, dsgd_error *error)
+static dsgd_status choose_platform(import_work *m, dsgd_error *error)
 {
     const char *gpu = NULL, **found = NULL;
     char **names =
@@ -128,7 +128,7 @@ static dsgd_status choose_platform(import *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-static dsgd_status open_platform(import *m, dsgd_error *error)
+static dsgd_status open_platform(import_work *m, dsgd_error *error)
 {
     dsgd_config *config = NULL;
     m->name = m->a->platform;
@@ -144,7 +144,7 @@ static dsgd_status open_platform(import *m, dsgd_error *error)
 }
 
 /** What a log does not say of its shape, by the command line or the platform's nodes. */
-static dsgd_status complete_shape(const import *m, dsgd_nccl_log *log, dsgd_error *error)
+static dsgd_status complete_shape(const import_work *m, dsgd_nccl_log *log, dsgd_error *error)
 {
     const long per_node = m->platform.island_hosts > 0 ? m->platform.island_hosts : 1;
     const char *const at = dsgd_xprintf("%s:%.0f", log->file, log->lines[0]);
@@ -173,7 +173,7 @@ static dsgd_status complete_shape(const import *m, dsgd_nccl_log *log, dsgd_erro
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /** Its shape: on each node the first GPUs. */
-static dsgd_nccl_shape shape_of(const import *m, const dsgd_nccl_table *t)
+static dsgd_nccl_shape shape_of(const import_work *m, const dsgd_nccl_table *t)
 {
     const int per_node = m->platform.island_hosts > 0 ? (int)m->platform.island_hosts : 1;
     const int n = (int)(t->nodes * t->gpus), gpus = (int)t->gpus;
@@ -203,7 +203,7 @@ static int compare_samples(const void *a, const void *b)
 }
 
 /** All of a shape; *n of them. */
-static sample *samples_of(const import *m, const dsgd_nccl_table *t, size_t *n)
+static sample *samples_of(const import_work *m, const dsgd_nccl_table *t, size_t *n)
 {
     sample *all = dsgd_keep(1, sizeof *all);
     *n = 0;
@@ -218,7 +218,7 @@ static sample *samples_of(const import *m, const dsgd_nccl_table *t, size_t *n)
 }
 
 /** Makes the pool of a shape; says how far its logs differ. */
-static void make_pool(import *m, const dsgd_nccl_table *t)
+static void make_pool(import_work *m, const dsgd_nccl_table *t)
 {
     size_t n = 0, n_several = 0;
     const sample *const s = samples_of(m, t, &n);
@@ -250,7 +250,7 @@ static void make_pool(import *m, const dsgd_nccl_table *t)
             p->title, spreads[n_several / 2], spreads[n_several - 1]);
 }
 
-static dsgd_status pool_logs(import *m, dsgd_error *error)
+static dsgd_status pool_logs(import_work *m, dsgd_error *error)
 {
     for (size_t i = 0; i < m->logs.n; i++)
         DSGD_TRY(complete_shape(m, &m->logs.v[i], error));
@@ -268,7 +268,7 @@ static dsgd_status pool_logs(import *m, dsgd_error *error)
 /* --- what they say ---------------------------------------------------------------------------- */
 
 /** Tells where a log is not of the stated hardware. */
-static void compare_with_hardware(const import *m, const pool *p)
+static void compare_with_hardware(const import_work *m, const pool *p)
 {
     static const double most = 1.02, least = 0.3, least_bytes = 64 * 0x1p20;
     const dsgd_nccl_table *const t = &p->of.table;
@@ -297,7 +297,7 @@ static void compare_with_hardware(const import *m, const pool *p)
 }
 
 /** Finds the factors; says what the formulas with them miss. */
-static void fit(import *m)
+static void fit(import_work *m)
 {
     dsgd_nccl *const nccl = &m->platform.nccl;
     dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
@@ -316,7 +316,7 @@ static void fit(import *m)
 /* --- the file --------------------------------------------------------------------------------- */
 
 /** Where the factors within nodes, or those between them, come from. */
-static const char *origin_of(const import *m, bool within)
+static const char *origin_of(const import_work *m, bool within)
 {
     char *text = dsgd_xstrdup("");
     for (size_t i = 0; i < m->logs.n; i++) {
@@ -345,7 +345,7 @@ static void write_table(FILE *stream, const pool *p)
                 p->from[k]);
 }
 
-static dsgd_status write_platform(const import *m, dsgd_error *error)
+static dsgd_status write_platform(const import_work *m, dsgd_error *error)
 {
     const dsgd_nccl *const nccl = &m->platform.nccl;
     const char *const path = m->a->output;
@@ -399,7 +399,7 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
         "import: give logs of nccl-tests, such as `dsgd import all_reduce.log -o mine.yaml`",
         options};
     arguments a = {.output = NULL};
-import m = {.a = & a };
+    import_work m = {.a = &a};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     if (a.output == NULL)
         return dsgd_refuse(error, "import: where to? Give -o FILE, such as -o mine.yaml");

@@ -271,7 +271,8 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
         if (r.others[i] == NULL)
             continue;
         const dsgd_ratio by = lead(at, best, r.others[i], m);
-        dsgd_append(&verdict->text, ", %s times as fast as %s", dsgd_ratio_text(&by), name_of(at, r.others[i]));
+        dsgd_append(&verdict->text, ", %s times as fast as %s", dsgd_ratio_text(&by),
+                    name_of(at, r.others[i]));
     }
     if (r.open.n > 0)
         dsgd_append(&verdict->text, ", but with %zu seeds it cannot be told from %s",
