@@ -20,6 +20,7 @@ typedef struct measure {
     bool of_baseline; /* its ratio to the baseline's is drawn */
     bool has_published; /* and what was published of it */
     bool of_all; /* no mean unless all seeds have one: it would be one of the lucky */
+    bool of_best; /* the largest mean of the series of a frame is that of each */
     double *top; /* [frames]: with intervals and published points; 0: nothing is there */
     double least; /* of what is above 0; INFINITY: nothing is */
     bool *published; /* [n_places]: at which there are published points */
@@ -185,7 +186,7 @@ static void find_measures(data *d, const char *target)
     for (size_t row = 0; row < f->csv->n_rows; row++) /* if nobody ever waited */
         ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
     add_columns(d);
-    add_measure(d, "ideal", ideal);
+    add_measure(d, "ideal", ideal)->of_best = true;
     add_measure(d, "speedup", dsgd_frame_numbers(f, "throughput_samples_per_s"))->of_baseline =
         true;
     add_to_target(d, target);
@@ -226,17 +227,28 @@ static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_
     return of;
 }
 
+/** The largest of a frame's means. */
+static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
+{
+    dsgd_interval best = {NAN, NAN, 0};
+    for (size_t k = 0; k < d->runs.drawn.n; k++) {
+        const dsgd_interval of = drawn_of(d, m, d->runs.points[frame * d->runs.drawn.n + k]);
+        best = of.n > 0 && (best.n == 0 || of.mean > best.mean) ? of : best;
+    }
+    return best;
+}
+
 static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size_t series)
 {
     const dsgd_frame_point *const p = d->runs.points[frame * d->runs.drawn.n + series];
     const size_t place = frame % d->runs.places.n;
-    const dsgd_interval drawn = drawn_of(d, m, p);
+    const dsgd_interval drawn = m->of_best ? best_of(d, m, frame) : drawn_of(d, m, p);
     dsgd_gnuplot_number(out, drawn.mean);
     dsgd_gnuplot_number(out, drawn.ci);
     m->top[frame] = fmax(m->top[frame], drawn.mean + drawn.ci);
     if (m->of_baseline && drawn.mean > 0)
         m->least = fmin(m->least, drawn.mean);
-    for (size_t i = 0; drawn.n > 0 && !m->of_baseline && i < p->n_rows; i++)
+    for (size_t i = 0; p != NULL && !m->of_baseline && i < p->n_rows; i++)
         if (m->x[p->rows[i]] > 0)
             m->least = fmin(m->least, m->x[p->rows[i]]);
     if (!m->has_published)

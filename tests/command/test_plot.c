@@ -649,6 +649,21 @@ TEST(a_narrow_axis_has_two_ticks)
     ck_assert_uint_ge(n, 2);
 }
 
+/** The best of all algorithms is everyone's ideal: the first's may wait for a slow worker and say less. */
+TEST(no_bar_is_above_the_ideal)
+{
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
+    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    write_file("r/runs.csv", "run,algorithm,workers,seed,platform,workload,status,steps,"
+                             "throughput_samples_per_s,compute_share,wall_s\n"
+                             "1,allreduce,4,1,p,w,ok,2,100,0.5,1\n"
+                             "2,ad_psgd,4,1,p,w,ok,2,300,1,1\n");
+    dsgd_ends(0, "plot r throughput --format svg");
+    const char *const data = read_file("r/figures/data.gp");
+    ck_assert_has(data, ",300,0,1,0\n");
+    ck_assert_has(data, ",300,0,3,0\n");
+}
+
 TEST(swept_values_are_sorted_and_have_units)
 {
     write_file("e.yaml",
