@@ -34,6 +34,7 @@ char *dsgd_swept_value(const char *column, const char *value)
 {
     static const char *const large[] = {"", "k", "M", "G", "T"};
     static const char *const small[] = {"", "m", "u", "n"};
+    static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti"};
     size_t stem = 0;
     const dsgd_unit *const unit = dsgd_unit_of_column(dsgd_last_key(column), &stem);
     double x = 0;
@@ -42,12 +43,18 @@ char *dsgd_swept_value(const char *column, const char *value)
     if (unit == NULL)
         return x == floor(x) ? dsgd_xstrdup(value) : dsgd_xprintf("%.4g", x);
     const bool is_time = strcmp(unit->name, "s") == 0;
+    const bool is_binary = strcmp(unit->name, "bytes") == 0 && x >= 1024 && fmod(x, 1024) == 0;
+    const double thousand = is_binary ? 1024 : 1000;
     size_t power = 0;
-    for (; !is_time && fabs(x) >= 1000 && power < 4; power++)
-        x /= 1000;
+    for (; !is_time && fabs(x) >= thousand && power < 4; power++)
+        x /= thousand;
     for (; is_time && x != 0 && fabs(x) < 1 && power < 3; power++)
         x *= 1000;
-    return dsgd_xprintf("%.4g%s%s", x, (is_time ? small : large)[power], unit->symbol);
+    return dsgd_xprintf("%.4g%s%s", x,
+                        (is_time     ? small
+                         : is_binary ? binary
+                                     : large)[power],
+                        unit->symbol);
 }
 
 bool dsgd_swept_is(const char *column, const char *value, const char *text)

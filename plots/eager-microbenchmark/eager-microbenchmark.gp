@@ -2,6 +2,6 @@
 # needs: runs.csv eager-microbenchmark.csv
 load common
 quantity = 'exposed_mean_s'
-xlabel_text = 'size of the message (bytes)'
+xlabel_text = 'size of the message'
 log_y = 1
 load plots.'/bars.gp'
