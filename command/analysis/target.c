@@ -10,10 +10,10 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
 {
     static const struct {
         const char *column, *allowed;
-        double most;
+        double least, most;
         bool below;
-    } quantities[] = {{"accuracy", "from 0 to 1", 1, false},
-                      {"loss", "at least 0", INFINITY, true}};
+    } quantities[] = {{"accuracy", "from 0 to 1", 0, 1, false},
+                      {"loss", "a number", -INFINITY, INFINITY, true}}; /* a policy's is negative */
     *t = (dsgd_target){.text = text};
     if (text == NULL)
         return DSGD_OK;
@@ -24,7 +24,7 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
         if (strncmp(text, column, n) != 0 || text[n] != '=' ||
             !dsgd_parse_number(text + n + 1, NULL, &t->value))
             continue;
-        if (t->value >= 0 && t->value <= quantities[i].most)
+        if (t->value >= quantities[i].least && t->value <= quantities[i].most)
             return DSGD_OK;
         return dsgd_refuse(error, "--target %s: %s has to be %s", text, column,
                            quantities[i].allowed);

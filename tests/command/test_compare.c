@@ -314,6 +314,10 @@ TEST(the_time_to_a_target_is_that_of_the_first_crossing)
     compare(targeted, "--target loss=1.75");
     expect("allreduce,4,", "time_to_target_s_mean", (2.5 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
+    write_file("r/curves.csv", CURVES_HEADER POINT("1", "0", "1", "") POINT("1", "10", "-2", "")
+                                   POINT("2", "0", "1", "") POINT("2", "20", "-3", ""));
+    compare(targeted, "--target loss=-1"); /* minus the return of a policy */
+    expect("allreduce,4,", "time_to_target_s_mean", (10 * 2 / 3. + 20 * 2 / 4.) / 2);
     compare(targeted, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
 }

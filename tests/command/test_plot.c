@@ -703,7 +703,6 @@ static const struct {
     {"--target speed=3", "--target speed=3: accuracy=NUMBER or loss=NUMBER is expected"},
     {"--target accuracy=high", "--target accuracy=high: accuracy=NUMBER or loss=NUMBER"},
     {"--target accuracy=1.5", "--target accuracy=1.5: accuracy has to be from 0 to 1"},
-    {"--target loss=-1", "--target loss=-1: loss has to be at least 0"},
 };
 
 TEST(a_bad_option_is_refused_with_a_sentence)
