@@ -296,14 +296,39 @@ static void compare_with_hardware(const import_work *m, const pool *p)
                                  : "were it sockets, or another network?");
 }
 
+/** Tells of what the log has too little to say something. */
+static void warn_of_reach(const pool *p)
+{
+    static const double least_bytes = 8 * 0x1p20; /* of a bucket of gradients */
+    const double most = p->of.table.bytes.v[p->of.table.bytes.n - 1];
+    if (most < least_bytes)
+        printf(
+            "warning: %s: the largest size is %s; what is larger is taken to go at its rate, "
+            "which for NCCL's small messages is far too low: measure up to 1 GiB or more (-e 1G)\n",
+            p->title, bytes_text(most));
+}
+
+/** GPUs that the logs name, and the platform does not have. */
+static void compare_gpus(const import_work *m)
+{
+    for (size_t i = 0; i < m->logs.n; i++) {
+        const char *const gpu = m->logs.v[i].gpu;
+        if (gpu != NULL && m->platform.gpu != NULL && strstr(gpu, m->platform.gpu) == NULL)
+            printf("warning: %s:%.0f: its GPUs are %s, those of %s are %s\n", m->logs.v[i].file,
+                   m->logs.v[i].lines[0], gpu, m->name, m->platform.gpu);
+    }
+}
+
 /** Finds the factors; says what the formulas with them miss. */
 static void fit(import_work *m)
 {
     dsgd_nccl *const nccl = &m->platform.nccl;
     dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
     nccl->tables = (dsgd_records){0, NULL}; /* of another machine */
+    compare_gpus(m);
     for (size_t i = 0; i < m->n_pools; i++) {
         compare_with_hardware(m, &m->pools[i]);
+        warn_of_reach(&m->pools[i]);
         all[i] = m->pools[i].of;
     }
     dsgd_nccl_fit(nccl, all, m->n_pools);

@@ -289,10 +289,10 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     print_ways_out(c);
     DSGD_TRY(check_allreduces(c, 1, "1 B", microseconds, error));
     DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", milliseconds, error));
-    if (c->platform->library != DSGD_LIBRARY_MPI)
-        print_nccl(c);
     if (has_numbers(c))
         printf("%d of these differ by more than %g %%\n", c->n_differ, 100 * most_difference);
+    if (c->platform->library != DSGD_LIBRARY_MPI)
+        print_nccl(c);
     return DSGD_OK;
 }
 

@@ -283,7 +283,10 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
 const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
 {
     static const char *const columns[] = {"platform", "workload", "network"};
-    char *name = dsgd_xprintf("%s workers", dsgd_field_of(f->csv, p->rows[0], "workers"));
+    const bool names_algorithm = f->by != 0 && f->n_values[0] > 1;
+    char *name =
+        dsgd_xprintf("%s%s%s workers", names_algorithm ? dsgd_frame_value(f, p, 0) : "",
+                     names_algorithm ? ", " : "", dsgd_field_of(f->csv, p->rows[0], "workers"));
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
         dsgd_names values = {.n = 0};
         for (size_t k = 0; k < f->n_points; k++)

@@ -11,14 +11,16 @@ static const double least_progress = 0.1, full_progress = 0.9; /* as shares of t
 static const double most_growth =
     1e3; /* of a loss; beyond it grows without end, whatever the status */
 
-/** Why a point cannot win; from FATE_SHORT on all reasons are of a target. */
+/** Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was exchanged. */
 typedef enum fate {
     FATE_ABLE,
     FATE_FAILED,
     FATE_TIMEOUT,
     FATE_DIVERGED,
+    FATE_SILENT,
     FATE_UNLEARNED,
     FATE_SHORT,
+    FATE_LEFT,
     N_FATES
 } fate;
 
@@ -62,7 +64,7 @@ static const char *readable(double x)
 static const char *name_of(const place *at, const contestant *c)
 {
     const dsgd_frame *const f = &at->of->frame;
-    char *name = dsgd_xstrdup(dsgd_frame_value(f, c->point, f->by));
+    char *name = dsgd_swept_value(dsgd_frame_key(f, f->by), dsgd_frame_value(f, c->point, f->by));
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, c->point, k);
         if (k != f->by && dsgd_frame_part(f, k) == DSGD_SERIES && f->n_values[k] > 1 &&
@@ -113,12 +115,16 @@ static void choose_scale(place *at)
     at->what = at->by_accuracy ? "accuracy" : "loss";
 }
 
+static double progress_to(const place *at, double value)
+{
+    return at->by_accuracy    ? value - at->start
+           : at->by_logarithm ? log(at->start / value)
+                              : at->start - value;
+}
+
 static double progress_of(const place *at, size_t row)
 {
-    const double last = ends_of(at, row, at->what).last;
-    return at->by_accuracy    ? last - at->start
-           : at->by_logarithm ? log(at->start / last)
-                              : at->start - last;
+    return progress_to(at, ends_of(at, row, at->what).last);
 }
 
 static void measure_progress(place *at, contestant *c)
@@ -140,10 +146,15 @@ static void measure_progress(place *at, contestant *c)
 static void find_fates(place *at)
 {
     const dsgd_frame *const f = &at->of->frame;
+    bool somebody_sends = false;
+    for (const contestant *c = at->v; c < at->v + at->n; c++)
+        somebody_sends = somebody_sends || number(at, c, DSGD_SENT) > 0;
     for (contestant *c = at->v; c < at->v + at->n; c++) {
         suffer(c, FATE_FAILED, dsgd_frame_count(f, c->point, "failed"));
         suffer(c, FATE_TIMEOUT, dsgd_frame_count(f, c->point, "timeout"));
         suffer(c, FATE_DIVERGED, dsgd_frame_count(f, c->point, "diverged"));
+        suffer(c, FATE_SILENT,
+               somebody_sends && number(at, c, DSGD_SENT) <= 0 ? c->point->n_rows : 0);
         if (!at->learns || c->fate != FATE_ABLE)
             continue;
         measure_progress(at, c);
@@ -190,6 +201,15 @@ static dsgd_status aim(place *at, const char *target, dsgd_error *error)
     for (contestant *c = at->v; c < at->v + at->n; c++)
         suffer(c, FATE_SHORT,
                c->point->n_rows - dsgd_frame_mean(c->point, at->of->numbers[DSGD_TO_TARGET]).n);
+    const double far = strcmp(at->target.column, at->what) == 0
+                           ? full_progress * progress_to(at, at->target.value)
+                           : -INFINITY;
+    for (contestant *c = at->v; c < at->v + at->n; c++) {
+        size_t n = 0;
+        for (size_t k = 0; k < c->point->n_rows; k++)
+            n += progress_of(at, c->point->rows[k]) < far;
+        suffer(c, FATE_LEFT, n);
+    }
     return DSGD_OK;
 }
 
@@ -316,9 +336,8 @@ static const char *cause_of(const place *at, fate of)
 static void say_fates(const place *at, dsgd_verdict *verdict)
 {
     static const char *const reasons[N_FATES] = {
-        [FATE_FAILED] = "failed",
-        [FATE_TIMEOUT] = "ran into the time limit",
-        [FATE_DIVERGED] = "diverged",
+        [FATE_FAILED] = "failed",           [FATE_TIMEOUT] = "ran into the time limit",
+        [FATE_DIVERGED] = "diverged",       [FATE_SILENT] = "exchanged nothing in these runs",
         [FATE_UNLEARNED] = "did not learn",
     };
     for (fate of = FATE_FAILED; of < N_FATES; of++) {
@@ -331,13 +350,16 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
                 dsgd_append(&name, " (%zu of %zu seeds)", c->n_seeds, c->point->n_rows);
             else if (of == FATE_UNLEARNED)
                 dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->last, at->start);
+            else if (of == FATE_LEFT)
+                dsgd_append(&name, " (%s %.3g at the end)", at->what, c->last);
             dsgd_names_add(&names, name);
         }
         if (names.n == 0)
             continue;
-        const char *const reason = of == FATE_SHORT
+        const char *const reason = of < FATE_SHORT ? reasons[of]
+                                   : of == FATE_SHORT
                                        ? dsgd_xprintf("did not reach %s in these runs", at->goal)
-                                       : reasons[of];
+                                       : dsgd_xprintf("reached %s and lost it again", at->goal);
         dsgd_append(&verdict->text, " %s %s%s.", dsgd_listed(names.v, " and "), reason,
                     of <= FATE_DIVERGED ? cause_of(at, of) : "");
     }
@@ -393,6 +415,7 @@ dsgd_status dsgd_verdicts_open(const char *folder, const dsgd_framing *framing, 
     DSGD_TRY(dsgd_run_table_open(&v->curves, &v->runs, folder, "curves.csv", NULL));
     DSGD_TRY(dsgd_frame_open(&v->runs, &all, &v->frame, error));
     v->numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(&v->frame, "throughput_samples_per_s");
+    v->numbers[DSGD_SENT] = dsgd_frame_numbers(&v->frame, "sent_mean_bytes");
     v->v = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *v->v);
     for (size_t k = 0; k < v->frame.n[DSGD_PLACE]; k++) {
         place at = {.of = v, .v = dsgd_keep(v->frame.n_points, sizeof *at.v)};

@@ -3,8 +3,9 @@
  * Who wins at each place of a frame, and why others cannot: one rule for tables, pages and figures.
  *
  * Where models are evaluated, winning is to reach a target: in the least time, and beside it with the fewest
- * bytes, joules and for the least money. Where nothing is learned it is throughput. Who failed, diverged, did
- * not learn or did not always reach the target cannot win, and is named with the reason. Differences of less
+ * bytes, joules and for the least money. Where nothing is learned it is throughput. Who failed, diverged,
+ * exchanged nothing, did not learn, did not always reach the target, or lost a tenth of the progress to it
+ * again cannot win, and is named with the reason. Differences of less
  * than DSGD_TIE, and those whose interval over seeds holds none, are ties.
  *
  * *Learned* has who made a tenth of the best's progress: in accuracy, or in the logarithm of a loss (in the

@@ -191,6 +191,8 @@ static const struct {
     {"NVIDIA A100", 25e9, 9, "-p dgx-a100", 0, "were it sockets"},
     {"NVIDIA H100", 25e9, 1, "", 2, "aws-p5, dgx-h100 and gcp-a3-mega have NVIDIA H100"},
     {"AMD Instinct MI300X", 25e9, 1, "", 0, "of the shipped platforms mi300x alone has it"},
+    {"NVIDIA H100", 25e9, 1, "-p dgx-a100", 0,
+     "warning: a.log:19: its GPUs are NVIDIA H100, those of dgx-a100 are A100"},
     {"Tesla K80", 25e9, 1, "", 2, "no shipped platform says that it has Tesla K80"},
     {NULL, 25e9, 1, "", 2, "no line names the GPU"},
     {"NVIDIA A100", 25e9, 1, "-p idle-switch", 2, "its library is mpi"},
@@ -208,6 +210,14 @@ TEST_ROWS(what_does_not_fit_is_told, told)
     write_log("a.log", &p);
     ck_assert_has(dsgd_ends(told[_i].status, "import a.log %s -o mine.yaml", told[_i].options),
                   told[_i].sentence);
+}
+
+TEST(a_log_that_ends_early_is_told)
+{
+    write_log("a.log", &two_nodes);
+    shell_ends(0, "cd %s && head -26 a.log >b.log", folder);
+    ck_assert_has(dsgd_ends(0, "import b.log -p dgx-a100 -o mine.yaml"),
+                  "the largest size is 128 KiB; what is larger is taken to go at its rate");
 }
 
 TEST(what_is_no_log_is_refused)

@@ -2,6 +2,7 @@
  * @file warnings.c
  * What a reader of a report could take for more than it is.
  */
+#include "base/option.h"
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 
@@ -55,16 +56,21 @@ static double option_of(const dsgd_report *r, size_t row, const char *part, cons
 
 static const char *short_runs(const dsgd_report *r)
 {
+    dsgd_names names = {.n = 0};
     for (size_t k = 0; k < r->frame.n_points; k++) {
         const size_t row = r->frame.points[k].rows[0];
         const double period = option_of(r, row, "algorithm", "period");
         const double steps = dsgd_csv_value(&r->runs, row, dsgd_csv_column(&r->runs, "steps"));
         if (steps < period)
-            return dsgd_xprintf("Bound shorter than a period: %s has a period of %g steps, but its "
-                                "runs end after %g, before the first one is over.",
-                                dsgd_field_of(&r->runs, row, "algorithm"), period, steps);
+            dsgd_names_add(&names,
+                           dsgd_xprintf("%s has a period of %g steps, but its runs end "
+                                        "after %g",
+                                        dsgd_field_of(&r->runs, row, "algorithm"), period, steps));
     }
-    return NULL;
+    return names.n == 0 ? NULL
+                        : dsgd_xprintf("Bound shorter than a period: %s, before the first one is "
+                                       "over.",
+                                       dsgd_listed(names.v, " and "));
 }
 
 static const char *missed_targets(const dsgd_report *r)
