@@ -259,7 +259,10 @@ static void print_nccl(const check *c)
     for (int i = 0; i < n; i++)
         hosts[i] = i;
     const dsgd_nccl_shape shape = dsgd_nodes_shape(dsgd_nodes_new(c->platform, hosts, n), hosts, n);
-    printf("\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it\n", n, shape.n_nodes);
+    printf(
+        "\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it: what `collective: auto` "
+        "takes\nhere, where those above are sent message by message\n",
+        n, shape.n_nodes);
     printf("%14s %12s %9s %9s\n%14s %12s %9s %9s\n", "size", "time", "algbw", "busbw", "(B)",
            "(us)", "(GB/s)", "(GB/s)");
     for (int power = 3; power <= 33; power += 3) {
