@@ -6,6 +6,9 @@ frames_per_panel = split ? n_places : 1
 n_frames = n_panels * frames_per_panel
 # Of a group by itself the margins below, and the bars.
 frame_width = split ? greater(greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55, 12.5 * letter + 0.05 * n_series) : as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places))
+# Titles are centred above bars that begin right of an axis.
+if (split && n_panels > 1) { frame_width = greater(frame_width, letter * (9.5 + greater(strlen(part_before(tail_of_panel(1))), strlen(part_at_end(panel[1]))))) }
+if (n_panels > 1) { least_height = greater(least_height, letter * 19) } # for the y axis's title
 if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = 2 + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }

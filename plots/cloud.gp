@@ -15,7 +15,7 @@ ylabel_text = percent == 100 ? tex('final accuracy (%)') : 'final loss'
 least_grid_width = 22 * letter
 load open_canvas
 set rmargin 2
-set xlabel (grid ? '' : x_title)
+set xlabel (grid ? '' : beside_axis(x_title, cell_width * W - 9 * letter))
 set ylabel (grid ? '' : ylabel_text)
 x_of(k) = column(c) / scale
 y_of(q) = percent * (q > 0 ? column(q) : NaN)

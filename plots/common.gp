@@ -103,8 +103,10 @@ slanted = n_series <= 9 && longest_title <= 20
 # Letters beside a y axis: its ticks and its title, which may have two lines.
 left = 8
 lean = n_series < 2 ? 0 : 0.82 * strlen(title[1])
-names_below = 'set xtics rotate by '.(slanted ? '35' : '90').' right scale 0 nomirror (); do for [i = 1:n_series] { set xtics add (tick(short(title[i])) i) }; \
+names_below = 'eval "set xtics rotate by ".(slanted ? "35" : "90")." right scale 0 nomirror ()"; do for [i = 1:n_series] { set xtics add (tick(short(title[i])) i) }; \
     set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
+# Slanted names of n series need so much of a frame.
+have_room(width, n) = (width - 9 * letter) / n >= 1.6 * line
 # Large numbers are counted in thousands or millions, so that ticks are short and none is rounded.
 thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
 thousands_text(scale) = scale == 1e9 ? 'billion ' : scale == 1e6 ? 'million ' : scale == 1e3 ? '1,000 ' : ''
@@ -143,7 +145,7 @@ if (n_series > 0 && n_panels > 3 && head_of_panel(1) ne '') {
 # The title of a frame: without the name of the axis where that is too long, and a line for each swept value where all of them are.
 wide(text) = strlen(text) * letter > cell_width * W - 0.5
 name_of_place(j) = wide(title_of_place(j)) ? place[j] : title_of_place(j)
-broken(text) = wide(text) ? swap(text, '; ', ";\n") : text
+broken(text) = !wide(text) ? text : strstrt(text, '; ') > 0 ? swap(text, '; ', ";\n") : words(text) > 1 ? part_before(text)."\n".part_at_end(text) : text
 title_of_cell(p, j) = grid ? '' : broken(tex(both(name_of_place(j), panel[p])))
 breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; ') + 2:])
 longest_part(text) = strstrt(text, '; ') == 0 ? strlen(text) : greater(strstrt(text, '; '), longest_part(text[strstrt(text, '; ') + 2:]))

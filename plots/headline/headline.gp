@@ -17,6 +17,7 @@ worst_column = nth(columns_of_groups, 'local_accuracy_min')
 n_frames = mean_column > 0 ? 3 : 2
 if (!asked) { W = 3.6 * n_frames }
 frame_width = W / n_frames
+slanted = slanted && have_room(W / n_frames, n_series)
 frame_height = slanted ? 3 : 2.4 + letter * longest_name
 extras = 'ideal'.(mean_column > 0 ? ' mean_model' : '').(local_column > 0 ? ' local_models' : '').(worst_column > 0 ? ' worst_model' : '')
 note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))

@@ -9,7 +9,7 @@ legend_series = words(cut_names)
 legend_kind = 'names'
 extras = kinds
 frame_width = greater(2, 0.24 * n_series + 0.6)
-if (n_panels > 1) { slanted = 0 } # in narrow frames
+if (n_frames > 1) { slanted = slanted && have_room(frame_width, n_series) && n_panels == 1 }
 frame_height = slanted ? 2.7 : 2.3 + letter * longest_name
 if (!slanted) { least_height = 2 + letter * longest_name }
 ylabel_text = tex('share of time (%)')
