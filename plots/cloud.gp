@@ -33,7 +33,12 @@ if (value_column > 0 && lowest > 0) {
     if (!exists('log_y') && y_most > -1e300) { set yrange [within(y_least - y_margin):within(y_most + y_margin)]; set ytics step_in(y_least - y_margin, y_most + y_margin, @ticks_up) }
 }
 set offsets graph 0.06, graph 0.06, 0, 0
-if (exists('log_x') || logarithmic) { set logscale x; set xtics autofreq } else { set xtics step_of(1.2 * (highest - lowest) / scale, @ticks_across) }
+x_low = lowest / scale / 1.1
+x_high = highest / scale * 1.1
+if ((exists('log_x') || logarithmic) && lowest > 0 && highest > 0) {
+    set logscale x
+    eval 'set xtics '.(x_high < 4 * x_low ? '('.even_from(x_low, x_high, step_of(x_high - x_low, 2)).sprintf('%g)', 10 * x_high) : log_ticks(x_low, x_high))
+} else { set xtics step_of(1.2 * (highest - lowest) / scale, @ticks_across) }
 if (exists('log_y')) { set logscale y }
 # Where all runs diverged there is no point, and no range to find.
 if (value_column == 0 || lowest == 0) { set xrange [0:1]; set yrange [0:1]; set label 1 'no final accuracy or loss' at graph 0.5, graph 0.5 center }
