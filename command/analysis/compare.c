@@ -345,11 +345,11 @@ static void print_expenses(const dsgd_comparison *c)
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
-static dsgd_status print_verdicts(const arguments *a, dsgd_error *error)
+static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd_error *error)
 {
     enum { MOST_PLACES = 12 };
     dsgd_verdicts v;
-    DSGD_TRY(dsgd_verdicts_open(a->folder.v[0], &a->framing, a->target, NULL, &v, error));
+    DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, a->target, NULL, &v, error));
     putchar('\n');
     if (v.n > 1)
         printf("%s.\n", dsgd_verdicts_summary(&v));
@@ -435,7 +435,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
     dsgd_warn_of_mixed_collectives(stdout, &c.csv);
     print_expenses(&c);
-    DSGD_TRY(print_verdicts(&a, error));
+    DSGD_TRY(print_verdicts(&a, &c.csv, error));
     return a.crossing == NULL ? DSGD_OK : dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
 }
 

@@ -62,25 +62,44 @@ const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expe
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+dsgd_measured dsgd_measured_columns(const dsgd_frame *f, size_t m)
+{
+    const dsgd_measure *const measure = &dsgd_measures[m];
+    dsgd_measured of = {.measure = measure};
+    if (measure->along != NULL)
+        of.whole = dsgd_frame_numbers(f, measure->along);
+    of.x = measure->along != NULL && measure->total == NULL
+               ? of.whole
+               : dsgd_frame_numbers(f, measure->total == NULL ? measure->name : measure->total);
+    return of;
+}
+
+dsgd_status dsgd_measure_row(const dsgd_frame *f, const dsgd_measured *of,
+                             const dsgd_target *target, const dsgd_run_table *curves, size_t row,
+                             double *x, dsgd_error *error)
+{
+    *x = of->x[row];
+    if (of->whole == NULL)
+        return DSGD_OK;
+    double far = NAN;
+    const dsgd_status status =
+        dsgd_frame_counts(f, row, "final_loss")
+            ? dsgd_target_reach(target, curves, row, of->measure->along, &far, error)
+            : DSGD_OK;
+    *x = of->measure->total == NULL ? far
+         : of->whole[row] > 0       ? of->x[row] * (far / of->whole[row])
+                                    : NAN;
+    return error == NULL ? DSGD_OK : status;
+}
+
 double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_target *target,
                              const dsgd_run_table *curves, dsgd_error *error)
 {
-    const dsgd_measure *const measure = &dsgd_measures[m];
-    if (measure->along == NULL)
-        return dsgd_frame_numbers(f, measure->name);
-    double *const whole = dsgd_frame_numbers(f, measure->along);
-    double *const x = measure->total == NULL ? whole : dsgd_frame_numbers(f, measure->total);
-    for (size_t row = 0; row < f->csv->n_rows; row++) {
-        double far = NAN;
-        if (dsgd_frame_counts(f, row, "final_loss") &&
-            dsgd_target_reach(target, curves, row, measure->along, &far, error) != DSGD_OK &&
-            error != NULL)
+    const dsgd_measured of = dsgd_measured_columns(f, m);
+    double *const x = dsgd_keep(f->csv->n_rows + 1, sizeof *x);
+    for (size_t row = 0; row < f->csv->n_rows; row++)
+        if (dsgd_measure_row(f, &of, target, curves, row, &x[row], error) != DSGD_OK)
             return NULL;
-        if (measure->total == NULL)
-            x[row] = far;
-        else
-            x[row] = whole[row] > 0 ? x[row] * (far / whole[row]) : NAN;
-    }
     return x;
 }
 

@@ -36,9 +36,19 @@ typedef struct contestant {
     double progress, last; /* means over seeds; NAN: not known */
 } contestant;
 
+/** What is known of all runs. */
+typedef struct evidence {
+    const dsgd_frame *frame;
+    const char *unit;
+    dsgd_run_table curves;
+    ends *losses, *accuracies; /* [rows of runs.csv] */
+    dsgd_measured to_target[DSGD_N_MEASURES]; /* of the measures to a target */
+    double *numbers[DSGD_N_MEASURES]; /* to a target: of a place's own one; NULL: not asked for */
+} evidence;
+
 /** A place, and what decides there. */
 typedef struct place {
-    dsgd_verdicts *of;
+    const evidence *of;
     contestant *v; /* [n] */
     size_t n;
     bool learns, by_accuracy, by_logarithm;
@@ -63,7 +73,7 @@ static const char *readable(double x)
 /** The series: the algorithm, or what --by names, and its own swept options. */
 static const char *name_of(const place *at, const contestant *c)
 {
-    const dsgd_frame *const f = &at->of->frame;
+    const dsgd_frame *const f = at->of->frame;
     char *name = dsgd_swept_value(dsgd_frame_key(f, f->by), dsgd_frame_value(f, c->point, f->by));
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, c->point, k);
@@ -84,16 +94,24 @@ static void suffer(contestant *c, fate what, size_t n_seeds)
     }
 }
 
-static ends ends_of(const place *at, size_t row, const char *name)
+static ends *all_ends(const evidence *of, const char *name)
 {
-    const dsgd_run_table *const curves = &at->of->curves;
-    const size_t column = dsgd_csv_column(&curves->csv, name);
-    ends x = {NAN, NAN};
-    for (size_t k = curves->first[row]; k != SIZE_MAX; k = curves->next[k]) {
-        x.last = dsgd_csv_value(&curves->csv, k, column);
-        x.first = isnan(x.first) ? x.last : x.first;
+    const dsgd_run_table *const curves = &of->curves;
+    const size_t column = dsgd_csv_column(&curves->csv, name), n = of->frame->csv->n_rows;
+    ends *const x = dsgd_keep(n + 1, sizeof *x);
+    for (size_t row = 0; row < n; row++) {
+        x[row] = (ends){NAN, NAN};
+        for (size_t k = curves->first[row]; k != SIZE_MAX; k = curves->next[k]) {
+            x[row].last = dsgd_csv_value(&curves->csv, k, column);
+            x[row].first = isnan(x[row].first) ? x[row].last : x[row].first;
+        }
     }
     return x;
+}
+
+static double last_of(const place *at, size_t row)
+{
+    return (at->by_accuracy ? at->of->accuracies : at->of->losses)[row].last;
 }
 
 /** Accuracy where there is one; the logarithm of losses where all are above 0. */
@@ -103,9 +121,8 @@ static void choose_scale(place *at)
     at->by_logarithm = true;
     for (size_t i = 0; i < at->n; i++)
         for (size_t k = 0; k < at->v[i].point->n_rows; k++) {
-            const ends loss = ends_of(at, at->v[i].point->rows[k], "loss");
-            const ends accuracy = ends_of(at, at->v[i].point->rows[k], "accuracy");
-            most = fmax(most, accuracy.first);
+            const ends loss = at->of->losses[at->v[i].point->rows[k]];
+            most = fmax(most, at->of->accuracies[at->v[i].point->rows[k]].first);
             least = fmin(least, loss.first);
             at->by_logarithm = at->by_logarithm && !(loss.first <= 0) && !(loss.last <= 0);
         }
@@ -124,7 +141,7 @@ static double progress_to(const place *at, double value)
 
 static double progress_of(const place *at, size_t row)
 {
-    return progress_to(at, ends_of(at, row, at->what).last);
+    return progress_to(at, last_of(at, row));
 }
 
 static void measure_progress(place *at, contestant *c)
@@ -133,10 +150,10 @@ static void measure_progress(place *at, contestant *c)
     size_t n_grown = 0;
     c->progress = c->last = 0;
     for (size_t k = 0; k < c->point->n_rows; k++) {
-        const ends loss = ends_of(at, c->point->rows[k], "loss");
+        const ends loss = at->of->losses[c->point->rows[k]];
         n_grown += loss.last > most_growth * fmax(loss.first, 1);
         c->progress += progress_of(at, c->point->rows[k]) / n;
-        c->last += ends_of(at, c->point->rows[k], at->what).last / n;
+        c->last += last_of(at, c->point->rows[k]) / n;
     }
     suffer(c, FATE_DIVERGED, n_grown);
 }
@@ -145,7 +162,7 @@ static void measure_progress(place *at, contestant *c)
 
 static void find_fates(place *at)
 {
-    const dsgd_frame *const f = &at->of->frame;
+    const dsgd_frame *const f = at->of->frame;
     bool somebody_sends = false;
     for (const contestant *c = at->v; c < at->v + at->n; c++)
         somebody_sends = somebody_sends || number(at, c, DSGD_SENT) > 0;
@@ -176,6 +193,17 @@ static double rounded(double x, bool below)
     return unit * (below ? ceil(x / unit - near) : floor(x / unit + near));
 }
 
+/** What the place's runs take to the target. */
+static void measure_to_target(const place *at)
+{
+    const evidence *const of = at->of;
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++)
+        for (const contestant *c = at->v; c < at->v + at->n && dsgd_measures[m].along != NULL; c++)
+            for (size_t k = 0; k < c->point->n_rows; k++)
+                dsgd_measure_row(of->frame, &of->to_target[m], &at->target, &of->curves,
+                                 c->point->rows[k], &of->numbers[m][c->point->rows[k]], NULL);
+}
+
 /** The target, and who does not always reach it. */
 static dsgd_status aim(place *at, const char *target, dsgd_error *error)
 {
@@ -184,7 +212,7 @@ static dsgd_status aim(place *at, const char *target, dsgd_error *error)
         for (size_t k = 0; c->fate == FATE_ABLE && c->progress >= full_progress * at->best &&
                            k < c->point->n_rows;
              k++) {
-            const double last = ends_of(at, c->point->rows[k], at->what).last;
+            const double last = last_of(at, c->point->rows[k]);
             hardest = at->by_accuracy ? fmin(hardest, last) : fmax(hardest, last);
         }
     if (target == NULL && isnan(hardest))
@@ -193,11 +221,7 @@ static dsgd_status aim(place *at, const char *target, dsgd_error *error)
         target = dsgd_xprintf("%s=%.6g", at->what, rounded(hardest, !at->by_accuracy));
     DSGD_TRY(dsgd_target_parse(target, &at->target, error));
     at->goal = dsgd_xprintf("%s %g", at->target.column, at->target.value);
-    const size_t measures[] = {DSGD_TO_TARGET, DSGD_SENT_TO_TARGET, DSGD_ENERGY_TO_TARGET,
-                               DSGD_COST_TO_TARGET};
-    for (size_t i = 0; i < sizeof measures / sizeof measures[0]; i++)
-        at->of->numbers[measures[i]] =
-            dsgd_measure_numbers(&at->of->frame, measures[i], &at->target, &at->of->curves, NULL);
+    measure_to_target(at);
     for (contestant *c = at->v; c < at->v + at->n; c++)
         suffer(c, FATE_SHORT,
                c->point->n_rows - dsgd_frame_mean(c->point, at->of->numbers[DSGD_TO_TARGET]).n);
@@ -232,7 +256,7 @@ static const contestant *best_by(const place *at, size_t m)
 static dsgd_ratio lead(const place *at, const contestant *c, const contestant *other, size_t m)
 {
     const bool more = m == DSGD_THROUGHPUT;
-    return dsgd_frame_ratio(&at->of->frame, more ? c->point : other->point,
+    return dsgd_frame_ratio(at->of->frame, more ? c->point : other->point,
                             more ? other->point : c->point, at->of->numbers[m]);
 }
 
@@ -256,16 +280,15 @@ static ranking rank(const place *at, const contestant *best, size_t m)
             dsgd_names_add(&r.tied, name_of(at, c));
         else if (by.n > 1 && by.n_settling > 0)
             dsgd_names_add(&r.open, dsgd_xprintf("%s (%.3g times)", name_of(at, c), by.ratio));
-        else if (r.others[0] == NULL || by.ratio < lead(at, best, r.others[0], m).ratio)
-            r.others[0] = c;
-    }
-    for (const contestant *c = at->v; c < at->v + at->n; c++)
-        if (c->point == best->point->baseline && c->fate == FATE_ABLE && c != r.others[0] &&
-            c != best && dsgd_frame_mean(c->point, at->of->numbers[m]).n > 0) {
-            const dsgd_ratio by = lead(at, best, c, m);
-            if (fabs(log(by.ratio)) > log1p(DSGD_TIE) && !(by.n > 1 && by.n_settling > 0))
+        else {
+            if (r.others[0] == NULL || by.ratio < lead(at, best, r.others[0], m).ratio)
+                r.others[0] = c;
+            if (c->point == best->point->baseline)
                 r.others[1] = c;
         }
+    }
+    if (r.others[1] == r.others[0])
+        r.others[1] = NULL;
     return r;
 }
 
@@ -325,7 +348,7 @@ static const char *cause_of(const place *at, fate of)
 {
     for (const contestant *c = at->v; c < at->v + at->n; c++)
         for (size_t k = 0; c->fate == of && k < c->point->n_rows; k++) {
-            const char *const why = dsgd_field_of(&at->of->runs, c->point->rows[k], "why");
+            const char *const why = dsgd_field_of(at->of->frame->csv, c->point->rows[k], "why");
             if (*why != '\0')
                 return dsgd_xprintf("; %s: %.*s", name_of(at, c), (int)strcspn(why, ":"), why);
         }
@@ -405,27 +428,46 @@ static dsgd_status judge(place *at, const char *target, dsgd_verdict *verdict, d
     return DSGD_OK;
 }
 
-dsgd_status dsgd_verdicts_open(const char *folder, const dsgd_framing *framing, const char *target,
-                               const char *unit, dsgd_verdicts *v, dsgd_error *error)
+static void gather(const dsgd_verdicts *v, const char *folder, const char *unit, evidence *of)
+{
+    *of = (evidence){.frame = &v->frame, .unit = unit == NULL ? "samples" : unit};
+    dsgd_run_table_open(&of->curves, v->frame.csv, folder, "curves.csv", NULL);
+    of->losses = all_ends(of, "loss");
+    of->accuracies = all_ends(of, "accuracy");
+    of->numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(&v->frame, "throughput_samples_per_s");
+    of->numbers[DSGD_SENT] = dsgd_frame_numbers(&v->frame, "sent_mean_bytes");
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++) {
+        if (dsgd_measures[m].along == NULL)
+            continue;
+        of->to_target[m] = dsgd_measured_columns(&v->frame, m);
+        of->numbers[m] = dsgd_keep(v->frame.csv->n_rows + 1, sizeof *of->numbers[m]);
+    }
+}
+
+dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
+                               const dsgd_framing *framing, const char *target, const char *unit,
+                               dsgd_verdicts *v, dsgd_error *error)
 {
     dsgd_framing all = *framing;
+    evidence of;
     all.planned = true;
-    *v = (dsgd_verdicts){.unit = unit == NULL ? "samples" : unit};
-    DSGD_TRY(dsgd_csv_read(&v->runs, error, "%s/runs.csv", folder));
-    DSGD_TRY(dsgd_run_table_open(&v->curves, &v->runs, folder, "curves.csv", NULL));
-    DSGD_TRY(dsgd_frame_open(&v->runs, &all, &v->frame, error));
-    v->numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(&v->frame, "throughput_samples_per_s");
-    v->numbers[DSGD_SENT] = dsgd_frame_numbers(&v->frame, "sent_mean_bytes");
+    *v = (dsgd_verdicts){.n = 0};
+    DSGD_TRY(dsgd_frame_open(runs, &all, &v->frame, error));
+    gather(v, folder, unit, &of);
+    place *const places = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *places);
+    for (const dsgd_frame_point *p = v->frame.points; p < v->frame.points + v->frame.n_points;
+         p++) {
+        place *const at = &places[p->at[DSGD_PLACE]];
+        if (p->at[DSGD_VARIATION] != 0)
+            continue;
+        at->v = dsgd_keep_more(at->v, at->n + 1, sizeof *at->v);
+        at->v[at->n++] = (contestant){.point = p, .progress = NAN};
+    }
     v->v = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *v->v);
     for (size_t k = 0; k < v->frame.n[DSGD_PLACE]; k++) {
-        place at = {.of = v, .v = dsgd_keep(v->frame.n_points, sizeof *at.v)};
-        for (size_t i = 0; i < v->frame.n_points; i++) {
-            const dsgd_frame_point *const p = &v->frame.points[i];
-            if (p->at[DSGD_PLACE] == k && p->at[DSGD_VARIATION] == 0)
-                at.v[at.n++] = (contestant){.point = p, .progress = NAN};
-        }
-        if (at.n > 0)
-            DSGD_TRY(judge(&at, target, &v->v[v->n++], error));
+        places[k].of = &of;
+        if (places[k].n > 0)
+            DSGD_TRY(judge(&places[k], target, &v->v[v->n++], error));
     }
     return DSGD_OK;
 }

@@ -25,20 +25,18 @@ typedef struct dsgd_verdict {
 } dsgd_verdict;
 
 typedef struct dsgd_verdicts {
-    dsgd_csv runs;
-    dsgd_run_table curves;
     dsgd_frame frame; /* of all runs, those without results too */
-    double *numbers[DSGD_N_MEASURES]; /* of one place's target at a time; NULL: not in the table */
-    const char *unit; /* of throughput, such as images */
     size_t n;
     dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
 } dsgd_verdicts;
 
 /**
- * Of the runs of a folder. @p target as of dsgd_target_parse(), NULL: what is said above. @p unit NULL: samples.
+ * Of runs.csv of a folder, which has been read. @p target as of dsgd_target_parse(), NULL: what is said above.
+ * @p unit: of throughput, such as images; NULL: samples.
  */
-dsgd_status dsgd_verdicts_open(const char *folder, const dsgd_framing *framing, const char *target,
-                               const char *unit, dsgd_verdicts *verdicts, dsgd_error *error);
+dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
+                               const dsgd_framing *framing, const char *target, const char *unit,
+                               dsgd_verdicts *verdicts, dsgd_error *error);
 
 /** "Of 12 places wagma is first at 7 and allreduce is first at 5": who wins where there are several places. */
 const char *dsgd_verdicts_summary(const dsgd_verdicts *verdicts);

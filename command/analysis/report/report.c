@@ -167,7 +167,7 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
 {
     enum { MOST_PLACES = 24 };
     dsgd_verdicts verdicts;
-    DSGD_TRY(dsgd_verdicts_open(r->folder, &(dsgd_framing){.by = NULL},
+    DSGD_TRY(dsgd_verdicts_open(&r->runs, r->folder, &(dsgd_framing){.by = NULL},
                                 target == NULL ? dsgd_report_aim(r) : target, unit_of(r), &verdicts,
                                 error));
     if (verdicts.n > 1)
