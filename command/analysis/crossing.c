@@ -152,7 +152,8 @@ static void write_row(FILE *stream, const line *l, const crossing *c, const char
 static void report_line(FILE *stream, line *l)
 {
     const dsgd_frame *const f = &l->c->frame;
-    const char *const common = dsgd_frame_settings(f, l->points[0], l->key, ", ");
+    const char *const common =
+        dsgd_frame_settings(f, l->points[0], DSGD_ALL_COORDINATES, l->key, ", ");
     size_t n = 0;
     read_logs(l);
     printf("%s%s%s%s, %s %s to %s: ", dsgd_frame_value(f, l->points[0], 0),

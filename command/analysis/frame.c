@@ -261,13 +261,14 @@ void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_poi
     }
 }
 
-char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, size_t without,
+char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, int parts, size_t without,
                           const char *separator)
 {
     char *settings = dsgd_xstrdup("");
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
-        if (k != without && f->n_values[k] > 1 && *text != '\0')
+        if (k != without && (parts >> dsgd_frame_part(f, k) & 1) && f->n_values[k] > 1 &&
+            *text != '\0')
             dsgd_append(&settings, "%s%s", *settings == '\0' ? "" : separator, text);
     }
     return settings;
@@ -275,7 +276,7 @@ char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, size_t
 
 char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
 {
-    const char *const settings = dsgd_frame_settings(f, p, 0, "; ");
+    const char *const settings = dsgd_frame_settings(f, p, DSGD_ALL_COORDINATES, 0, "; ");
     return dsgd_xprintf("%s%s%s", dsgd_frame_value(f, p, 0), *settings == '\0' ? "" : "; ",
                         settings);
 }

@@ -72,6 +72,8 @@ typedef enum dsgd_coordinate {
     DSGD_N_COORDINATES
 } dsgd_coordinate;
 
+enum { DSGD_ALL_COORDINATES = (1 << DSGD_N_COORDINATES) - 1 };
+
 /** Runs of one series, place and variation. */
 typedef struct dsgd_frame_point {
     size_t at[DSGD_N_COORDINATES]; /* index of its series, its place and its variation */
@@ -113,9 +115,12 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *frame, size_t k);
 /** "group 4" for readers; "" where the point has no value. */
 const char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 
-/** What distinguishes the point beside its algorithm and key @p without: "group 4, workers 8". */
-char *dsgd_frame_settings(const dsgd_frame *frame, const dsgd_frame_point *point, size_t without,
-                          const char *separator);
+/**
+ * What distinguishes the point beside its algorithm and key @p without: "group 4, workers 8"; of the coordinates
+ * whose bits (1 << DSGD_PLACE) are in @p parts.
+ */
+char *dsgd_frame_settings(const dsgd_frame *frame, const dsgd_frame_point *point, int parts,
+                          size_t without, const char *separator);
 
 /** The algorithm and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);

@@ -5,6 +5,7 @@
 #include "command/analysis/verdict.h"
 
 #include "base/option.h"
+#include "command/console/table.h"
 #include "command/runs/swept.h"
 
 static const double least_progress = 0.1, full_progress = 0.9; /* as shares of the best's */
@@ -64,24 +65,14 @@ static double number(const place *at, const contestant *c, size_t m)
     return at->of->numbers[m] == NULL ? NAN : dsgd_frame_mean(c->point, at->of->numbers[m]).mean;
 }
 
-/** Four digits, and all of a whole number. */
-static const char *readable(double x)
-{
-    return fabs(x) >= 1e4 && fabs(x) < 1e9 ? dsgd_xprintf("%.0f", x) : dsgd_xprintf("%.4g", x);
-}
-
 /** The series: the algorithm, or what --by names, and its own swept options. */
 static const char *name_of(const place *at, const contestant *c)
 {
     const dsgd_frame *const f = at->of->frame;
-    char *name = dsgd_swept_value(dsgd_frame_key(f, f->by), dsgd_frame_value(f, c->point, f->by));
-    for (size_t k = 1; k < f->n_keys; k++) {
-        const char *const text = dsgd_frame_text(f, c->point, k);
-        if (k != f->by && dsgd_frame_part(f, k) == DSGD_SERIES && f->n_values[k] > 1 &&
-            *text != '\0')
-            dsgd_append(&name, " with %s", text);
-    }
-    return name;
+    const char *const own = dsgd_frame_settings(f, c->point, 1 << DSGD_SERIES, f->by, " with ");
+    return dsgd_xprintf(
+        "%s%s%s", dsgd_swept_value(dsgd_frame_key(f, f->by), dsgd_frame_value(f, c->point, f->by)),
+        *own == '\0' ? "" : " with ", own);
 }
 
 /* --- progress --------------------------------------------------------------------------------- */
@@ -307,9 +298,11 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
                 : at->learns                           ? " learns fastest"
                                                        : " is fastest");
     if (at->learns)
-        dsgd_append(&verdict->text, ": %s after %s s", at->goal, readable(number(at, best, m)));
+        dsgd_append(&verdict->text, ": %s after %s s", at->goal,
+                    dsgd_readable(number(at, best, m), 4));
     else
-        dsgd_append(&verdict->text, ": %s %s/s", readable(number(at, best, m)), at->of->unit);
+        dsgd_append(&verdict->text, ": %s %s/s", dsgd_readable(number(at, best, m), 4),
+                    at->of->unit);
     for (size_t i = 0; i < 2; i++) {
         if (r.others[i] == NULL)
             continue;

@@ -47,6 +47,12 @@ size_t dsgd_bytes_of(const char *text, size_t n)
     return bytes;
 }
 
+const char *dsgd_readable(double x, int digits)
+{
+    return fabs(x) >= pow(10, digits) && fabs(x) < 1e9 ? dsgd_xprintf("%.0f", x)
+                                                       : dsgd_xprintf("%.*g", digits, x);
+}
+
 void dsgd_columns_row(dsgd_columns *t)
 {
     t->n_rows++;

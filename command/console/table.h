@@ -54,6 +54,9 @@ bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, cons
 /** Prints the table on stdout. Columns of numbers are right-aligned, the others left-aligned. */
 void dsgd_columns_print(dsgd_columns *t);
 
+/** A number for readers: so many significant digits, and all of a whole number below 1e9. */
+const char *dsgd_readable(double x, int digits);
+
 /**
  * Prints @p heading, padded to @p indent columns, and @p text (NULL: none) behind it, wrapped at
  * blanks before @p width; further lines are indented by @p indent. A heading of @p indent columns or

@@ -64,6 +64,14 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
     return true;
 }
 
+/** The key by which a platform or a workload names what it departs from; NULL: a.b.c is in neither. */
+static const char *key_of_name(const char *path)
+{
+    return strncmp(path, "platform.", strlen("platform.")) == 0   ? "name"
+           : strncmp(path, "workload.", strlen("workload.")) == 0 ? "like"
+                                                                  : NULL;
+}
+
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error)
 {
     const char *const equals = strchr(assignment, '=');
@@ -83,16 +91,12 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
         place = next; /* the deepest that exists */
     }
     const char *value = equals + 1;
-    static const char *const named[] = {"platform", "workload", NULL}; /* `platform: piz-daint` */
-    static const char *const by[] = {"name", "like"};
-    int which = -1;
-    if (outer == root && fy_node_is_scalar(place)) {
-        rest[-1] = '\0';
-        which = dsgd_find_word(named, keys);
-    }
-    if (which >= 0) {
-        value = dsgd_xprintf("{%s: \"%s\", %s}", by[which], fy_node_get_scalar0(place),
+    const bool departs =
+        outer == root && fy_node_is_scalar(place) && key_of_name(keys) != NULL; /* piz-daint, say */
+    if (departs) {
+        value = dsgd_xprintf("{%s: \"%s\", %s}", key_of_name(keys), fy_node_get_scalar0(place),
                              nested(rest, value));
+        rest[-1] = '\0';
         place = root;
         rest = keys;
     } else if (dot != NULL) {
@@ -171,7 +175,9 @@ static bool plan(struct fy_node *node, const char *text, const char *path, const
         if (next == NULL && fy_node_is_mapping(node))
             return insert(node, text, rest, value, c);
         if (next == NULL && find_scalar(node, text, &c->from, &c->to)) {
-            c->with = dsgd_xprintf("{name: %.*s}", (int)(c->to - c->from), text + c->from);
+            c->with =
+                dsgd_xprintf("{%s: %.*s}", key_of_name(path) == NULL ? "name" : key_of_name(path),
+                             (int)(c->to - c->from), text + c->from);
             return *again = true;
         }
         if (next != NULL && rest[n] == '\0') {

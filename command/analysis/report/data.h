@@ -32,12 +32,14 @@ void dsgd_report_again(const dsgd_report *report, FILE *html);
 /** Writes what a reader could take for more than it is. */
 void dsgd_report_warnings(const dsgd_report *report, FILE *html);
 
+/** Draws the figures unless they are newer than the results. Gives why they could not be drawn; "": they could. */
+const char *dsgd_report_draw(const dsgd_report *report);
+
 /**
- * Draws the figures unless they are newer than the results, and writes them in place: as SVG with a
- * title and a description; or why they could not be drawn. @p answer: the one alone that answers who
- * wins; else all but this one.
+ * Writes figures in place, as SVG with a title and a description: the one alone that answers who wins
+ * (@p answer), or all others. Gives how many.
  */
-void dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
+size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
 
 /** The accuracy that runs go on until, as a target; NULL: they do not. */
 const char *dsgd_report_aim(const dsgd_report *report);

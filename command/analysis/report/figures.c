@@ -95,13 +95,18 @@ static bool is_answer(const char *name, char *const *names)
     return false;
 }
 
-void dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
+const char *dsgd_report_draw(const dsgd_report *report)
 {
     char command[] = "dsgd plot";
     char *words[] = {command, dsgd_xstrdup(report->folder), NULL};
     dsgd_error error;
-    const bool good =
-        are_fresh(report->folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK;
+    return are_fresh(report->folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK
+               ? ""
+               : dsgd_xstrdup(error.text);
+}
+
+size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
+{
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     size_t n = 0;
@@ -115,9 +120,5 @@ void dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
             dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
             n += write_figure(html, text, names[i], i + 1);
     }
-    if (answer)
-        return;
-    if (!good)
-        dsgd_html(html, "<p>Figures could not be drawn: %s</p>\n", error.text);
-    fputs(n == 0 ? "<p>There is no other.</p>\n" : "", html);
+    return n;
 }

@@ -113,16 +113,6 @@ static const char *unit_of(const dsgd_report *r)
     return unit == NULL ? "samples" : unit;
 }
 
-/** What a place is called but for one key. */
-static const char *row_of(const dsgd_frame *f, const dsgd_frame_point *p, size_t without)
-{
-    char *name = dsgd_xstrdup("");
-    for (size_t k = 1; k < f->n_keys; k++)
-        if (k != without && f->n_values[k] > 1 && dsgd_frame_part(f, k) == DSGD_PLACE)
-            dsgd_append(&name, "%s%s", *name == '\0' ? "" : ", ", dsgd_frame_text(f, p, k));
-    return name;
-}
-
 /**
  * Who is first, by the last swept value (columns) and all others (rows); "?" where that is open or a tie. False:
  * fewer than two values are swept.
@@ -136,14 +126,16 @@ static bool write_matrix(FILE *html, const dsgd_verdicts *v)
             last = k;
     dsgd_names rows = {.n = 0}, columns = {.n = 0};
     for (size_t i = 0; i < v->n; i++) {
-        dsgd_names_add(&rows, row_of(f, v->v[i].at, last));
+        dsgd_names_add(&rows, dsgd_frame_settings(f, v->v[i].at, 1 << DSGD_PLACE, last, ", "));
         dsgd_names_add(&columns, dsgd_frame_text(f, v->v[i].at, last));
     }
     if (rows.n < 2 || columns.n < 2)
         return false;
     const char **const cells = dsgd_keep(rows.n * columns.n, sizeof *cells);
     for (size_t i = 0; i < v->n; i++)
-        cells[dsgd_names_add(&rows, row_of(f, v->v[i].at, last)) * columns.n +
+        cells[dsgd_names_add(&rows,
+                             dsgd_frame_settings(f, v->v[i].at, 1 << DSGD_PLACE, last, ", ")) *
+                  columns.n +
               dsgd_names_add(&columns, dsgd_frame_text(f, v->v[i].at, last))] =
             dsgd_xprintf("%s%s", v->v[i].winner == NULL ? "nobody" : v->v[i].name,
                          v->v[i].is_tied ? " ?" : "");
@@ -231,6 +223,7 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
 {
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     const char *const title = name == NULL ? r->folder : name;
+    const char *const undrawn = dsgd_report_draw(r);
     dsgd_html(html, dsgd_report_page, title, title);
     dsgd_html_section(html, "answer", "Answer");
     DSGD_TRY(write_answers(html, r, target, error));
@@ -241,7 +234,9 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     fputs("</section>\n", html);
     write_time(html, r);
     dsgd_html_section(html, "figures", "More figures");
-    dsgd_report_figures(r, false, html);
+    const size_t n_others = dsgd_report_figures(r, false, html);
+    dsgd_html(html, *undrawn == '\0' ? "%s" : "<p>Figures could not be drawn: %s</p>\n", undrawn);
+    fputs(n_others == 0 ? "<p>There is no other.</p>\n" : "", html);
     fputs("</section>\n", html);
     dsgd_report_set_up(r, html);
     dsgd_report_again(r, html);

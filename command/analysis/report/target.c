@@ -5,24 +5,18 @@
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 
-/** So many significant digits, and all of a whole number. */
-static const char *readable(double x, int digits)
-{
-    return fabs(x) >= pow(10, digits) && fabs(x) < 1e9 ? dsgd_xprintf("%.0f", x)
-                                                       : dsgd_xprintf("%.*g", digits, x);
-}
-
 /** A mean where all seeds reached the target; else the median, where it is known. */
 static const char *cell_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
                            double multiple)
 {
     const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
     if (s->of.n < p->n_rows)
-        return isfinite(s->median) ? dsgd_xprintf("median %s", readable(multiple * s->median, 4))
+        return isfinite(s->median)
+                   ? dsgd_xprintf("median %s", dsgd_readable(multiple * s->median, 4))
                : dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n == 0 ? "never"
                                                                      : "unknown";
-    const char *const mean = readable(multiple * s->of.mean, 4);
-    return isfinite(s->of.ci) ? dsgd_xprintf("%s ± %s", mean, readable(multiple * s->of.ci, 2))
+    const char *const mean = dsgd_readable(multiple * s->of.mean, 4);
+    return isfinite(s->of.ci) ? dsgd_xprintf("%s ± %s", mean, dsgd_readable(multiple * s->of.ci, 2))
                               : mean;
 }
 
