@@ -175,9 +175,7 @@ static bool plan(struct fy_node *node, const char *text, const char *path, const
         if (next == NULL && fy_node_is_mapping(node))
             return insert(node, text, rest, value, c);
         if (next == NULL && find_scalar(node, text, &c->from, &c->to)) {
-            c->with =
-                dsgd_xprintf("{%s: %.*s}", key_of_name(path) == NULL ? "name" : key_of_name(path),
-                             (int)(c->to - c->from), text + c->from);
+            c->with = dsgd_xprintf("{name: %.*s}", (int)(c->to - c->from), text + c->from);
             return *again = true;
         }
         if (next != NULL && rest[n] == '\0') {
