@@ -2,6 +2,7 @@
  * @file import.c
  * `dsgd import`: from what a user's machine has printed to a platform.
  */
+#include <ctype.h>
 #include <gsl/gsl_sort.h>
 
 #include "base/file.h"
@@ -80,10 +81,16 @@ static dsgd_status read_path(import_work *m, const char *path, dsgd_error *error
     char *text = NULL;
     size_t n = 0;
     const char *known[READERS + 1] = {NULL};
+    if (strpbrk(path, "\r\n") != NULL)
+        return dsgd_refuse(error,
+                           "%s: a name with a line break cannot stand in a comment of the "
+                           "platform; give the file another",
+                           path);
     if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    for (char *zero = text; (zero = memchr(zero, '\0', n - (size_t)(zero - text))) != NULL;)
-        *zero = ' ';
+    for (char *c = text; c < text + n; c++) /* what it says of GPUs is printed */
+        if (*c == '\0' || (iscntrl((unsigned char)*c) && strchr("\t\r\n", *c) == NULL))
+            *c = ' ';
     for (int i = 0; i < READERS; i++) {
         const size_t before = m->logs.n;
         DSGD_TRY(readers[i].read(m, path, text, error));

@@ -212,6 +212,23 @@ TEST_ROWS(what_does_not_fit_is_told, told)
                   told[_i].sentence);
 }
 
+/** Line breaks would leave the comment, and a terminal obeys escape sequences. */
+TEST(names_of_files_and_gpus_do_no_harm)
+{
+    planted p = two_nodes;
+    p.gpu = "NVIDIA \033[2J A100";
+    write_log("a.log", &p);
+    char *output = dsgd_ends(0, "import a.log -p dgx-a100 -o mine.yaml");
+    ck_assert_ptr_null(strchr(output, '\033'));
+    read_platform("mine.yaml");
+    shell_ends(0, "cd %s && (printf 'zero \\0 '; cat a.log) >c.log", folder);
+    dsgd_ends(0, "import c.log -p dgx-a100 -o zero.yaml");
+    ck_assert_uint_eq(((dsgd_nccl_table *)read_platform("zero.yaml").nccl.tables.v)->bytes.n, 23);
+    shell_ends(0, "cd %s && cp a.log 'b\ngpu: x.log'", folder);
+    output = dsgd_ends(2, "import 'b\ngpu: x.log' -p dgx-a100 -o other.yaml");
+    ck_assert_has(output, "a name with a line break cannot stand in a comment");
+}
+
 TEST(a_log_that_ends_early_is_told)
 {
     write_log("a.log", &two_nodes);
