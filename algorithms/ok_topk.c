@@ -75,6 +75,7 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
                      "counts this is faster than the paper's"},
     .work = ok_topk_work,
     .traffic = ok_topk_traffic,
+    .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),

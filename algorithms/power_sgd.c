@@ -109,6 +109,7 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
     .work = power_sgd_work,
     .traffic = power_sgd_traffic,
     .period = power_sgd_period,
+    .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"rank", 1000})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"rank", 1000})}),

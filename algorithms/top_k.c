@@ -84,6 +84,7 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
              "Stich et al., of gradients times the learning rate, differs where the rate changes"},
     .work = top_k_work,
     .traffic = top_k_traffic,
+    .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),

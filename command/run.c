@@ -233,7 +233,7 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
         dsgd_warn_of_mixed_collectives(stderr, &runs);
     dsgd_exchanges_warn_of_unused(stderr, config->experiment, has_runs ? &runs : NULL);
     dsgd_exchanges_warn_of_default(stderr, config->experiment);
-    if (a->sensitivity_percent > 0 && config->selected == NULL)
+    if (a->sensitivity != NULL && config->selected == NULL)
         DSGD_TRY(dsgd_sensitivity_report(config->experiment, config->results,
                                          a->sensitivity_percent, a->baseline, error));
     return done->n_failed == 0

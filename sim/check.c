@@ -47,6 +47,18 @@ long dsgd_period(const dsgd_run_config *config)
     return period < 1 ? 1 : period;
 }
 
+bool dsgd_run_encodes(const dsgd_run_config *config)
+{
+    const dsgd_option *const own = dsgd_option_find(config->algorithm->about.options, "encoding");
+    const dsgd_pick *const picks[] = {
+        &config->exchange.encoding,
+        own == NULL ? NULL : (const void *)((const char *)config->params + own->offset)};
+    for (size_t k = 0; k < 2; k++)
+        if (picks[k] != NULL && picks[k]->about != NULL && !dsgd_encoding_is_none(picks[k]))
+            return true;
+    return config->algorithm->encodes;
+}
+
 dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *params, int n_workers,
                                  dsgd_error *error)
 {

@@ -157,6 +157,9 @@ typedef struct dsgd_algorithm {
     /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
      * send a few numbers of them. */
     bool averages_models;
+    /* It encodes what it sends, whatever its options (an option that picks an encoding says it itself):
+     * the platform's `encoding` decides its times. */
+    bool encodes;
     /* work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end. */
     bool cancels;
     /** Which scalars it may read. */

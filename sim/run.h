@@ -49,6 +49,9 @@ dsgd_status dsgd_algorithm_check(const struct dsgd_algorithm *algorithm, const v
 /** Steps after which what the algorithm sends repeats itself, 1 or more: dsgd_algorithm.period. */
 long dsgd_period(const dsgd_run_config *config);
 
+/** Whether vectors are encoded on their way: the platform's `encoding` decides. */
+bool dsgd_run_encodes(const dsgd_run_config *config);
+
 /** Parts of each exchange, one for each of several servers that share a vector; else 1. */
 int dsgd_server_parts(const dsgd_run_config *config);
 

@@ -297,7 +297,7 @@ const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
     }
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
-        if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) != DSGD_SERIES)
+        if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) == DSGD_PLACE)
             dsgd_append(&name, ", %s", text);
     }
     return name;
