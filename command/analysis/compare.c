@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/comparison.h"
 #include "command/analysis/verdict.h"
@@ -24,50 +25,6 @@ typedef struct arguments {
     dsgd_texts measures; /* columns of runs.csv */
     bool ratio;
 } arguments;
-
-/* --- collectives ------------------------------------------------------------------------------ */
-
-/** By which collective a run sums; "": it does not, or the table is of an earlier version. */
-static const char *collective_of(const dsgd_csv *runs, size_t row)
-{
-    if (dsgd_csv_column(runs, "partial_collective") == runs->n_columns)
-        return "";
-    const char *const partial = dsgd_field_of(runs, row, "partial_collective");
-    return *partial == '\0' ? dsgd_field_of(runs, row, "collective") : partial;
-}
-
-const char *dsgd_mixed_collectives(const dsgd_csv *runs)
-{
-    dsgd_frame f;
-    if (dsgd_frame_open(runs, &(dsgd_framing){.planned = true}, &f, NULL) != DSGD_OK)
-        return NULL;
-    size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
-    for (size_t row = 0; row < runs->n_rows; row++) {
-        const dsgd_frame_point *const p = &f.points[f.point_of[row]];
-        size_t *const at = &first[p->at[DSGD_PLACE]];
-        const char *const collective = collective_of(runs, row);
-        if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
-            continue;
-        if (*at == 0)
-            *at = row + 1;
-        const char *const other = collective_of(runs, *at - 1);
-        const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
-                                     dsgd_csv_field(runs, row, f.keys[0])};
-        if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
-            return dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
-                                "be one of collectives; exchange: {collective, "
-                                "partial_collective} sets them",
-                                names[0], other, names[1], collective);
-    }
-    return NULL;
-}
-
-void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
-{
-    const char *const sentence = dsgd_mixed_collectives(runs);
-    if (sentence != NULL)
-        dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
-}
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
 
@@ -349,7 +306,9 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
 {
     enum { MOST_PLACES = 12 };
     dsgd_verdicts v;
-    DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, a->target, NULL, &v, error));
+    DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing,
+                                dsgd_json_file(dsgd_xprintf("%s/manifest.json", a->folder.v[0])),
+                                a->target, &v, error));
     putchar('\n');
     if (v.n > 1)
         printf("%s.\n", dsgd_verdicts_summary(&v));
@@ -360,6 +319,8 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
                            2, DSGD_TEXT_WIDTH, v.v[i].text);
     if (v.n > MOST_PLACES)
         printf("%zu more places are on the page of `dsgd report`.\n", v.n - MOST_PLACES);
+    if (*v.unvaried != '\0')
+        dsgd_print_wrapped(stdout, "note:", 2, DSGD_TEXT_WIDTH, v.unvaried);
     return DSGD_OK;
 }
 

@@ -125,5 +125,11 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
  */
 const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
-/** Prints it. */
+/**
+ * A sentence on what decides differences, and no run varies: default pieces of exchanges, an encoder's
+ * speed that nobody stated, collectives that differ. "": nothing, as far as the manifest (NULL: none) says.
+ */
+const char *dsgd_unvaried(const dsgd_frame *frame, const json_t *manifest);
+
+/** Prints the former. */
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);

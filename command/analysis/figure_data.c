@@ -68,20 +68,6 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     dsgd_gnuplot_texts(out, "label", titles, n);
 }
 
-/** The unit of samples, of all runs that are shown; "samples" where they differ. */
-static const char *unit_of(const data *d)
-{
-    const char *unit = NULL;
-    for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const char *const text = json_string_value(
-            dsgd_run_option(dsgd_run_of(d->manifest, &d->runs.csv, row), "workload", "unit"));
-        if (text == NULL || (unit != NULL && strcmp(text, unit) != 0))
-            return "samples";
-        unit = text;
-    }
-    return unit == NULL ? "samples" : unit;
-}
-
 /** ", without allreduce and wagma": who has no run that is drawn, because all failed. "": nobody. */
 static const char *failed_of(const data *d)
 {
@@ -336,7 +322,7 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     const char *const along = d->runs.along;
     const char *const variables[][2] = {
         {"experiment", d->experiment == NULL ? "" : d->experiment},
-        {"unit", unit_of(d)},
+        {"unit", dsgd_sample_unit(d->manifest, &d->runs.csv)},
         {"currency", dsgd_frame_currency(&d->runs.frame)},
         {"note", note_of(d)},
         {"along", along},

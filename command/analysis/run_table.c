@@ -60,6 +60,19 @@ const json_t *dsgd_run_option(const json_t *run, const char *part, const char *k
     return json_object_get(json_object_get(run, part), key);
 }
 
+const char *dsgd_sample_unit(const json_t *manifest, const dsgd_csv *runs)
+{
+    const char *unit = NULL;
+    for (size_t row = 0; row < runs->n_rows; row++) {
+        const char *const text = json_string_value(
+            dsgd_run_option(dsgd_run_of(manifest, runs, row), "workload", "unit"));
+        if (text == NULL || (unit != NULL && strcmp(text, unit) != 0))
+            return "samples";
+        unit = text;
+    }
+    return unit == NULL ? "samples" : unit;
+}
+
 const char *dsgd_field_of(const dsgd_csv *csv, size_t row, const char *column)
 {
     const size_t k = dsgd_csv_column(csv, column);

@@ -24,5 +24,8 @@ const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t r
 /** A member of a part of such a configuration; NULL: there is none. */
 const json_t *dsgd_run_option(const json_t *run, const char *part, const char *key);
 
+/** The unit of samples, such as images; "samples" where runs differ, or do not say it. */
+const char *dsgd_sample_unit(const json_t *manifest, const dsgd_csv *runs);
+
 /** A field of a table; "" where there is no such column. */
 const char *dsgd_field_of(const dsgd_csv *csv, size_t row, const char *column);

@@ -40,7 +40,8 @@ typedef struct contestant {
 /** What is known of all runs. */
 typedef struct evidence {
     const dsgd_frame *frame;
-    const char *unit;
+    const json_t *manifest;
+    const char *unit; /* of throughput */
     dsgd_run_table curves;
     ends *losses, *accuracies; /* [rows of runs.csv] */
     dsgd_measured to_target[DSGD_N_MEASURES]; /* of the measures to a target */
@@ -297,6 +298,8 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
                 : r.open.n > 0                         ? " leads"
                 : at->learns                           ? " learns fastest"
                                                        : " is fastest");
+    verdict->brief =
+        dsgd_xprintf("%s%s", verdict->text, r.open.n > 0 ? ", within noise of others" : "");
     if (at->learns)
         dsgd_append(&verdict->text, ": %s after %s s", at->goal,
                     dsgd_readable(number(at, best, m), 4));
@@ -376,23 +379,48 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
                                    : of == FATE_SHORT
                                        ? dsgd_xprintf("did not reach %s in these runs", at->goal)
                                        : dsgd_xprintf("reached %s and lost it again", at->goal);
-        dsgd_append(&verdict->text, " %s %s%s.", dsgd_listed(names.v, " and "), reason,
+        const char *const who = dsgd_listed(names.v, " and ");
+        dsgd_append(&verdict->text, " %s %s%s.", who, reason,
                     of <= FATE_DIVERGED ? cause_of(at, of) : "");
+        dsgd_append(&verdict->brief, "; %s %s", who, reason);
     }
 }
 
+/** The learning rate of a contestant's runs; NAN: not known. */
+static double rate_of(const place *at, const contestant *c)
+{
+    const json_t *const run = dsgd_run_of(at->of->manifest, at->of->frame->csv, c->point->rows[0]);
+    const json_t *const optimizer = dsgd_run_option(run, "learn", "optimizer");
+    const json_t *const rate = json_object_get(optimizer, "lr");
+    return json_is_number(rate) ? json_number_value(rate) : NAN;
+}
+
+/** @p best NULL: nobody wins. */
 static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
 {
-    enum { FEW_EVALUATIONS = 5 };
+    enum { FEW_EVALUATIONS = 5, FEW_SEEDS = 3 };
     size_t least = SIZE_MAX, n_able = 0;
+    const double rate = rate_of(at, at->v);
+    bool is_common = at->learns && at->n > 1;
     for (const contestant *c = at->v; c < at->v + at->n; c++) {
         const size_t n = dsgd_frame_mean(c->point, at->of->numbers[m]).n;
         least = c->fate == FATE_ABLE && n < least ? n : least;
         n_able += c->fate == FATE_ABLE;
+        is_common = is_common && rate_of(at, c) == rate;
     }
-    if (n_able > 1 && least == 1)
-        dsgd_append(&verdict->text, " With one seed a difference can be chance.");
-    if (at->learns && at->of->curves.n[best->point->rows[0]] < FEW_EVALUATIONS)
+    if (best != NULL && n_able > 1 && least < FEW_SEEDS) {
+        dsgd_append(&verdict->text, least == 1 ? " With one seed a difference can be chance."
+                                               : " Intervals over two seeds are wide.");
+        dsgd_append(&verdict->brief, least == 1 ? "; one seed" : "; two seeds");
+    }
+    if (is_common) {
+        dsgd_append(&verdict->text,
+                    " One learning rate, %g, was used for all, which suits some better than others "
+                    "(`dsgd tune` finds each one's).",
+                    rate);
+        dsgd_append(&verdict->brief, "; one learning rate for all");
+    }
+    if (best != NULL && at->learns && at->of->curves.n[best->point->rows[0]] < FEW_EVALUATIONS)
         dsgd_append(&verdict->text, " %zu evaluations of a run make such times rough.",
                     at->of->curves.n[best->point->rows[0]]);
 }
@@ -410,20 +438,21 @@ static dsgd_status judge(place *at, const char *target, dsgd_verdict *verdict, d
     *verdict = (dsgd_verdict){.at = at->v[0].point, .text = dsgd_xstrdup("")};
     if (best == NULL) {
         dsgd_append(&verdict->text, "Nobody wins.");
+        verdict->brief = dsgd_xstrdup("nobody wins");
     } else {
         say_winner(at, verdict, best, m);
         if (at->learns)
             say_expenses(at, verdict, best);
     }
     say_fates(at, verdict);
-    if (best != NULL)
-        say_doubts(at, verdict, best, m);
+    say_doubts(at, verdict, best, m);
     return DSGD_OK;
 }
 
-static void gather(const dsgd_verdicts *v, const char *folder, const char *unit, evidence *of)
+static void gather(const dsgd_verdicts *v, const char *folder, const json_t *manifest, evidence *of)
 {
-    *of = (evidence){.frame = &v->frame, .unit = unit == NULL ? "samples" : unit};
+    *of = (evidence){
+        .frame = &v->frame, .manifest = manifest, .unit = dsgd_sample_unit(manifest, v->frame.csv)};
     dsgd_run_table_open(&of->curves, v->frame.csv, folder, "curves.csv", NULL);
     of->losses = all_ends(of, "loss");
     of->accuracies = all_ends(of, "accuracy");
@@ -438,15 +467,15 @@ static void gather(const dsgd_verdicts *v, const char *folder, const char *unit,
 }
 
 dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
-                               const dsgd_framing *framing, const char *target, const char *unit,
-                               dsgd_verdicts *v, dsgd_error *error)
+                               const dsgd_framing *framing, const json_t *manifest,
+                               const char *target, dsgd_verdicts *v, dsgd_error *error)
 {
     dsgd_framing all = *framing;
     evidence of;
     all.planned = true;
-    *v = (dsgd_verdicts){.n = 0};
+    *v = (dsgd_verdicts){.unvaried = ""};
     DSGD_TRY(dsgd_frame_open(runs, &all, &v->frame, error));
-    gather(v, folder, unit, &of);
+    gather(v, folder, manifest, &of);
     place *const places = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *places);
     for (const dsgd_frame_point *p = v->frame.points; p < v->frame.points + v->frame.n_points;
          p++) {
@@ -461,6 +490,8 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
         places[k].of = &of;
         if (places[k].n > 0)
             DSGD_TRY(judge(&places[k], target, &v->v[v->n++], error));
+        if (places[k].n > 1 && v->v[v->n - 1].winner != NULL)
+            v->unvaried = dsgd_unvaried(&v->frame, manifest);
     }
     return DSGD_OK;
 }

@@ -22,21 +22,24 @@ typedef struct dsgd_verdict {
     const char *name; /* of its series */
     bool is_tied; /* with others, whom the text names */
     char *text; /* sentences */
+    char *brief; /* who is first, and who cannot be, for a line below a figure */
 } dsgd_verdict;
 
 typedef struct dsgd_verdicts {
     dsgd_frame frame; /* of all runs, those without results too */
     size_t n;
     dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
+    const char
+        *unvaried; /* what dsgd_unvaried() says where somebody wins against others; "": nothing */
 } dsgd_verdicts;
 
 /**
- * Of runs.csv of a folder, which has been read. @p target as of dsgd_target_parse(), NULL: what is said above.
- * @p unit: of throughput, such as images; NULL: samples.
+ * Of runs.csv of a folder, which has been read, and its manifest (NULL: none). @p target as of
+ * dsgd_target_parse(), NULL: what is said above.
  */
 dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
-                               const dsgd_framing *framing, const char *target, const char *unit,
-                               dsgd_verdicts *verdicts, dsgd_error *error);
+                               const dsgd_framing *framing, const json_t *manifest,
+                               const char *target, dsgd_verdicts *verdicts, dsgd_error *error);
 
 /** "Of 12 places wagma is first at 7 and allreduce is first at 5": who wins where there are several places. */
 const char *dsgd_verdicts_summary(const dsgd_verdicts *verdicts);

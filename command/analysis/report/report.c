@@ -105,14 +105,6 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
                 r->frame.n_points - DSGD_MOST_ROWS);
 }
 
-/** Of what throughput counts: the first run's, for several workloads seldom share a table. */
-static const char *unit_of(const dsgd_report *r)
-{
-    const char *const unit = json_string_value(
-        dsgd_run_option(dsgd_run_of(r->manifest, &r->runs, 0), "workload", "unit"));
-    return unit == NULL ? "samples" : unit;
-}
-
 /**
  * Who is first, by the last swept value (columns) and all others (rows); "?" where that is open or a tie. False:
  * fewer than two values are swept.
@@ -159,9 +151,8 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
 {
     enum { MOST_PLACES = 24 };
     dsgd_verdicts verdicts;
-    DSGD_TRY(dsgd_verdicts_open(&r->runs, r->folder, &(dsgd_framing){.by = NULL},
-                                target == NULL ? dsgd_report_aim(r) : target, unit_of(r), &verdicts,
-                                error));
+    DSGD_TRY(dsgd_verdicts_open(&r->runs, r->folder, &(dsgd_framing){.by = NULL}, r->manifest,
+                                target == NULL ? dsgd_report_aim(r) : target, &verdicts, error));
     if (verdicts.n > 1)
         dsgd_html(html, "<p><strong>%s.</strong></p>\n", dsgd_verdicts_summary(&verdicts));
     const bool folded = write_matrix(html, &verdicts);
@@ -174,6 +165,7 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
     if (verdicts.n > MOST_PLACES)
         fprintf(html, "<p>%zu more places are in the table.</p>\n", verdicts.n - MOST_PLACES);
     fputs(folded ? "</details>\n" : "", html);
+    dsgd_html(html, *verdicts.unvaried == '\0' ? "%s" : "<p>%s</p>\n", verdicts.unvaried);
     return DSGD_OK;
 }
 
@@ -182,7 +174,8 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
 {
     const char *const baseline = r->frame.n_points == 0 ? "" : r->frame.baseline;
     quantity quantities[] = {
-        {dsgd_xprintf("throughput (%s/s)", unit_of(r)), "throughput_samples_per_s", 1},
+        {dsgd_xprintf("throughput (%s/s)", dsgd_sample_unit(r->manifest, &r->runs)),
+         "throughput_samples_per_s", 1},
         {dsgd_xprintf("times %s", baseline), NULL, 1},
         {"final accuracy", "final_accuracy", 1},
         {"final loss", "final_loss", 1},

@@ -6,8 +6,6 @@
 #include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 
-enum { FEW_SEEDS = 3 }; /* below, an interval of Student's t is several times as wide */
-
 static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
 {
     if (r->runs.n_rows < r->n_planned)
@@ -32,22 +30,6 @@ static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
 }
 
 /* Sentences; NULL: there is nothing to say. */
-
-static const char *few_seeds(const dsgd_report *r)
-{
-    size_t least = SIZE_MAX;
-    for (size_t k = 0; k < r->frame.n_points; k++) {
-        const size_t n = dsgd_frame_mean(&r->frame.points[k], r->throughput).n;
-        least = n > 0 && n < least ? n : least;
-    }
-    if (least == 1)
-        return "Too few seeds: with one seed there are no intervals, and a difference can be "
-               "chance. Give `seed: [1, 2, 3, 4, 5]`.";
-    return least >= FEW_SEEDS ? NULL
-                              : dsgd_xprintf("Too few seeds: intervals over %zu seeds are wide; "
-                                             "five seeds make them several times narrower.",
-                                             least);
-}
 
 static double option_of(const dsgd_report *r, size_t row, const char *part, const char *key)
 {
@@ -92,28 +74,6 @@ static const char *missed_targets(const dsgd_report *r)
                                         n_missed, n, target);
 }
 
-/** Speed-ups whose interval holds 1. */
-static const char *noise(const dsgd_report *r)
-{
-    size_t n = 0, n_within = 0;
-    const dsgd_frame_point *example = NULL;
-    for (size_t k = 0; k < r->frame.n_points; k++) {
-        const dsgd_ratio speedup = dsgd_report_speedup(r, &r->frame.points[k]);
-        n += speedup.n >= 2;
-        if (speedup.n < 2 || speedup.n_settling == 0)
-            continue;
-        n_within++;
-        example = example == NULL ? &r->frame.points[k] : example;
-    }
-    return example == NULL
-               ? NULL
-               : dsgd_xprintf("Difference within noise: %zu of %zu differences of throughput to %s "
-                              "could be chance, such as that of %s at %s.",
-                              n_within, n, r->frame.baseline,
-                              dsgd_field_of(&r->runs, example->rows[0], "algorithm"),
-                              dsgd_frame_place(&r->frame, example));
-}
-
 /** As `dsgd run` and `dsgd compare` say it. */
 static const char *mixed_collectives(const dsgd_report *r)
 {
@@ -123,8 +83,8 @@ static const char *mixed_collectives(const dsgd_report *r)
 
 void dsgd_report_warnings(const dsgd_report *report, FILE *html)
 {
-    const char *const others[] = {few_seeds(report), short_runs(report), missed_targets(report),
-                                  noise(report), mixed_collectives(report)};
+    const char *const others[] = {short_runs(report), missed_targets(report),
+                                  mixed_collectives(report)};
     dsgd_names s = {.n = 0};
     warn_of_missing_runs(report, &s);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

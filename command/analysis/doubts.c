@@ -1,0 +1,114 @@
+/**
+ * @file doubts.c
+ * What differences may come from that nobody asked for: collectives, and defaults that were not varied.
+ */
+#include "base/option.h"
+#include "command/analysis/comparison.h"
+#include "command/analysis/verdict.h"
+#include "command/console/table.h"
+
+/* --- collectives ------------------------------------------------------------------------------ */
+
+/** By which collective a run sums; "": it does not, or the table is of an earlier version. */
+static const char *collective_of(const dsgd_csv *runs, size_t row)
+{
+    if (dsgd_csv_column(runs, "partial_collective") == runs->n_columns)
+        return "";
+    const char *const partial = dsgd_field_of(runs, row, "partial_collective");
+    return *partial == '\0' ? dsgd_field_of(runs, row, "collective") : partial;
+}
+
+const char *dsgd_mixed_collectives(const dsgd_csv *runs)
+{
+    dsgd_frame f;
+    if (dsgd_frame_open(runs, &(dsgd_framing){.planned = true}, &f, NULL) != DSGD_OK)
+        return NULL;
+    size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
+    for (size_t row = 0; row < runs->n_rows; row++) {
+        const dsgd_frame_point *const p = &f.points[f.point_of[row]];
+        size_t *const at = &first[p->at[DSGD_PLACE]];
+        const char *const collective = collective_of(runs, row);
+        if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
+            continue;
+        if (*at == 0)
+            *at = row + 1;
+        const char *const other = collective_of(runs, *at - 1);
+        const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
+                                     dsgd_csv_field(runs, row, f.keys[0])};
+        if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
+            return dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
+                                "be one of collectives; exchange: {collective, "
+                                "partial_collective} sets them",
+                                names[0], other, names[1], collective);
+    }
+    return NULL;
+}
+
+void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
+{
+    const char *const sentence = dsgd_mixed_collectives(runs);
+    if (sentence != NULL)
+        dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
+}
+
+/* --- what was not varied -------------------------------------------------------------------------- */
+
+/** Whether some run has another value of an option, as a sweep or as a parameter of --sensitivity. */
+static bool is_varied(const dsgd_frame *f, const char *option)
+{
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const char *const key = dsgd_frame_key(f, k);
+        const bool names = strcmp(key, "parameter") == 0;
+        if (!names && f->n_values[k] > 1 && strstr(key, option) != NULL)
+            return true;
+        for (size_t i = 0; names && i < f->n_points; i++)
+            if (strncmp(dsgd_frame_value(f, &f->points[i], k), option, strlen(option)) == 0)
+                return true;
+    }
+    return false;
+}
+
+/** Whether a member of a run's configuration is this word. */
+static bool is_word(const json_t *run, const char *part, const char *key, const char *word)
+{
+    const char *const text = json_string_value(dsgd_run_option(run, part, key));
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+/** Whether a run encodes, by options of algorithms and exchanges that say how, at a speed that nobody stated. */
+static bool guesses_encoder(const json_t *run)
+{
+    const json_t *const algorithm = json_object_get(run, "algorithm");
+    return is_word(run, "platform", "encoding", "memory") &&
+           (json_is_object(dsgd_run_option(run, "exchange", "encoding")) ||
+            json_object_get(algorithm, "encoding") != NULL ||
+            json_object_get(algorithm, "density") != NULL ||
+            json_object_get(algorithm, "rank") != NULL);
+}
+
+const char *dsgd_unvaried(const dsgd_frame *f, const json_t *manifest)
+{
+    bool cuts = false, encodes = false;
+    for (size_t row = 0; row < f->csv->n_rows; row++) {
+        const json_t *const run = dsgd_run_of(manifest, f->csv, row);
+        cuts = cuts || (is_word(run, "exchange", "pieces", "buckets") &&
+                        dsgd_csv_value(f->csv, row, dsgd_csv_column(f->csv, "pieces")) > 1);
+        encodes = encodes || guesses_encoder(run);
+    }
+    const struct {
+        bool is_open;
+        const char *option, *text;
+    } all[] = {{cuts, "exchange.pieces", "how vectors are cut for their exchange (buckets)"},
+               {encodes, "platform.encoding", "the encoder's speed (a guess)"},
+               {dsgd_mixed_collectives(f->csv) != NULL, "exchange.collective",
+                "one collective against another"}};
+    const char *const file = json_string_value(json_object_get(manifest, "file"));
+    dsgd_names names = {.n = 0};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        if (all[k].is_open && !is_varied(f, all[k].option))
+            dsgd_names_add(&names, all[k].text);
+    return names.n == 0 ? ""
+                        : dsgd_xprintf("Not varied here, though it may decide: %s; `dsgd run %s "
+                                       "--sensitivity=choices` varies it.",
+                                       dsgd_listed(names.v, ", "), file == NULL ? "FILE" : file);
+}
