@@ -13,7 +13,8 @@ legend_down = int(ceil(n_entries / (1. * legend_across)))
 legend_across = beside ? 1 : int(greater(1, ceil(n_entries / (1. * greater(1, legend_down)))))
 legend_height = above ? (legend_down + 0.6) * line : 0
 legend_width = beside ? entry + 0.1 : 0
-foot = note eq '' ? 0 : line
+note = wrapped(note, floor((W - 0.2) / letter))
+foot = note eq '' ? 0 : line * lines_of(note)
 if (!asked && n_series > 0 && n_panels > 1) { frame_width = greater(frame_width, lesser(W - legend_width, letter * longest_part(panel[1]) + 0.6)) }
 across = int(greater(1, lesser(n_frames, floor((W - legend_width) / frame_width))))
 down = int(ceil(n_frames / (1. * across)))
@@ -121,6 +122,6 @@ if (grid) {
     do for [k = 1:down] { set label 800 + k tex(title_of_row(k)) at screen 3 * line / W, screen bottom + (down - k + 0.55) * cell_height center rotate by 90 textcolor rgb ink }
     set tmargin 0.8
 }
-if (note ne '') { set label 499 tex(note) at screen 1 - 0.08 / W, screen 0.5 * line / H right textcolor rgb ink }
+if (note ne '') { set label 499 tex(note) at screen 1 - 0.08 / W, screen (lines_of(note) - 0.5) * line / H right textcolor rgb ink }
 # After the first frame: what is in screen coordinates would be drawn again with each.
 legend_drawn = 'if (n_entries > 0) { do for [e = 1:n_entries] { unset label 500 + e; unset label 600 + e; unset arrow 500 + e; unset object 500 + e } }; if (grid) { do for [e = 1:across] { unset label 700 + e }; do for [e = 1:down] { unset label 800 + e }; unset label 797; unset label 798; unset label 799 }; unset label 499'

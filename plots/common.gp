@@ -23,6 +23,10 @@ title_of(name) = tex(pretty(head_of(name)).rest_of(name))
 nth(list, name) = strstrt(list, ' '.name.' ') == 0 ? 0 : words(list[1:strstrt(list, ' '.name.' ')]) + 1
 greater(a, b) = a > b ? a : b
 lesser(a, b) = a < b ? a : b
+# In lines of n letters, broken at blanks.
+last_blank(text, n) = strlen(text) <= n ? 0 : rfind(text[1:n], ' ')
+wrapped(text, n) = last_blank(text, n) == 0 ? text : text[1:last_blank(text, n) - 1]."\n".wrapped(text[last_blank(text, n) + 1:], n)
+lines_of(text) = strstrt(text, "\n") == 0 ? 1 : 1 + lines_of(text[strstrt(text, "\n") + 1:])
 # Below an axis.
 most_letters = 24
 short(text) = strlen(text) <= most_letters ? text : text[1:most_letters - 3].'...'

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/comparison.h"
+#include "command/analysis/verdict.h"
 #include "command/console/data_folder.h"
 #include "command/runs/swept.h"
 
@@ -291,6 +292,27 @@ static void put_points(FILE *out, data *d)
     }
 }
 
+/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn. */
+static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
+                                dsgd_error *error)
+{
+    const size_t n = d->runs.n_frames, n_series = d->runs.drawn.n;
+    const char **const texts = dsgd_keep(n + 1, sizeof *texts);
+    dsgd_verdicts v;
+    DSGD_TRY(dsgd_verdicts_open(&d->runs.csv, d->folder, &(dsgd_framing){.by = NULL}, d->manifest,
+                                choice->target, &v, error));
+    for (size_t k = 0; k < n * n_series; k++) {
+        const dsgd_frame_point *const p = d->runs.points[k];
+        texts[k / n_series] = texts[k / n_series] == NULL ? "" : texts[k / n_series];
+        for (size_t i = 0; p != NULL && choice->only == NULL && i < v.n; i++)
+            if (v.v[i].at->at[DSGD_PLACE] ==
+                v.frame.points[v.frame.point_of[p->rows[0]]].at[DSGD_PLACE])
+                texts[k / n_series] = v.v[i].brief;
+    }
+    dsgd_gnuplot_texts(out, "verdict", texts, n);
+    return DSGD_OK;
+}
+
 /* --- the folder ------------------------------------------------------------------------------- */
 
 static const char head[] =
@@ -300,7 +322,8 @@ static const char head[] =
     "# runs differ in besides; along, axis: the column of the places, and its title. $groups: a\n"
     "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
     "block\n"
-    "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n";
+    "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n"
+    "# verdict: who is first, by the rule of `dsgd compare`, at each place of each panel.\n";
 
 /** Place labels as displayed, and their numbers, or else their order. */
 static void put_places(FILE *out, const data *d)
@@ -365,5 +388,10 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     read_published(&d);
     find_measures(&d, choice->target);
     put_all(file.stream, &d, choice);
+    const dsgd_status status = put_verdicts(file.stream, &d, choice, error);
+    if (status != DSGD_OK) {
+        dsgd_whole_drop(&file);
+        return status;
+    }
     return dsgd_whole_close(&file, error);
 }

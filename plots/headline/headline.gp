@@ -21,6 +21,7 @@ slanted = slanted && have_room(W / n_frames, n_series)
 frame_height = slanted ? 3 : 2.4 + letter * longest_name
 extras = 'ideal'.(mean_column > 0 ? ' mean_model' : '').(local_column > 0 ? ' local_models' : '').(worst_column > 0 ? ' worst_model' : '')
 note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))
+note = both(note, verdict[n_places])
 if (!slanted) { least_height = 2 + letter * longest_name }
 load open_canvas
 set rmargin 2
