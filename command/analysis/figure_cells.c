@@ -74,7 +74,9 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
                        1 + (racer < 0 ? (double)n : racer), dsgd_csv_value(csv, row, ratio)},
             9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
-            const double lead = dsgd_csv_value(csv, row, c);
+            double lead = dsgd_csv_value(csv, row, c);
+            if (isnan(lead)) /* who cannot win is far behind who can */
+                lead = (int)(c - FIRST_LEAD) == racer ? 10 : -10;
             dsgd_csv_numbers(out, &lead, 1);
         }
         fputc('\n', out);

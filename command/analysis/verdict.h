@@ -29,8 +29,8 @@ typedef struct dsgd_verdicts {
     dsgd_frame frame; /* of all runs, those without results too */
     size_t n;
     dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
-    const char
-        *unvaried; /* what dsgd_unvaried() says where somebody wins against others; "": nothing */
+    bool *is_out; /* [rows of runs.csv] cannot win, even without a target */
+    const char *unvaried; /* dsgd_unvaried(), where somebody wins against others */
 } dsgd_verdicts;
 
 /**

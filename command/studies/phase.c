@@ -10,7 +10,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "command/analysis/frame.h"
+#include "command/analysis/verdict.h"
 #include "command/experiment/config.h"
 
 /* --- the grid --------------------------------------------------------------------------------- */
@@ -113,7 +113,9 @@ static void find_runs(dsgd_phase *p)
 dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_results *results,
                             dsgd_phase *phase, dsgd_error *error)
 {
-    *phase = (dsgd_phase){.experiment = experiment, .results = results};
+    *phase = (dsgd_phase){.experiment = experiment,
+                          .results = results,
+                          .is_out = dsgd_keep(experiment->n_runs, sizeof *phase->is_out)};
     if (find_sides(phase))
         find_runs(phase);
     if (phase->n_algorithms < 2)
@@ -162,11 +164,11 @@ static void find_weights(double u, double v, double weights[4])
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** The logarithm of a run's throughput; NAN: it has no result that counts. */
+/** The logarithm of a run's throughput; NAN: it has no result that counts, or cannot win. */
 static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, size_t s)
 {
     const size_t run = c->runs[a * p->n_seeds + s];
-    return run > 0 ? log(dsgd_results_throughput(p->results, run - 1)) : NAN;
+    return run > 0 && !p->is_out[run - 1] ? log(dsgd_results_throughput(p->results, run - 1)) : NAN;
 }
 
 /** Winner and second; what is not known comes last. */
@@ -183,7 +185,7 @@ static void rank(const dsgd_phase *p, dsgd_phase_place *c)
             c->second = a;
     c->ratio = exp(x[c->winner] - x[c->second]);
     c->low = c->high = NAN;
-    c->is_uncertain = !(c->ratio >= 1 + DSGD_TIE);
+    c->is_uncertain = c->ratio < 1 + DSGD_TIE; /* not where nobody else can win */
 }
 
 /** Spread between seeds at a place: between the corners of the grid it changes by factors. */
@@ -202,6 +204,8 @@ static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const size_t a = c->winner, b = c->second;
     const size_t n = c->wanted[a] < c->wanted[b] ? c->wanted[a] : c->wanted[b];
+    if (isnan(c->ratio))
+        return;
     if (n <= 1) {
         c->is_uncertain = c->is_uncertain || !(log(c->ratio) >= enough * noise_at(p, c));
         return;
@@ -263,8 +267,25 @@ static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
     return largest;
 }
 
+/** Who cannot win, as verdicts have it. */
+static void read_fates(dsgd_phase *p)
+{
+    dsgd_csv runs;
+    dsgd_verdicts v;
+    if (dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->results->folder) != DSGD_OK ||
+        dsgd_verdicts_open(&runs, p->results->folder, &(dsgd_framing){.by = NULL}, NULL, NULL, &v,
+                           NULL) != DSGD_OK)
+        return;
+    for (size_t row = 0; row < runs.n_rows; row++) {
+        const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
+        if (run >= 1 && run <= (double)p->experiment->n_runs)
+            p->is_out[(size_t)run - 1] = v.is_out[row];
+    }
+}
+
 static void read_wanted(dsgd_phase *p)
 {
+    read_fates(p);
     const dsgd_phase_block whole = whole_grid(p);
     for (size_t k = 0; k < 4; k++)
         p->noise[k] = noise_of(p, corner_of(p, &whole, k));
@@ -455,7 +476,8 @@ static void interpolate(dsgd_phase *phase)
                 if (c->is_known)
                     continue;
                 for (size_t a = 0; a < phase->n_algorithms; a++)
-                    c->logs[a] = between(phase, b, c, a);
+                    if (c->wanted[a] == 0 || !isnan(c->logs[a])) /* it was simulated, and is out */
+                        c->logs[a] = between(phase, b, c, a);
                 rank(phase, c);
                 judge(phase, c);
             }
@@ -485,8 +507,9 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
             fputc('\n', stream);
         dsgd_csv_number(stream, phase->values[0][c->at[0]]);
         dsgd_csv_numbers(stream, &phase->values[1][c->at[1]], 1);
-        fprintf(stream, ",%d,%d,%s,%s", c->is_known, c->is_uncertain, phase->labels[c->winner],
-                phase->labels[c->second]);
+        fprintf(stream, ",%d,%d,%s,%s", c->is_known, c->is_uncertain,
+                isnan(c->logs[c->winner]) ? "" : phase->labels[c->winner],
+                isnan(c->logs[c->second]) ? "" : phase->labels[c->second]);
         dsgd_csv_numbers(stream, (double[]){c->ratio, c->low, c->high}, 3);
         for (size_t a = 0; a < phase->n_algorithms; a++) {
             const double best = c->logs[a == c->winner ? c->second : c->winner];

@@ -17,7 +17,7 @@ typedef struct dsgd_phase_place {
     bool is_known; /* the winner has been simulated there; else interpolated */
     bool is_uncertain; /* a tie, or the difference is within noise */
     bool is_settled; /* more seeds would change nothing */
-    size_t winner, second; /* algorithms */
+    size_t winner, second; /* algorithms; where the logarithm is NAN nobody is */
     double ratio, low, high; /* throughput of the winner over the second's; NAN: not known */
 } dsgd_phase_place;
 
@@ -30,6 +30,7 @@ typedef struct dsgd_phase_block {
 typedef struct dsgd_phase {
     const dsgd_experiment *experiment;
     const dsgd_results *results;
+    bool *is_out; /* [n_runs]: cannot win (command/analysis/verdict.h) */
     size_t columns[2]; /* of the experiment: along x and y */
     size_t n[2]; /* swept values */
     double *values[2]; /* rising */

@@ -3,8 +3,8 @@
 # needs: runs.csv phase.csv
 load common
 # Of several series of an algorithm, whose sweep is a side here, the first has its look; one that --only leaves out has no cells.
-array of[|racer|]
-do for [r = 1:|racer|] { of[r] = 0 }
+array of[|racer| + 1] # the last is nobody
+do for [r = 1:|racer| + 1] { of[r] = 0 }
 legend_series = 0
 do for [i = 1:n_series] {
     name = head_of(series[i])
@@ -18,11 +18,11 @@ do for [i = 1:n_series] {
         fill[legend_series] = int(word(look[legend_series], 4))
     }
 }
-# Half as light at twice the second's throughput.
+# Half as light at twice the second's throughput; darkest where nobody else can win.
 part(i, k) = int('0x'.look[i][2 * k:2 * k + 1])
 mixed(i, k, share) = int(255 - share * (255 - part(i, k)))
 shade(i, share) = mixed(i, 1, share) * 65536 + mixed(i, 2, share) * 256 + mixed(i, 3, share)
-colour(i, ratio) = shade(i, 0.25 + 0.6 * (1 - 1 / ratio))
+colour(i, ratio) = shade(i, 0.25 + 0.6 * (ratio >= 1 ? 1 - 1 / ratio : 1))
 
 set table $contours
 unset surface
