@@ -71,7 +71,9 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
             out,
             (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j), edge(y, j + 1),
                        dsgd_csv_value(csv, row, 2), dsgd_csv_value(csv, row, 3),
-                       1 + (racer < 0 ? (double)n : racer), dsgd_csv_value(csv, row, ratio)},
+                       1 + (racer < 0 ? (double)n : racer),
+                       *dsgd_csv_field(csv, row, ratio) == '\0' ? 1024 /* nobody else can win */
+                                                                : dsgd_csv_value(csv, row, ratio)},
             9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
             double lead = dsgd_csv_value(csv, row, c);

@@ -18,11 +18,11 @@ do for [i = 1:n_series] {
         fill[legend_series] = int(word(look[legend_series], 4))
     }
 }
-# Half as light at twice the second's throughput; darkest where nobody else can win.
+# Half as light at twice the second's throughput.
 part(i, k) = int('0x'.look[i][2 * k:2 * k + 1])
 mixed(i, k, share) = int(255 - share * (255 - part(i, k)))
 shade(i, share) = mixed(i, 1, share) * 65536 + mixed(i, 2, share) * 256 + mixed(i, 3, share)
-colour(i, ratio) = shade(i, 0.25 + 0.6 * (ratio >= 1 ? 1 - 1 / ratio : 1))
+colour(i, ratio) = shade(i, 0.25 + 0.6 * (1 - 1 / ratio))
 
 set table $contours
 unset surface
