@@ -23,8 +23,9 @@ typedef struct line {
 /** Where the mean over seeds passes the level. */
 typedef struct crossing {
     size_t n; /* seeds that pass there by themselves */
-    double at; /* their mean where all seeds pass, else where the mean does */
-    double low, high; /* 95 % interval; NAN where not all pass, or for one seed */
+    double from, to; /* the simulated values between which the mean does; NAN: nowhere */
+    double at; /* the mean of the places of seeds where all pass, else that of the mean */
+    double low, high; /* at least from and to, and the 95 % interval over seeds where all pass */
 } crossing;
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -107,14 +108,15 @@ static double unscaled(const line *l, double place)
     return l->is_log ? exp(place) : place;
 }
 
-static crossing crossing_at(const line *l, bool rises, double at)
+/** Where point @p i comes before the level, and the next behind. */
+static crossing crossing_at(const line *l, size_t i, bool rises, double at)
 {
-    crossing c = {.at = unscaled(l, at), .low = NAN, .high = NAN};
+    crossing c = {0, l->x[i], l->x[i + 1], unscaled(l, at), l->x[i], l->x[i + 1]};
     double *const places = dsgd_keep(l->n_seeds, sizeof *places);
     for (size_t s = 0; s < l->n_seeds; s++) {
         double nearest = NAN; /* of the places where this seed passes in that direction */
-        for (size_t i = 0; i + 1 < l->n; i++) {
-            const double place = passes(l, s, i, rises);
+        for (size_t k = 0; k + 1 < l->n; k++) {
+            const double place = passes(l, s, k, rises);
             if (!isnan(place) && !(fabs(nearest - at) <= fabs(place - at)))
                 nearest = place;
         }
@@ -124,8 +126,8 @@ static crossing crossing_at(const line *l, bool rises, double at)
     if (c.n == l->n_seeds) {
         const dsgd_interval mean = dsgd_mean(places, c.n);
         c.at = unscaled(l, mean.mean);
-        c.low = unscaled(l, mean.mean - mean.ci);
-        c.high = unscaled(l, mean.mean + mean.ci);
+        c.low = fmin(c.low, unscaled(l, mean.mean - mean.ci));
+        c.high = fmax(c.high, unscaled(l, mean.mean + mean.ci));
     }
     return c;
 }
@@ -145,8 +147,52 @@ static void write_row(FILE *stream, const line *l, const crossing *c, const char
     dsgd_csv_text(stream, dsgd_frame_key(&l->c->frame, l->key));
     dsgd_csv_numbers(stream, &l->level, 1);
     fprintf(stream, ",%s,%zu,%zu", direction, c->n, l->n_seeds);
-    dsgd_csv_numbers(stream, (double[]){c->at, c->low, c->high}, 3);
+    dsgd_csv_numbers(stream, (double[]){c->at, c->low, c->high, c->from, c->to}, 5);
     fputc('\n', stream);
+}
+
+/** -1, 0 or 1: the mean at a point is below the level, a tie with it, or above. */
+static int side_of(const line *l, size_t i)
+{
+    const double lead = l->logs[l->n_seeds * l->n + i] - log(l->level);
+    return fabs(lead) <= log1p(DSGD_TIE) ? 0 : lead > 0 ? 1 : -1;
+}
+
+static const char *side_text(const line *l, size_t i)
+{
+    return side_of(l, i) > 0 ? "above" : "below";
+}
+
+/** Says that the level is met from point @p i on, and what is around; gives the last such point. */
+static size_t report_equal(FILE *stream, const line *l, size_t i)
+{
+    size_t last = i;
+    while (last + 1 < l->n && side_of(l, last + 1) == 0)
+        last++;
+    printf("is equal (within %g %%) from %s to %s", 100 * DSGD_TIE, shown(l, l->x[i]),
+           shown(l, l->x[last]));
+    if (i > 0)
+        printf(", %s up to %s", side_text(l, i - 1), shown(l, l->x[i - 1]));
+    if (last + 1 < l->n)
+        printf(", %s from %s on", side_text(l, last + 1), shown(l, l->x[last + 1]));
+    const crossing none = {0, l->x[i], l->x[last], NAN, NAN, NAN};
+    write_row(stream, l, &none, "equal");
+    return last;
+}
+
+static void report_crossing(FILE *stream, const line *l, size_t i, bool rises, double at)
+{
+    const crossing c = crossing_at(l, i, rises, at);
+    printf("passes from %s between %s and %s (about %s", rises ? "below" : "above",
+           shown(l, c.from), shown(l, c.to), shown(l, c.at));
+    if (c.low < c.from || c.high > c.to)
+        printf("; with noise %s to %s", shown(l, c.low), shown(l, c.high));
+    else if (l->n_seeds == 1)
+        printf("; one seed");
+    else if (c.n < l->n_seeds)
+        printf("; the mean; so do %zu of %zu seeds", c.n, l->n_seeds);
+    putchar(')');
+    write_row(stream, l, &c, rises ? "rises" : "falls");
 }
 
 static void report_line(FILE *stream, line *l)
@@ -162,21 +208,19 @@ static void report_line(FILE *stream, line *l)
     for (size_t i = 0; l->n_seeds > 0 && i + 1 < l->n; i++) {
         const bool rises = l->logs[l->n_seeds * l->n + i] < log(l->level);
         const double at = passes(l, l->n_seeds, i, rises);
-        if (isnan(at))
+        const bool is_equal = side_of(l, i) == 0 && side_of(l, i + 1) == 0;
+        const bool leads_to_equal =
+            i + 2 < l->n && side_of(l, i + 1) == 0 && side_of(l, i + 2) == 0;
+        if (!is_equal && (isnan(at) || leads_to_equal))
             continue;
-        const crossing c = crossing_at(l, rises, at);
-        printf("%s from %s at %s", n++ == 0 ? "passes" : ", then", rises ? "below" : "above",
-               shown(l, c.at));
-        if (!isnan(c.low))
-            printf(" (%s to %s)", shown(l, c.low), shown(l, c.high));
-        else if (l->n_seeds == 1)
-            printf(" (one seed)");
+        fputs(n++ == 0 ? "" : ", then ", stdout);
+        if (is_equal)
+            i = report_equal(stream, l, i);
         else
-            printf(" (the mean; so do %zu of %zu seeds)", c.n, l->n_seeds);
-        write_row(stream, l, &c, rises ? "rises" : "falls");
+            report_crossing(stream, l, i, rises, at);
     }
     if (n == 0) {
-        const crossing none = {.at = NAN, .low = NAN, .high = NAN};
+        const crossing none = {0, NAN, NAN, NAN, NAN, NAN};
         const double ratio = dsgd_comparison_of(l->c, l->points[0], DSGD_THROUGHPUT)->ratio.ratio;
         const char *const direction = l->n_seeds == 0     ? "unknown"
                                       : ratio >= l->level ? "above"
@@ -195,7 +239,7 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
     if (stream == NULL)
         return DSGD_EIO;
     dsgd_frame_put_keys(stream, &c->frame, NULL, c->frame.n_keys);
-    fputs("along,level,direction,n,seeds,at,low,high\n", stream);
+    fputs("along,level,direction,n,seeds,at,low,high,from,to\n", stream);
     printf("\nWhere throughput passes %g times that of %s %s:\n", level,
            dsgd_frame_key(&c->frame, c->frame.by), c->frame.baseline);
     line l = {.c = c,
