@@ -254,6 +254,8 @@ static void print_score(const char *lead, const char *between, const score *of)
     print_errors(between, "of them predicted", of->errors[PREDICTED], n[PREDICTED]);
     print_errors(between, "with constants fitted to other figures", of->errors[LEFT_OUT],
                  n[LEFT_OUT]);
+    if (n[LEFT_OUT] > 0 && n[LEFT_OUT] < n[POINTS])
+        printf("%s%zu with none that other figures tell", between, n[POINTS] - n[LEFT_OUT]);
     if (n[UNITS] > 0) {
         gsl_sort(of->errors[UNITS], 1, n[UNITS]);
         printf("%s%zu in units of their uncertainty: median %.1f\n", between, n[UNITS],

@@ -16,7 +16,7 @@ typedef struct constant {
 
 /** A published point that has an error. */
 typedef struct point {
-    size_t figure;
+    size_t figure, row; /* of its published.csv */
     double error; /* ln of simulated over published */
     double deviation; /* of that */
     double *slopes; /* [constants] of the error by ln of the constant */
@@ -133,6 +133,7 @@ static dsgd_status add_points(problem *p, size_t figure, dsgd_error *error)
     for (size_t row = 0; row < f->published.n_rows; row++) {
         const double excess = f->values[row] - dsgd_published_beyond(f, row);
         point x = {.figure = figure,
+                   .row = row,
                    .error = log1p(dsgd_published_error(f, row)),
                    .deviation = hypot(least_deviation, dsgd_published_off(f, row) / excess),
                    .slopes = dsgd_keep(p->n_constants + 1, sizeof *x.slopes)};
@@ -175,6 +176,20 @@ static void fit(const problem *p, size_t without, double *logs)
     }
 }
 
+/** By less a point does not depend on a constant. */
+static const double least_slope = 0.005;
+
+/** Marks the points that depend on what was fitted. */
+static void mark_points(const problem *p, size_t figure, const double *logs)
+{
+    dsgd_published *const f = &p->figures[figure];
+    f->is_refitted = dsgd_keep(f->published.n_rows + 1, sizeof *f->is_refitted);
+    for (const point *x = p->points; x < p->points + p->n_points; x++)
+        for (size_t c = 0; x->figure == figure && c < p->n_constants; c++)
+            if (logs[c] != 0 && fabs(x->slopes[c]) >= least_slope)
+                f->is_refitted[x->row] = true;
+}
+
 /** Adds what was fitted and makes a difference to a figure. */
 static void take_fit(const problem *p, size_t figure, const double *logs, dsgd_columns *t)
 {
@@ -182,7 +197,7 @@ static void take_fit(const problem *p, size_t figure, const double *logs, dsgd_c
         double largest = 0;
         for (const point *x = p->points; x < p->points + p->n_points; x++)
             largest = fmax(largest, x->figure == figure ? fabs(x->slopes[c]) : 0);
-        if (largest < 0.005)
+        if (largest < least_slope)
             continue;
         dsgd_columns_row(t);
         dsgd_columns_put(t, "left out", "%s", p->figures[figure].name);
@@ -208,6 +223,7 @@ dsgd_status dsgd_leave_one_out(dsgd_published *figures, size_t n, const dsgd_rer
         fit(&p, f, logs);
         DSGD_TRY(run_again(&p, &figures[f], logs, &again[f], error));
         figures[f].left_out = &again[f];
+        mark_points(&p, f, logs);
         take_fit(&p, f, logs, &t);
     }
     puts("\nconstants fitted to all other figures");

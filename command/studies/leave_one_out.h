@@ -21,7 +21,7 @@ typedef struct dsgd_rerun {
 } dsgd_rerun;
 
 /**
- * Sets `left_out` of @p n open figures, and prints what was fitted. A constant that other figures tell less of
+ * Sets `left_out` and `is_refitted` of @p n open figures, and prints what was fitted. A constant that other figures tell less of
  * than its range does stays as it is. DSGD_EIO with file and line: a constant that is none.
  */
 dsgd_status dsgd_leave_one_out(dsgd_published *figures, size_t n, const dsgd_rerun *rerun,

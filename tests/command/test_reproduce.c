@@ -141,8 +141,8 @@ static const struct {
     {"2",
      {"a         step            1  1.25   ", "+25.0          +0.1   25.0  known\n",
       "3 points: median error 25.0 %, 0 (0 %)",
-      "3 with constants fitted to other figures: median error 0.1 %, 2 (67 %) within 15 %, "
-      "worst 25.0 %"}},
+      "2 with constants fitted to other figures: median error 0.1 %, 2 (100 %) within 15 %, worst "
+      "0.1 %; 1 with none that other figures tell"}},
     {"1.1",
      {"a         step            1  1.1   ", "+25.0         +13.6   25.0  known\n",
       "3 points: ", "median error 13.6 %"}},
