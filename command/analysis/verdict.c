@@ -25,6 +25,12 @@ typedef enum fate {
     N_FATES
 } fate;
 
+static const char *const reasons[N_FATES] = {
+    [FATE_FAILED] = "failed",           [FATE_TIMEOUT] = "ran into the time limit",
+    [FATE_DIVERGED] = "diverged",       [FATE_SILENT] = "exchanged nothing in these runs",
+    [FATE_UNLEARNED] = "did not learn",
+};
+
 /** A column of curves.csv at the first evaluation of a run and at its last; NAN: none. */
 typedef struct ends {
     double first, last;
@@ -354,11 +360,6 @@ static const char *cause_of(const place *at, fate of)
 /** "a and b failed": who cannot win, by reason. */
 static void say_fates(const place *at, dsgd_verdict *verdict)
 {
-    static const char *const reasons[N_FATES] = {
-        [FATE_FAILED] = "failed",           [FATE_TIMEOUT] = "ran into the time limit",
-        [FATE_DIVERGED] = "diverged",       [FATE_SILENT] = "exchanged nothing in these runs",
-        [FATE_UNLEARNED] = "did not learn",
-    };
     for (fate of = FATE_FAILED; of < N_FATES; of++) {
         dsgd_names names = {.n = 0};
         for (const contestant *c = at->v; c < at->v + at->n; c++) {
@@ -427,14 +428,14 @@ static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant 
 
 /* --- all places ------------------------------------------------------------------------------- */
 
-static dsgd_status judge(place *at, const char *target, bool *is_out, dsgd_verdict *verdict,
+static dsgd_status judge(place *at, const char *target, const char **out, dsgd_verdict *verdict,
                          dsgd_error *error)
 {
     choose_scale(at);
     find_fates(at);
     for (const contestant *c = at->v; c < at->v + at->n; c++)
         for (size_t k = 0; k < c->point->n_rows; k++)
-            is_out[c->point->rows[k]] = c->fate != FATE_ABLE;
+            out[c->point->rows[k]] = reasons[c->fate];
     if (at->learns)
         DSGD_TRY(aim(at, target, error));
     const size_t m = at->learns ? DSGD_TO_TARGET : DSGD_THROUGHPUT;
@@ -490,11 +491,11 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
         at->v[at->n++] = (contestant){.point = p, .progress = NAN};
     }
     v->v = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *v->v);
-    v->is_out = dsgd_keep(runs->n_rows + 1, sizeof *v->is_out);
+    v->out = dsgd_keep(runs->n_rows + 1, sizeof *v->out);
     for (size_t k = 0; k < v->frame.n[DSGD_PLACE]; k++) {
         places[k].of = &of;
         if (places[k].n > 0)
-            DSGD_TRY(judge(&places[k], target, v->is_out, &v->v[v->n++], error));
+            DSGD_TRY(judge(&places[k], target, v->out, &v->v[v->n++], error));
         if (places[k].n > 1 && v->v[v->n - 1].winner != NULL)
             v->unvaried = dsgd_unvaried(&v->frame, manifest);
     }

@@ -29,7 +29,8 @@ typedef struct dsgd_verdicts {
     dsgd_frame frame; /* of all runs, those without results too */
     size_t n;
     dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
-    bool *is_out; /* [rows of runs.csv] cannot win, even without a target */
+    const char *
+        *out; /* [rows of runs.csv] why it cannot win, even without a target; NULL: it can */
     const char *unvaried; /* dsgd_unvaried(), where somebody wins against others */
 } dsgd_verdicts;
 

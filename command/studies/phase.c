@@ -279,7 +279,7 @@ static void read_fates(dsgd_phase *p)
     for (size_t row = 0; row < runs.n_rows; row++) {
         const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
         if (run >= 1 && run <= (double)p->experiment->n_runs)
-            p->is_out[(size_t)run - 1] = v.is_out[row];
+            p->is_out[(size_t)run - 1] = v.out[row] != NULL;
     }
 }
 

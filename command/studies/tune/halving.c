@@ -4,6 +4,7 @@
  */
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/analysis/verdict.h"
 #include "command/experiment/config.h"
 #include "command/studies/tune/tune.h"
 
@@ -42,6 +43,22 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
     return DSGD_OK;
 }
 
+/** Whom verdicts let win nothing. */
+static dsgd_status read_fates(dsgd_tune *t, dsgd_error *error)
+{
+    dsgd_csv runs;
+    dsgd_verdicts v;
+    DSGD_TRY(dsgd_csv_read(&runs, error, "%s/runs.csv", t->pool.folder));
+    DSGD_TRY(dsgd_verdicts_open(&runs, t->pool.folder, &(dsgd_framing){.by = NULL}, NULL, NULL, &v,
+                                error));
+    for (size_t row = 0; row < runs.n_rows; row++) {
+        const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
+        if (run >= 1 && run <= (double)t->grid.n_runs)
+            t->results[(size_t)run - 1].out = v.out[row];
+    }
+    return DSGD_OK;
+}
+
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
     t->results = dsgd_keep_more(t->results, t->grid.n_runs, sizeof *t->results);
@@ -53,6 +70,7 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
                                .reached = NAN};
     }
     dsgd_csv csv;
+    DSGD_TRY(read_fates(t, error));
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder));
     if (t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
         t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};
@@ -81,6 +99,16 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a,
 {
     const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, candidate, length, seed);
     return r == NULL || r->diverged || r->n == 0 ? NULL : r;
+}
+
+const char *dsgd_tune_out(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate)
+{
+    const char *why = NULL;
+    for (size_t s = 0; s < t->n_seeds && why == NULL; s++) {
+        const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, candidate, t->n_lengths - 1, s);
+        why = r == NULL ? NULL : r->out;
+    }
+    return why;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -250,7 +278,7 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
     for (size_t i = 0; i < n; i++) {
         ranked[i].ties = i > 0 && compare(t, &ranked[i - 1], &ranked[i]) == 0;
         ranked[i].fate = i < kept ? DSGD_TUNE_KEPT
-                         : kept == 0 && i == 0 && ranked[i].n_diverged < a->rungs[a->rung].n_seeds
+                         : kept == 0 && i == 0 && dsgd_tune_out(t, a, ranked[i].candidate) == NULL
                              ? DSGD_TUNE_BEST
                              : DSGD_TUNE_DROPPED;
         a->is_in[ranked[i].candidate] = i < kept;

@@ -201,8 +201,8 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 
 /**
  * How much better the best is than the runner-up, over common seeds: times or losses by ratios, of
- * which logarithms are taken, else by differences. *settled: by more than the noise (95 %), or in
- * more seeds.
+ * which logarithms are taken, else by differences. *settled: by more than a tie and the noise
+ * (95 %), or in more seeds.
  */
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place, bool *settled)
 {
@@ -219,7 +219,8 @@ static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_p
     }
     const dsgd_interval of_seeds = dsgd_mean(x, n);
     const double mean = of_seeds.mean, ci = of_seeds.ci;
-    *settled = n < t->n_seeds ? n_best > n_second : mean > ci;
+    *settled =
+        n < t->n_seeds ? n_best > n_second : mean > ci && (!of_ratio || mean > log1p(DSGD_TIE));
     if (n < t->n_seeds)
         return n_best > n_second ? "more seeds" : "-";
     if (of_ratio && n < 2)
@@ -286,7 +287,12 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
 {
     bool settled = true;
     if (!dsgd_tune_has_best(a))
-        say(all, a, "no value that was tried ends with a result, so the file's own stays");
+        say(all, a,
+            dsgd_xprintf("no value that was tried can be best, so the file's own stays%s",
+                         a->n_last == 0
+                             ? ""
+                             : dsgd_xprintf(": %s %s", shown_all(t, a, a->last->candidate),
+                                            dsgd_tune_out(t, a, a->last->candidate))));
     else if (t->on != DSGD_TUNE_FINAL && a->last->n_reached == 0)
         say(all, a,
             dsgd_xprintf("no value reaches %s; they are ranked by how near they come",
@@ -297,7 +303,8 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
         const char *const second = shown_all(t, a, a->last[1].candidate);
         say(all, a,
             t->n_seeds > 1
-                ? dsgd_xprintf("%s may be as good: the difference is within the noise of %zu seeds",
+                ? dsgd_xprintf("%s may be as good: the difference is within 2 %% or the noise of "
+                               "%zu seeds",
                                second, t->n_seeds)
                 : dsgd_xprintf("%s may be as good: of one seed no noise is known", second));
     }

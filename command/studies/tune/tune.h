@@ -70,6 +70,7 @@ typedef struct dsgd_tuned {
 /** What is known of a run. */
 typedef struct dsgd_tune_result {
     bool is_done, diverged;
+    const char *out; /* why it cannot win, as verdicts have it; NULL: it can */
     double reached; /* time or steps to the target; NAN: it was not */
     double steps;
     size_t first, n; /* its evaluations; at the last it ended */
@@ -138,11 +139,14 @@ const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned
 const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
                                         size_t length, size_t seed);
 
+/** Why a candidate cannot be best at full length; NULL: it can. */
+const char *dsgd_tune_out(const dsgd_tune *tune, const dsgd_tuned *a, size_t candidate);
+
 /** Of a study, whose state is a dsgd_tune: the runs of a round; after it, to the next rungs. */
 void dsgd_tune_choose(void *tune, bool *chosen);
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
 
-/** Whether a->last begins with a best candidate: not where all diverged. */
+/** Whether a->last begins with a best candidate: not where nobody can win, by the rule of verdicts. */
 bool dsgd_tune_has_best(const dsgd_tuned *a);
 
 /* --- summary.c: all that was tried, and what follows ------------------------------------------- */
