@@ -220,6 +220,8 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                      : is_word && e->collective == DSGD_COLLECTIVE_AUTO &&
                                            run.platform.library != DSGD_LIBRARY_MPI;
             dsgd_option_put(o, &run.config.exchange, value);
+            if (!is_word && value != DSGD_PIECES_BUCKETS) /* which would be refused with theirs */
+                run.config.exchange.bucket_bytes = DSGD_DEFAULT_BUCKET_BYTES;
             if (!follows &&
                 (is_word ? memcmp(&run.config.exchange, &experiment->runs[i].config.exchange,
                                   sizeof run.config.exchange) != 0
@@ -263,18 +265,13 @@ static dsgd_status vary(dsgd_experiment *experiment, double percent, dsgd_error 
         if (o->words != NULL)
             vary_choice(experiment, o);
     DSGD_TRY(check_length(experiment, error));
-    if (experiment->n_runs == experiment->n_unchanged)
-        return dsgd_refuse(error,
-                           "%s: every calibrated parameter is 0, and no other choice of exchange "
-                           "can run, so there is nothing to vary",
-                           experiment->path);
     static const char *const names[] = {"parameter", "factor"};
     const size_t n = experiment->n_columns;
     dsgd_experiment_add_columns(experiment, names, 2);
     for (size_t i = experiment->n_unchanged; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
         run->swept[n] = run->parameter;
-        run->swept[n + 1] = isnan(run->factor) ? "" : dsgd_xprintf("%.6g", run->factor);
+        run->swept[n + 1] = isnan(run->factor) ? NULL : dsgd_xprintf("%.6g", run->factor);
     }
     return dsgd_experiment_settle(experiment, experiment->runs[0].config.numerics, error);
 }

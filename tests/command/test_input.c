@@ -69,7 +69,7 @@ static const struct {
     {NULL, "run e.yaml --baseline wagma", 2, "--baseline wagma: it goes with --sensitivity"},
     {NULL, "run e.yaml --sensitivity --baseline wagam", 2,
      "--baseline wagam: e.yaml has no such algorithm (did you mean `wagma`?)"},
-    {NULL, "run e.yaml --sensitivity --only 500", 2, "there are 54 runs"},
+    {NULL, "run e.yaml --sensitivity --only 500", 2, "there are 78 runs"},
     {NULL, "runn e.yaml", 2, "did you mean `run`"},
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
     {NULL, "describe imbalance bytedance-sf", 2, "did you mean `bytedance-se`"},

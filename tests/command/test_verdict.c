@@ -291,7 +291,7 @@ TEST(ten_thousand_runs_have_one_sentence)
 {
     enum { N_PLACES = 50, N_SEEDS = 100 };
     char *rows = dsgd_xstrdup("");
-    size_t room = 0, length = 0;
+    size_t room = 0;
     FILE *const stream = open_memstream(&rows, &room);
     for (int run = 0; run < 2 * N_PLACES * N_SEEDS; run++) {
         const int place = run / (2 * N_SEEDS), of_wagma = run / N_SEEDS % 2;
@@ -303,7 +303,6 @@ TEST(ten_thousand_runs_have_one_sentence)
         fputs(row, stream);
     }
     fclose(stream);
-    (void)length;
     write_tables(rows, "", NULL, 1, NULL);
     static const char summary[] =
         "Of 50 places allreduce is first at 25 and wagma is first at 25; at 25 "
