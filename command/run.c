@@ -67,10 +67,11 @@ static const dsgd_argument run_options[] = {
         "Does all anew, in place of the results that are there: of this experiment, which "
         "are taken up otherwise, or of another, which are refused"),
     DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT",
-                  "Runs the experiment also with each calibrated parameter of its platform and "
-                  "workload PERCENT (20) smaller and larger, and says which speed-ups and rankings "
-                  "depend on it; results in results/NAME-sensitivity. With --numerics off nothing "
-                  "is learned meanwhile",
+                  "Runs the experiment also with each number of its platform, workload and "
+                  "encoding PERCENT (20) smaller and larger, and with other collectives and "
+                  "pieces of exchanges (choices: with these and an encoder's guessed speed alone), "
+                  "and says which speed-ups and rankings depend on it; results in "
+                  "results/NAME-sensitivity. With --numerics off nothing is learned meanwhile",
                   .implied = "20"),
     DSGD_ARGUMENT(FLAG, refine, "refine", 0, NULL,
                   "Of an experiment with two swept numbers: runs a coarse grid, and then what is "

@@ -1,8 +1,9 @@
 /**
  * @file sensitivity.h
- * Which conclusions of an experiment depend on which calibrated parameter: every parameter is
- * varied alone, down and up, and the changes of throughputs, of speed-ups over a baseline and of
- * the ranking of the algorithms are reported.
+ * Which conclusions of an experiment depend on which number or choice: every number of its platform,
+ * workload and encoding is varied alone, down and up, an encoder's speed that nobody stated by a factor of ten,
+ * and how exchanges sum and are cut; the changes of throughputs, of speed-ups over a baseline and of the ranking
+ * of the algorithms are reported.
  */
 #pragma once
 
@@ -23,11 +24,11 @@ typedef struct dsgd_request {
     const char *path;
     const dsgd_texts *sets, *plugins;
     int numerics; /* dsgd_numerics */
-    const char *sensitivity, *baseline; /* NULL: not given */
+    const char *sensitivity, *baseline; /* per cent or "choices"; NULL: not given */
 } dsgd_request;
 
 /**
- * Opens it, with its variations; *percent: by how much. Plug-ins come first, so that the file can
+ * Opens it, with its variations; *percent: by how much, NAN: choices alone. Plug-ins come first, so that the file can
  * name their algorithms.
  */
 dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,

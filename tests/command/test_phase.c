@@ -135,6 +135,25 @@ TEST_ROWS(another_experiment_is_refused, refused)
     ck_assert_ptr_null(strstr(output, "runs were needed"));
 }
 
+/** local SGD ends before its first exchange, and would be the fastest everywhere; then allreduce fails, too. */
+TEST(who_cannot_win_wins_no_cell)
+{
+    write_file("e.yaml", experiment);
+    run("run e.yaml -o two --refine", 0);
+    run("run e.yaml -o three --refine --set 'algorithms=[allreduce, a_psgd, {name: local_sgd, "
+        "period: 20}]'",
+        0);
+    ck_assert_str_eq(awk(winners, "three/phase.csv"), awk(winners, "two/phase.csv"));
+    run("run e.yaml -o failed --refine --set 'stops=[{worker: 2, after: 250ms}]'", 5);
+    ck_assert_str_eq(
+        awk("NF && NR > 1 && ($5 != \"a_psgd\" || $6 || $7 || $4)", "failed/phase.csv"), "");
+    run("plot failed phase --format svg", 0);
+    run("run e.yaml -o none --refine --set 'stops=[{worker: 2, after: 250ms}]' --set "
+        "'algorithms=[allreduce, {name: allreduce, label: again}]'",
+        5);
+    ck_assert_str_eq(awk("NF && NR > 1 && ($3 || $5 || $6)", "none/phase.csv"), "");
+}
+
 /** Seeds that disagree make cells uncertain, and the figure is drawn without a warning. */
 TEST(uncertain_cells_are_said_to_be)
 {

@@ -185,11 +185,14 @@ static const struct {
          ROW("2", "a", "2", "ok", "5", "101", "", "ring")
              ROW("3", "a", "3", "ok", "5", "102", "", "ring"),
      RUNS(RUN "," RUN "," RUN), "<p>None.</p>"},
-    {ROW("1", "a", "1", "ok", "5", "100", "", "ring"), RUNS(RUN),
-     "Too few seeds: with one seed there are no intervals"},
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
-         ROW("2", "a", "2", "ok", "5", "101", "", "ring"),
-     RUNS(RUN "," RUN), "Too few seeds: intervals over 2 seeds are wide"},
+         ROW("2", "b", "1", "ok", "5", "150", "", "ring"),
+     RUNS(RUN "," RUN), "With one seed a difference can be chance."},
+    {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
+         ROW("2", "a", "2", "ok", "5", "101", "", "ring")
+             ROW("3", "b", "1", "ok", "5", "150", "", "ring")
+                 ROW("4", "b", "2", "ok", "5", "151", "", "ring"),
+     RUNS(RUN "," RUN "," RUN "," RUN), "Intervals over two seeds are wide."},
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring"), RUNS(RUN "," RUN),
      "Partial results: 1 of 2 runs are done"},
     {ROW("1", "a", "1", "failed", "", "", "", ""), RUNS(RUN),
@@ -208,9 +211,7 @@ static const struct {
          ROW("2", "a", "2", "ok", "5", "101", "", "ring")
              ROW("3", "b", "1", "ok", "5", "110", "", "ring")
                  ROW("4", "b", "2", "ok", "5", "90", "", "ring"),
-     RUNS(RUN "," RUN "," RUN "," RUN),
-     "Difference within noise: 1 of 1 differences of throughput to a could be "
-     "chance, such as that of b at 4 workers."},
+     RUNS(RUN "," RUN "," RUN "," RUN), "a and b tie"},
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
          ROW("2", "b", "1", "ok", "5", "101", "", "bruck"),
      RUNS(RUN "," RUN), "Collectives mixed: a sums by ring, b by bruck"},
