@@ -557,7 +557,11 @@ static void print_parameters(const analysis *a, const char *folder)
     dsgd_columns t = {.wraps = true};
     for (size_t i = 0; i < n_lines; i++) {
         dsgd_columns_row(&t);
-        dsgd_columns_put(&t, "parameter", "%s", lines[i].parameter);
+        const size_t end =
+            strcspn(lines[i].parameter, "="); /* of a choice, whose words can break */
+        dsgd_columns_put(&t, "parameter", "%.*s%s%s", (int)end, lines[i].parameter,
+                         lines[i].parameter[end] == '\0' ? "" : " ",
+                         lines[i].parameter + end + (lines[i].parameter[end] == '='));
         dsgd_columns_take(&t, "largest change of a speed-up", largest_text(a, &lines[i].speedup));
         dsgd_columns_take(&t, "of a throughput", largest_text(a, &lines[i].throughput));
         dsgd_columns_put(&t, "swaps", "%zu", lines[i].swaps);
