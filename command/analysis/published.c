@@ -169,7 +169,8 @@ double dsgd_published_error(const dsgd_published *f, size_t row)
 
 double dsgd_published_left_out_error(const dsgd_published *f, size_t row)
 {
-    return f->left_out == NULL || !f->is_refitted[row] ? NAN : dsgd_published_error(f->left_out, row);
+    return f->left_out == NULL || !f->is_refitted[row] ? NAN
+                                                       : dsgd_published_error(f->left_out, row);
 }
 
 bool dsgd_published_is_kept(const dsgd_published *f, size_t row)
