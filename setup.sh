@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up and does one of two things, on Debian 12 or 13, as root or with sudo; harmless the second time.
+# Sets up and does one of three things, on Debian 12 or 13, as root or with sudo; harmless the second time.
+#   ./setup.sh build             builds the program, build/release/dsgd
 #   ./setup.sh headline          builds, runs the headline comparison and draws its figures
 #   ./setup.sh test [PRESET...]  builds and passes the tests of release-core and asan-core, or of the test presets named;
 #                                "all" also those of release-rest and asan-rest
@@ -36,6 +37,10 @@ pass() {
 }
 
 case "${1:-}" in
+build)
+    install_missing
+    build release
+    ;;
 headline)
     install_missing
     build release
@@ -54,7 +59,7 @@ test)
     done
     ;;
 *)
-    sed -n '2,5s/^# \{0,1\}//p' "$0"
+    sed -n '2,6s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
