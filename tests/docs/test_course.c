@@ -327,6 +327,32 @@ TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
     ck_assert_msg(n_blocks > 0, "%s shows no command", lesson);
 }
 
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, what)) != NULL; p++)
+        n++;
+    return n;
+}
+
+/** At 200 words per minute, as teachers.md says; what a quiz answers is checked with the page. */
+TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
+{
+    const char *const lesson = lessons.gl_pathv[_i];
+    char *output = NULL;
+    shell_ends(0, "cp %s/README.md %s/course/teachers.md %s", lesson, DSGD_SOURCE_DIR, folder);
+    const char *const text = read_file("README.md");
+    const int n_questions = count(text, "<details><summary>Answer</summary>");
+    ck_assert_int_ge(n_questions, 3);
+    ck_assert_int_le(n_questions, 5);
+    ck_assert_int_ge(count(text, ".png)\n"), 1);
+    ck_assert_int_eq(count(text, "![]"), 0);
+    shell(dsgd_xprintf("wc -w <%s/README.md", folder), &output);
+    const char *const row =
+        dsgd_xprintf("(%s/README.md) | %d", strrchr(lesson, '/') + 1, (atoi(output) + 199) / 200);
+    ck_assert_has(read_file("teachers.md"), row);
+}
+
 /** The exit status of `dsgd task` for a file. */
 static int try(const char *file, char **output)
 {
