@@ -356,7 +356,7 @@ class Figure:
         self.svg = svg
 
     def _repr_svg_(self):
-        return self.svg
+        return self.svg[self.svg.index("<svg") :]  # what is before it, nbconvert refuses
 
 
 def _call(words, options, progress=None):
