@@ -23,9 +23,9 @@ install_missing() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-build() {
+build() { # PRESET [OPTION...]
     cmake --preset "$1"
-    cmake --build --preset "$1"
+    cmake --build --preset "$@"
 }
 
 # The tests of a test preset, ctest's summary, and the sum of Check's.
@@ -39,7 +39,7 @@ pass() {
 case "${1:-}" in
 build)
     install_missing
-    build release
+    build release --target dsgd dsgd-replay
     ;;
 headline)
     install_missing
