@@ -1,7 +1,7 @@
-"""Reads the results of dsgd: Python 3.9 or later, the standard library.
+"""Runs dsgd and reads its results: Python 3.9 or later, the standard library.
 
     import dsgd
-    results = dsgd.read("results/quick-start")
+    results = dsgd.run("quick-start.yaml", set={"workers": 64})  # or dsgd.read("results/quick-start")
     for run in results.runs:
         print(run.algorithm, run.workers, run.throughput_samples_per_s)
     for run, curve in results.by_run("curves"):
@@ -16,10 +16,15 @@ seconds, and what counts of runs that diverged are in dsgd.json, which lies besi
 """
 
 import csv
+import html
 import json
 import os
+import re
+import subprocess
+import sys
+import tempfile
 
-__all__ = ["Record", "Results", "Table", "counts", "read", "read_table", "unit"]
+__all__ = ["Error", "Figure", "Record", "Results", "Table", "counts", "read", "read_table", "run", "unit"]
 
 # The columns that runs write: `dsgd describe results --json` of the program.
 try:
@@ -128,8 +133,14 @@ class Record:
         return "Record(%s)" % ", ".join("%s=%r" % (c, self[c]) for c in self)
 
 
+def _shown(cell):
+    return "" if cell is None else html.escape("%.4g" % cell if isinstance(cell, float) else str(cell))
+
+
 class Table:
-    """Records in the order of the file."""
+    """Records in the order of the file. A notebook shows its first MOST_SHOWN."""
+
+    MOST_SHOWN = 30
 
     def __init__(self, columns, records):
         self.columns = tuple(columns)
@@ -153,6 +164,15 @@ class Table:
 
     def __repr__(self):
         return "Table(%d records of %s)" % (len(self), ", ".join(self.columns))
+
+    def _repr_html_(self, columns=None):
+        columns = columns or self.columns
+        heads = ["%s<br>%s" % (html.escape(c), {None: "", "1": "share"}.get(unit(c), unit(c))) for c in columns]
+        rows = [heads] + [[_shown(r[c]) for c in columns] for r in self._records[: self.MOST_SHOWN]]
+        cells = ("".join("<%s>%s</%s>" % (tag, c, tag) for c in row) for row, tag in zip(rows, ["th"] + ["td"] * len(rows)))
+        left = len(self) - len(rows) + 1
+        return "<table>%s</table>%s" % (
+            "".join("<tr>%s</tr>" % row for row in cells), "<p>and %d more</p>" % left if left else "")
 
     def column(self, name):
         """The cells of a column, as a list."""
@@ -256,6 +276,19 @@ class Results:
     def __repr__(self):
         return "Results(%r: %d runs; %s)" % (self.folder, len(self), ", ".join(self.names))
 
+    def _repr_html_(self):
+        wanted = ["run", "algorithm", "workers", "seed", *self.swept, "status", "throughput_samples_per_s", "virtual_s",
+                  "final_loss", "final_accuracy"]
+        known = [c for c in wanted if c in self.runs.columns and any(cell is not None for cell in self.runs.column(c))]
+        return self.runs._repr_html_(known)
+
+    def figure(self, name, program="dsgd", **options):
+        """A figure of `dsgd plot`, as a notebook shows it; figure.svg is its text. Options are those of `dsgd plot`."""
+        with tempfile.TemporaryDirectory() as folder:
+            _call([program, "plot", self.folder, name], dict(options, output=folder, format="svg"))
+            with open(os.path.join(folder, os.path.basename(name).replace(".gp", "") + ".svg"), encoding="utf-8") as file:
+                return Figure(file.read())
+
     def by_run(self, name):
         """Pairs of a run and its rows of a table: for run, curve in results.by_run("curves")."""
         table = self.table(name)
@@ -300,3 +333,64 @@ class Results:
 def read(folder):
     """The results in a folder that `dsgd run` has written."""
     return Results(folder)
+
+
+class Error(RuntimeError):
+    """What dsgd said. status: its exit status (5: some runs failed, read() has the others); printed: its output."""
+
+    def __init__(self, text, status, printed=""):
+        super().__init__(text)
+        self.status = status
+        self.printed = printed
+
+
+def _show(event):
+    """A line on stderr, which goes on in place."""
+    if "ended" in event:
+        end = "\n" if event["event"] == "end" else ""
+        print("\r%(ended)d of %(runs)d runs" % event, end=end, file=sys.stderr, flush=True)
+
+
+class Figure:
+    def __init__(self, svg):
+        self.svg = svg
+
+    def _repr_svg_(self):
+        return self.svg[self.svg.index("<svg") :]  # what is before it, nbconvert refuses
+
+
+def _call(words, options, progress=None):
+    """What a command prints. An option is a value, or True."""
+    words = words + ["--" + k if v is True else "--%s=%s" % (k, v) for k, v in options.items() if v not in (None, False)]
+    said = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
+        with subprocess.Popen(words, stdout=out, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
+            try:
+                for line in process.stderr:
+                    if not line.startswith("{"):
+                        said.append(line)
+                    elif progress is not None:
+                        progress(json.loads(line))
+            except BaseException:  # also an interrupt: runs that ended are kept
+                process.terminate()
+                raise
+        out.seek(0)
+        printed = out.read()
+    if process.returncode != 0:
+        raise Error("".join(said).strip() or "%s ended with %d" % (words[0], process.returncode), process.returncode, printed)
+    return printed
+
+
+def run(experiment, set=None, progress=_show, program="dsgd", **options):
+    """Runs an experiment, a file or a dict of its keys, and reads its results.
+
+    set: {"algorithms.1.period": 8}. progress: called with each event of `--progress json`; None: nothing is shown.
+    Others are options of `dsgd run`: output="results/x", jobs=2, numerics="off", force=True."""
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(experiment, dict):
+            keys, experiment = experiment, os.path.join(folder, experiment.get("name", "experiment") + ".yaml")
+            with open(experiment, "w", encoding="utf-8") as file:
+                json.dump(keys, file)
+        sets = ["--set=%s=%s" % (k, v if isinstance(v, str) else json.dumps(v)) for k, v in (set or {}).items()]
+        printed = _call([program, "run", os.fspath(experiment), "--progress=json"] + sets, options, progress)
+    return read(re.search(r"^results: (.*)/runs\.csv", printed, re.MULTILINE).group(1))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up and does one of two things, on Debian 12 or 13, as root or with sudo; harmless the second time.
+# Sets up and does one of three things, on Debian 12 or 13, as root or with sudo; harmless the second time.
+#   ./setup.sh build             builds the program, build/release/dsgd
 #   ./setup.sh headline          builds, runs the headline comparison and draws its figures
 #   ./setup.sh test [PRESET...]  builds and passes the tests of release-core and asan-core, or of the test presets named;
 #                                "all" also those of release-rest and asan-rest
@@ -22,9 +23,9 @@ install_missing() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-build() {
+build() { # PRESET [OPTION...]
     cmake --preset "$1"
-    cmake --build --preset "$1"
+    cmake --build --preset "$@"
 }
 
 # The tests of a test preset, ctest's summary, and the sum of Check's.
@@ -36,6 +37,10 @@ pass() {
 }
 
 case "${1:-}" in
+build)
+    install_missing
+    build release --target dsgd dsgd-replay
+    ;;
 headline)
     install_missing
     build release
@@ -54,7 +59,7 @@ test)
     done
     ;;
 *)
-    sed -n '2,5s/^# \{0,1\}//p' "$0"
+    sed -n '2,6s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -240,7 +240,8 @@ static const dsgd_option ad_psgd_options[] = {
                      "is this simulator's choice (the paper leaves the graph open); released "
                      "codes, {kind: exponential, schedule: bipartite}; pull, any other worker"),
     DSGD_OPTION_LONG(ad_psgd_params, averagings, OWN, 0, 1000, NULL,
-                     "averagings that an active worker begins per gradient. Own: paper and pull, "
+                     "averages that an active worker begins per gradient. Own: as the variant has "
+                     "it: paper and pull, "
                      "one; the released loops, endless: the next when one has ended (a number "
                      "bounds shared_copy's, and the time that a simulation takes)",
                      .words = averagings_words),

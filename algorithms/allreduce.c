@@ -24,7 +24,8 @@ static dsgd_traffic allreduce_traffic(const void *params, const dsgd_scale *scal
 
 const dsgd_algorithm dsgd_algorithm_allreduce = {
     .about = {.name = "allreduce",
-              .summary = "synchronous: the mean gradient of all workers in every step",
+              .summary =
+                  "synchronous (PyTorch's DDP): the mean gradient of all workers in every step",
               .reference = "the baseline of all the others; Ben-Nun and Hoefler 2019, section 6"},
     .doc = {.idea = "P workers do what one would do with a mini-batch P times as large.",
             .rule = "x <- x + U((1/P) sum of all g, x, t)",

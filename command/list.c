@@ -355,7 +355,7 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     printf("  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s by default\n"
            "  step                %g s, without what imbalance adds\n"
            "  samples             %g %s per worker and step\n"
-           "  backward share      %g\n  inherent imbalance ",
+           "  backward share      %g\n  own imbalance      ",
            dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
            n_buckets == 1 ? "" : "s", w.step_s, w.samples, w.sample_unit, w.backward_share);
     for (size_t i = 0; i < w.inherent.n; i++)
@@ -398,7 +398,7 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
         printf("  host link           %g GB/s each way, %g us between neighbours\n",
                p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
     if (p->island_hosts > 0)
-        printf("  islands             %ld hosts on %ld NICs; within them %g GB/s, %g us\n",
+        printf("  islands (NVLink)    %ld hosts on %ld NICs; within them %g GB/s, %g us\n",
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
                p->island_latency_s * 1e6);
     if (p->topology == DSGD_TOPOLOGY_GROUPS)
@@ -411,7 +411,7 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     dsgd_print_text("  message overhead", FACT_INDENT, "%g us; above %g bytes %g us more",
                     p->message_overhead_s * 1e6, p->eager_bytes, p->rendezvous_s * 1e6);
     printf("  partial collective  %g us per call and message\n", p->partial_turn_s * 1e6);
-    printf("  reduction           %g ns per byte\n  staging             %g ns per byte each way\n",
+    printf("  reduction           %g ns per byte\n  staging (GPU, host) %g ns per byte each way\n",
            p->reduction_s_per_byte * 1e9, p->staging_s_per_byte * 1e9);
     printf("  operation           %g ns per byte\n", p->operation_s_per_byte * 1e9);
     if (p->busy_power_w >= 0)

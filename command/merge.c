@@ -183,7 +183,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     static const dsgd_syntax syntax = {
         "DIR...",
         "Merges the results of an experiment whose runs were done in several folders, by --only or "
-        "--shard: the bytes of one `dsgd run`, but for wall times.",
+        "--shard: byte for byte what one `dsgd run` writes, but for wall times.",
         1,
         SIZE_MAX,
         "merge: give the folders of results",

@@ -27,7 +27,7 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Computes on auto, cpu or cuda",
                   .words = dsgd_computing_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
-                  "Computing threads (the number of cores); decides no result"),
+                  "Computing threads (the number of cores); changes no result"),
     DSGD_ARGUMENT(WORD, precision, "precision", 0, "HOW",
                   "Computes in float or double (as recorded)", .words = precision_words),
     DSGD_ARGUMENT(TEXTS, data, "data", 0, "OPTION=VALUE",

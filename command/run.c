@@ -51,9 +51,10 @@ static const dsgd_argument run_options[] = {
                   "computed"),
     DSGD_ARGUMENT(TEXT, only, "only", 0, "RUNS",
                   "Does these runs alone: a number, or a list with ranges, such as 1,3,7:9"),
-    DSGD_ARGUMENT(TEXT, shard, "shard", 0, "I/N",
-                  "Does the I-th of N shares of the runs, of about the same work each; every share "
-                  "goes into a folder of its own, for `dsgd merge`"),
+    DSGD_ARGUMENT(
+        TEXT, shard, "shard", 0, "I/N",
+        "Does the I-th of N parts of the list of runs, of about the same work each; every part "
+        "goes into a folder of its own, for `dsgd merge`"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM",
                   "On stderr: auto (a bar, and a row of each run that ended), json (an object per "

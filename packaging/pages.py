@@ -237,6 +237,36 @@ def exit_status():
         yield ".TP\n%d\n%s" % (code, paragraph(text))
 
 
+EXAMPLES = (  # test `pages` runs them, one after another
+    ("An experiment: 16 GPUs on 10 Gb/s Ethernet, of which one is 320 ms late in each step; how fast are two algorithms?",
+     """cat >late.yaml <<END
+platform: ethernet-10g
+workload: resnet50-p100
+imbalance: {kind: delay, seconds: 320ms}
+workers: 16
+algorithms: [allreduce, ad_psgd]
+until: {steps: 100}
+seed: [1, 2, 3]
+END
+dsgd check late.yaml
+dsgd run late.yaml"""),
+    ("Who is how much faster, with intervals over the seeds; and as a page of HTML with figures:",
+     "dsgd compare results/late --ratio\ndsgd report results/late"),
+    ("Where does the time of a step go, and what would be gained?", "dsgd explain late.yaml"),
+    ("The same with ten times the bandwidth, in a folder of its own:",
+     "dsgd run late.yaml --set platform.host_bandwidth=12.5GB/s -o results/fast"),
+    ("What happens when, as text; and for a browser (Perfetto):",
+     "dsgd timeline late.yaml --run 1 --format text --steps 0:3\ndsgd timeline late.yaml --run 1 -o late.json"),
+    ("Which platforms are there, and what is one?", "dsgd list platforms\ndsgd describe platform dgx-h100"),
+)
+
+
+def examples():
+    yield ".SH EXAMPLES"
+    for text, lines in EXAMPLES:
+        yield ".PP\n%s\n.PP\n.RS 4\n.nf\n%s\n.fi\n.RE" % (paragraph(text), "\n".join(roff(line) for line in lines.split("\n")))
+
+
 def man():
     yield from head("dsgd", "simulate distributed SGD")
     yield ".B dsgd\n.I COMMAND\n\\&...\n.SH DESCRIPTION"
@@ -248,6 +278,7 @@ def man():
     for c in COMMANDS:
         yield ".SS " + paragraph("dsgd %s [OPTION...] %s" % (c["name"], c["operands"]))
         yield from syntax(c)
+    yield from examples()
     yield from exit_status()
     yield ".SH ENVIRONMENT\n.TP\n.B DSGD_DATA"
     yield paragraph("Folder of the shipped platforms, workloads, imbalance and figures, in place of that of the installation")

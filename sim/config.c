@@ -11,7 +11,7 @@ const char *const dsgd_collective_names[] = {
 
 const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
-                       "gradient steps of all workers, divided by their number"),
+                       "gradient steps per worker, on average"),
     DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time"),
     DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL, "of the workload, of all workers"),
     DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, NULL,

@@ -264,13 +264,16 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
     dsgd_columns_print(&t);
     if (a->ratio)
         printf("\ntimes: geometric mean of ratios to %s %s over common seeds, with its 95 %%\n"
-               "interval.\n*: the interval, taken alone, leaves out 1.\n%s",
+               "interval.\n*: the interval does not contain 1 (not corrected for several "
+               "comparisons).\n%s",
                dsgd_frame_key(f, f->by), f->baseline,
-               open ? "seeds needed: until it would, if the seeds to come are like these.\n" : "");
+               open ? "seeds needed: about as many as make it leave out 1, if others vary as these "
+                      "do.\n"
+                    : "");
     else
         printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
                "Difference: to %s %s, over common seeds.\n"
-               "*: the interval of this difference, taken alone, excludes 0.\n",
+               "*: the interval does not contain 0 (not corrected for several comparisons).\n",
                dsgd_frame_key(f, f->by), f->baseline);
 }
 

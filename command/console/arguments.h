@@ -60,7 +60,7 @@ typedef struct dsgd_texts {
         "the same command then runs it again"),                                                    \
         DSGD_ARGUMENT(                                                                             \
             SECONDS, field.stall_s, "stall", 0, "DURATION",                                        \
-            "Ends a run that takes this CPU time (10min) without an event: an algorithm "          \
+            "Ends a run in which nothing moves for this CPU time (10min), as with an algorithm "   \
             "that loops for ever")
 
 /** For dsgd_plugins_load(). */
@@ -75,7 +75,7 @@ extern const char *const dsgd_numerics_words[], *const dsgd_computing_words[];
 #define DSGD_ARGUMENT_RESUME                                                                       \
     {                                                                                              \
         .name = "resume",                                                                          \
-        .gone = "the same command takes up what is done by itself; --force does all anew"          \
+        .gone = "the same command goes on from what is done; --force does all anew"                \
     }
 
 typedef struct dsgd_syntax {

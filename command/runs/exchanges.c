@@ -17,7 +17,7 @@ static const struct {
     bool is_collective;
 } ways[] = {{"exchange", "piece_bytes", "", false},
             {"collective", "collective", "", true},
-            {"of groups", "partial_collective", "", true},
+            {"partial", "partial_collective", "", true},
             {"network", "network", "flows", false}};
 
 enum { N_WAYS = sizeof ways / sizeof ways[0], COLLECTIVE = 1, PARTIAL = 2 };
@@ -95,8 +95,8 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
     warn(stream,
          dsgd_xprintf(
              "exchange is left out: vectors travel in buckets of %d MiB beside the backward "
-             "pass. What a network costs depends on that; exchange: {pieces: 1} hides "
-             "nothing, {pieces: tensors} most",
+             "pass. What a network costs depends on that: with exchange: {pieces: 1} all of it "
+             "is waited for, with {pieces: tensors} the least",
              DSGD_DEFAULT_BUCKET_BYTES >> 20));
 }
 

@@ -145,7 +145,7 @@ dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
     printf("#!/bin/bash\n"
            "# %zu runs in %zu tasks of at most about %.3g min. `bash FILE` submits them, and a job "
            "that merges\n"
-           "# their results; the same again takes up what was ended.\n",
+           "# their results; the same command again does what is missing.\n",
            e->experiment->n_runs, n, ceil(chunk_s / 6) / 10);
     print_directives(e, tasks, n);
     print_script(e, tasks, n);

@@ -65,7 +65,7 @@ static const dsgd_column run_columns[] = {
     LEARNED(run_row, last.loss, "final_loss", NULL, "of the algorithm's output, on the test set"),
     LEARNED(run_row, last.accuracy, "final_accuracy", NULL, NULL),
     LEARNED(run_row, last.consensus, "final_consensus", NULL,
-            "root mean square distance of the workers' models to their mean"),
+            "root mean square distance of the workers' models to their mean: 0 where all agree"),
     LEARNED(run_row, r.local_loss, "local_loss", NULL,
             "of the workers' own models at the end, mean and worst, with `evaluate: {local: "
             "true}`"),

@@ -14,10 +14,11 @@ stats file using (is('message') ? 1 : 0) name 'messages' nooutput
 stats file using (is('held') ? 1 : 0) name 'holds' nooutput
 stats file using (is('late') ? 1 : 0) name 'lates' nooutput
 stats file using (is('name') ? strlen(strcol(6)) : 0) name 'names' nooutput
+stats file using (is('name') && strcol(6)[strlen(strcol(6)):] eq '*' ? 1 : 0) name 'stragglers' nooutput
 array row_name[n_rows]
 stats file using (is('name') ? (row_name[int($4) + 1] = strcol(6), 0) : 0) nooutput
 legend_series = 0
-extras = 'compute wait communicate'.(holds_max > 0 ? ' held_up_by' : '').(messages_max > 0 ? ' message' : '').(lates_max > 0 ? ' late' : '')
+extras = 'compute wait communicate'.(holds_max > 0 ? ' held_up_by' : '').(messages_max > 0 ? ' message' : '').(lates_max > 0 ? ' late' : '').(stragglers_max > 0 ? ' straggler' : '').' backward'
 frame_height = (lates_max > 0 ? 2.6 : 2) * line * n_rows + 3.5 * line
 least_height = frame_height
 if (!asked) { H = 1; W = greater(W, 7) }

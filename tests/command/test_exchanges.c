@@ -74,7 +74,7 @@ TEST(results_say_how_vectors_travelled)
     expect_cell(rows[1], "collective", "");
     expect_cell(rows[1], "partial_collective", "rabenseifner");
     expect_cell(rows[2], "collective", "");
-    ck_assert_has(output, "\nexchange: 4x30.25MB, collective rabenseifner, of groups "
+    ck_assert_has(output, "\nexchange: 4x30.25MB, collective rabenseifner, partial "
                           "rabenseifner\n");
     ck_assert_ptr_null(strstr(output, "note:"));
     output = dsgd_ends(0, "compare r");

@@ -88,11 +88,11 @@ TEST(a_delay_costs_base_and_delay_over_base)
     expect(output, "without the slowest worker", 1.75);
     expect(output, "with an idle network", 1);
     /* Rank, host, its time, over the median's, last in all steps, what each other waits. */
-    expect_text(output, "             5     5         0.175      1.750     100.0");
+    expect_text(output, "             5     5         0.175      1.750        100.0");
     expect(output, "             5     5", 0.075);
     expect_text(output, " % of a step is waiting; without stragglers it would be 1.75 times");
     ck_assert(isnan(last_of(output, "with half the latency"))); /* there is none */
-    ck_assert(isnan(last_of(output, "without staging")));
+    ck_assert(isnan(last_of(output, "without GPU copies")));
     ck_assert(isnan(last_of(output, "without reduction cost")));
 }
 
@@ -104,7 +104,7 @@ TEST(a_slow_host_is_a_straggler)
     const char *const output = explained("e.yaml");
     expect(output, "without stragglers", 1.25);
     expect(output, "without the slowest worker", 1.25);
-    expect_text(output, "\n             2     2         0.125      1.250     100.0");
+    expect_text(output, "\n             2     2         0.125      1.250        100.0");
 }
 
 /** 100 ms of computation, and 150 MB over 1 GB/s. */
@@ -145,7 +145,7 @@ TEST(latency_reductions_and_copies_have_their_parts)
     expect(output, "with half the latency", all / (all - 0.03));
     expect(output, "with an idle network", all / (all - 0.15 - 0.06));
     expect(output, "without reduction cost", all / (all - 0.075));
-    expect(output, "without staging", all / (all - copies));
+    expect(output, "without GPU copies", all / (all - copies));
 }
 
 TEST(a_slow_nic_is_the_busiest_link)

@@ -103,7 +103,7 @@ TEST(a_page_of_real_results_needs_nothing_else)
         "@media print",
         "How fast do allreduce, wagma and ad_psgd train, and how well does the model learn",
         "over pieces (1 and 2)",
-        "10 steps of all workers",
+        "10 steps per worker, on average",
         "<th scope=\"col\" class=\"n\">throughput (samples/s)</th>",
         "<td class=\"n\">baseline</td>",
         "<dt>Imbalance of the workload</dt>\n<dd>none</dd>",

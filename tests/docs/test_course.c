@@ -327,6 +327,37 @@ TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
     ck_assert_msg(n_blocks > 0, "%s shows no command", lesson);
 }
 
+/** At 200 words per minute, as teachers.md says; what a quiz answers is checked with the page. */
+TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
+{
+    const char *const lesson = lessons.gl_pathv[_i];
+    char *output = NULL;
+    shell_ends(0, "cp %s/README.md %s/course/teachers.md %s", lesson, DSGD_SOURCE_DIR, folder);
+    const char *const text = read_file("README.md");
+    int n_questions = 0;
+    for (const char *p = text; (p = strstr(p, "<details><summary>Answer</summary>")) != NULL; p++)
+        n_questions++;
+    ck_assert_msg(n_questions >= 3 && n_questions <= 5, "%s: %d questions", lesson, n_questions);
+    ck_assert_has(text, ".png)\n");
+    ck_assert_ptr_null(strstr(text, "![]"));
+    shell(dsgd_xprintf("wc -w <%s/README.md", folder), &output);
+    const char *const row =
+        dsgd_xprintf("(%s/README.md) | %d", strrchr(lesson, '/') + 1, (atoi(output) + 199) / 200);
+    ck_assert_has(read_file("teachers.md"), row);
+}
+
+TEST(slides_are_right_and_students_get_no_solutions)
+{
+    page p = {.name = "slides.md", .shown = dsgd_xstrdup(""), .line = 1};
+    shell_ends(0,
+               "%s/course/student-copy %s/c && ! grep -rl 'solutions/\\|teachers.md' %s/c && cp "
+               "%s/course/slides.md %s",
+               DSGD_SOURCE_DIR, folder, folder, DSGD_SOURCE_DIR, folder);
+    char *text = read_file("slides.md");
+    for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++)
+        check_prose(&p, line);
+}
+
 /** The exit status of `dsgd task` for a file. */
 static int try(const char *file, char **output)
 {

@@ -385,6 +385,35 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
+/** The rows `| question | `dsgd ...` | **number** ... |`, in their order: later ones read results of those before. */
+TEST(the_commands_of_the_readme_answer_as_it_says)
+{
+    char folder[] = "/tmp/dsgd-docs-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const there = dsgd_xprintf("ln -s %s/plots %s/plots", DSGD_SOURCE_DIR, folder);
+    output_of(there);
+    char *const text = text_of("README.md");
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, " | `dsgd ")) != NULL; n++) {
+        p += strlen(" | `dsgd ");
+        const int words = (int)strcspn(p, "`");
+        char *const command =
+            dsgd_xprintf("cd %s && COLUMNS=120 %s %.*s 2>/dev/null", folder, DSGD_BINARY, words, p);
+        char *const printed = output_of(command);
+        const char *const bold = strstr(p, "**") + 2;
+        char *const number = dsgd_xprintf(" %.*s", (int)strcspn(bold, "*"), bold);
+        const char *found = strstr(printed, number);
+        while (found != NULL && isdigit((unsigned char)found[strlen(number)]))
+            found = strstr(found + 1, number);
+        if (found == NULL)
+            complain("README.md", "other than what is printed by dsgd", words, p);
+    }
+    char *const away = dsgd_xprintf("rm -r %s", folder);
+    output_of(away);
+    ck_assert_int_eq(n, 5);
+    ck_assert_msg(*complaints == '\0', "%s", complaints);
+}
+
 TEST(the_quick_start_gives_the_columns_of_the_manual)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";

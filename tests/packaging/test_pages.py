@@ -190,6 +190,17 @@ class Man(unittest.TestCase):
             section = section[: section.index("\n.S", 1)]
             self.assertEqual(set(re.findall(r"^(?:\\fB-.\\fR, )?\\fB(--[a-z-]+)", section, re.MULTILINE)), options(command))
 
+    def test_examples_run_as_man_shows_them(self):
+        text = self.text("dsgd.1")
+        lines = [line for block in re.findall(r"\n\.nf\n(.*?)\n\.fi\n", text, re.DOTALL) for line in block.split("\n")]
+        self.assertGreater(len(lines), 10)
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(DSGD, os.path.join(folder, "dsgd"))
+            done = subprocess.run(["sh", "-ec", "PATH=$PWD:$PATH\n" + "\n".join(lines)], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            made = set(os.listdir(folder)) | set(os.listdir(os.path.join(folder, "results")))
+        self.assertLessEqual({"late.json", "late", "fast"}, made)
+
     def test_mandoc_finds_nothing(self):
         if shutil.which("mandoc") is None:
             self.skipTest("mandoc is not installed")

@@ -1,4 +1,4 @@
-"""dsgd.py against the CSV files of the program. python3 test_reader.py DSGD FOLDER_OF_DSGD_PY"""
+"""dsgd.py and the course's notebook against the CSV files of the program. python3 test_reader.py DSGD FOLDER_OF_DSGD_PY"""
 
 import csv
 import json
@@ -174,6 +174,54 @@ class Reader(unittest.TestCase):
             self.table("run,x\n1,2\n1\n")
         with self.assertRaisesRegex(ValueError, "line of column names"):
             self.table("")
+
+    def test_run_gives_what_the_program_writes(self):
+        events = []
+        folder = os.path.join(self.temporary.name, "again")
+        results = dsgd.run(os.path.join(self.temporary.name, "e.yaml"), program=DSGD, progress=events.append, output=folder,
+                           set={"seed": [2], "workers": 2}, numerics="off")
+        self.assertEqual([r.seed for r in results], [2] * 4)
+        self.assertEqual((events[-1]["event"], events[-1]["ended"]), ("end", 4))
+        ours = self.results.runs.where(seed=2, workers=2)
+        self.assertEqual(results.runs.column("virtual_s"), ours.column("virtual_s"))
+        keys = {"name": "of a dict", "platform": "idle-switch", "workload": {"bytes": 4, "step": "1s", "samples": 1},
+                "workers": 2, "algorithms": "allreduce", "until": {"steps": 3}}
+        self.assertEqual(len(dsgd.run(keys, program=DSGD, progress=None, output=os.path.join(self.temporary.name, "of"))), 1)
+
+    def test_what_the_program_refuses_is_an_exception_with_its_sentence(self):
+        path = os.path.join(self.temporary.name, "e.yaml")
+        with self.assertRaisesRegex(dsgd.Error, "^dsgd: --set workers=x: workers is x, but has to be a number$") as caught:
+            dsgd.run(path, program=DSGD, set={"workers": "x"})
+        self.assertEqual(caught.exception.status, 2)
+
+    def test_a_notebook_shows_tables_and_figures(self):
+        text = self.results._repr_html_()
+        self.assertIn("<th>throughput_samples_per_s<br>samples/s</th>", text)
+        self.assertIn("<th>imbalance.seconds<br>s</th>", text)
+        self.assertNotIn("final_accuracy", text)
+        self.assertEqual(text.count("<tr>"), 17)
+        self.assertIn("&lt;b&gt;", self.table("run,x\n1,<b>\n")._repr_html_())
+        self.assertIn("<p>and %d more</p>" % (len(self.results.curves) - 30), self.results.curves._repr_html_())
+        if shutil.which("gnuplot"):
+            folder = os.path.join(self.temporary.name, "drawn")  # compare.csv is written beside the others
+            shutil.copytree(self.folder, folder)
+            self.assertTrue(dsgd.read(folder).figure("throughput", program=DSGD)._repr_svg_().startswith("<svg"))
+
+    def test_the_notebook_of_the_course_runs(self):
+        with open(os.path.join(os.path.dirname(dsgd.__file__), "course", "notebook.ipynb")) as file:
+            cells = json.load(file)["cells"]
+        names, here, path = {}, os.getcwd(), os.environ["PATH"]
+        os.environ["PATH"] = os.path.dirname(DSGD) + os.pathsep + path
+        os.chdir(tempfile.mkdtemp(dir=self.temporary.name))
+        try:
+            for cell in cells:
+                if cell["cell_type"] == "code":
+                    self.assertEqual(cell["outputs"], [])
+                    exec("".join(cell["source"]), names)
+        finally:
+            os.chdir(here)
+            os.environ["PATH"] = path
+        self.assertEqual((len(names["barrier"]), len(names["local"])), (4, 6))
 
     def test_frames(self):
         try:

@@ -98,7 +98,7 @@ static void write_until(FILE *html, const json_t *run)
 {
     static const struct {
         const char *key, *before, *after;
-    } bounds[] = {{"steps", "", " steps of all workers, divided by their number"},
+    } bounds[] = {{"steps", "", " steps per worker, on average"},
                   {"seconds", "", " virtual seconds"},
                   {"samples", "", " samples"},
                   {"accuracy", "an accuracy of ", ""}};
@@ -154,9 +154,10 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
         write_fact(html, "Exchange", json_object_get(run, "exchange"));
         write_fact(html, "Learns", json_object_get(run, "learn"));
     }
-    fputs("</dl>\n<p>Of options that are swept this is the first run's value.</p>\n</details>\n"
-          "</section>\n",
-          html);
+    fputs(
+        "</dl>\n<p>Where an option is swept, this is its value in the first run.</p>\n</details>\n"
+        "</section>\n",
+        html);
 }
 
 void dsgd_report_again(const dsgd_report *r, FILE *html)

@@ -40,7 +40,8 @@ static dsgd_status put_table(FILE *html, const char *folder, const char *target,
     dsgd_html_table(html, "What it takes to the target", dsgd_xprintf("Until %s", c.target.text),
                     &t, 1);
     fputs("<p>A mean where all seeds reach the target, else the median, if more than half do. "
-          "Energy and cost grow evenly with time, and what is sent with steps.</p>\n",
+          "Energy and cost are the run's in proportion to time, what is sent in proportion to "
+          "steps.</p>\n",
           html);
     return DSGD_OK;
 }

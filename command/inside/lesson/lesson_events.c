@@ -202,7 +202,8 @@ static void tell_spans(teller *t)
             tell_wait(t, span);
         else if (span->kind == DSGD_SPAN_ACTIVATED && span->peer < 0)
             tell(t, span->since_s, 1, span->host,
-                 dsgd_xprintf("starts version %ld for all", span->version));
+                 dsgd_xprintf("comes first: starts version %ld, the sum of this step, for all",
+                              span->version));
     }
 }
 

@@ -70,6 +70,7 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
         dsgd_append(&text, "Local steps are by %s.", dsgd_optimizer_kinds[by.kind]);
     if (run->view.straggler >= 0)
         dsgd_append(&text, " Worker %d is slow.", run->view.straggler);
+    dsgd_append(&text, " In parentheses: the call in the algorithm's source.");
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
 }
 

@@ -12,7 +12,7 @@
 const char *const dsgd_counterfactual_names[] = {
     "without stragglers",       "without the slowest worker", "with an idle network",
     "with twice the bandwidth", "with half the latency",      "without reduction cost",
-    "without staging",          "as it is, by steps"};
+    "without GPU copies",       "as it is, by steps"};
 
 /* --- listening -------------------------------------------------------------------------------- */
 

@@ -152,8 +152,8 @@ static void print_workers(const dsgd_facts *f, double steps)
         dsgd_columns_put(&t, "host", "%d", w->place);
         dsgd_columns_put(&t, "computes (s)", "%.4g", w->compute_s);
         dsgd_columns_put(&t, "of median", "%.3f", w->compute_s / median_s);
-        dsgd_columns_put(&t, "last (%)", "%.1f", 100 * w->last);
-        dsgd_columns_put(&t, "holds up each (s/step)", "%.3g",
+        dsgd_columns_put(&t, "is last (%)", "%.1f", 100 * w->last);
+        dsgd_columns_put(&t, "others wait (s/step)", "%.3g",
                          w->held_s / fmax(1, f->n_workers - 1) / steps);
     }
     if (n == 0)

@@ -334,11 +334,11 @@ static void print_cost(const dsgd_tune *t)
             n_tried *= a->options[k].high - a->options[k].low + 1;
         n_full += n_tried * t->n_seeds;
     }
-    printf("%zu runs of %.0f steps were needed; all candidates with all seeds are %zu", n, steps,
-           n_full);
+    printf("%zu runs with %.0f steps in all; every candidate with every seed would be %zu runs", n,
+           steps, n_full);
     const double whole = t->lengths[t->n_lengths - 1].steps;
     if (whole > 0)
-        printf(" of %.0f", whole * (double)n_full);
+        printf(" with %.0f", whole * (double)n_full);
     printf("\n");
 }
 
