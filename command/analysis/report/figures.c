@@ -14,11 +14,58 @@
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
+/** Of which series the plots of a figure are, as plots/common.gp says at the end of its file: each in turn. */
+typedef struct owners {
+    size_t n, n_plots; /* series; plots of each frame that are of one */
+    const char **names; /* [n][2]: as tables have them, and for readers, in HTML */
+} owners;
+
+static owners owners_of(const char *after)
+{
+    static const char mark[] = "<!-- plots ";
+    const char *const at = strstr(after, mark);
+    owners o = {.n = 0};
+    if (at == NULL)
+        return o;
+    char *lines = dsgd_xstrdup(at + strlen(mark));
+    o.n_plots = strtoul(strsep(&lines, "\n"), NULL, 10);
+    size_t n = 0;
+    for (char *line = strsep(&lines, "\n"); lines != NULL && strcmp(line, "-->") != 0;
+         line = strsep(&lines, "\n")) {
+        o.names = dsgd_keep_more(o.names, n + 1, sizeof *o.names);
+        o.names[n++] = line;
+        if (strpbrk(line, "<>\"") != NULL) /* which has to be HTML */
+            return (owners){.n = 0};
+    }
+    o.n = n / 2;
+    return o;
+}
+
+/** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the text behind. */
+static const char *write_plot(FILE *html, const char *text, const owners *o)
+{
+    static const char mark[] = "<g id=\"gnuplot_plot_", end[] = "</title>";
+    const char *const behind =
+        strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, end) : NULL;
+    if (behind == NULL)
+        return text;
+    const size_t plot = strtoul(text + strlen(mark), NULL, 10);
+    const char *const *const name =
+        o->n == 0 || plot == 0 || plot > o->n_plots ? NULL : &o->names[2 * ((plot - 1) % o->n)];
+    if (name == NULL)
+        fputs("<g>", html);
+    else
+        fprintf(html, "<g data-series=\"%s\"><title>%s</title>", name[0], name[1]);
+    return behind + strlen(end);
+}
+
 /** Writes what is inside the svg element, with names of figure @p k. */
 static void write_inside(FILE *html, const char *text, const char *end, size_t k)
 {
+    const owners o = owners_of(end);
     while (text < end) {
         size_t length = 0;
+        text = write_plot(html, text, &o);
         for (size_t i = 0; i < sizeof references / sizeof references[0] && length == 0; i++)
             if (strncmp(text, references[i], strlen(references[i])) == 0)
                 length = strlen(references[i]);

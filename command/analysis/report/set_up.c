@@ -168,7 +168,7 @@ void dsgd_report_again(const dsgd_report *r, FILE *html)
     dsgd_append_word(&report, r->folder);
     dsgd_html(
         html,
-        "<pre><code>%s\n%s</code></pre>\n<p>Results in <code>%s</code>, all parameters in its "
+        "<pre tabindex=\"0\" role=\"region\" aria-label=\"Commands\"><code>%s\n%s</code></pre>\n<p>Results in <code>%s</code>, all parameters in its "
         "<code>manifest.json</code>. The same experiment gives the same bytes on one machine "
         "and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>%s</dd>\n",
         command == NULL ? "dsgd run" : command, report, r->folder,
