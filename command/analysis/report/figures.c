@@ -45,8 +45,7 @@ static owners owners_of(const char *after)
 static const char *write_plot(FILE *html, const char *text, const owners *o)
 {
     static const char mark[] = "<g id=\"gnuplot_plot_", end[] = "</title>";
-    const char *const behind =
-        strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, end) : NULL;
+    const char *const behind = strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, end) : NULL;
     if (behind == NULL)
         return text;
     const size_t plot = strtoul(text + strlen(mark), NULL, 10);
@@ -144,28 +143,35 @@ static bool is_answer(const char *name, char *const *names)
 
 const char *dsgd_report_draw(const dsgd_report *report)
 {
-    char command[] = "dsgd plot";
-    char *words[] = {command, dsgd_xstrdup(report->folder), NULL};
+    char command[] = "dsgd plot", format[] = "--format=svg";
+    char *words[] = {command, format, dsgd_xstrdup(report->folder), NULL};
     dsgd_error error;
-    return are_fresh(report->folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK
+    return are_fresh(report->folder) || dsgd_command_plot.run(3, words, &error) == DSGD_OK
                ? ""
                : dsgd_xstrdup(error.text);
 }
 
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
 {
+    enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 }; /* a page opens at once */
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
-    size_t n = 0;
+    size_t n = 0, n_bytes = 0;
     for (size_t i = 0; names != NULL && names[i] != NULL; i++)
         names[i][strlen(names[i]) - 4] = '\0';
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         const char *const path = dsgd_xprintf("%s/%s.svg", figures, names[i]);
         char *text = NULL;
         size_t length = 0;
-        if (is_answer(names[i], names) == answer &&
-            dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
-            n += write_figure(html, text, names[i], i + 1);
+        if (is_answer(names[i], names) != answer ||
+            dsgd_file_read(path, &text, &length, NULL) != DSGD_OK)
+            continue;
+        const bool fits = length <= MOST_BYTES && n_bytes + length <= MOST_BYTES_OF_ALL;
+        n_bytes += fits ? length : 0;
+        n += fits ? write_figure(html, text, names[i], i + 1) : 1;
+        if (!fits)
+            dsgd_html(html, "<p>The figure %s is left out: %s MB in <code>%s</code>.</p>\n",
+                      names[i], dsgd_readable((double)length / 1e6, 2), path);
     }
     return n;
 }
