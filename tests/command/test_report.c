@@ -52,9 +52,7 @@ static const char *script_of(const char *html)
     ck_assert(at != NULL && strlen(at) > strlen(end));
     const size_t length = strlen(at) - strlen(begin) - strlen(end);
     ck_assert_str_eq(at + strlen(begin) + length, end);
-    const char *const script = dsgd_xprintf("%.*s", (int)length, at + strlen(begin));
-    ck_assert_ptr_null(strstr(script, "script>"));
-    return script;
+    return dsgd_xprintf("%.*s", (int)length, at + strlen(begin));
 }
 
 /** Nothing is loaded, nothing else runs: the only addresses are names of namespaces. */
@@ -149,7 +147,6 @@ TEST(the_script_is_the_one_that_the_page_allows)
     write_file("script.js", script_of(html));
     const char *const hash = shell_ends(
         0, "sha256sum script.js | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64 -w 0");
-    ck_assert_int_eq((int)strlen(hash), 44);
     ck_assert_has(html, dsgd_xprintf("script-src 'sha256-%s'; base-uri 'none'", hash));
     shell_ends(0, "cmp script.js %s/command/analysis/report/report.js", DSGD_SOURCE_DIR);
 }
