@@ -1,5 +1,6 @@
 # One frame of bars: panel p, places `first` to `last`, column c of $groups in units of `scale`. Bars of a group stand beside each other;
 # with one place alone each bar has its algorithm's name below. Many places, or a logarithmic y axis, have points and lines.
+plots_of_series = (as_lines ? 3 : 5) * n_series # and then the ideal
 block(i) = (p - 1) * n_series + i - 1
 wide = named_bars ? 0.7 : 0.84 / n_series
 at(place, i) = named_bars ? i : place + (i - 0.5 * (n_series + 1)) * wide
@@ -17,9 +18,9 @@ if (as_lines) {
     plot for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):((column(c) - column(c + 1)) / scale):((column(c) + column(c + 1)) / scale) \
              with filledcurves lt i fs transparent solid 0.2 noborder notitle, \
          for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):(column(c) / scale) with linespoints lt i notitle, \
-         $groups index block(1) using (place_value[int($1)]):(has_ideal ? column(ideal_column) / scale : NaN) with lines lc rgb ideal_colour dt 1 lw 1.6 notitle, \
          for [i = 1:n_series] $groups index block(i) using (place_value[int($1)]):(has_published ? column(c + 2) / scale : NaN) \
-             with points pt 12 ps 1.3 lw 1.6 lc rgb word(look[i], 1) notitle
+             with points pt 12 ps 1.3 lw 1.6 lc rgb word(look[i], 1) notitle, \
+         $groups index block(1) using (place_value[int($1)]):(has_ideal ? column(ideal_column) / scale : NaN) with lines lc rgb ideal_colour dt 1 lw 1.6 notitle
 } else {
     set xrange [(named_bars ? 0.4 : first - 0.5):(named_bars ? n_series + 0.6 : last + 0.5)]
     if (named_bars) {
@@ -42,10 +43,10 @@ if (as_lines) {
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (column(c + 1) > 0 ? at($1, i) : NaN): \
              (greater(0, (column(c) - column(c + 1)) / scale)):(0):((column(c) + column(c + 1)) / scale - greater(0, (column(c) - column(c + 1)) / scale)) \
              with vectors heads size graph 0.008,90 lc rgb ink dt 1 lw 1.2 notitle, \
-         $groups index block(1) every ::first - 1::last - 1 using (has_ideal ? (named_bars ? 0.5 : $1 - 0.45) : NaN):(column(ideal_column) / scale): \
-             (named_bars ? n_series : 0.9):(0) with vectors nohead lc rgb ideal_colour dt 1 lw 1.6 notitle, \
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (has_published ? at($1, i) : NaN):(column(c + 2) / scale) \
              with points pt 13 ps 1.5 lc rgb ink notitle, \
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (has_published ? at($1, i) : NaN):(column(c + 2) / scale) \
-             with points pt 13 ps 0.9 lc rgb '#ffffff' notitle
+             with points pt 13 ps 0.9 lc rgb '#ffffff' notitle, \
+         $groups index block(1) every ::first - 1::last - 1 using (has_ideal ? (named_bars ? 0.5 : $1 - 0.45) : NaN):(column(ideal_column) / scale): \
+             (named_bars ? n_series : 0.9):(0) with vectors nohead lc rgb ideal_colour dt 1 lw 1.6 notitle
 }

@@ -61,5 +61,4 @@ do for [k = 1:n_frames] {
          for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(y_of(value_column)) with points lt i ps 1.5 * point_size notitle
     eval legend_drawn
 }
-unset multiplot
-unset output
+eval canvas_closed

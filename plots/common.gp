@@ -101,6 +101,12 @@ extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_mode
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
+# Closes it, and ends an SVG file by a comment for `dsgd report`: of which series, in turn, are the first plots_of_series plots of each frame.
+plots_of_series = 1000000
+escaped(text) = swap(swap(swap(swap(swap(text, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '-', '&#45;')
+canvas_closed = 'unset multiplot; unset output; if (format eq "svg") { set print into."/".figure.".svg" append; \
+    print sprintf("<!-- plots %d", plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->"; unset print }'
+
 # --- axes
 # Names of the series below an axis that counts them: slanted, or upright where they are many or long.
 slanted = n_series <= 9 && longest_title <= 20

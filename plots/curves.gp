@@ -26,5 +26,4 @@ do for [k = 1:n_frames] {
     load plots.'/curves_frame.gp'
     eval legend_drawn
 }
-unset multiplot
-unset output
+eval canvas_closed

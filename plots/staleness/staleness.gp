@@ -30,5 +30,4 @@ do for [k = 1:n_frames] {
         with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs pattern fill[i] border lc rgb word(look[i], 1) notitle
     eval legend_drawn
 }
-unset multiplot
-unset output
+eval canvas_closed

@@ -33,5 +33,4 @@ do for [k = 1:n_frames] {
         with boxes lc rgb word(value('look_'.word(kinds, s)), 1) lw 0.7 dt 1 fs pattern int(word(value('look_'.word(kinds, s)), 2)) border lc rgb ink notitle
     eval legend_drawn
 }
-unset multiplot
-unset output
+eval canvas_closed

@@ -44,5 +44,4 @@ do for [k = 1:n_frames] {
     load plots.'/bars_frame.gp'
     eval legend_drawn
 }
-unset multiplot
-unset output
+eval canvas_closed

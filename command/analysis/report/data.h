@@ -54,10 +54,10 @@ dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FI
 /* --- HTML --------------------------------------------------------------------------------------- */
 
 /**
- * The page up to the first section, with %s where its title goes (page.html). Nothing is loaded and no
- * script runs, whatever a folder of results brings along.
+ * The page up to the first section, with %s where its title goes (page.html), and its script (report.js).
+ * Nothing is loaded and no other script runs, whatever a folder of results brings along.
  */
-extern const char dsgd_report_page[];
+extern const char dsgd_report_page[], dsgd_report_script[];
 
 /** Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have. */
 void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));

@@ -14,11 +14,57 @@
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
+/** Of which series the plots of a figure are, as plots/common.gp says at the end of its file: each in turn. */
+typedef struct owners {
+    size_t n, n_plots; /* series; plots of each frame that are of one */
+    const char **names; /* [n][2]: as tables have them, and for readers, in HTML */
+} owners;
+
+static owners owners_of(const char *after)
+{
+    static const char mark[] = "<!-- plots ";
+    const char *const at = strstr(after, mark);
+    owners o = {.n = 0};
+    if (at == NULL)
+        return o;
+    char *lines = dsgd_xstrdup(at + strlen(mark));
+    o.n_plots = strtoul(strsep(&lines, "\n"), NULL, 10);
+    size_t n = 0;
+    for (char *line = strsep(&lines, "\n"); lines != NULL && strcmp(line, "-->") != 0;
+         line = strsep(&lines, "\n")) {
+        o.names = dsgd_keep_more(o.names, n + 1, sizeof *o.names);
+        o.names[n++] = line;
+        if (strpbrk(line, "<>\"") != NULL) /* which has to be HTML */
+            return (owners){.n = 0};
+    }
+    o.n = n / 2;
+    return o;
+}
+
+/** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the text behind. */
+static const char *write_plot(FILE *html, const char *text, const owners *o)
+{
+    static const char mark[] = "<g id=\"gnuplot_plot_", end[] = "</title>";
+    const char *const behind = strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, end) : NULL;
+    if (behind == NULL)
+        return text;
+    const size_t plot = strtoul(text + strlen(mark), NULL, 10);
+    const char *const *const name =
+        o->n == 0 || plot == 0 || plot > o->n_plots ? NULL : &o->names[2 * ((plot - 1) % o->n)];
+    if (name == NULL)
+        fputs("<g>", html);
+    else
+        fprintf(html, "<g data-series=\"%s\"><title>%s</title>", name[0], name[1]);
+    return behind + strlen(end);
+}
+
 /** Writes what is inside the svg element, with names of figure @p k. */
 static void write_inside(FILE *html, const char *text, const char *end, size_t k)
 {
+    const owners o = owners_of(end);
     while (text < end) {
         size_t length = 0;
+        text = write_plot(html, text, &o);
         for (size_t i = 0; i < sizeof references / sizeof references[0] && length == 0; i++)
             if (strncmp(text, references[i], strlen(references[i])) == 0)
                 length = strlen(references[i]);
@@ -97,28 +143,35 @@ static bool is_answer(const char *name, char *const *names)
 
 const char *dsgd_report_draw(const dsgd_report *report)
 {
-    char command[] = "dsgd plot";
-    char *words[] = {command, dsgd_xstrdup(report->folder), NULL};
+    char command[] = "dsgd plot", format[] = "--format=svg";
+    char *words[] = {command, format, dsgd_xstrdup(report->folder), NULL};
     dsgd_error error;
-    return are_fresh(report->folder) || dsgd_command_plot.run(2, words, &error) == DSGD_OK
+    return are_fresh(report->folder) || dsgd_command_plot.run(3, words, &error) == DSGD_OK
                ? ""
                : dsgd_xstrdup(error.text);
 }
 
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
 {
+    enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 }; /* a page opens at once */
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
-    size_t n = 0;
+    size_t n = 0, n_bytes = 0;
     for (size_t i = 0; names != NULL && names[i] != NULL; i++)
         names[i][strlen(names[i]) - 4] = '\0';
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         const char *const path = dsgd_xprintf("%s/%s.svg", figures, names[i]);
         char *text = NULL;
         size_t length = 0;
-        if (is_answer(names[i], names) == answer &&
-            dsgd_file_read(path, &text, &length, NULL) == DSGD_OK)
-            n += write_figure(html, text, names[i], i + 1);
+        if (is_answer(names[i], names) != answer ||
+            dsgd_file_read(path, &text, &length, NULL) != DSGD_OK)
+            continue;
+        const bool fits = length <= MOST_BYTES && n_bytes + length <= MOST_BYTES_OF_ALL;
+        n_bytes += fits ? length : 0;
+        n += fits ? write_figure(html, text, names[i], i + 1) : 1;
+        if (!fits)
+            dsgd_html(html, "<p>The figure %s is left out: %s MB in <code>%s</code>.</p>\n",
+                      names[i], dsgd_readable((double)length / 1e6, 2), path);
     }
     return n;
 }

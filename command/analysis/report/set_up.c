@@ -167,13 +167,14 @@ void dsgd_report_again(const dsgd_report *r, FILE *html)
     dsgd_html_section(html, "again", "How to run it again");
     char *report = dsgd_xstrdup("dsgd report");
     dsgd_append_word(&report, r->folder);
-    dsgd_html(
-        html,
-        "<pre><code>%s\n%s</code></pre>\n<p>Results in <code>%s</code>, all parameters in its "
-        "<code>manifest.json</code>. The same experiment gives the same bytes on one machine "
-        "and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>%s</dd>\n",
-        command == NULL ? "dsgd run" : command, report, r->folder,
-        version == NULL ? "unknown" : version);
+    dsgd_html(html,
+              "<pre tabindex=\"0\" role=\"region\" "
+              "aria-label=\"Commands\"><code>%s\n%s</code></pre>\n<p>Results in <code>%s</code>, "
+              "all parameters in its "
+              "<code>manifest.json</code>. The same experiment gives the same bytes on one machine "
+              "and set of libraries.</p>\n<dl>\n<dt>dsgd</dt>\n<dd>%s</dd>\n",
+              command == NULL ? "dsgd run" : command, report, r->folder,
+              version == NULL ? "unknown" : version);
     write_fact(html, "Libraries", json_object_get(r->manifest, "libraries"));
     write_fact(html, "Files of data", json_object_get(r->manifest, "files"));
     fputs("</dl>\n</section>\n", html);
