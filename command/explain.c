@@ -27,6 +27,9 @@ static const dsgd_argument options[] = {
                   "Of an experiment: this run alone, as `dsgd check` numbers them"),
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
                   "Of an experiment: runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(FLAG, instead, "instead", 0, NULL,
+                  "Of an experiment: also what other algorithms, small buckets, and 2, 4 and 16 "
+                  "times the workers would make of it"),
     DSGD_ARGUMENT(COUNT, workers, "workers", 0, "N", "Of an algorithm: how many workers"),
     DSGD_ARGUMENT(COUNT, steps, "steps", 0, "N", "Of an algorithm: how many steps of each"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
@@ -64,6 +67,7 @@ static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error 
         {a->steps > 0, true, "steps"},
         {a->run > 0, false, "run"},
         {a->jobs > 0, false, "jobs"},
+        {a->instead, false, "instead"},
         {a->numerics >= 0, false, "numerics"},
         {a->limits.timeout_s > 0, false, "timeout"},
         {a->limits.stall_s > 0, false, "stall"},

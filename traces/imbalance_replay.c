@@ -1,18 +1,38 @@
 /**
  * @file imbalance_replay.c
  * Seconds as they were measured: a CSV file with the columns worker, step and seconds, in any order
- * of columns and rows.
+ * of columns and rows. Or others like them, of more workers.
  */
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
 #include "base/csv.h"
 #include "traces/imbalance.h"
 
 typedef struct replay_params {
     const char *file;
+    bool resample;
 } replay_params;
 
-/** The whole file as a table. */
+/**
+ * From here on up a sample is taken for one of an exponential distribution: the slowest of many can be
+ * slower than all that were measured.
+ */
+typedef struct tail {
+    double from;
+    double n, excess; /* values from there on; by how much they are above it, mean */
+} tail;
+
+/**
+ * The whole file as a table. To be resampled, seconds are exp(level + of_worker[w] + of_step[t] + rest),
+ * and the table has the rests.
+ */
 typedef struct replay_state {
     long n_workers, n_steps;
+    double level;
+    double *of_worker, *of_step; /* [n_workers], [n_steps]; behind the table */
+    tail slow_workers, slow_rests;
     double seconds[]; /* [n_steps][n_workers] */
 } replay_state;
 
@@ -58,9 +78,12 @@ static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state,
             "%s: %zu rows, but %ld workers times %ld steps need one each, both counted from 0",
             csv->path, csv->n_rows, n_workers, n_steps);
     replay_state *const table =
-        dsgd_xcalloc(1, sizeof *table + csv->n_rows * sizeof table->seconds[0]);
+        dsgd_xcalloc(1, sizeof *table + (csv->n_rows + (size_t)n_workers + (size_t)n_steps) *
+                                            sizeof table->seconds[0]);
     table->n_workers = n_workers;
     table->n_steps = n_steps;
+    table->of_worker = table->seconds + csv->n_rows;
+    table->of_step = table->of_worker + n_workers;
     for (size_t i = 0; i < csv->n_rows; i++)
         table->seconds[i] = NAN;
     for (size_t i = 0; i < csv->n_rows; i++) {
@@ -77,21 +100,126 @@ static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state,
     return DSGD_OK;
 }
 
+/* --- others like them ------------------------------------------------------------------------- */
+
+/** Of the share of @p x that is largest. */
+static tail tail_of(const double *x, size_t n, double share)
+{
+    double *const sorted = dsgd_keep(n, sizeof *sorted);
+    memcpy(sorted, x, n * sizeof *x);
+    gsl_sort(sorted, 1, n);
+    tail t = {.from = gsl_stats_quantile_from_sorted_data(sorted, 1, n, 1 - share)};
+    for (size_t i = 0; i < n; i++)
+        if (sorted[i] >= t.from)
+            t.excess += (sorted[i] - t.from - t.excess) / ++t.n;
+    return t;
+}
+
+/**
+ * Gives @p effect[n], estimated as means of @p of values each, the variance of what they estimate: that of
+ * a value, @p noise, is in them, too.
+ */
+static void shrink(double *effect, size_t n, double noise, double of)
+{
+    const double variance = gsl_stats_variance(effect, 1, n);
+    const double factor = variance > 0 ? sqrt(fmax(0, variance - noise / of) / variance) : 0;
+    for (size_t i = 0; i < n; i++)
+        effect[i] *= factor;
+}
+
+/** Splits the table's logarithms into what is a worker's, what is a step's, and the rest. */
+static void decompose(replay_state *s)
+{
+    static const double slow_workers = 0.5, slow_rests = 0.05;
+    const size_t n_workers = (size_t)s->n_workers, n_steps = (size_t)s->n_steps;
+    const size_t n = n_workers * n_steps;
+    for (size_t i = 0; i < n; i++)
+        s->seconds[i] = log(s->seconds[i]);
+    s->level = gsl_stats_mean(s->seconds, 1, n);
+    for (size_t w = 0; w < n_workers; w++)
+        s->of_worker[w] = gsl_stats_mean(s->seconds + w, n_workers, n_steps) - s->level;
+    for (size_t t = 0; t < n_steps; t++)
+        s->of_step[t] = gsl_stats_mean(s->seconds + t * n_workers, 1, n_workers) - s->level;
+    for (size_t i = 0; i < n; i++)
+        s->seconds[i] -= s->level + s->of_worker[i % n_workers] + s->of_step[i / n_workers];
+    const double freedom = (double)(n_workers - 1) * (double)(n_steps - 1);
+    const double noise = gsl_stats_tss_m(s->seconds, 1, n, 0) / freedom;
+    for (size_t i = 0; i < n; i++)
+        s->seconds[i] *= sqrt((double)n / freedom);
+    shrink(s->of_worker, n_workers, noise, (double)n_steps);
+    shrink(s->of_step, n_steps, noise, (double)n_workers);
+    s->slow_workers = tail_of(s->of_worker, n_workers, slow_workers);
+    s->slow_rests = tail_of(s->seconds, n, slow_rests);
+}
+
+/** A drawn value, or what is in the tail in its place, whose mean is wrong by what it can be. */
+static double with_tail(double x, const tail *t, dsgd_draw place, dsgd_draw mean)
+{
+    if (x < t->from)
+        return x;
+    const double error = gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform(mean)) / sqrt(t->n);
+    return t->from - t->excess * exp(error) * log(dsgd_draw_uniform(place));
+}
+
+/**
+ * A worker is like a measured one in all steps, and a step like a measured one at all workers. How slow the
+ * slow ones are, and which of the measured steps there are, differs from seed to seed: so do clusters, and
+ * what is known of them.
+ */
+static double resampled(const replay_state *s, dsgd_step_at at)
+{
+    enum { WORKER_AS, WORKER_TAIL, WORKERS, STEP_AS, STEPS, REST_AS, REST_TAIL, RESTS };
+    const uint64_t n_workers = (uint64_t)s->n_workers, n_steps = (uint64_t)s->n_steps;
+    const uint32_t w = (uint32_t)at.worker, t = (uint32_t)at.step;
+#define DRAW(worker, step, index) ((dsgd_draw){at.seed, at.purpose, worker, step, index})
+    const double of_worker = s->of_worker[dsgd_draw_below(DRAW(w, 0, WORKER_AS), n_workers)];
+    const double rest = s->seconds[dsgd_draw_below(DRAW(w, t, REST_AS), n_workers * n_steps)];
+    const uint32_t one = (uint32_t)dsgd_draw_below(DRAW(0, t, STEP_AS), n_steps);
+    return exp(
+        s->level + s->of_step[dsgd_draw_below(DRAW(0, one, STEPS), n_steps)] +
+        with_tail(of_worker, &s->slow_workers, DRAW(w, 0, WORKER_TAIL), DRAW(0, 0, WORKERS)) +
+        with_tail(rest, &s->slow_rests, DRAW(w, t, REST_TAIL), DRAW(0, 0, RESTS)));
+#undef DRAW
+}
+
+static dsgd_status check_sample(const char *file, const replay_state *s, dsgd_error *error)
+{
+    double least_s = INFINITY;
+    for (long i = 0; i < s->n_workers * s->n_steps; i++)
+        least_s = fmin(least_s, s->seconds[i]);
+    if (s->n_workers < 2 || s->n_steps < 2 || !(least_s > 0))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: %ld workers, %ld steps, from %g s: to be resampled there have to be "
+                         "two or more of both, and times above 0",
+                         file, s->n_workers, s->n_steps, least_s);
+    return DSGD_OK;
+}
+
+/* --- the kind --------------------------------------------------------------------------------- */
+
 static dsgd_status replay_load(const void *params, void **state, dsgd_error *error)
 {
+    const replay_params *const p = params;
     dsgd_csv csv;
-    DSGD_TRY(dsgd_csv_read(&csv, error, "%s", ((const replay_params *)params)->file));
+    DSGD_TRY(dsgd_csv_read(&csv, error, "%s", p->file));
     replay_row *const rows = dsgd_keep(csv.n_rows, sizeof *rows);
     DSGD_TRY(read_rows(&csv, rows, error));
-    return tabulate(&csv, rows, state, error);
+    DSGD_TRY(tabulate(&csv, rows, state, error));
+    const dsgd_status status = p->resample ? check_sample(p->file, *state, error) : DSGD_OK;
+    if (status != DSGD_OK)
+        free(*state);
+    else if (p->resample)
+        decompose(*state);
+    return status;
 }
 
 static double replay_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
-    (void)params, (void)so_far_s;
-    const replay_state *const table = at.state;
-    return table
-        ->seconds[at.step % table->n_steps * table->n_workers + at.worker % table->n_workers];
+    (void)so_far_s;
+    const replay_state *const s = at.state;
+    return ((const replay_params *)params)->resample
+               ? resampled(s, at)
+               : s->seconds[at.step % s->n_steps * s->n_workers + at.worker % s->n_workers];
 }
 
 static const dsgd_option replay_options[] = {
@@ -99,6 +227,12 @@ static const dsgd_option replay_options[] = {
                        "CSV with the columns worker, step, seconds, counted from 0; a longer or "
                        "wider run starts it again",
                        .required = true, .unit = "path"),
+    DSGD_OPTION_BOOL(
+        replay_params, resample, false,
+        "other workers and steps like these, of any number, other ones for each seed: "
+        "what is a worker's in all steps, what is a step's at all workers, and the rest "
+        "are drawn apart; slow workers, and the slowest twentieth of the rest, have an exponential "
+        "tail"),
     DSGD_OPTION_END,
 };
 

@@ -23,6 +23,7 @@ typedef struct dsgd_explain_options {
     long run, jobs, workers, steps; /* 0: not given */
     int format; /* dsgd_explain_format */
     int numerics; /* dsgd_numerics; -1: not given */
+    bool instead; /* other algorithms, buckets and numbers of workers, too */
     dsgd_run_limits limits;
 } dsgd_explain_options;
 

@@ -211,6 +211,48 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
                   "%s: another model", name);
 }
 
+/* --- instead ------------------------------------------------------------------------------------- */
+
+/** A step of so long, of so many times the workers, over one of 250 ms, alike for all seeds. */
+static void expect_row(const char *output, const char *head, double step_s, double workers)
+{
+    double x[4];
+    const char *const row = strstr(output, dsgd_xprintf("\n%s ", head));
+    ck_assert_msg(row != NULL && sscanf(row + 1 + strlen(head), "%lf %lf %lf to %lf", &x[0], &x[1],
+                                        &x[2], &x[3]) == 4,
+                  "no row %s in %s", head, output);
+    ck_assert_double_eq_tol(x[0], step_s, 6e-5);
+    for (int k = 1; k < 4; k++)
+        ck_assert_double_eq_tol(x[k], workers * 0.25 / step_s, 6e-4);
+}
+
+/** With P workers 100 ms of computation, and 2 (P - 1) / P of 100 MB over 1 GB/s; a model every eighth step. */
+TEST(another_algorithm_and_more_workers_are_those_of_a_file_that_says_so)
+{
+    write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\nseed: [1, 2, 3]\n");
+    const char *const plain = explained("e.yaml --set until.steps=16");
+    ck_assert_ptr_null(strstr(plain, "with local_sgd"));
+    const char *const output = explained("e.yaml --set until.steps=16 --instead");
+    expect_row(output, "with local_sgd", 0.1 + 0.15 / 8, 1);
+    expect_row(output, "with buckets of 1 MiB", 0.25, 1);
+    expect_row(output, "with 4 times the workers", 0.1 + 0.2 * 15 / 16, 4);
+    expect_row(output, "with 16 times the workers", 0.1 + 0.2 * 63 / 64, 16);
+    expect_text(output, "Instead, with local_sgd, it");
+}
+
+TEST(what_cannot_be_run_instead_is_said)
+{
+    write_ring(
+        "workers: 6\nplatform: {topology: fat_tree, size: [3, 4], up: [1, 1], host_bandwidth: "
+        "1GB/s, host_latency: 0}\n");
+    const char *const output = explained("e.yaml --instead");
+    expect_text(output, "left out:\nrun 1, with wagma: wagma needs a power of two of workers");
+    expect_text(output, "run 1, with 4 times the workers: ");
+    expect_text(output, "with 2 times the workers  ");
+    ck_assert_ptr_null(
+        strstr(explained("e.yaml --instead --set algorithms=[ad_psgd]"), "\nwith ad_psgd"));
+}
+
 /** Of every algorithm: it is listened to, and a worker computes as it does anyway. */
 TEST_RANGE(a_run_that_is_recorded_is_the_run_bit_for_bit, 0, support_n_algorithms())
 {

@@ -930,3 +930,102 @@ TEST(workers_that_are_alike_keep_nothing)
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* --- others like the measured ones ------------------------------------------------------------- */
+
+static double at(const list *l, uint64_t seed, int worker, long step)
+{
+    return dsgd_imbalance_seconds(l->imbalance, 1, (dsgd_step_at){seed, 64, worker, step});
+}
+
+/** A file of what @p truth gives the first workers and steps, to be resampled. */
+static list resampled(const list *truth, uint64_t seed, int workers, long steps)
+{
+    char path[] = "/tmp/dsgd-test-XXXXXX";
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    dprintf(file, "worker,step,seconds\n");
+    for (int w = 0; w < workers; w++)
+        for (long t = 0; t < steps; t++)
+            dprintf(file, "%d,%ld,%.17g\n", w, t, at(truth, seed, w, t));
+    close(file);
+    const list l =
+        list_open(dsgd_xprintf("{kind: replay, file: %s, resample: true}", path), workers);
+    unlink(path);
+    return l;
+}
+
+/** Mean over steps of the slowest of 64 workers, on a logarithmic scale. */
+static double slowest(const list *l, uint64_t seed, long first, long n)
+{
+    double sum_s = 0;
+    for (long t = first; t < first + n; t++) {
+        double most_s = 0;
+        for (int w = 0; w < 64; w++)
+            most_s = fmax(most_s, at(l, seed, w, t));
+        sum_s += most_s;
+    }
+    return log(sum_s / (double)n);
+}
+
+/** What is a worker's and what is a step's, without a rest: no other ratio can occur. */
+TEST(what_is_resampled_keeps_workers_and_steps_apart)
+{
+    const list truth = list_open("[{kind: persistent, deviation: 0.1}]", 64);
+    const list l = resampled(&truth, 1, 8, 6);
+    double least = INFINITY, most = 0;
+    for (int w = 0; w < 8; w++)
+        most = fmax(most, at(&truth, 1, w, 0));
+    int n_slower = 0, n_others = 0;
+    for (int w = 0; w < 64; w++) {
+        for (long t = 1; t < 6; t++)
+            ck_assert_double_eq_tol(at(&l, 1, w, t), at(&l, 1, w, 0), 1e-12);
+        n_slower += at(&l, 1, w, 0) > most; /* than all that were measured */
+        n_others += at(&l, 1, w, 0) != at(&l, 2, w, 0);
+        least = fmin(least, at(&l, 1, w, 0));
+    }
+    ck_assert_int_gt(n_slower, 0);
+    ck_assert_int_lt(n_slower, 32);
+    ck_assert_int_gt(n_others, 32);
+    double fastest = INFINITY;
+    for (int w = 0; w < 8; w++)
+        fastest = fmin(fastest, at(&truth, 1, w, 0));
+    ck_assert_double_eq_tol(least, fastest, 1e-12);
+}
+
+/**
+ * 16 workers are measured for 20 steps; how long do the next 20 take on 64? Of 100 clusters of each kind the
+ * interval of ten seeds, of 95 %, holds the truth this often.
+ */
+static const struct {
+    const char *truth;
+    int at_least, at_most;
+} clusters[] = {
+    {"[{kind: persistent, deviation: 0.04}, {kind: gamma, mean: 1, deviation: 0.02, scale: true}]",
+     90, 100},
+    {"[{kind: persistent, deviation: 0.01}, {kind: lognormal, mean: 1, deviation: 0.1, scale: "
+     "true}]",
+     90, 100},
+    {"[{kind: gamma, mean: 1, deviation: 0.05, scale: true}]", 90, 100},
+    /* One worker in twenty is 1.2 to 1.5 times slower: 44 of 100 samples of 16 have none. */
+    {"[{kind: persistent, deviation: 0.02, outliers: 0.05}]", 30, 70},
+};
+
+TEST_ROWS(an_interval_from_16_workers_holds_what_64_take, clusters)
+{
+    enum { CLUSTERS = 100, SEEDS = 10, MEASURED = 16, STEPS_MEASURED = 20 };
+    const double t = gsl_cdf_tdist_Pinv(0.975, SEEDS - 1) * sqrt(1 + 1. / SEEDS);
+    const list truth = list_open(clusters[_i].truth, 64);
+    int n = 0;
+    for (uint64_t k = 1; k <= CLUSTERS; k++) {
+        double x[SEEDS];
+        const list l = resampled(&truth, k, MEASURED, STEPS_MEASURED);
+        for (uint64_t seed = 0; seed < SEEDS; seed++)
+            x[seed] = slowest(&l, 1000 * k + seed, 0, STEPS_MEASURED);
+        const double distance =
+            slowest(&truth, k, STEPS_MEASURED, STEPS_MEASURED) - gsl_stats_mean(x, 1, SEEDS);
+        n += fabs(distance) <= t * gsl_stats_sd(x, 1, SEEDS);
+    }
+    ck_assert_msg(n >= clusters[_i].at_least && n <= clusters[_i].at_most, "%s: %d of %d",
+                  clusters[_i].truth, n, CLUSTERS);
+}

@@ -15,6 +15,7 @@
 #include "command/experiment/config.h"
 #include "command/runs/prepare.h"
 #include "command/studies/study.h"
+#include "sim/registry.h"
 
 /* --- platforms -------------------------------------------------------------------------------- */
 
@@ -91,16 +92,65 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
                                           run->workload.memory == DSGD_MEMORY_DEVICE);
 }
 
+/* --- instead ---------------------------------------------------------------------------------- */
+
+/** Makes another run of a run. False: it is the same one. */
+static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
+{
+    static const char *const names[] = {"local_sgd", "wagma", "ad_psgd", "drop_compute"};
+    static const int times[] = {2, 4, 16};
+    dsgd_exchange_config *const exchange = &run->config.exchange;
+    const double bytes = 1 << 20;
+    if (which < DSGD_SMALL_BUCKETS) {
+        const dsgd_about *const before = run->algorithm.about;
+        run->algorithm =
+            dsgd_pick_default(dsgd_about_find(dsgd_algorithms, names[which - DSGD_BY_LOCAL_SGD]));
+        run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
+        run->config.params = run->algorithm.params;
+        return run->algorithm.about != before;
+    }
+    if (which == DSGD_SMALL_BUCKETS) {
+        const bool has = exchange->pieces == DSGD_PIECES_BUCKETS && exchange->bucket_bytes == bytes;
+        exchange->pieces = DSGD_PIECES_BUCKETS;
+        exchange->bucket_bytes = bytes;
+        return !has;
+    }
+    run->workers *= times[which - DSGD_TWICE_WORKERS];
+    run->config.workers = (int)run->workers;
+    return true;
+}
+
+/** A run becomes another one, if that can be run; else it has no parameter, and is none. */
+static void take_instead(dsgd_experiment *experiment, dsgd_planned_run *run,
+                         dsgd_counterfactual which, bool wanted)
+{
+    dsgd_error why;
+    const dsgd_planned_run before = *run;
+    run->config.platform = &run->platform;
+    run->config.workload = &run->workload;
+    run->config.machine_checked = false;
+    if (wanted && change_run(run, which)) {
+        if (dsgd_run_check(&run->config, &why) == DSGD_OK)
+            return;
+        dsgd_append(&experiment->left_out, "run %zu, %s: %s\n", run->unchanged + 1, run->parameter,
+                    why.text);
+    }
+    *run = before;
+    run->parameter = NULL;
+}
+
 /* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
  * Appends the counterfactuals of every run, behind the runs as they are, and settles the list. Those
  * of a run i are n_unchanged + DSGD_N_COUNTERFACTUALS * i and on. Their column is `what_if`.
  */
-static dsgd_status add_counterfactuals(dsgd_experiment *experiment, dsgd_numerics numerics,
+static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
+                                       const dsgd_explain_options *options, dsgd_numerics numerics,
                                        dsgd_error *error)
 {
     const size_t n = experiment->n_unchanged;
+    experiment->left_out = dsgd_xstrdup(""); /* what the file leaves out is said */
     if (n > DSGD_MOST_RUNS / (1 + DSGD_N_COUNTERFACTUALS))
         return dsgd_refuse(
             error,
@@ -117,6 +167,8 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment, dsgd_numeric
             run->unchanged = i;
             run->parameter = dsgd_counterfactual_names[which];
             change_platform(&run->platform, which);
+            if (which >= DSGD_N_CAUSES && which != DSGD_SAME_STEPS)
+                take_instead(experiment, run, which, options->instead);
         }
     static const char *const column = "what_if";
     dsgd_experiment_add_columns(experiment, &column, 1);
@@ -134,6 +186,8 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
 {
     static const double alike = 1e-9; /* step times, but for rounding */
     dsgd_planned_run *const run = &experiment->runs[dsgd_counterfactual_run(experiment, i, which)];
+    if (run->parameter == NULL)
+        return false;
     const bool ends_by_work = !(run->config.until.seconds > 0 || run->config.until.accuracy > 0);
     if (!ends_by_work)
         run->config.until = (dsgd_until){.steps = steps};
@@ -148,7 +202,7 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
         return facts->workers[facts->slowest].compute_s >
                facts->workers[facts->median].compute_s * (1 + alike);
     }
-    return has_cost(&experiment->runs[i], which);
+    return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);
 }
 
 /** What is asked, of an open experiment. */
@@ -262,6 +316,8 @@ static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *
         if (file != stdout)
             fclose(file);
         DSGD_TRY(dsgd_explained_print(a->experiment, a->config.results, error));
+        if (*a->experiment->left_out != '\0')
+            printf("left out:\n%s", a->experiment->left_out);
     }
     return done->n_failed == 0 ? DSGD_OK
                                : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed",
@@ -293,7 +349,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                      .is_over = figure};
     const dsgd_study study = {{&a, choose, read_results}, NULL, conclude};
     DSGD_TRY(dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error));
-    DSGD_TRY(add_counterfactuals(&experiment, a.config.numerics, error));
+    DSGD_TRY(add_counterfactuals(&experiment, options, a.config.numerics, error));
     a.next = dsgd_keep(experiment.n_runs, sizeof *a.next);
     for (size_t i = 0; i < experiment.n_unchanged; i++)
         a.next[i] = run == 0 || run == i + 1;

@@ -60,10 +60,20 @@ typedef enum dsgd_counterfactual {
     DSGD_HALF_LATENCY, /* of all links */
     DSGD_FREE_REDUCTION, /* what arrives is added in no time */
     DSGD_FREE_STAGING, /* copies to and from a device's memory take no time */
+    /* With --instead: another algorithm at its defaults, ... */
+    DSGD_BY_LOCAL_SGD,
+    DSGD_BY_WAGMA,
+    DSGD_BY_AD_PSGD,
+    DSGD_BY_DROP_COMPUTE,
+    DSGD_SMALL_BUCKETS, /* of 1 MiB */
+    DSGD_TWICE_WORKERS, /* ... more of them, each with as much to do as one has now */
+    DSGD_FOUR_TIMES_WORKERS,
+    DSGD_16_TIMES_WORKERS,
     /* Nothing, of a run that ends by time or accuracy: what the others are compared with, which end
      * after its steps, as it does. So all have the same draws, and no part of a step is left over. */
     DSGD_SAME_STEPS,
-    DSGD_N_COUNTERFACTUALS
+    DSGD_N_COUNTERFACTUALS,
+    DSGD_N_CAUSES = DSGD_BY_LOCAL_SGD /* of lost time: the first ones */
 } dsgd_counterfactual;
 
 /** What is different, by dsgd_counterfactual: "without stragglers". */

@@ -18,7 +18,7 @@ typedef struct explained {
 typedef struct point {
     size_t n, *runs; /* [n] that have results */
     double throughput, step_s, compute, communicate, wait; /* means */
-    double gain[DSGD_SAME_STEPS]; /* of throughput; NAN: not run, or failed */
+    dsgd_ratio gain[DSGD_SAME_STEPS]; /* of throughput; n == 0: not run, or failed */
     double then_s[DSGD_SAME_STEPS]; /* step */
 } point;
 
@@ -52,7 +52,7 @@ static void compare(const explained *e, point *p, dsgd_counterfactual which)
         logs[n++] = log(gain);
         sum_s += dsgd_results_value(e->results, other, "step_mean_s");
     }
-    p->gain[which] = n > 0 ? dsgd_ratio_of(logs, n).ratio : NAN;
+    p->gain[which] = dsgd_ratio_of(logs, n);
     p->then_s[which] = sum_s / (double)n;
 }
 
@@ -79,27 +79,44 @@ static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static void put_row(dsgd_columns *t, const char *what, double step_s, double share, double gain)
+/** Where a run with another seed would be, by 95 %; of the mean the interval is narrower by the root of n + 1. */
+static const char *next_text(const dsgd_ratio *gain)
+{
+    enum { LEAST_SEEDS = 3 };
+    const double factor = pow(gain->high / gain->ratio, sqrt((double)gain->n + 1));
+    return gain->n < LEAST_SEEDS
+               ? ""
+               : dsgd_xprintf("%.3f to %.3f", gain->ratio / factor, gain->ratio * factor);
+}
+
+static const char *const next_head = "another seed (95 %)";
+
+/** @p gain NULL: it is a part of the step. */
+static void put_row(dsgd_columns *t, const char *what, double step_s, double share,
+                    const dsgd_ratio *gain)
 {
     dsgd_columns_row(t);
     dsgd_columns_put(t, "", "%s", what);
     dsgd_columns_put(t, "step (s)", "%.4g", step_s);
     dsgd_columns_take(t, "share (%)", isnan(share) ? "" : dsgd_xprintf("%.1f", 100 * share));
-    dsgd_columns_take(t, "times as fast", isnan(gain) ? "" : dsgd_xprintf("%.3f", gain));
+    dsgd_columns_take(t, "times as fast", gain == NULL ? "" : dsgd_xprintf("%.3f", gain->ratio));
+    dsgd_columns_take(t, next_head, gain == NULL ? "" : next_text(gain));
 }
 
 static void print_table(const point *p)
 {
     static const double rounding = 1e-9;
+    static const dsgd_ratio one = {.n = 1, .ratio = 1};
     dsgd_columns t = {.wraps = false};
-    put_row(&t, "as it is", p->step_s, 1, 1);
-    put_row(&t, "  compute", p->compute * p->step_s, p->compute, NAN);
-    put_row(&t, "  communicate", p->communicate * p->step_s, p->communicate, NAN);
+    put_row(&t, "as it is", p->step_s, 1, &one);
+    put_row(&t, "  compute", p->compute * p->step_s, p->compute, NULL);
+    put_row(&t, "  communicate", p->communicate * p->step_s, p->communicate, NULL);
     const double wait = p->wait < rounding ? 0 : p->wait;
-    put_row(&t, "  wait", wait * p->step_s, wait, NAN);
+    put_row(&t, "  wait", wait * p->step_s, wait, NULL);
     for (int which = 0; which < DSGD_SAME_STEPS; which++)
-        if (!isnan(p->gain[which]))
-            put_row(&t, dsgd_counterfactual_names[which], p->then_s[which], NAN, p->gain[which]);
+        if (p->gain[which].n > 0)
+            put_row(&t, dsgd_counterfactual_names[which], p->then_s[which], NAN, &p->gain[which]);
+    dsgd_columns_hide(&t, next_head, "");
     dsgd_columns_print(&t);
 }
 
@@ -223,16 +240,38 @@ static int best_of(const point *p, int but)
 {
     static const double least = 1.005, equal = 1e-3;
     const bool network_gains =
-        p->gain[DSGD_TWICE_BANDWIDTH] >= least || p->gain[DSGD_HALF_LATENCY] >= least;
+        p->gain[DSGD_TWICE_BANDWIDTH].ratio >= least || p->gain[DSGD_HALF_LATENCY].ratio >= least;
     int best = -1;
-    for (int which = 0; which < DSGD_SAME_STEPS; which++) {
+    for (int which = 0; which < DSGD_N_CAUSES; which++) {
+        const double gain = p->gain[which].ratio;
         const bool counts = (but < 0 || kind_of(which) != kind_of(but)) &&
                             !(which == DSGD_IDLE_NETWORK && network_gains);
-        if (counts && p->gain[which] >= least &&
-            (best < 0 || p->gain[which] > p->gain[best] * (1 + equal)))
+        if (counts && gain >= least && (best < 0 || gain > p->gain[best].ratio * (1 + equal)))
             best = which;
     }
     return best;
+}
+
+/** What else could be run: the fastest with as many workers; and what more of them are worth. */
+static void append_instead(char **text, const point *p)
+{
+    int best = DSGD_BY_LOCAL_SGD, most = DSGD_16_TIMES_WORKERS;
+    for (int which = best; which <= DSGD_SMALL_BUCKETS; which++)
+        if (!(p->gain[best].ratio >= p->gain[which].ratio))
+            best = which;
+    while (most > DSGD_TWICE_WORKERS && p->gain[most].n == 0)
+        most--;
+    if (p->gain[best].ratio >= 1 + DSGD_TIE)
+        dsgd_append(text,
+                    ". Instead, %s, it would make %.2f times as many samples per second (what it "
+                    "learns from them a run with `learn` says)",
+                    dsgd_counterfactual_names[best], p->gain[best].ratio);
+    else if (p->gain[best].n > 0)
+        dsgd_append(text, ". No other algorithm that was tried would be faster by %.0f %%",
+                    100 * DSGD_TIE);
+    if (p->gain[most].n > 0)
+        dsgd_append(text, ". And %s, %.3g times as many", dsgd_counterfactual_names[most],
+                    p->gain[most].ratio);
 }
 
 static void print_sentence(const explained *e, const point *p)
@@ -245,11 +284,13 @@ static void print_sentence(const explained *e, const point *p)
                      100 * (waits ? p->wait : p->communicate), waits ? "waiting" : "communication");
     if (best >= 0)
         dsgd_append(&text, "; %s it would be %.2f times as fast", dsgd_counterfactual_names[best],
-                    p->gain[best]);
+                    p->gain[best].ratio);
     if (other >= 0)
-        dsgd_append(&text, ", %s %.2f times", dsgd_counterfactual_names[other], p->gain[other]);
+        dsgd_append(&text, ", %s %.2f times", dsgd_counterfactual_names[other],
+                    p->gain[other].ratio);
     if (best < 0)
         dsgd_append(&text, "; nothing that was tried would make it faster");
+    append_instead(&text, p);
     putchar('\n');
     dsgd_print_text("", 0, "%s", text);
 }
