@@ -55,7 +55,7 @@ TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
     char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
     run_shards(shard_counts[_i]);
     output = dsgd_ends(0, "merge s* -o all");
-    const char *const said = dsgd_xprintf("12 runs of %d folders", shard_counts[_i]);
+    const char *const said = dsgd_xprintf("12 runs of %d folder", shard_counts[_i]);
     ck_assert_has(output, said);
     assert_same_results("whole", "all");
     ck_assert_has(dsgd_ends(0, "run e.yaml -o all"), "nothing to do");
@@ -291,7 +291,7 @@ TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
     ck_assert_msg(by_time_s > often_s / 5 && by_time_s < often_s * 5, "%g s, %g s", by_time_s,
                   often_s);
     ck_assert_has(dsgd_ends(0, "check e.yaml -e --set workers=8 --set until='{accuracy: 0.9}'"),
-                  "3 runs end by an accuracy alone");
+                  "not known of 3 runs that an accuracy");
     ck_assert_has(dsgd_ends(2, "check e.yaml --as slurm --set until='{accuracy: 0.9}'"),
                   "6 runs have no bound but an accuracy");
     output = dsgd_ends(2, "check e.yaml --chunk 10s");
