@@ -163,6 +163,7 @@ static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, d
     dsgd_program_flush();
     dsgd_exchanges_warn_of_unused(stderr, experiment, NULL);
     dsgd_exchanges_warn_of_default(stderr, experiment);
+    dsgd_exchanges_warn_of_time(stderr, experiment);
     return DSGD_OK;
 }
 

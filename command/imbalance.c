@@ -10,6 +10,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
@@ -288,7 +289,7 @@ static void print_entries(const measured *m)
     print_persistent(m);
     puts("\n# or the very steps, in their order and of their workers:"); /* no fit is better */
     if (m->can_replay)
-        printf("# - {kind: replay, file: %s}\n", m->file);
+        printf("# - {kind: replay, file: %s}\n", dsgd_yaml_word(m->file));
     else
         puts("# kind `replay` takes a CSV file with the columns worker (or rank) and seconds, and "
              "perhaps step");
