@@ -363,10 +363,23 @@ static bool has_family(const kind *kinds, size_t n, const char *family)
     return false;
 }
 
+static double most_steps_of(const dsgd_experiment *experiment, const kind *of)
+{
+    enum { UNKNOWN_STEPS = 1000 }; /* where seconds or an accuracy bound a run */
+    double most_steps = 1;
+    json_t *run = NULL;
+    size_t k = 0;
+    json_array_foreach(of->runs, k, run)
+    {
+        const double steps = steps_of(&experiment->runs[json_integer_value(run)].config, 0);
+        most_steps = fmax(most_steps, isnan(steps) ? UNKNOWN_STEPS : steps);
+    }
+    return most_steps;
+}
+
 dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
                                dsgd_estimate *estimates, dsgd_error *error)
 {
-    enum { UNKNOWN_STEPS = 1000 }; /* where seconds or an accuracy bound a run */
     kind *const kinds = dsgd_keep(experiment->n_runs, sizeof *kinds);
     const size_t n = kinds_of(experiment, kinds);
     size_t n_left = n;
@@ -382,14 +395,8 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
         if (of->is_known || (turn < n && has_family(kinds, n, of->family)) ||
             (turn > 0 && left_s < least_s))
             continue;
-        double most_steps = 0;
         of->evaluation_s = learns_alike ? evaluation_s : 0;
-        json_array_foreach(of->runs, at, run)
-        {
-            const double steps = steps_of(&experiment->runs[json_integer_value(run)].config, 0);
-            most_steps = fmax(most_steps, isnan(steps) ? UNKNOWN_STEPS : steps);
-        }
-        DSGD_TRY(probe_kind(experiment, numerics, fmax(most_steps, 1),
+        DSGD_TRY(probe_kind(experiment, numerics, most_steps_of(experiment, of),
                             fmax(least_s, left_s / fmin((double)n_left--, MANY)), of, error));
         of->is_known = true;
         evaluation_s = of->evaluation_s;
