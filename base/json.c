@@ -26,6 +26,16 @@ json_t *dsgd_json_text(const char *text)
     return json_string(escaped);
 }
 
+char *dsgd_yaml_word(const char *text)
+{
+    static const char plain[] =
+        "_./-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const size_t n_figures = strspn(text, "-.0123456789");
+    return n_figures == 0 && *text != '\0' && text[strspn(text, plain)] == '\0'
+               ? dsgd_xstrdup(text)
+               : json_dumps(dsgd_json_text(text), JSON_ENCODE_ANY);
+}
+
 json_t *dsgd_json_pick(const dsgd_pick *pick)
 {
     if (pick->about == NULL)

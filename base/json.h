@@ -12,6 +12,9 @@
 /** A text; null for NULL; bytes that are no UTF-8 as \xHH. */
 json_t *dsgd_json_text(const char *text);
 
+/** A text as YAML reads it: as it is, or in JSON's quotes where it may mean something else. */
+char *dsgd_yaml_word(const char *text);
+
 /** All options of a table with their values. */
 json_t *dsgd_json_options(const dsgd_option *options, const void *params);
 

@@ -17,6 +17,9 @@ static const dsgd_suffix bytes_per_s[] = {{"kBps", 1e3},   {"MBps", 1e6},   {"GB
                                           {"Mb/s", 125e3}, {"Gb/s", 125e6}, {NULL, 0}};
 static const dsgd_suffix flops[] = {{"Mf", 1e6}, {"Gf", 1e9}, {"Tf", 1e12}, {NULL, 0}};
 static const dsgd_suffix watts[] = {{"W", 1}, {"kW", 1e3}, {NULL, 0}};
+static const dsgd_suffix s_per_byte[] = {{"ps", 1e-12},   {"ns", 1e-9},   {"us", 1e-6},
+                                         {"ps/B", 1e-12}, {"ns/B", 1e-9}, {"us/B", 1e-6},
+                                         {NULL, 0}};
 static const dsgd_suffix shares[] = {{"%", 0.01}, {NULL, 0}};
 
 /* A column ends with the first that fits: so rates come before the unit of time. */
@@ -26,6 +29,7 @@ static const dsgd_unit units[] = {
     {"bytes", "bytes", "bytes", "B", bytes},
     {"s", "s", "seconds", "s", seconds},
     {"W", "w", "_w", "W", watts},
+    {"s/B", NULL, NULL, NULL, s_per_byte},
     {"share", NULL, NULL, NULL, shares},
 };
 

@@ -57,7 +57,7 @@ static const dsgd_argument check_options[] = {
 /** @p estimates NULL: none. */
 static void print_plan(const dsgd_experiment *experiment, const dsgd_estimate *estimates)
 {
-    printf("%s: %zu runs\n", experiment->name, experiment->n_runs);
+    printf("%s: %s\n", experiment->name, dsgd_counted(experiment->n_runs, "run"));
     dsgd_columns t = {.wraps = true};
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
@@ -83,8 +83,8 @@ static void print_plan(const dsgd_experiment *experiment, const dsgd_estimate *e
     const char *const unknown =
         sum.n_unknown == 0
             ? ""
-            : dsgd_xprintf("; %zu runs end by an accuracy alone, so their time is not known",
-                           sum.n_unknown);
+            : dsgd_xprintf("; the time is not known of %s that an accuracy alone ends",
+                           dsgd_counted(sum.n_unknown, "run"));
     dsgd_print_text("estimated:", 11,
                     "about %.2g CPU seconds in all, %.2g of the longest run; at most %.0f MB of "
                     "memory per run, of which %.0f fit at a time into the %.3g GB that are "
@@ -163,6 +163,7 @@ static dsgd_status check_open(arguments *a, const dsgd_experiment *experiment, d
     dsgd_program_flush();
     dsgd_exchanges_warn_of_unused(stderr, experiment, NULL);
     dsgd_exchanges_warn_of_default(stderr, experiment);
+    dsgd_exchanges_warn_of_time(stderr, experiment);
     return DSGD_OK;
 }
 

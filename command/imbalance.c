@@ -10,12 +10,13 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/option.h"
-#include "base/unit.h"
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "traces/fit.h"
+#include "traces/step_times.h"
 
 enum { LEAST_VALUES = 10 };
 
@@ -43,27 +44,6 @@ typedef struct arguments {
     int unit; /* 0: by the column's name */
 } arguments;
 
-/** The unit of time called @p name; NULL: there is none. */
-static const dsgd_suffix *unit_named(const char *name)
-{
-    const dsgd_suffix *unit = dsgd_time_words;
-    while (unit->text != NULL && strcmp(name, unit->text) != 0)
-        unit++;
-    return unit->text == NULL ? NULL : unit;
-}
-
-/** The unit at the end of a name, such as step_time_ms or "time (ms)"; NULL: there is none. */
-static const dsgd_suffix *unit_of(const char *column)
-{
-    char *const word = dsgd_xstrdup(column);
-    size_t n = strlen(word);
-    while (n > 0 && strchr(")] ", word[n - 1]) != NULL)
-        word[--n] = '\0';
-    while (n > 0 && strchr("_-( [./", word[n - 1]) == NULL)
-        n--;
-    return unit_named(word + n);
-}
-
 /** What was measured, and what became of it. */
 typedef struct measured {
     const char *file, *column;
@@ -82,41 +62,6 @@ typedef struct measured {
     dsgd_fit fits[DSGD_FITS];
 } measured;
 
-/** The column called seconds, else the only one, else the only one that is called after a unit. */
-static size_t default_column(const dsgd_csv *csv)
-{
-    const size_t seconds = dsgd_csv_column(csv, "seconds");
-    if (seconds < csv->n_columns || csv->n_columns == 1)
-        return csv->n_columns == 1 ? 0 : seconds;
-    size_t found = csv->n_columns;
-    for (size_t k = 0; k < csv->n_columns; k++)
-        if (unit_of(csv->fields[k]) != NULL) {
-            if (found < csv->n_columns)
-                return csv->n_columns;
-            found = k;
-        }
-    return found;
-}
-
-static dsgd_status find_column(const dsgd_csv *csv, const char *wanted, size_t *column,
-                               dsgd_error *error)
-{
-    *column = wanted == NULL ? default_column(csv) : dsgd_csv_column(csv, wanted);
-    double number = 0;
-    if (*column < csv->n_columns && dsgd_parse_number(csv->fields[*column], NULL, &number))
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s:1: the first line has to name the columns, but it says \"%s\"",
-                         csv->path, csv->fields[*column]);
-    if (*column < csv->n_columns)
-        return DSGD_OK;
-    char *names = dsgd_xstrdup(csv->fields[0]);
-    for (size_t i = 1; i < csv->n_columns; i++)
-        dsgd_append(&names, ", %s", csv->fields[i]);
-    return dsgd_fail(error, DSGD_EIO,
-                     "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
-                     csv->path, wanted == NULL ? "seconds" : wanted, names);
-}
-
 /** A number within limits, whole or not; else a sentence that says what it has to be. */
 static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, bool is_time,
                               double *x, dsgd_error *error)
@@ -132,24 +77,19 @@ static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, bo
 
 static dsgd_status read_values(const dsgd_csv *csv, measured *m, dsgd_error *error)
 {
-    size_t column = 0;
-    DSGD_TRY(find_column(csv, m->column, &column, error));
-    size_t worker = dsgd_csv_column(csv, "worker");
-    m->can_replay = worker < csv->n_columns && strcmp(csv->fields[column], "seconds") == 0 &&
-                    dsgd_csv_column(csv, "step") < csv->n_columns;
-    worker = worker < csv->n_columns ? worker : dsgd_csv_column(csv, "rank");
+    dsgd_step_times at;
+    DSGD_TRY(dsgd_step_times_find(csv, m->column, m->unit, &at, error));
+    const size_t column = at.time, worker = at.worker;
+    m->can_replay = worker < csv->n_columns && m->column == NULL && m->unit == NULL;
     m->column = csv->fields[column];
-    const dsgd_suffix *unit = m->unit != NULL ? unit_named(m->unit) : unit_of(m->column);
-    if (unit == NULL)
-        unit = dsgd_time_words; /* seconds */
-    m->unit = unit->text;
+    m->unit = at.unit->text;
     m->n = csv->n_rows;
     m->seconds = dsgd_keep(m->n + 1, sizeof *m->seconds);
     if (worker < csv->n_columns && worker != column)
         m->worker = dsgd_keep(m->n + 1, sizeof *m->worker);
     for (size_t i = 0; i < m->n; i++) {
         DSGD_TRY(read_field(csv, i, column, true, &m->seconds[i], error));
-        m->seconds[i] *= unit->factor;
+        m->seconds[i] *= at.unit->factor;
         if (m->worker != NULL)
             DSGD_TRY(read_field(csv, i, worker, false, &m->worker[i], error));
     }
@@ -349,9 +289,10 @@ static void print_entries(const measured *m)
     print_persistent(m);
     puts("\n# or the very steps, in their order and of their workers:"); /* no fit is better */
     if (m->can_replay)
-        printf("# - {kind: replay, file: %s}\n", m->file);
+        printf("# - {kind: replay, file: %s}\n", dsgd_yaml_word(m->file));
     else
-        puts("# kind `replay` takes a CSV file with the columns worker, step (from 0) and seconds");
+        puts("# kind `replay` takes a CSV file with the columns worker (or rank) and seconds, and "
+             "perhaps step");
 }
 
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */

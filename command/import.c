@@ -6,6 +6,7 @@
 #include <gsl/gsl_sort.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/experiment/traces.h"
@@ -388,10 +389,12 @@ static dsgd_status write_platform(const import_work *m, dsgd_error *error)
         return DSGD_EIO;
     fprintf(stream,
             "# By `dsgd import`. All that is not here is as in the platform that is named.\n"
-            "name: %s\nsummary: %s with collectives as measured\norigin: logs of nccl-tests\n"
+            "name: %s\nsummary: %s\norigin: logs of nccl-tests\n"
             "nccl: # up to low_latency as there\n  generation: %s\n  links: %.10g\n  switch: %s\n"
             "  amd_host: %s\n  network_latency: %.10g\n  low_latency: %.10g\n",
-            m->name, m->name, dsgd_gpu_generations[nccl->generation], nccl->links_bytes_per_s,
+            dsgd_yaml_word(m->name),
+            dsgd_yaml_word(dsgd_xprintf("%s with collectives as measured", m->name)),
+            dsgd_gpu_generations[nccl->generation], nccl->links_bytes_per_s,
             nccl->has_switch ? "true" : "false", nccl->amd_host ? "true" : "false",
             nccl->network_latency_s, nccl->low_latency_s);
     fprintf(stream,

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
+#include "command/console/table.h"
 #include "command/runs/results.h"
 #include "command/runs/selection.h"
 
@@ -169,9 +170,9 @@ static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error 
     size_t n_failed = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_failed += !sources[i].is_done;
-    printf("%zu runs of %zu folders\nresults: %s/runs.csv, curves.csv, workers.csv, "
+    printf("%s of %s\nresults: %s/runs.csv, curves.csv, workers.csv, "
            "manifest.json\n",
-           n_runs, a->folders.n, a->folder);
+           dsgd_counted(n_runs, "run"), dsgd_counted(a->folders.n, "folder"), a->folder);
     return n_failed == 0
                ? DSGD_OK
                : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are in %s",

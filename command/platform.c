@@ -27,7 +27,7 @@ enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
 /** The platform, and how many lines differed. */
 typedef struct check {
     const dsgd_platform *platform;
-    int workers; /* a power of two */
+    int workers;
     int n_networks; /* by dsgd_network_kind: nics reads no XML */
     int n_differ;
 } check;
@@ -173,6 +173,7 @@ static const struct {
     {"rec. doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
     {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER},
     {"ring", DSGD_COLLECTIVE_RING},
+    {"bruck", DSGD_COLLECTIVE_BRUCK},
 };
 
 /** One phase: each worker sends @p bytes to its partner, and reduces @p reduced_bytes. */
@@ -185,7 +186,7 @@ static double phase_s(const check *c, const int *to, double bytes, double reduce
 
 static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
 {
-    if (!has_numbers(c))
+    if (!has_numbers(c) || collective == DSGD_COLLECTIVE_BRUCK)
         return NAN;
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     const bool halving = collective == DSGD_COLLECTIVE_RABENSEIFNER;
@@ -239,6 +240,10 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
                                     dsgd_error *error)
 {
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
+        const bool is_of_any = collectives[i].collective == DSGD_COLLECTIVE_RING;
+        const bool is_of_others = collectives[i].collective == DSGD_COLLECTIVE_BRUCK;
+        if (!is_of_any && is_of_others == dsgd_is_power_of_two(c->workers))
+            continue;
         allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
         by_network seconds = {NAN, NAN};
         announce(c, "an allreduce");
@@ -306,7 +311,7 @@ typedef struct arguments {
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, workers, "workers", 'w', "N",
-                  "how many take part, a power of two up to 4096 (default 64, or what there is); "
+                  "how many take part, up to 4096 (default 64, or what there is); "
                   "with 1024 in islands an allreduce of flows takes a minute"),
     {.name = NULL},
 };
@@ -324,8 +329,8 @@ static dsgd_status count_workers(const arguments *a, const dsgd_platform *platfo
         return DSGD_OK;
     double number = 0;
     if (!dsgd_parse_number(a->workers, NULL, &number) || number < 2 || number > MOST_WORKERS ||
-        log2(number) != floor(log2(number)))
-        return dsgd_refuse(error, "--workers is %s, but has to be a power of two from 2 to %d",
+        number != floor(number))
+        return dsgd_refuse(error, "--workers is %s, but has to be a whole number from 2 to %d",
                            a->workers, MOST_WORKERS);
     *workers = (int)number;
     return DSGD_OK;

@@ -289,6 +289,8 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
     config->selected = a->shard == NULL && a->only == NULL ? NULL : selected;
     config->is_single = a->only != NULL && strpbrk(a->only, ",:") == NULL;
     dsgd_prepare_left_out(config->experiment);
+    if (config->selected == NULL)
+        dsgd_exchanges_warn_of_time(stderr, config->experiment);
     if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
         return dsgd_refuse(
             error,

@@ -40,7 +40,8 @@ enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
 typedef struct dsgd_evaluate_config {
-    double every; /* steps; 0: only at the start and the end */
+    double
+        every; /* steps; 0: only at the start and the end; -1: never, and no step runs ahead of its values */
     bool local; /* at the end each worker's own model too */
     double local_margin; /* of their mean accuracy: half of its 95 % interval, at most */
 } dsgd_evaluate_config;

@@ -208,7 +208,7 @@ static void simulate(dsgd_engine *engine)
     dsgd_timeline_open(engine);
     dsgd_ledger_open(engine);
     open_workers(engine);
-    if (engine->values != NULL)
+    if (engine->values != NULL && engine->config->learning->evaluate.every >= 0)
         dsgd_evaluate_now(engine);
     const double start_s = dsgd_wall_s();
     const bool ended = dsgd_cluster_run(clock_main, engine);

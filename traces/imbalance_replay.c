@@ -1,7 +1,7 @@
 /**
  * @file imbalance_replay.c
- * Seconds as they were measured: a CSV file with the columns worker, step and seconds, in any order
- * of columns and rows. Or others like them, of more workers.
+ * Seconds as they were measured: a CSV file as `dsgd imbalance fit` reads it, with workers, and with
+ * steps or in their order. Or others like them, of more workers.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
@@ -9,6 +9,7 @@
 
 #include "base/csv.h"
 #include "traces/imbalance.h"
+#include "traces/step_times.h"
 
 typedef struct replay_params {
     const char *file;
@@ -40,26 +41,34 @@ enum { WORKER, STEP, SECONDS, N_COLUMNS };
 
 typedef double replay_row[N_COLUMNS];
 
-static const char *const column_names[N_COLUMNS] = {"worker", "step", "seconds"};
-
-/** Reads the three columns: rows[csv->n_rows]. */
+/** Reads the columns: rows[csv->n_rows]. Without steps a worker's rows are in order. */
 static dsgd_status read_rows(const dsgd_csv *csv, replay_row *rows, dsgd_error *error)
 {
-    for (size_t k = 0; k < N_COLUMNS; k++) {
-        const size_t column = dsgd_csv_column(csv, column_names[k]);
-        if (column == csv->n_columns)
-            return dsgd_fail(
-                error, DSGD_EIO,
-                "%s:1: the first line has no column \"%s\"; worker, step and seconds are needed",
-                csv->path, column_names[k]);
-        for (size_t i = 0; i < csv->n_rows; i++) {
-            const char *const text = dsgd_csv_field(csv, i, column);
-            if (!dsgd_parse_number(text, NULL, &rows[i][k]) || rows[i][k] < 0 || rows[i][k] > 1e9)
-                return dsgd_fail(error, DSGD_EIO,
-                                 "%s:%zu: %s is \"%s\", but has to be a number from 0 to 1e9",
-                                 csv->path, csv->lines[i + 1], column_names[k], text);
+    dsgd_step_times at;
+    DSGD_TRY(dsgd_step_times_find(csv, NULL, NULL, &at, error));
+    const size_t columns[N_COLUMNS] = {at.worker, at.step, at.time};
+    if (at.worker == csv->n_columns)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:1: the first line has no column \"worker\" or \"rank\"; they and the "
+                         "seconds are needed",
+                         csv->path);
+    for (size_t k = 0; k < N_COLUMNS; k++)
+        for (size_t i = 0; i < csv->n_rows && columns[k] < csv->n_columns; i++) {
+            const char *const text = dsgd_csv_field(csv, i, columns[k]);
+            const bool counts = k != SECONDS;
+            if (!dsgd_parse_number(text, NULL, &rows[i][k]) || rows[i][k] < 0 ||
+                rows[i][k] > (counts ? 1 << 20 : 1e9) ||
+                (counts && rows[i][k] != floor(rows[i][k])))
+                return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s",
+                                 csv->path, csv->lines[i + 1], csv->fields[columns[k]], text,
+                                 counts ? "whole number from 0 to 1048576"
+                                        : "number from 0 to 1e9");
+            if (!counts)
+                rows[i][k] *= at.unit->factor;
         }
-    }
+    double *const next = dsgd_keep((1 << 20) + 1, sizeof *next);
+    for (size_t i = 0; i < csv->n_rows && at.step == csv->n_columns; i++)
+        rows[i][STEP] = next[(size_t)rows[i][WORKER]]++;
     return DSGD_OK;
 }
 
@@ -223,16 +232,11 @@ static double replay_seconds(const void *params, dsgd_step_at at, double so_far_
 }
 
 static const dsgd_option replay_options[] = {
-    DSGD_OPTION_STRING(replay_params, file,
-                       "CSV with the columns worker, step, seconds, counted from 0; a longer or "
-                       "wider run starts it again",
-                       .required = true, .unit = "path"),
-    DSGD_OPTION_BOOL(
-        replay_params, resample, false,
-        "other workers and steps like these, of any number, other ones for each seed: "
-        "what is a worker's in all steps, what is a step's at all workers, and the rest "
-        "are drawn apart; slow workers, and the slowest twentieth of the rest, have an exponential "
-        "tail"),
+    DSGD_OPTION_STRING(
+        replay_params, file,
+        "CSV with the columns worker or rank, from 0, and seconds or step_time_ms or the "
+        "like, and perhaps step; a longer or wider run starts it again",
+        .required = true, .unit = "path"),
     DSGD_OPTION_END,
 };
 

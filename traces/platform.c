@@ -93,7 +93,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_DOUBLE_AS("collective_launch", dsgd_platform, collective_launch_s, 0, 0, 10, "s",
                           "of a GPU's time, to begin one of them"),
     DSGD_OPTION_DOUBLE_AS("collective_copy", dsgd_platform, collective_copy_s_per_byte, 0, 0, 1,
-                          NULL,
+                          "s/B",
                           "seconds per byte of a GPU's time, for copying what they reduce into a "
                           "bucket, dividing it, "
                           "and copying it back"),
@@ -117,19 +117,19 @@ const dsgd_option dsgd_platform_options[] = {
         "its "
         "messages takes one in place of `rendezvous`, and each call, for each piece, half of one"),
     DSGD_OPTION_DOUBLE_AS(
-        "reduction", dsgd_platform, reduction_s_per_byte, 0, 0, 1, NULL,
+        "reduction", dsgd_platform, reduction_s_per_byte, 0, 0, 1, "s/B",
         "seconds per byte of adding or averaging what arrived, serial with the wire"),
     DSGD_OPTION_DOUBLE_AS(
-        "encoding", dsgd_platform, encoding_s_per_byte, -1, 0, 1, NULL,
+        "encoding", dsgd_platform, encoding_s_per_byte, -1, 0, 1, "s/B",
         "seconds per byte of a vector of encoding or decoding it; memory: 10 ps, eight passes "
         "through a GPU's memory of 800 GB/s, as a selection takes",
         .words = memory_words),
     DSGD_OPTION_DOUBLE_AS(
-        "staging", dsgd_platform, staging_s_per_byte, 0, 0, 1, NULL,
+        "staging", dsgd_platform, staging_s_per_byte, 0, 0, 1, "s/B",
         "seconds per byte of copying what is exchanged out of a device's memory, and "
         "back; beside computation and exchanges, one copy at a time each way; 0: the "
         "network reads that memory"),
-    DSGD_OPTION_DOUBLE_AS("operation", dsgd_platform, operation_s_per_byte, 0, 0, 1, NULL,
+    DSGD_OPTION_DOUBLE_AS("operation", dsgd_platform, operation_s_per_byte, 0, 0, 1, "s/B",
                           "seconds per byte that an operation of a framework takes in host memory "
                           "for what was staged, "
                           "serial with its exchange: passes over a tensor into the library's "

@@ -310,3 +310,8 @@ void dsgd_print_text(const char *heading, int indent, const char *format, ...)
     va_end(values);
     dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
 }
+
+char *dsgd_counted(size_t n, const char *noun)
+{
+    return dsgd_xprintf("%zu %s%s", n, noun, n == 1 ? "" : "s");
+}

@@ -68,3 +68,6 @@ void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width
 /** The same on stdout, to DSGD_TEXT_WIDTH columns, of a text that is formatted. */
 void dsgd_print_text(const char *heading, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/** "1 run", "2 runs". */
+char *dsgd_counted(size_t n, const char *noun);

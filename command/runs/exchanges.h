@@ -21,6 +21,9 @@ char *dsgd_exchanges_fold(dsgd_columns *t);
 /** Prints a sentence where an experiment varies the network, and leaves out `exchange`. */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
+/** Prints a sentence where it is many pieces that make an experiment take more than a minute. */
+void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment);
+
 /**
  * Prints a sentence for each option of `exchange` that has another value than the default, and no
  * effect in any run.

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/json.h"
+#include "command/console/table.h"
 #include "command/runs/manifest.h"
 
 /** Runs that follow one another in the list. */
@@ -143,10 +144,12 @@ dsgd_status dsgd_expand_slurm(const dsgd_expansion *e, dsgd_error *error)
     while (n > MOST_TASKS)
         tasks = cut(e, chunk_s *= 1.25, &n);
     printf("#!/bin/bash\n"
-           "# %zu runs in %zu tasks of at most about %.3g min. `bash FILE` submits them, and a job "
+           "# %s in %s of at most about %s. `bash FILE` submits them, and a job "
            "that merges\n"
            "# their results; the same command again does what is missing.\n",
-           e->experiment->n_runs, n, ceil(chunk_s / 6) / 10);
+           dsgd_counted(e->experiment->n_runs, "run"), dsgd_counted(n, "task"),
+           chunk_s < 60 ? dsgd_xprintf("%.3g s", chunk_s)
+                        : dsgd_xprintf("%.3g min", ceil(chunk_s / 6) / 10));
     print_directives(e, tasks, n);
     print_script(e, tasks, n);
     return DSGD_OK;

@@ -235,6 +235,8 @@ double dsgd_evaluate_if_due(dsgd_engine *engine)
     if (engine->values == NULL)
         return -INFINITY;
     const double every = engine->config->learning->evaluate.every;
+    if (every < 0 && engine->steps_total % engine->n_workers == 0)
+        dsgd_values_flush(engine->values);
     const double due = (double)engine->result->n_points * every * engine->n_workers;
     const bool is_due = every > 0 && (double)engine->steps_total >= dsgd_ceil(due);
     return is_due ? dsgd_evaluate_now(engine) : -INFINITY;
@@ -310,7 +312,7 @@ void dsgd_evaluate_last(dsgd_engine *engine)
     const dsgd_run_result *const result = engine->result;
     const bool evaluated =
         result->n_points > 0 && result->points[result->n_points - 1].virtual_s == result->virtual_s;
-    if (!evaluated)
+    if (!evaluated && engine->config->learning->evaluate.every >= 0)
         dsgd_evaluate_now(engine);
     if (engine->config->learning->evaluate.local && dsgd_learns(engine->config))
         evaluate_local(engine);

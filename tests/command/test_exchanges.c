@@ -59,6 +59,20 @@ static void expect_cell(const char *row, const char *column, const char *want)
     ck_assert_msg(strcmp(got, want) == 0, "%s of %s is %s, not %s", column, row, got, want);
 }
 
+TEST(many_pieces_of_many_steps_are_said_before_a_run)
+{
+    static const char said[] = "vectors travel in 268 pieces";
+    write_file("m.yaml", "platform: dgx-h100\nworkload: llm-dp-bytedance\nworkers: 256\n"
+                         "algorithms: [allreduce]\nuntil: {steps: 2000}\n");
+    char *output = dsgd_ends(0, "check m.yaml 2>&1 | tr -s ' \\n' ' '");
+    ck_assert_has(output, said);
+    ck_assert_has(output, "may take 2.3 minutes");
+    output = dsgd_ends(0, "check m.yaml --set exchange.pieces=16 2>&1 | tr -s ' \\n' ' '");
+    ck_assert_ptr_null(strstr(output, "may take"));
+    output = dsgd_ends(0, "check m.yaml --set until.steps=20 2>&1 | tr -s ' \\n' ' '");
+    ck_assert_ptr_null(strstr(output, "may take"));
+}
+
 TEST(results_say_how_vectors_travelled)
 {
     write_file("e.yaml", mixed);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
@@ -37,6 +38,12 @@ static const char *entries_of(const char *output, int which)
     return dsgd_xprintf("%.*s\n", (int)(end == NULL ? strlen(block) : (size_t)(end - block)),
                         block);
 }
+
+static const char *const replayed[] = {
+    "worker,step,seconds\n1,0,2\n0,0,1\n0,1,3\n1,1,4\n",
+    "rank,step_time_ms\n0,1000\n1,2000\n0,3000\n1,4000\n",
+    "step,rank,time (us)\n1,0,3e6\n1,1,4e6\n0,0,1e6\n0,1,2e6\n",
+};
 
 SUITE(imbalance_fit, "imbalance_fit", .seconds = 60, .set_up = make_folder,
       .tear_down = remove_folder);
@@ -133,11 +140,27 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_has(output, "  - {kind: slow, worker: 5, factor: 1.3}\n");
     ck_assert_ptr_null(strstr(output, "{kind: persistent"));
     ck_assert_ptr_null(strstr(output, "misses the tail"));
-    ck_assert_has(output, "kind `replay` takes a CSV file with the columns worker");
+    ck_assert_has(output, "# - {kind: replay, file: s.csv}");
     ck_assert_has(dsgd_ends(0, "imbalance fit s.csv --unit us"), "in us\nmean 0.0002178");
     write_ranks("s.csv", 1, 0);
     output = dsgd_ends(0, "imbalance fit s.csv");
     ck_assert_ptr_null(strstr(output, "as long as the median"));
+}
+
+/** Mean steps of workers 0 and 1 over two steps of 1, 3 and of 2, 4 s: waiting, a step takes 2, 4 s. */
+TEST_ROWS(what_is_fitted_is_replayed, replayed)
+{
+    write_file("r.csv", replayed[_i]);
+    write_file("r.yaml", "platform: piz-daint\nworkload: {bytes: 4, step: 1, samples: 1}\n"
+                         "imbalance: [{kind: replay, file: r.csv}]\nworkers: 2\n"
+                         "algorithms: [allreduce]\nuntil: {steps: 2}\n");
+    dsgd_ends(0, "run r.yaml -o r");
+    dsgd_csv runs;
+    ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/r/runs.csv", folder), DSGD_OK);
+    double step_s = 0;
+    ck_assert(dsgd_parse_number(dsgd_csv_field(&runs, 0, dsgd_csv_column(&runs, "step_mean_s")),
+                                NULL, &step_s));
+    ck_assert_double_eq_tol(step_s, 3, 1e-3); /* messages take microseconds */
 }
 
 TEST(a_fit_that_misses_the_tail_is_said)

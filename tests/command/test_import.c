@@ -78,6 +78,18 @@ SUITE(import, "import", .seconds = 120, .set_up = make_folder, .tear_down = remo
 static const planted two_nodes = {
     &a100, "NVIDIA A100-SXM4-40GB", "", "", DSGD_NCCL_ALLREDUCE, 2, 8, 25e9, 1};
 
+/** Names of files that mean something else in YAML. */
+static const char *const odd_names[] = {"my: site.yaml", "a #b.yaml", "{c}.yaml", "it's.yaml",
+                                        "\"q\".yaml"};
+
+TEST_ROWS(a_platform_of_any_name_is_named_as_yaml_reads_it, odd_names)
+{
+    write_log("two.log", &two_nodes);
+    write_file(odd_names[_i], "name: dgx-a100\n");
+    dsgd_ends(0, "import two.log -p %s -o mine.yaml", dsgd_shell_word(odd_names[_i]));
+    ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s, 25e9);
+}
+
 TEST(logs_of_one_node_and_of_several_give_both_pairs_of_factors)
 {
     planted one = two_nodes;

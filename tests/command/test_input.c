@@ -84,8 +84,8 @@ static const struct {
     {NULL, "platform check nowhere.yaml", 3, "nowhere.yaml"},
     {NULL, "platform check nowhere.xml", 3, "nowhere.xml"},
     {NULL, "platform check e.yaml", 2, "key `platform` is unknown"},
-    {NULL, "platform check piz-daint --workers 6", 2,
-     "--workers is 6, but has to be a power of two"},
+    {NULL, "platform check piz-daint --workers 6.5", 2,
+     "--workers is 6.5, but has to be a whole number"},
     {"workers: [1\n", "run e.yaml", 3, "e.yaml:"},
     {"", "run e.yaml", 3, "empty"},
     {"- 1\n- 2\n", "run e.yaml", 2, "mapping"},
@@ -308,7 +308,10 @@ TEST(a_platform_is_checked_against_its_numbers)
                "{topology: switch, host_bandwidth: 10GB/s, host_latency: 1us, island_hosts: 2, "
                "island_bandwidth: 100GB/s, island_latency: 200ns, message_overhead: 1us, "
                "reduction: 1e-10}\n");
-    char *output = dsgd_ends(0, "platform check p.yaml --workers 8");
+    char *output = dsgd_ends(0, "platform check piz-daint --workers 48");
+    ck_assert_has(output, "allreduce of 1 B, bruck");
+    ck_assert_has(output, "\n0 of these differ");
+    output = dsgd_ends(0, "platform check p.yaml --workers 8");
     static const char *const lines[] = {
         "p.yaml, 8 workers",
         "1 B from host 0 to 1                    0.2 us         0.2 us         0.2 us     1.00",
@@ -378,7 +381,7 @@ static const struct {
     int status;
     const char *sentence;
 } edge_files[] = {
-    {"0 1\n1 2 # a remark\n\n# another\n2,3\r\n3 0", 0, "1 runs"},
+    {"0 1\n1 2 # a remark\n\n# another\n2,3\r\n3 0", 0, "1 run"},
     {"0 1\n1 x\n", 2, "graph:2: `1 x`"},
     {"0 1\n1 2 3\n", 2, "graph:2: `1 2 3`"},
     {"0 1\n1\n", 2, "graph:2: `1`"},
@@ -386,7 +389,7 @@ static const struct {
     {"0 1\n1 -2\n", 2, "graph:2:"},
     {"0 1\n1 0x2\n2 3\n", 2, "graph:2: `1 0x2`"},
     {"0 1\n1 0X2\n2 3\n", 2, "graph:2: `1 0X2`"},
-    {"0 1\n1 2e0\n2 3\n", 0, "1 runs"},
+    {"0 1\n1 2e0\n2 3\n", 0, "1 run"},
     {"0 1\n1 1e300\n", 2, "graph:2:"},
     {"# nothing\n", 2, "none leads from 0 to 1"},
     {"0 0\n", 2, "joins a worker to itself"},

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -54,7 +55,7 @@ TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
     char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
     run_shards(shard_counts[_i]);
     output = dsgd_ends(0, "merge s* -o all");
-    const char *const said = dsgd_xprintf("12 runs of %d folders", shard_counts[_i]);
+    const char *const said = dsgd_xprintf("12 runs of %d folder", shard_counts[_i]);
     ck_assert_has(output, said);
     assert_same_results("whole", "all");
     ck_assert_has(dsgd_ends(0, "run e.yaml -o all"), "nothing to do");
@@ -290,10 +291,46 @@ TEST(estimates_grow_with_steps_and_evaluations_and_are_not_shown_unasked)
     ck_assert_msg(by_time_s > often_s / 5 && by_time_s < often_s * 5, "%g s, %g s", by_time_s,
                   often_s);
     ck_assert_has(dsgd_ends(0, "check e.yaml -e --set workers=8 --set until='{accuracy: 0.9}'"),
-                  "3 runs end by an accuracy alone");
+                  "not known of 3 runs that an accuracy");
     ck_assert_has(dsgd_ends(2, "check e.yaml --as slurm --set until='{accuracy: 0.9}'"),
                   "6 runs have no bound but an accuracy");
     output = dsgd_ends(2, "check e.yaml --chunk 10s");
+}
+
+static double children_cpu_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/** 90 kinds of runs, of which a step takes seconds: what it takes itself is bounded all the same. */
+TEST(an_estimate_of_large_runs_takes_seconds_itself)
+{
+    write_file("large.yaml", "platform: {name: dgx-h100, host_bandwidth: {sweep: {from: 1GB/s, to: "
+                             "9GB/s, n: 30}}}\nworkload: llm-dp-bytedance\nworkers: 1024\n"
+                             "algorithms: [allreduce, wagma, d_psgd]\nuntil: {steps: 1000}\n");
+    const double before_s = children_cpu_s();
+    char *output = dsgd_ends(0, "check large.yaml --as json -e | sort -R | head -1");
+    ck_assert_double_lt(children_cpu_s() - before_s, SUPPORT_SLOW ? 60 : 12);
+    ck_assert_double_gt(number_of(output, "\"seconds\":"), 60);
+}
+
+/** Within a factor of two where the machine is quiet, of three here: timing alone, and learning. */
+TEST_RANGE(an_estimate_is_what_runs_take, 0, 2)
+{
+    static const char *const sets[] = {"--set workers=64 --set until.steps=150 --numerics off",
+                                       "--set workers=16 --set until.steps=800"};
+    write_experiment(learn);
+    char *output =
+        dsgd_ends(0, "check e.yaml -e --set algorithms=[allreduce,wagma,ad_psgd] %s", sets[_i]);
+    const double estimated_s = number_of(output, "about ");
+    const double before_s = children_cpu_s();
+    output = dsgd_ends(0, "run e.yaml --set algorithms=[allreduce,wagma,ad_psgd] %s", sets[_i]);
+    const double took_s = children_cpu_s() - before_s;
+    ck_assert_msg(took_s < 3 * estimated_s && took_s > estimated_s / 3,
+                  "%g s estimated, %g s taken", estimated_s, took_s);
 }
 
 TEST_RANGE(what_does_not_fit_into_memory_is_refused, 0, 2) /* _i: while it runs, and afterwards */

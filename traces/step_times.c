@@ -1,0 +1,77 @@
+/**
+ * @file step_times.c
+ * Columns by their names.
+ */
+#include "traces/step_times.h"
+
+#include "base/option.h"
+
+/** The unit of time called @p name; NULL: there is none. */
+static const dsgd_suffix *unit_named(const char *name)
+{
+    const dsgd_suffix *unit = dsgd_time_words;
+    while (unit->text != NULL && strcmp(name, unit->text) != 0)
+        unit++;
+    return unit->text == NULL ? NULL : unit;
+}
+
+/** The unit at the end of a name, such as step_time_ms or "time (ms)"; NULL: there is none. */
+static const dsgd_suffix *unit_of(const char *column)
+{
+    char *const word = dsgd_xstrdup(column);
+    size_t n = strlen(word);
+    while (n > 0 && strchr(")] ", word[n - 1]) != NULL)
+        word[--n] = '\0';
+    while (n > 0 && strchr("_-( [./", word[n - 1]) == NULL)
+        n--;
+    return unit_named(word + n);
+}
+
+/** The column called seconds, else the only one, else the only one that is called after a unit. */
+static size_t default_column(const dsgd_csv *csv)
+{
+    const size_t seconds = dsgd_csv_column(csv, "seconds");
+    if (seconds < csv->n_columns || csv->n_columns == 1)
+        return csv->n_columns == 1 ? 0 : seconds;
+    size_t found = csv->n_columns;
+    for (size_t k = 0; k < csv->n_columns; k++)
+        if (unit_of(csv->fields[k]) != NULL) {
+            if (found < csv->n_columns)
+                return csv->n_columns;
+            found = k;
+        }
+    return found;
+}
+
+static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *column,
+                             dsgd_error *error)
+{
+    *column = wanted == NULL ? default_column(csv) : dsgd_csv_column(csv, wanted);
+    double number = 0;
+    if (*column < csv->n_columns && dsgd_parse_number(csv->fields[*column], NULL, &number))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:1: the first line has to name the columns, but it says \"%s\"",
+                         csv->path, csv->fields[*column]);
+    if (*column < csv->n_columns)
+        return DSGD_OK;
+    char *names = dsgd_xstrdup(csv->fields[0]);
+    for (size_t i = 1; i < csv->n_columns; i++)
+        dsgd_append(&names, ", %s", csv->fields[i]);
+    return dsgd_fail(error, DSGD_EIO,
+                     "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
+                     csv->path, wanted == NULL ? "seconds" : wanted, names);
+}
+
+dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const char *unit,
+                                 dsgd_step_times *out, dsgd_error *error)
+{
+    DSGD_TRY(find_time(csv, column, &out->time, error));
+    out->unit = unit != NULL ? unit_named(unit) : unit_of(csv->fields[out->time]);
+    if (out->unit == NULL)
+        out->unit = dsgd_time_words; /* seconds */
+    out->worker = dsgd_csv_column(csv, "worker");
+    if (out->worker == csv->n_columns)
+        out->worker = dsgd_csv_column(csv, "rank");
+    out->step = dsgd_csv_column(csv, "step");
+    return DSGD_OK;
+}
