@@ -237,6 +237,12 @@ static const dsgd_option replay_options[] = {
         "CSV with the columns worker or rank, from 0, and seconds or step_time_ms or the "
         "like, and perhaps step; a longer or wider run starts it again",
         .required = true, .unit = "path"),
+    DSGD_OPTION_BOOL(
+        replay_params, resample, false,
+        "other workers and steps like these, of any number, other ones for each seed: "
+        "what is a worker's in all steps, what is a step's at all workers, and the rest "
+        "are drawn apart; slow workers, and the slowest twentieth of the rest, have an "
+        "exponential tail"),
     DSGD_OPTION_END,
 };
 
