@@ -6,7 +6,8 @@ if (quantities eq '') { quantities = 'loss' } # all diverged: empty axes
 n_quantities = words(quantities)
 n_frames = n_cells * n_quantities
 frame_width = 2.6
-frame_height = 2.5
+frame_height = greater(2.5, 9 * line)
+least_height = greater(least_height, 9 * line)
 least_grid_width = 14.5 * letter
 extras = exists('target') ? 'target' : ''
 stats $points using (strcol(4) eq along_x ? 1 : 0) name 'given' nooutput

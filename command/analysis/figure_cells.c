@@ -73,7 +73,8 @@ static side ticks_of(const side *s, const char *column)
     for (size_t k = 0; k < 3 && step < (high - low) / 4; k++)
         step = ten * (k < 2 ? digits[k + 1] : 10);
     for (size_t k = 0; t.n < MOST; k++) {
-        const double x = by_decade ? ten * pow(10, (double)(k / 3)) * digits[k % 3]
+        const size_t decade = k / 3;
+        const double x = by_decade ? ten * pow(10, (double)decade) * digits[k % 3]
                                    : step * (ceil(low / step) + (double)k);
         if (x > high)
             break;
