@@ -100,6 +100,16 @@ static void print_summary(const char *kind, const char *name, int width)
     print_named(name, width, status != DSGD_OK ? error.text : summary);
 }
 
+/** The first sentence of a figure's script. */
+static void print_figure(const char *name, int width)
+{
+    char *caption = NULL;
+    dsgd_figure_needs(name, &caption);
+    const char *const end = strstr(caption, ". ");
+    print_named(name, width,
+                end == NULL ? caption : dsgd_xprintf("%.*s.", (int)(end - caption), caption));
+}
+
 static dsgd_status list_files(const family *f, dsgd_error *error)
 {
     char *const folder = dsgd_xprintf("%s/%s", dsgd_data_folder(), f->folder);
@@ -110,12 +120,12 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
             "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
             folder);
     int width = LEAST_WIDTH;
-    for (size_t i = 0; names[i] != NULL; i++) /* each ends in .yaml */
-        width = (int)fmax(width, (double)strlen(names[i]) - 5);
+    for (size_t i = 0; names[i] != NULL; i++) /* each is a figure's, or ends in .yaml */
+        width = (int)fmax(width, (double)strlen(names[i]) - (dsgd_figure_exists(names[i]) ? 0 : 5));
     for (size_t i = 0; names[i] != NULL; i++) {
         char *const dot = strrchr(names[i], '.');
         if (strcmp(f->singular, "figure") == 0 && dsgd_figure_exists(names[i])) {
-            puts(names[i]);
+            print_figure(names[i], width);
         } else if (dot != NULL && strcmp(dot, ".yaml") == 0) {
             *dot = '\0';
             print_summary(f->singular, names[i], width);

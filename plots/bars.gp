@@ -9,10 +9,17 @@ frame_width = split ? greater(greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55, 
 # Titles are centred above bars that begin right of an axis.
 if (split && n_panels > 1) { frame_width = greater(frame_width, letter * (9.5 + greater(strlen(part_before(tail_of_panel(1))), strlen(part_at_end(panel[1]))))) }
 if (n_panels > 1) { least_height = greater(least_height, letter * 19) } # for the y axis's title
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = 2 + letter * longest_name }
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = greater(2, 6 * line) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }
 legend_series = named_bars ? words(cut_names) : n_series
+if (dropped > 0) {
+    kept = named_bars ? cut_names : ''
+    if (!named_bars) { do for [i = 1:n_series] { kept = kept.sprintf('%d ', i) } }
+    legend_list = ''
+    do for [i in kept] { if (int(i) != dropped) { legend_list = legend_list.i.' ' } }
+    legend_series = words(legend_list)
+}
 extras = (has_ideal ? 'ideal ' : '').(has_published ? 'published' : '')
 if (split) { do for [j = 1:n_places] { place_title[j] = swap(place_title[j], place[j], place[j].' GPUs') } }
 load open_canvas
@@ -29,6 +36,7 @@ do for [k = 1:n_frames] {
     set lmargin (as_lines && left == 8 ? -1 : left)
     set ylabel (!grid && (k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
     set xlabel (named_bars || split ? '' : xlabel_text)
+    if (quantity eq 'speedup') { set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead back lc rgb ideal_colour lw 1.6 }
     load plots.'/bars_frame.gp'
     eval legend_drawn
 }

@@ -59,6 +59,11 @@ if (n_series > 0 && n_frames > 1 && n_panels > 1 && !grid) {
     }
 }
 H = greater(H, legend_height + grid_top + foot + down * (asked ? lesser(least_height, frame_height) : frame_height))
+if (H > 150) {
+    set print '-'
+    print sprintf("%-12s skipped: %d frames are more than a page holds; --only and fewer swept values make fewer", figure, n_frames)
+    exit status 4
+}
 cell_width = ((W - legend_width) / W - grid_left) / across
 cell_height = (H - legend_height - grid_top - foot) / H / down
 bottom = (foot + (where eq 'bottom' ? legend_height : 0)) / H
@@ -72,6 +77,8 @@ unset key
 # The legend, in inches from the upper left corner; it is drawn with the first frame.
 legend_left = beside ? W - entry : 0.5 * (W - legend_across * entry)
 legend_top = where eq 'bottom' ? H - legend_height - foot : beside ? 0.3 * line : 0
+box_of(colour, pattern, edge) = sprintf("set object %d rectangle from screen %g, screen %g to screen %g, screen %g fc rgb '%s' fs %s border lc rgb '%s' lw 0.7", \
+    500 + e, ex, ey - 0.3 * line / H, ex + sample, ey + 0.3 * line / H, colour, fill_style(pattern), edge)
 do for [e = 1:n_entries] {
     row = beside || legend_across == 0 ? e - 1 : (e - 1) % legend_down
     col = beside ? 0 : (e - 1) / legend_down
@@ -81,10 +88,7 @@ do for [e = 1:n_entries] {
     kind = e <= legend_series ? legend_kind : word(extras, e - legend_series)
     set label 500 + e ''.(e <= legend_series ? title[in_legend(e)] : extra_title(kind)) at screen ex + 1.3 * sample, screen ey left textcolor rgb ink
     i = e <= legend_series ? in_legend(e) : 0
-    if (kind eq 'boxes') {
-        set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
-            fc rgb word(look[i], 1) fs pattern fill[i] border lc rgb word(look[i], 1) lw 0.7
-    }
+    if (kind eq 'boxes') { eval box_of(word(look[i], 1), fill[i], word(look[i], 1)) }
     if (kind eq 'lines') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lt i }
     if (kind eq 'lines' || kind eq 'points') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point lt i }
     if (kind eq 'ideal') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ideal_colour lw 1.6 }
@@ -102,14 +106,8 @@ do for [e = 1:n_entries] {
         set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 6 ps 0.8 * point_size lc rgb pale }
     if (kind eq 'stale') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.014,20 lc rgb ink dt 2 lw 1.3 }
     if (kind eq 'late_model') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.012,18 lc rgb ink lw 0.8 }
-    if (kind eq 'uncertain') {
-        set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
-            fc rgb ink fs pattern 2 border lc rgb ink lw 0.5
-    }
-    if (kind eq 'compute' || kind eq 'wait' || kind eq 'communicate') {
-        set object 500 + e rectangle from screen ex, screen (ey - 0.3 * line / H) to screen ex + sample, screen (ey + 0.3 * line / H) \
-            fc rgb word(value('look_'.kind), 1) fs pattern int(word(value('look_'.kind), 2)) border lc rgb ink lw 0.7
-    }
+    if (kind eq 'uncertain') { eval box_of(ink, 2, ink) }
+    if (kind eq 'compute' || kind eq 'wait' || kind eq 'communicate') { eval box_of(word(value('look_'.kind), 1), int(word(value('look_'.kind), 2)), ink) }
 }
 if (grid) {
     set label 798 tex(names_in(head_of_panel(1)).(fold > 1 && along ne 'workers' ? ', '.axis : '')) at screen 1.9 * line / W, screen bottom + 0.5 * down * cell_height center rotate by 90 textcolor rgb ink

@@ -31,6 +31,11 @@ lines_of(text) = strstrt(text, "\n") == 0 ? 1 : 1 + lines_of(text[strstrt(text, 
 most_letters = 24
 short(text) = strlen(text) <= most_letters ? text : text[1:most_letters - 3].'...'
 
+# A pattern is tiled, with seams in some viewers: what is full is solid. Bars are drawn by two plots, of which each leaves out the other's.
+fill_style(pattern) = pattern == 3 ? 'solid 1' : sprintf('pattern %d', pattern)
+full(i, y) = fill[i] == 3 ? y : NaN
+hatched(i, y) = fill[i] == 3 ? NaN : y
+
 # Bands of many series would hide each other.
 banded = n_series <= 8
 
@@ -93,27 +98,28 @@ extras = ''
 n_frames = 1
 frame_width = 2.4
 frame_height = 2.7
-least_height = 1.4
+least_height = greater(1.4, 8 * line) # a title, three ticks, two lines below
 least_width = greater(1.6, 20 * letter)
 least_grid_width = 13 * letter
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? "algorithm's output" : word eq 'local_models' ? "workers' models" : \
-                    word eq 'worst_model' ? 'worst of them' : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 late: step 1's value in sum 2" : word eq 'straggler' ? '* computes longest' : word eq 'backward' ? 'white line: backward' : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word
+                    word eq 'worst_model' ? 'worst of them' : word eq 'published' ? points_title : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 late: step 1's value in sum 2" : word eq 'straggler' ? '* computes longest' : word eq 'backward' ? 'white line: backward' : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
-# Closes it, and ends an SVG file by a comment for `dsgd report`: of which series, in turn, are the first plots_of_series plots of each frame.
+# Closes it, and ends an SVG file by a comment for `dsgd report`: of which series, in turn, are plots_of_series plots of each frame, behind plots_before others.
+plots_before = 0
 plots_of_series = 1000000
 escaped(text) = swap(swap(swap(swap(swap(text, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '-', '&#45;')
 canvas_closed = 'unset multiplot; unset output; if (format eq "svg") { set print into."/".figure.".svg" append; \
-    print sprintf("<!-- plots %d", plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->"; unset print }'
+    print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->"; unset print }'
 
 # --- axes
 # Names of the series below an axis that counts them: slanted, or upright where they are many or long.
 slanted = n_series <= 9 && longest_title <= 20
 # Letters beside a y axis: its ticks and its title, which may have two lines.
 left = 8
-lean = n_series < 2 ? 0 : 0.82 * strlen(title[1])
-names_below = 'eval "set xtics rotate by ".(slanted ? "35" : "90")." right scale 0 nomirror ()"; do for [i = 1:n_series] { set xtics add (tick(short(title[i])) i) }; \
+names_below = 'eval "set xtics rotate by ".(slanted ? "35" : "90")." right scale 0 nomirror ()"; slot = 0; lean = 0; \
+    do for [i = 1:n_series] { if (!exists("dropped") || i != dropped) { slot = slot + 1; set xtics add (tick(short(title[i])) slot); if (slot == 1 && n_series > 1) { lean = 0.82 * strlen(title[i]) } } }; \
     set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
 # Slanted names of n series need so much of a frame.
 have_room(width, n) = (width - 9 * letter) / n >= 1.6 * line
@@ -122,7 +128,7 @@ thousands(top) = top >= 1e10 ? 1e9 : top >= 1e7 ? 1e6 : top >= 1e4 ? 1e3 : 1
 thousands_text(scale) = scale == 1e9 ? 'billion ' : scale == 1e6 ? 'million ' : scale == 1e3 ? '1,000 ' : ''
 prefix(scale) = scale == 1e9 ? 'G' : scale == 1e6 ? 'M' : scale == 1e3 ? 'k' : ''
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
-    quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : \
+    quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity eq 'staleness_mean' ? 'mean age of values (steps)' : quantity eq 'gradient_staleness_mean' ? 'mean age of gradients (steps)' : \
     quantity eq 'time_to_target_s' ? 'time ('.thousands_text(scale).'s)' : quantity eq 'energy_to_target_j' ? 'energy ('.prefix(scale).'J)' : \
     quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : quantity
 title_of_x(scale) = along_x eq 'virtual_s' ? 'virtual time ('.thousands_text(scale).'s)' : 'sent per worker ('.thousands_text(scale).'MB)'
@@ -170,11 +176,18 @@ step_in(low, high, n) = low >= high || ticks_between(low, high, step_of(high - l
 ticks_between(low, high, step) = floor(high / step) - ceil(low / step) + 1
 ticks_across = "int(greater(2, lesser(7, cell_width * W / letter / 9)))"
 ticks_up = "int(greater(2, lesser(8, (cell_height * H - 0.8) / line / 2.2)))"
-# Ticks of a logarithmic axis: 1, 2 and 5 of each decade, fewer where there are many decades; even steps where there is none.
-ticks_in(low, high, x, list) = x > high ? list : ticks_in(low, high, x * 10, list.(x >= low ? sprintf('%g,', x) : '') \
-    .(high < 300 * low && 2 * x >= low && 2 * x <= high ? sprintf('%g,', 2 * x) : '') \
-    .(high < 300 * low && 5 * x >= low && 5 * x <= high ? sprintf('%g,', 5 * x) : ''))
-even_ticks(high, step, x) = x > high ? '' : sprintf('%g,', x).even_ticks(high, step, x + step)
+# Powers of ten with a raised exponent; terminals are told not to look for such things in names.
+raised(n) = n < 0 ? '⁻'.raised(-n) : (n > 9 ? raised(n / 10) : '').word('⁰ ¹ ² ³ ⁴ ⁵ ⁶ ⁷ ⁸ ⁹', n % 10 + 1)
+power(x, n) = (abs(x / 10.**n - 1) < 1e-6 ? '' : sprintf('%g', x / 10.**n).'·').'10'.raised(n)
+number(x) = format eq 'tikz' || x == 0 || (abs(x) < 1e5 && abs(x) >= 1e-3) ? sprintf('%g', x) : power(x, int(floor(log10(abs(x)) + 1e-9)))
+tick_text(x) = sprintf('%.2g', x)
+tick_with(x) = sprintf('"%s" %g,', number(x), x)
+# Ticks of a logarithmic axis that has room for n: 1, 2 and 5 of each decade, or 1 of each or of some; even steps where there is no decade.
+ticks_in(low, high, x, each, by, list) = x > high ? list : ticks_in(low, high, x * 10**by, each, by, list.(x >= low ? tick_with(x) : '') \
+    .(each && 2 * x >= low && 2 * x <= high ? tick_with(2 * x) : '').(each && 5 * x >= low && 5 * x <= high ? tick_with(5 * x) : ''))
+even_ticks(high, step, x) = x > high ? '' : tick_with(x).even_ticks(high, step, x + step)
+decades(low, high) = log10(high / low)
 even_from(low, high, step) = even_ticks(high, step, step * ceil(low / step))
-log_ticks(low, high) = '('.(high < 4 * low ? even_from(low, high, step_of(high - low, 4)) : ticks_in(low, high, 10.**floor(log10(low)), '')) \
+log_ticks(low, high, n) = '('.(high < 4 * low ? even_from(low, high, step_of(high - low, lesser(4, n))) : \
+    ticks_in(low, high, 10.**floor(log10(low)), 3 * decades(low, high) <= greater(n, 4), int(ceil(decades(low, high) / (n + 1.))), '')) \
     .sprintf('%g)', 10.**ceil(log10(high) + 1))

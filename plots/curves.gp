@@ -6,9 +6,12 @@ if (quantities eq '') { quantities = 'loss' } # all diverged: empty axes
 n_quantities = words(quantities)
 n_frames = n_cells * n_quantities
 frame_width = 2.6
-frame_height = 2.5
-least_height = greater(least_height, 7 * line)
+frame_height = greater(2.5, 9 * line)
+least_height = greater(least_height, 9 * line)
+least_grid_width = 14.5 * letter
 extras = exists('target') ? 'target' : ''
+stats $points using (strcol(4) eq along_x ? 1 : 0) name 'given' nooutput
+if (given_max > 0) { extras = extras.' published' }
 if (!banded) { note = both('without bands: more than 8 algorithms', note) }
 farthest = 0
 do for [b = 1:n_cells] { farthest = greater(farthest, value('high_'.along_x)[b]) }

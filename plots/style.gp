@@ -1,8 +1,8 @@
 # The style of all figures. Copy this file, change it, and pass the copy by `dsgd plot DIR --style FILE`.
 
-# Names, and looks: colour, marker, dash, fill (3: solid; 1, 4 to 7: hatched). Readers who cannot tell two colours apart have the marker,
-# and the dash or the fill. Eight colours in steps of lightness, CIELAB distances of at least 38, 28 as seen with deuteranopia, 30 with
-# protanopia, and 11 in grey; the other algorithms have them dashed and hatched, and names that are not here take what is spare.
+# Names, and looks: colour, marker, dash, fill (3: solid; 0: empty; 1, 4 to 7: hatched). Eight colours in steps of lightness, CIELAB distances
+# of at least 38, 28 as seen with deuteranopia, 30 with protanopia, 16 with tritanopia, and 11 in grey. Who shares a colour has another marker
+# and another fill. Names that are not here (plug-ins, labels) take a spare look: first of a colour that the figure does not have.
 title_allreduce = 'Allreduce-SGD';           look_allreduce = '#000000 7 1 3'
 title_drop_compute = 'DropCompute';          look_drop_compute = '#000000 6 2 4'
 title_local_sgd = 'local SGD';               look_local_sgd = '#2F0552 5 1 3'
@@ -23,11 +23,11 @@ title_top_k = 'top-k';                       look_top_k = '#1B7A63 7 3 5'
 title_ok_topk = 'Ok-Topk';                   look_ok_topk = '#A40A0F 5 3 5'
 title_power_sgd = 'PowerSGD';                look_power_sgd = '#6188D7 9 3 5'
 title_ef21 = 'EF21';                         look_ef21 = '#7BD1F8 14 3 5'
-title_zero = 'ZeRO';                         look_zero = '#1B7A63 15 3 5'
+title_zero = 'ZeRO';                         look_zero = '#FD8835 15 3 6'
 title_choco = 'CHOCO-SGD';                   look_choco = '#FD8835 13 3 5'
 title_gradient_tracking = 'gradient tracking'; look_gradient_tracking = '#0600BE 11 3 5'
 title_hierarchical = 'hierarchical SGD';     look_hierarchical = '#000000 15 3 5'
-title_streaming_diloco = 'Streaming DiLoCo'; look_streaming_diloco = '#7BD1F8 1 3 5'
+title_streaming_diloco = 'Streaming DiLoCo'; look_streaming_diloco = '#7BD1F8 1 3 6'
 title_noloco = 'NoLoCo';                     look_noloco = '#2F0552 2 3 5'
 title_ssp = 'SSP';                           look_ssp = '#A40A0F 6 4 1'
 title_backup_workers = 'backup workers';     look_backup_workers = '#1B7A63 4 4 1'
@@ -40,9 +40,9 @@ title_scaffold = 'SCAFFOLD';                 look_scaffold = '#7BD1F8 9 4 1'
 title_co2 = 'CO2';                           look_co2 = '#1B7A63 15 5 6'
 title_dc_asgd = 'DC-ASGD';                   look_dc_asgd = '#A40A0F 8 5 6'
 title_horovod = 'Horovod'
-array spare_look[16] = ['#2F0552 3 4 1', '#7BD1F8 5 4 1', '#1B7A63 9 5 6', '#A40A0F 13 5 6', '#6188D7 5 5 6', '#FD8835 7 5 6', \
-                        '#0600BE 15 5 6', '#000000 1 5 6', '#7BD1F8 2 5 6', '#2F0552 11 5 6', '#1B7A63 12 5 7', '#A40A0F 10 5 7', \
-                        '#6188D7 14 5 7', '#FD8835 4 5 7', '#0600BE 6 5 7', '#000000 8 5 7']
+array spare_look[16] = ['#2F0552 3 5 6', '#7BD1F8 5 5 7', '#1B7A63 9 5 7', '#A40A0F 10 5 7', '#6188D7 5 5 6', '#FD8835 7 5 7', \
+                        '#0600BE 15 5 6', '#000000 1 5 6', '#6188D7 8 5 7', '#2F0552 7 5 7', '#000000 8 5 7', '#0600BE 6 5 7', \
+                        '#6188D7 4 4 0', '#2F0552 13 4 0', '#0600BE 5 4 0', '#000000 12 4 0']
 
 # What is no algorithm.
 ink = '#222222'

@@ -106,6 +106,7 @@
     X(laws_long)                                                                                   \
     X(scale_long)                                                                                  \
     X(smpi_long)                                                                                   \
+    X(drawings_long)                                                                               \
     X(figures_long)
 
 #define X(name) Suite *name##_suite(void);

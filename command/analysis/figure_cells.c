@@ -44,16 +44,59 @@ static double edge(const side *s, size_t i)
     return s->is_log ? exp(x) : x;
 }
 
+/** "0.07071": of more digits than a reader takes in at a glance. */
+static bool is_odd(const char *text)
+{
+    enum { MOST_DIGITS = 3 };
+    size_t n = 0;
+    for (const char *c = text; *c != '\0'; c++)
+        n += *c >= '0' && *c <= '9' && (n > 0 || *c != '0');
+    return n > MOST_DIGITS;
+}
+
+/** What has a tick: the values, or where some are odd 1, 2 and 5 of each decade, or even steps within one. */
+static side ticks_of(const side *s, const char *column)
+{
+    enum { MOST = 64 };
+    static const double digits[] = {1, 2, 5};
+    const double low = edge(s, 0), high = edge(s, s->n);
+    const bool by_decade = s->is_log && high >= 8 * low;
+    bool any_odd = false;
+    for (size_t i = 0; i < s->n; i++)
+        any_odd = any_odd || is_odd(dsgd_swept_value(column, s->texts[i]));
+    side t = {dsgd_keep(MOST, sizeof *t.values), dsgd_keep(MOST, sizeof *t.texts), 0, s->is_log};
+    if (!any_odd)
+        return *s;
+    const double ten = pow(10, floor(log10(by_decade ? low : (high - low) / 4)));
+    double step =
+        ten; /* the least of 1, 2, 5, 10 times a power of ten that gives four steps or fewer */
+    for (size_t k = 0; k < 3 && step < (high - low) / 4; k++)
+        step = ten * (k < 2 ? digits[k + 1] : 10);
+    for (size_t k = 0; t.n < MOST; k++) {
+        const size_t decade = k / 3;
+        const double x = by_decade ? ten * pow(10, (double)decade) * digits[k % 3]
+                                   : step * (ceil(low / step) + (double)k);
+        if (x > high)
+            break;
+        if (x < low)
+            continue;
+        t.values[t.n] = x;
+        t.texts[t.n++] = dsgd_xprintf("%.12g", x);
+    }
+    return t;
+}
+
 static void put_side(FILE *out, const side *s, const char *axis, const char *column)
 {
-    const char **const texts = dsgd_keep(s->n, sizeof *texts);
-    for (size_t i = 0; i < s->n; i++)
-        texts[i] = dsgd_swept_value(column, s->texts[i]);
+    const side ticks = ticks_of(s, column);
+    const char **const texts = dsgd_keep(ticks.n + 1, sizeof *texts);
+    for (size_t i = 0; i < ticks.n; i++)
+        texts[i] = dsgd_swept_value(column, ticks.texts[i]);
     dsgd_gnuplot_variable(out, dsgd_xprintf("%s_title", axis), dsgd_swept_title(column));
     fprintf(out, "%s_is_log = %d\n%s_low = %.9g\n%s_high = %.9g\n", axis, s->is_log, axis,
             edge(s, 0), axis, edge(s, s->n));
-    dsgd_gnuplot_numbers(out, dsgd_xprintf("%s_value", axis), s->values, s->n);
-    dsgd_gnuplot_texts(out, dsgd_xprintf("%s_text", axis), texts, s->n);
+    dsgd_gnuplot_numbers(out, dsgd_xprintf("%s_value", axis), ticks.values, ticks.n);
+    dsgd_gnuplot_texts(out, dsgd_xprintf("%s_text", axis), texts, ticks.n);
 }
 
 static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side *y,

@@ -7,11 +7,15 @@
 #include "command/analysis/run_table.h"
 
 /** Columns of curves.csv; then megabytes per worker so far. */
-static const char *const curves[] = {"virtual_s", "steps",     "loss",
-                                     "accuracy",  "consensus", "megabytes"};
+const char *const dsgd_figure_of_curves[] = {"virtual_s", "steps",     "loss", "accuracy",
+                                             "consensus", "megabytes", NULL};
 static const char *const ages[] = {"staleness", "gradient_staleness"};
 
-enum { LOSS = 2, N_CURVES = sizeof curves / sizeof curves[0], MOST_AGES = 10000 };
+enum {
+    LOSS = 2,
+    N_CURVES = sizeof dsgd_figure_of_curves / sizeof dsgd_figure_of_curves[0] - 1,
+    MOST_AGES = 10000
+};
 
 typedef struct data {
     const dsgd_figure_runs *runs;
@@ -80,11 +84,12 @@ static void put_reach(FILE *out, const data *d)
         bool has = false;
         for (size_t k = 0; k < d->runs->n_frames; k++)
             has = has || d->low[c][k] <= d->high[c][k];
-        dsgd_gnuplot_numbers(out, dsgd_xprintf("low_%s", curves[c]), d->low[c], d->runs->n_frames);
-        dsgd_gnuplot_numbers(out, dsgd_xprintf("high_%s", curves[c]), d->high[c],
+        dsgd_gnuplot_numbers(out, dsgd_xprintf("low_%s", dsgd_figure_of_curves[c]), d->low[c],
+                             d->runs->n_frames);
+        dsgd_gnuplot_numbers(out, dsgd_xprintf("high_%s", dsgd_figure_of_curves[c]), d->high[c],
                              d->runs->n_frames);
         if (has && c < N_CURVES - 1)
-            quantities = dsgd_xprintf(" %s%s", curves[c], quantities);
+            quantities = dsgd_xprintf(" %s%s", dsgd_figure_of_curves[c], quantities);
     }
     dsgd_gnuplot_variable(out, "quantities_of_curves", quantities);
 }
@@ -94,7 +99,7 @@ static void put_curves(FILE *out, data *d)
     size_t most = 0;
     fputs("columns_of_curves = ' evaluation", out);
     for (size_t c = 0; c < N_CURVES; c++)
-        fprintf(out, " %s %s_ci", curves[c], curves[c]);
+        fprintf(out, " %s %s_ci", dsgd_figure_of_curves[c], dsgd_figure_of_curves[c]);
     fputs(" '\n$curves << EOD\n", out);
     for (size_t b = 0; b < d->runs->n_frames * d->runs->drawn.n; b++) {
         const dsgd_frame_point *const p = d->runs->points[b];
@@ -167,7 +172,7 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
     }
     dsgd_run_table_open(&d.curves, &runs->csv, folder, "curves.csv", NULL);
     for (size_t c = 0; c < N_CURVES - 1; c++)
-        d.curve[c] = dsgd_csv_column(&d.curves.csv, curves[c]);
+        d.curve[c] = dsgd_csv_column(&d.curves.csv, dsgd_figure_of_curves[c]);
     put_curves(out, &d);
     dsgd_run_table staleness;
     dsgd_run_table_open(&staleness, &runs->csv, folder, "staleness.csv", NULL);

@@ -19,18 +19,16 @@ typedef struct measure {
     const char *name;
     double *x; /* of each row; NAN: does not count */
     bool of_baseline; /* its ratio to the baseline's is drawn */
-    bool has_published; /* and what was published of it */
     bool of_all; /* no mean unless all seeds have one: it would be one of the lucky */
     bool of_best; /* the largest mean of the series of a frame is that of each */
-    double *top; /* [frames]: with intervals and published points; 0: nothing is there */
+    double *top; /* [frames]: with intervals; 0: nothing is there */
     double least; /* of what is above 0; INFINITY: nothing is */
-    bool *published; /* [n_places]: at which there are published points */
 } measure;
 
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
-    dsgd_csv published;
+    char *points; /* rows of $points */
     const json_t *manifest; /* NULL: none */
     const char *experiment; /* its name; NULL: not known */
     measure *measures; /* [n_measures] */
@@ -102,10 +100,14 @@ static const char *note_of(const data *d)
     const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
     char *text = dsgd_xstrdup("");
+    dsgd_csv phase; /* written when all that it needs is done */
+    const bool is_done = done == d->runs.csv.n_rows &&
+                         dsgd_csv_read(&phase, NULL, "%s/phase.csv", d->folder) == DSGD_OK;
     if (done < all)
-        dsgd_append(&text, "%zu of %zu runs%s", done, all, failed_of(d));
+        dsgd_append(&text, "%zu of %zu runs%s%s", done, all, is_done ? " were needed" : "",
+                    failed_of(d));
     if (nics != NULL)
-        dsgd_append(&text, "%snetwork: %s", *text == '\0' ? "" : "; ", nics);
+        dsgd_append(&text, "%snetwork model: %s", *text == '\0' ? "" : "; ", nics);
     return text;
 }
 
@@ -118,8 +120,7 @@ static measure *add_measure(data *d, const char *name, double *x)
     *m = (measure){.name = name,
                    .x = x,
                    .top = dsgd_keep(d->runs.n_frames, sizeof *m->top),
-                   .least = INFINITY,
-                   .published = dsgd_keep(d->runs.places.n, sizeof *m->published)};
+                   .least = INFINITY};
     return m;
 }
 
@@ -143,7 +144,7 @@ static void add_columns(data *d)
             all = all && (is || *text == '\0');
         }
         if (has && all)
-            add_measure(d, name, dsgd_frame_numbers(&d->runs.frame, name))->has_published = true;
+            add_measure(d, name, dsgd_frame_numbers(&d->runs.frame, name));
     }
 }
 
@@ -179,32 +180,16 @@ static void find_measures(data *d, const char *target)
     add_to_target(d, target);
 }
 
-/** Whether a published row is a point about a series at a place. */
-static bool is_about(const data *d, size_t row, size_t series, size_t place, const char *quantity)
-{
-    const dsgd_csv *const p = &d->published;
-    const char *const wanted[][2] = {{"algorithm", d->runs.drawn.v[series]},
-                                     {"relation", "~"},
-                                     {"over", ""},
-                                     {"quantity", quantity},
-                                     {d->runs.along, d->runs.places.v[place]}};
-    for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
-        const size_t column = dsgd_csv_column(p, wanted[k][0]);
-        double x = NAN;
-        if (column < p->n_columns && strcmp(dsgd_csv_field(p, row, column), wanted[k][1]) != 0 &&
-            (!dsgd_parse_number(wanted[k][1], NULL, &x) || dsgd_csv_value(p, row, column) != x))
-            return false;
-    }
-    return true;
-}
-
 /** The mean over seeds, or the ratio to the baseline with half the width of its interval. */
 static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_point *p)
 {
     dsgd_interval of = {NAN, NAN, 0};
     if (p != NULL && m->of_baseline) {
-        const dsgd_ratio r = dsgd_frame_ratio(&d->runs.frame, p, p->baseline, m->x);
-        of = (dsgd_interval){r.ratio, (r.high - r.low) / 2, r.n};
+        const dsgd_frame_point *const q = dsgd_figure_ratio(&d->runs, p);
+        if (q->baseline != q) { /* whose ratio is 1 */
+            const dsgd_ratio r = dsgd_frame_ratio(&d->runs.ratios, q, q->baseline, m->x);
+            of = (dsgd_interval){r.ratio, (r.high - r.low) / 2, r.n};
+        }
     } else if (p != NULL) {
         of = dsgd_frame_mean(p, m->x);
         if (m->of_all && of.n < p->n_rows)
@@ -228,7 +213,6 @@ static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
 static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size_t series)
 {
     const dsgd_frame_point *const p = d->runs.points[frame * d->runs.drawn.n + series];
-    const size_t place = frame % d->runs.places.n;
     const dsgd_interval drawn = m->of_best ? best_of(d, m, frame) : drawn_of(d, m, p);
     dsgd_gnuplot_number(out, drawn.mean);
     dsgd_gnuplot_number(out, drawn.ci);
@@ -238,16 +222,6 @@ static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size
     for (size_t i = 0; p != NULL && !m->of_baseline && i < p->n_rows; i++)
         if (m->x[p->rows[i]] > 0)
             m->least = fmin(m->least, m->x[p->rows[i]]);
-    if (!m->has_published)
-        return;
-    double published = NAN;
-    for (size_t row = 0; row < d->published.n_rows && isnan(published); row++)
-        if (is_about(d, row, series, place, m->name))
-            published =
-                dsgd_csv_value(&d->published, row, dsgd_csv_column(&d->published, "published"));
-    dsgd_gnuplot_number(out, published);
-    m->top[frame] = fmax(m->top[frame], published);
-    m->published[place] = m->published[place] || !isnan(published);
 }
 
 /** A place as a number; NAN: it is none. */
@@ -259,15 +233,13 @@ static double number_of(const data *d, size_t place)
 }
 
 /** A row for each place, a block for each panel and series; then what each column reaches. */
-static void put_points(FILE *out, data *d)
+static void put_groups(FILE *out, data *d)
 {
     const size_t n_places = d->runs.places.n, n_series = d->runs.drawn.n;
     fputs("columns_of_groups = ' place value", out);
     for (size_t m = 0; m < d->n_measures; m++) {
         const char *const name = d->measures[m].name;
         fprintf(out, " %s %s_ci", name, name);
-        if (d->measures[m].has_published)
-            fprintf(out, " %s_published", name);
     }
     fputs(" '\n$groups << EOD\n", out);
     for (size_t b = 0; b < d->runs.panels.n * n_series; b++) {
@@ -283,13 +255,9 @@ static void put_points(FILE *out, data *d)
     fputs("EOD\n", out);
     for (const measure *m = d->measures; m < d->measures + d->n_measures; m++) {
         dsgd_gnuplot_numbers(out, dsgd_xprintf("top_%s", m->name), m->top, d->runs.n_frames);
-        fprintf(out, "least_%s = %.9g\npublished_%s = ' ", m->name,
-                isfinite(m->least) ? m->least : 0, m->name);
-        for (size_t k = 0; k < n_places; k++)
-            if (m->published[k])
-                fprintf(out, "%zu ", k + 1);
-        fputs("'\n", out);
+        fprintf(out, "least_%s = %.9g\n", m->name, isfinite(m->least) ? m->least : 0);
     }
+    fprintf(out, "$points << EOD\n%sEOD\n", d->points);
 }
 
 /** Who is first in each frame, of all series; "" where there is no run, or not all are drawn. */
@@ -318,6 +286,8 @@ static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choi
 static const char head[] =
     "# What the figures of this folder draw, out of its tables; `dsgd plot` writes it again.\n"
     "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (0: a single seed).\n"
+    "# $points: series (0: of all), panel, place, x's name, x, y's name, y, low, high of what was\n"
+    "# measured or published.\n"
     "# series, label: the algorithms as the tables and as the user name them; panel, place: what\n"
     "# runs differ in besides; along, axis: the column of the places, and its title. $groups: a\n"
     "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
@@ -340,6 +310,28 @@ static void put_places(FILE *out, const data *d)
     dsgd_gnuplot_numbers(out, "place_value", values, n);
 }
 
+/** What ratios are over: the series or the place that is left out, which numbers from 1 (0: none is), and its name. */
+static void put_baseline(FILE *out, const data *d)
+{
+    const dsgd_frame *const f = &d->runs.ratios;
+    const char *const by = dsgd_frame_key(f, f->by);
+    size_t series = 0, place = 0;
+    for (size_t b = 0; b < d->runs.n_frames * d->runs.drawn.n; b++) {
+        const dsgd_frame_point *const p = d->runs.points[b];
+        if (p == NULL || dsgd_figure_ratio(&d->runs, p)->baseline != dsgd_figure_ratio(&d->runs, p))
+            continue;
+        series = f->by == 0 ? b % d->runs.drawn.n + 1 : 0;
+        place = strcmp(by, d->runs.along) == 0 ? b / d->runs.drawn.n % d->runs.places.n + 1 : 0;
+    }
+    fprintf(out, "baseline_series = %zu\nbaseline_place = %zu\n", series, place);
+    dsgd_gnuplot_variable(
+        out, "baseline",
+        f->by == 0 ? f->baseline
+        : strcmp(by, "workers") == 0
+            ? dsgd_xprintf("%s GPUs", f->baseline)
+            : dsgd_xprintf("%s %s", dsgd_swept_title(by), dsgd_swept_value(by, f->baseline)));
+}
+
 static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 {
     const char *const along = d->runs.along;
@@ -348,6 +340,7 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
         {"unit", dsgd_sample_unit(d->manifest, &d->runs.csv)},
         {"currency", dsgd_frame_currency(&d->runs.frame)},
         {"note", note_of(d)},
+        {"points_title", choice->points == NULL ? "published" : "measured"},
         {"along", along},
         {"axis", strcmp(along, "workers") == 0 ? "number of GPUs" : dsgd_swept_title(along)},
         {"workers", dsgd_csv_field(&d->runs.csv, 0, dsgd_csv_column(&d->runs.csv, "workers"))}};
@@ -358,21 +351,31 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     dsgd_gnuplot_texts(out, "panel", d->runs.panels.v, d->runs.panels.n);
     put_places(out, d);
     fprintf(out, "n_panels = %zu\nn_places = %zu\n", d->runs.panels.n, d->runs.places.n);
-    put_points(out, d);
+    put_groups(out, d);
+    put_baseline(out, d);
     dsgd_figure_curves(out, &d->runs, d->folder);
     dsgd_figure_steps(out, &d->runs, d->folder);
     dsgd_figure_cells(out, d->folder);
 }
 
-/** What was published of the experiment: as `dsgd reproduce` leaves it, or else as shipped. */
-static void read_published(data *d)
+/** What was measured; or else published of the experiment: as `dsgd reproduce` leaves it, or else as shipped. */
+static dsgd_status read_points(data *d, const char *file, dsgd_error *error)
 {
     const char *const name = d->experiment;
-    if (name != NULL && strchr(name, '/') == NULL &&
-        dsgd_csv_read(&d->published, NULL, "%s/%s.csv", d->folder, name) != DSGD_OK &&
-        dsgd_csv_read(&d->published, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) !=
-            DSGD_OK)
-        d->published = (dsgd_csv){.n_rows = 0};
+    dsgd_csv csv = {.n_rows = 0};
+    if (file != NULL)
+        DSGD_TRY(dsgd_csv_read(&csv, error, "%s", file));
+    else if (name != NULL && strchr(name, '/') == NULL &&
+             dsgd_csv_read(&csv, NULL, "%s/%s.csv", d->folder, name) != DSGD_OK &&
+             dsgd_csv_read(&csv, NULL, "%s/plots/%s/published.csv", dsgd_data_folder(), name) !=
+                 DSGD_OK)
+        csv.n_rows = 0;
+    dsgd_names quantities = {.n = 0};
+    for (size_t k = 0; k < d->n_measures; k++)
+        dsgd_names_add(&quantities, d->measures[k].name);
+    for (size_t k = 0; dsgd_figure_of_curves[k] != NULL; k++)
+        dsgd_names_add(&quantities, dsgd_figure_of_curves[k]);
+    return dsgd_figure_points(&d->runs, &csv, &quantities, file == NULL, &d->points, error);
 }
 
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
@@ -381,12 +384,12 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     data d = {.folder = folder};
     dsgd_whole_file file;
     DSGD_TRY(dsgd_figure_runs_open(folder, choice, &d.runs, error));
-    if (dsgd_whole_open(&file, error, "%s/data.gp", output) == NULL)
-        return DSGD_EIO;
     d.manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
     d.experiment = json_string_value(json_object_get(d.manifest, "experiment"));
-    read_published(&d);
     find_measures(&d, choice->target);
+    DSGD_TRY(read_points(&d, choice->points, error));
+    if (dsgd_whole_open(&file, error, "%s/data.gp", output) == NULL)
+        return DSGD_EIO;
     put_all(file.stream, &d, choice);
     const dsgd_status status = put_verdicts(file.stream, &d, choice, error);
     if (status != DSGD_OK) {

@@ -18,12 +18,14 @@ typedef struct dsgd_figure_choice {
     const char *only, *order; /* series, a comma between; NULL: all, in the order of the file */
     dsgd_texts labels; /* series=title */
     const char *target; /* such as accuracy=0.8; NULL: none */
+    const char *points; /* a CSV file of what was measured; NULL: what was published */
+    dsgd_framing framing; /* what ratios are over */
 } dsgd_figure_choice;
 
 /**
  * Reads runs.csv, and curves.csv, staleness.csv, manifest.json and published points where they are,
  * and writes OUTPUT/data.gp, whose head says what is in it. DSGD_EUSAGE for a series that
- * is not there.
+ * is not there, or what is wrong with choice->points.
  */
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
                              const dsgd_figure_choice *choice, dsgd_error *error);
@@ -33,7 +35,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
 /** The runs of a folder of results as figures arrange them. */
 typedef struct dsgd_figure_runs {
     dsgd_csv csv; /* runs.csv */
-    dsgd_frame frame;
+    dsgd_frame frame, ratios; /* of which the second has the baselines that were chosen */
     size_t key; /* of the frame, which places are along; 0: none */
     const char *along; /* its column; "": none */
     bool *differs; /* [frame.n_keys]: has several values that figures tell apart */
@@ -47,6 +49,21 @@ typedef struct dsgd_figure_runs {
 /** DSGD_EUSAGE: there is no such series, or no run with results. */
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *runs, dsgd_error *error);
+
+/** The same runs in the frame of ratios. */
+const dsgd_frame_point *dsgd_figure_ratio(const dsgd_figure_runs *runs, const dsgd_frame_point *p);
+
+/**
+ * Rows of $points out of a table: its columns are `algorithm`, others that runs differ in (also without path and
+ * unit), `low` and `high`, and y, or x and y, of @p quantities; or those of published.csv. DSGD_EUSAGE with file,
+ * line and value; of @p shipped ones, rows of no run are left out.
+ */
+dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv,
+                               const dsgd_names *quantities, bool shipped, char **text,
+                               dsgd_error *error);
+
+/** What curves are of; a NULL behind them. */
+extern const char *const dsgd_figure_of_curves[];
 
 /**
  * $curves and $staleness: means over seeds out of FOLDER/curves.csv with their intervals, and what these
@@ -63,8 +80,8 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder);
 
 /**
- * What is in FOLDER/phase.csv: `racer`, the algorithms; of either side (x, y) its title, its values,
- * their texts for readers, whether it is logarithmic, and where its cells begin and end; and $cells, a
+ * What is in FOLDER/phase.csv: `racer`, the algorithms; of either side (x, y) its title, values
+ * that have ticks, their texts for readers, whether it is logarithmic, and where its cells begin and end; and $cells, a
  * block for each y, as `columns_of_cells` says. Nothing where there is no such table.
  */
 void dsgd_figure_cells(FILE *out, const char *folder);

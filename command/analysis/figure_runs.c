@@ -189,6 +189,11 @@ static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, s
     }
 }
 
+const dsgd_frame_point *dsgd_figure_ratio(const dsgd_figure_runs *d, const dsgd_frame_point *p)
+{
+    return &d->ratios.points[d->ratios.point_of[p->rows[0]]];
+}
+
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *d, dsgd_error *error)
 {
@@ -198,6 +203,7 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
     DSGD_TRY(dsgd_csv_need(&d->csv, "run", &n, error));
     DSGD_TRY(dsgd_csv_need(&d->csv, "workers", &n, error));
     DSGD_TRY(dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error));
+    DSGD_TRY(dsgd_frame_open(&d->csv, &choice->framing, &d->ratios, error));
     find_along(d);
     const dsgd_frame_point **const points = dsgd_keep(d->frame.n_points + 1, sizeof *points);
     n = 0;

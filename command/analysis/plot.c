@@ -125,8 +125,10 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
     return settings;
 }
 
+enum { SKIPPED = 4 }; /* a script's exit status, when it has said why */
+
 static dsgd_status run_gnuplot(const char *script, const char *folder, const char *settings,
-                               dsgd_error *error)
+                               bool *skipped, dsgd_error *error)
 {
     void (*const on_interrupt)(int) = signal(SIGINT, SIG_IGN); /* ends gnuplot, and is a failure */
     const pid_t process = dsgd_fork();
@@ -141,7 +143,8 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
     if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
         return dsgd_fail(error, DSGD_EIO,
                          "gnuplot cannot be started; Debian has it as gnuplot-nox");
-    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
+    *skipped = WIFEXITED(state) && WEXITSTATUS(state) == SKIPPED;
+    if (!*skipped && (!WIFEXITED(state) || WEXITSTATUS(state) != 0))
         return dsgd_fail(error, DSGD_EIO, "%s: gnuplot failed on the results in %s", script,
                          folder);
     return DSGD_OK;
@@ -168,14 +171,17 @@ static dsgd_status draw(const arguments *a, const char *figure, const char *fold
     const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* of its files */
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
     char *const needs = dsgd_figure_needs(figure, &caption);
+    bool skipped = false;
     if (needs == NULL || !has_data(a->asked, needs, folder, a->choice.target)) {
         ++*n_skipped;
         return DSGD_OK;
     }
     for (char *format = strtok_r(dsgd_xstrdup(a->formats), ",", &rest); format != NULL;
          format = strtok_r(NULL, ",", &rest)) {
-        DSGD_TRY(
-            run_gnuplot(script_of(figure), folder, settings_of(a, folder, name, format), error));
+        DSGD_TRY(run_gnuplot(script_of(figure), folder, settings_of(a, folder, name, format),
+                             &skipped, error));
+        if (skipped)
+            return DSGD_OK;
         dsgd_append(&files, "%s.%s", *files == '\0' ? "" : ", ",
                     strcmp(format, "tikz") == 0 ? "tex" : format);
     }
@@ -215,14 +221,15 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
         return DSGD_EIO;
     const arguments a = {.formats = format, .output = folder, .size = size};
     dsgd_status status = DSGD_EIO;
+    bool skipped = false;
     dsgd_whole_file file;
     if (dsgd_whole_open(&file, error, "%s/%s.csv", folder, figure) != NULL) {
         fputs(table, file.stream);
         status = dsgd_whole_close(&file, error);
     }
     if (status == DSGD_OK)
-        status =
-            run_gnuplot(script_of(figure), folder, settings_of(&a, folder, figure, format), error);
+        status = run_gnuplot(script_of(figure), folder, settings_of(&a, folder, figure, format),
+                             &skipped, error);
     if (status == DSGD_OK && rename(dsgd_xprintf("%s/%s.%s", folder, figure, format), path) != 0)
         status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
     dsgd_folder_remove(folder);
@@ -336,6 +343,12 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE", "top, bottom, right or off"),
     DSGD_ARGUMENT(TEXT, choice.target, "target", 0, "QUANTITY=X",
                   "A line at a loss or an accuracy, and what it takes to reach it"),
+    DSGD_ARGUMENT(TEXT, choice.points, "points", 0, "FILE",
+                  "A CSV file of measured points, drawn over what is simulated"),
+    DSGD_ARGUMENT(TEXT, choice.framing.baseline, "baseline", 'b', "NAME",
+                  "What `speedup` is over (allreduce, or else what comes first)"),
+    DSGD_ARGUMENT(TEXT, choice.framing.by, "by", 'y', "COLUMN",
+                  "The column that the baseline is a value of, as in dsgd compare (algorithm)"),
     DSGD_ARGUMENT(TEXT, formats, "format", 0, "A,B", "Of svg, png, pdf and tikz (svg,png,pdf)"),
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
     {.name = NULL}};

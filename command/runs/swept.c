@@ -24,7 +24,15 @@ char *dsgd_swept_name(const char *column)
 
 char *dsgd_swept_title(const char *column)
 {
-    char *const text = dsgd_swept_name(column);
+    /* Of an entry of a list, whose key alone would not say of what: imbalance.0.deviation. */
+    const char *const key = dsgd_last_key(column);
+    const bool is_share = strncmp(column, "platform.hosts.", 15) == 0 &&
+                          (strcmp(key, "bandwidth") == 0 || strcmp(key, "speed") == 0);
+    char *const text = dsgd_xprintf("%s%s",
+                                    is_share                                 ? "hosts' share of "
+                                    : strncmp(column, "imbalance.", 10) == 0 ? "imbalance "
+                                                                             : "",
+                                    dsgd_swept_name(column));
     for (char *c = text; *c != '\0'; c++)
         *c = *c == '_' ? ' ' : *c;
     return text;

@@ -12,7 +12,7 @@ const char *dsgd_last_key(const char *column);
 /** The same without its unit: `host_bandwidth` of platform.host_bandwidth_bytes_per_s. */
 char *dsgd_swept_name(const char *column);
 
-/** The same with spaces for `_`. */
+/** The same with spaces for `_`, for readers: `host bandwidth`, `imbalance deviation`. */
 char *dsgd_swept_title(const char *column);
 
 /** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s. */

@@ -1,4 +1,4 @@
-# AD-PSGD (ICML 2018): one slow worker of 16: bars of what is simulated, diamonds of what was published.
+# AD-PSGD (ICML 2018): one slow worker of 16. Bars of what is simulated, diamonds of what was published.
 # needs: runs.csv ad-psgd-slow-worker.csv
 load common
 quantity = 'throughput_samples_per_s'

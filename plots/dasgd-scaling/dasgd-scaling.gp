@@ -1,4 +1,4 @@
-# DaSGD: weak scaling: bars of what is simulated, diamonds of what was published.
+# DaSGD: weak scaling. Bars of what is simulated, diamonds of what was published.
 # needs: runs.csv dasgd-scaling.csv
 load common
 quantity = 'throughput_samples_per_s'

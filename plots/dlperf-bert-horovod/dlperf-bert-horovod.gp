@@ -1,4 +1,4 @@
-# DLPerf, BERT on V100, MXNet and Horovod: throughput: bars of what is simulated, diamonds of what was published.
+# DLPerf, BERT on V100, MXNet and Horovod: throughput. Bars of what is simulated, diamonds of what was published.
 # needs: runs.csv dlperf-bert-horovod.csv
 load common
 quantity = 'throughput_samples_per_s'

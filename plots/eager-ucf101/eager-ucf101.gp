@@ -1,4 +1,4 @@
-# eager-SGD (PPoPP 2020), section 6.3: LSTM on UCF101, inherently imbalanced: bars of what is simulated, diamonds of what was published.
+# eager-SGD (PPoPP 2020), section 6.3: LSTM on UCF101, inherently imbalanced. Bars of what is simulated, diamonds of what was published.
 # needs: runs.csv eager-ucf101.csv
 load common
 quantity = 'step_mean_s'

@@ -1,11 +1,14 @@
-# The headline: throughput beside the ideal, test loss of the algorithm's output against virtual time, and final accuracy of the output and of
+# Throughput, loss and accuracy in one row. Throughput beside the ideal, test loss of the algorithm's output against virtual time, and final accuracy of the output and of
 # the workers' own; means over seeds with 95 % intervals. Of several numbers of GPUs the largest, of swept values the first.
 # needs: runs.csv curves.csv
 load common
 quantity = 'throughput_samples_per_s'
 has_ideal = 1
 load plots.'/bars_range.gp'
-has_published = 0
+undefine $points
+$points << EOD
+0,0,0,,NaN,,NaN,NaN,NaN
+EOD
 as_lines = 0
 named_bars = 1
 p = 1
@@ -16,13 +19,14 @@ local_column = nth(columns_of_groups, 'local_accuracy')
 worst_column = nth(columns_of_groups, 'local_accuracy_min')
 n_frames = mean_column > 0 ? 3 : 2
 if (!asked) { W = 3.6 * n_frames }
-frame_width = W / n_frames
 slanted = slanted && have_room(W / n_frames, n_series)
+if (!slanted) { least_width = greater(least_width, 1.2 * n_series * line + 9 * letter) }
+frame_width = greater(W / n_frames, slanted ? 0 : lesser(W, least_width))
 frame_height = slanted ? 3 : 2.4 + letter * longest_name
 extras = 'ideal'.(mean_column > 0 ? ' mean_model' : '').(local_column > 0 ? ' local_models' : '').(worst_column > 0 ? ' worst_model' : '')
 note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))
 note = both(note, verdict[n_places])
-if (!slanted) { least_height = 2 + letter * longest_name }
+if (!slanted) { least_height = greater(2, 6 * line) + letter * longest_name }
 load open_canvas
 set rmargin 2
 eval frame(1)
@@ -32,7 +36,7 @@ set ylabel ylabel_text offset (left > 8 ? -2 : 0), 0
 load plots.'/bars_frame.gp'
 eval legend_drawn
 eval frame(2)
-left = 8
+left = across == 1 ? 10 : 8
 set ylabel offset 0, 0
 set lmargin left
 b = n_places
@@ -60,4 +64,5 @@ if (n_frames == 3) {
          for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(local_column)) with points pt 6 ps 1.1 lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(worst_column)) with points pt 10 ps 1.1 lc rgb word(look[i], 1) notitle
 }
+plots_of_series = 4 * n_series # of bars
 eval canvas_closed

@@ -1,4 +1,4 @@
-# Horovod, ResNet-101 on 16 Pascal GPUs: throughput: bars of what is simulated, diamonds of what was published.
+# Horovod, ResNet-101 on 16 Pascal GPUs: throughput. Bars of what is simulated, diamonds of what was published.
 # needs: runs.csv horovod-2017.csv
 load common
 quantity = 'throughput_samples_per_s'

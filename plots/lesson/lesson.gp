@@ -1,4 +1,4 @@
-# Paths of the workers' models on the contours of the loss, as `dsgd explain ALGORITHM --format svg` draws them: a point per model that a
+# Paths of the workers' models on the contours of the loss. As `dsgd explain ALGORITHM --format svg` draws them: a point per model that a
 # worker has had, the slow worker marked by *; arrows from where a stale gradient was taken to the model that it was applied to, and
 # from a late model of a group's sum to those that are averaged with it.
 # needs: lesson.csv

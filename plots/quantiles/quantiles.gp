@@ -1,4 +1,4 @@
-# Fitted against measured quantiles of step times, as `dsgd imbalance fit FILE -o DIR` leaves them: a fit that is right lies on the diagonal.
+# Fitted against measured quantiles of step times. As `dsgd imbalance fit FILE -o DIR` leaves them: a fit that is right lies on the diagonal.
 # needs: quantiles.csv
 no_data = 1
 load common

@@ -1,4 +1,4 @@
-# What a simulation costs against the number of workers: messages and CPU seconds per step, and memory per worker, a row per network.
+# What a simulation costs against the number of workers. Messages and CPU seconds per step, and memory per worker, a row per network.
 # needs: runs.csv:memory_kib
 load common
 quantities = '"messages per step" "CPU seconds per step" "KiB per worker"'

@@ -1,4 +1,4 @@
-# How long each worker computes in each step, as `dsgd explain --format svg` draws it: a multiple of the median of all, the darker the
+# How long each worker computes in each step. As `dsgd explain --format svg` draws it: a multiple of the median of all, the darker the
 # slower; of many workers or steps a cell is the slowest of some. White: not computed.
 # needs: slowdown.csv
 no_data = 1
@@ -31,7 +31,7 @@ set rmargin 12
 set palette defined (0 '#F1EBDD', 0.25 '#FDB863', 0.5 '#E0662A', 0.75 '#A40A0F', 1 '#2F0552')
 top = greater(1.02, cell_max)
 set cbrange [1:top]
-if (top > 4) { set logscale cb; eval 'set cbtics '.log_ticks(1, top) } else { set cbtics 1, step_of(top - 1, 4) }
+if (top > 4) { set logscale cb; eval 'set cbtics '.log_ticks(1, top, @ticks_up) } else { set cbtics 1, step_of(top - 1, 4) }
 set cblabel 'computation over the median' offset 0.5, 0
 set colorbox user origin graph 1.02, graph 0 size screen 2 * letter / W, graph 1
 plot file using ($3 + 0.5 * steps_max):($1 + 0.5 * workers_max):5 with image pixels notitle

@@ -1,9 +1,11 @@
-# Throughput over that of allreduce (or else of the first algorithm), seed by seed, with 95 % intervals; a group of bars per number of GPUs.
+# Throughput over that of allreduce (or else of the first algorithm, or --by and --baseline). Seed by seed, with 95 % intervals; a group of
+# bars per number of GPUs or swept value.
 # needs: runs.csv
 load common
 quantity = 'speedup'
-reference = 1
-do for [i = 1:n_series] { if (series[i] eq 'allreduce') { reference = i } }
+dropped = baseline_series
 # A long name beside the axis would leave it.
-ylabel_text = 'speed-up over '.(strlen(title[reference]) <= 20 ? title[reference] : 'the first')
+reference = dropped > 0 ? title[dropped] : pretty(baseline)
+ylabel_text = 'speed-up over '.(strlen(reference) <= 24 ? reference : 'the baseline')
+if (least_speedup == 0) { set print '-'; print 'speedup      skipped: all of it is '.reference.', the baseline'; exit status 4 }
 load plots.'/bars.gp'

@@ -1,10 +1,10 @@
-# How long steps take: the share of all steps that take no longer, each from a worker's begin of a step to its begin of the next; all seeds
+# How long steps take. The share of all steps that take no longer, each from a worker's begin of a step to its begin of the next; all seeds
 # together, a frame per number of GPUs or swept value.
 # needs: steps.csv runs.csv
 load common
 n_frames = n_panels * n_places
 frame_width = 3
-least_height = 1 + 4 * line
+least_height = greater(least_height, 1 + 4 * line)
 least_grid_width = 20 * letter
 ylabel_text = tex('share of steps (%)')
 load open_canvas
@@ -35,7 +35,7 @@ do for [k = 1:n_frames] {
     if (exists('log_x') || far > 5 * near) {
         set logscale x
         set xrange [near / 1.1:far * 1.1]
-        eval 'set xtics norotate center nomirror scale 1 '.log_ticks(near / 1.1, far * 1.1)
+        eval 'set xtics norotate center nomirror scale 1 '.log_ticks(near / 1.1, far * 1.1, @ticks_across)
     } else {
         margin = far > near ? 0.05 * (far - near) : 0.05 * far
         step = step_of(far - near + 2 * margin, greater(3, @ticks_across))

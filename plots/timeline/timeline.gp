@@ -1,4 +1,4 @@
-# What workers do in a window of a run, as `dsgd timeline --format svg` draws it: a row per worker, the straggler marked by *; the number of
+# What workers do in a window of a run. As `dsgd timeline --format svg` draws it: a row per worker, the straggler marked by *; the number of
 # a step where it begins, white lines where its backward pass does; arrows from who was waited for; what is late in a partial collective.
 # needs: timeline.csv
 no_data = 1
@@ -35,15 +35,15 @@ set lmargin names_max + 2
 set rmargin 3
 half = lates_max > 0 ? 0.24 : 0.34
 colour_of(kind) = word(value('look_'.kind), 1)
-pattern_of(kind) = int(word(value('look_'.kind), 2))
+fill_of(kind) = fill_style(int(word(value('look_'.kind), 2)))
+part(kind, is_it) = sprintf("file using 2:(%s ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb '%s' fs %s noborder notitle", is_it, colour_of(kind), fill_of(kind))
 # A number that would touch the one before is left out.
 letters = 1.3 * letter / (W - (names_max + 6) * letter) * (end_max - begin_min)
 array free_from[2 * n_rows]
 do for [i = 1:2 * n_rows] { free_from[i] = begin_min - 1 }
 fits(at, place, n) = at < free_from[place] || at + n * letters > end_max + letters ? 0 : (free_from[place] = at + (n + 0.3) * letters, 1)
-plot file using 2:(is('wait') ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb colour_of('wait') fs pattern pattern_of('wait') noborder notitle, \
-     file using 2:(is('forward') || is('backward') ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb colour_of('compute') fs pattern pattern_of('compute') noborder notitle, \
-     file using 2:(is('communicate') ? $4 : NaN):2:3:($4 - half):($4 + half) with boxxyerror lc rgb colour_of('communicate') fs pattern pattern_of('communicate') noborder notitle, \
+parts = part('wait', "is('wait')").', '.part('compute', "is('forward') || is('backward')").', '.part('communicate', "is('communicate')")
+plot @parts, \
      file using 2:(is('backward') ? $4 - half : NaN):(0):(2 * half) with vectors nohead lc rgb '#ffffff' lw 0.8 notitle, \
      file using 2:(is('step') ? $4 - half : NaN):(0):(2 * half) with vectors nohead lc rgb ink lw 1.2 notitle, \
      file using 2:(is('message') ? $4 : NaN):($3 - $2):($5 - $4) with vectors head size screen 0.006,20 lc rgb message_colour lw 0.7 notitle, \

@@ -1,4 +1,4 @@
-# What it takes to reach --target: time, energy, cost and megabytes per worker, with 95 % intervals over seeds. No bar where a seed never
+# Time, energy, cost and megabytes per worker until --target is reached. With 95 % intervals over seeds. No bar where a seed never
 # reaches it: the mean would be that of the lucky ones.
 # needs: runs.csv curves.csv --target
 load common
@@ -16,8 +16,8 @@ frame_width = as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places
 beside_each_other = 9
 do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
 if (!as_lines && !named_bars) { least_width = greater(least_width, letter * beside_each_other) }
-if (asked) { frame_width = greater(frame_width, least_width); least_height = 1 + 4 * line }
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = 2 + letter * longest_name }
+if (asked) { frame_width = greater(frame_width, least_width); least_height = greater(least_height, 1 + 4 * line) }
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = greater(2, 6 * line) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }
 legend_series = named_bars ? words(cut_names) : n_series

@@ -451,7 +451,7 @@ TEST(a_user_chooses_style_names_and_formats)
     output = dsgd_ends(0, "plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
                           "--label 'wagma=Ours_1 & co' --format svg,tikz --size 3x2.5 -o out");
     const char *const svg = read_file("out/throughput.svg");
-    ck_assert_has(svg, "rgb(18,52,86)");
+    ck_assert_has(svg, "rgb( 18,  52,  86)");
     ck_assert_has(svg, "Ours_1 &amp; co");
     ck_assert_ptr_null(strstr(svg, "Allreduce-SGD"));
     ck_assert(strstr(svg, "AD-PSGD") < strstr(svg, "Ours_1"));
@@ -569,28 +569,105 @@ TEST(titles_of_three_swept_values_break_and_stay_apart)
 static const char *const sizes[] = {"", " --size one-column", " --size two-column", " --size slide",
                                     " --size 6x4"};
 
-/** All figures of two swept values (rows and columns) and of names that no axis has room for. */
-TEST_RANGE(texts_of_grids_and_long_names_are_apart_at_every_size, 0, 5)
+enum { N_SIZES = 5 };
+
+#define SEEDS "platform: idle-switch\nseed: [1, 2]\n"
+#define THREE "algorithms: [allreduce, {name: wagma, period: 4}, ad_psgd]\n"
+
+static const char accuracy[] = "learn:\n"
+                               "  model: {name: lstm, units: 4}\n"
+                               "  data: {name: sequences, points: 256, longest: 8, median: 4}\n"
+                               "  batch: 8\n  optimizer: {lr: 0.02, momentum: 0.5}\n"
+                               "  evaluate: {every: 5, local: true}\n";
+
+/** Folders of all kinds: what is run, and how many groups have a throughput, and a place among what is learned. */
+static const struct {
+    const char *head, *learn;
+    int n_groups, n_learned;
+} kinds[] = {
+    {SEEDS "workers: [4, 8]\n" THREE, accuracy, 6, 6},
+    {SEEDS "workers: [4, 8]\n" THREE, "", 6, 0},
+    {SEEDS "workers: [4, 8]\nalgorithms: wagma\n", accuracy, 2, 2},
+    {"platform: idle-switch\nworkers: 4\nalgorithms: wagma\n", learn, 1, 1},
+    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* and the first algorithm fails */
+    {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, optimizer: {lr: 1e30}}, {name: "
+           "local_sgd, optimizer: {lr: 3}}]\n",
+     learn, 3, 2},
+    {SEEDS "workers: 4\nalgorithms: [allreduce, local_sgd, eager_solo, eager_majority, wagma, "
+           "dasgd, d_psgd, sgp, ad_psgd, a_psgd, easgd, diloco]\n",
+     accuracy, 12, 11},
+    {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, label: "
+           "wagma_with_a_group_of_two_and_a_period_of_ten_steps}, {name: local_sgd, label: "
+           "a_name_of_more_than_thirty_letters_too}, d_psgd]\n",
+     learn, 4, 4},
+    {"platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s, 10GB/s]}}\n"
+     "seed: [1, 2]\nworkers: 8\nalgorithms: [allreduce, {name: local_sgd, label: my_own_name}]\n",
+     learn, 6, 6},
+    {"platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s]}}\nseed: [1, 2]\n"
+     "workers: [4, 8]\nexchange: {pieces: {sweep: [1, 2]}}\n" THREE,
+     accuracy, 24, 24},
+    {"platform: {name: idle-switch, host_bandwidth: {sweep: [0.0625GB/s, 0.125GB/s, 0.25GB/s, "
+     "0.5GB/s, 1GB/s, 2GB/s, 4GB/s, 8GB/s]}}\nseed: [1, 2]\nworkers: 8\n"
+     "algorithms: [allreduce, {name: power_sgd, rank: 4}, ad_psgd]\n",
+     learn, 24, 24},
+    {SEEDS "workers: 4\nalgorithms: [allreduce, {name: allreduce, label: allreduce_int8, exchange: "
+           "{encoding: {kind: uniform, bits: 8}}}, {name: allreduce, label: allreduce_top1, "
+           "exchange: {encoding: {kind: top_k, share: 1%, feedback: true}}}, local_sgd, {name: "
+           "diloco, period: 50}]\n",
+     accuracy, 5, 4},
+};
+
+enum { N_KINDS = sizeof kinds / sizeof kinds[0], FAILED = 4 };
+
+/** How many marks a figure has to have; -1: it is not checked, or not there. */
+static int expected_marks(const char *figure, int kind)
 {
-    static const char *const figures[] = {"throughput", "speedup", "time",   "learning", "tradeoff",
-                                          "steps",      "traffic", "volume", "headline"};
-    write_experiment(learn);
-    dsgd_ends(0, "run e.yaml -o grid --set seed=1 --set workers='[4, 8]' --set "
-                 "exchange='{pieces: {sweep: [1, 2]}}' --set workload.step='{sweep: [100ms, "
-                 "200ms]}'");
-    dsgd_ends(0, "run e.yaml -o names --set seed='[1, 2]' --set workers=4 --set "
-                 "algorithms='[allreduce, {name: wagma, label: wagma_with_a_group_of_two_and_a_"
-                 "period_of_ten_steps}, {name: local_sgd, label: a_name_of_more_than_thirty_"
-                 "letters_too}, d_psgd, sgp, ad_psgd, easgd, dasgd, slowmo, diloco]'");
-    for (size_t k = 0; k < 2 * sizeof figures / sizeof figures[0]; k++) {
-        const char *const results = k % 2 == 0 ? "grid" : "names";
-        const char *const svg = dsgd_xprintf("%s/figures/%s.svg", results, figures[k / 2]);
-        char *output =
-            dsgd_ends(0, "plot %s %s --format svg%s", results, figures[k / 2], sizes[_i]);
-        ck_assert_msg(strstr(output, "warning:") == NULL, "%s: %s", svg, output);
+    return strcmp(figure, "throughput") == 0 ? kinds[kind].n_groups
+           : strcmp(figure, "time") == 0     ? 3 * kinds[kind].n_groups
+           : strcmp(figure, "tradeoff") == 0 || strcmp(figure, "volume") == 0
+               ? kinds[kind].n_learned
+               : -1;
+}
+
+/** Every figure of a kind of folder at a size: texts apart and on the page, and no mark is lost. */
+static void draw_and_read(int kind, int size)
+{
+    write_file("e.yaml",
+               dsgd_xprintf("%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: experience "
+                            "steps}\nuntil: {steps: 10}\nimbalance: [{kind: delay, seconds: "
+                            "50ms}]\n%s",
+                            kinds[kind].head, kinds[kind].learn));
+    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    if (kind == FAILED)
+        shell_ends(0, "sed -i '/allreduce/s/,ok,/,failed,/' %s/r/runs.csv", folder);
+    const char *const output =
+        dsgd_ends(0, "plot r --format svg%s%s", sizes[size],
+                  kinds[kind].learn == learn ? " --target loss=5" : " --target loss=2.07");
+    ck_assert_msg(strstr(output, "warning:") == NULL, "%s", output);
+    DIR *const list = opendir(dsgd_xprintf("%s/r/figures", folder));
+    int n = 0;
+    for (struct dirent *e = readdir(list); e != NULL; e = readdir(list)) {
+        char *const svg = dsgd_xprintf("r/figures/%s", e->d_name);
+        char *const end = strstr(e->d_name, ".svg");
+        if (end == NULL)
+            continue;
         read_drawing(svg);
-        expect_texts_apart(dsgd_xprintf("%s%s", svg, sizes[_i]));
+        *end = '\0';
+        const char *const name = dsgd_xprintf("kind %d: %s%s", kind, svg, sizes[size]);
+        expect_texts_apart(name);
+        ck_assert_msg((int)(d.n_bars + d.n_points) >= expected_marks(e->d_name, kind),
+                      "%s has %zu bars and %zu points of %d", name, d.n_bars, d.n_points,
+                      expected_marks(e->d_name, kind));
+        n++;
     }
+    closedir(list);
+    ck_assert_int_ge(n, kinds[kind].learn[0] == '\0' ? 5 : 9);
+}
+
+/** A size each; drawings_long has them all. */
+TEST_RANGE(figures_of_every_kind_of_folder_can_be_read, 0, N_KINDS)
+{
+    draw_and_read(_i, (3 * _i + 1) % N_SIZES);
 }
 
 TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
@@ -660,7 +737,7 @@ TEST(no_bar_is_above_the_ideal)
                              "2,ad_psgd,4,1,p,w,ok,2,300,1,1\n");
     dsgd_ends(0, "plot r throughput --format svg");
     const char *const data = read_file("r/figures/data.gp");
-    ck_assert_has(data, ",300,0,1,0\n");
+    ck_assert_has(data, ",300,0,NaN,NaN\n");
     ck_assert_has(data, ",300,0,3,0\n");
 }
 
@@ -680,7 +757,7 @@ TEST(swept_values_are_sorted_and_have_units)
         "'idle-switch; bytes 1MB', 'idle-switch; bytes 20MB', 'idle-switch; bytes 1GB']",
         "array place[4] = ['50ms', '200ms', '200ms', '1s']",
         "array place_value[4] = [0.05, 0.2, 0.20001, 1]",
-        "axis = 'seconds'",
+        "axis = 'imbalance seconds'",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(data, parts[i]) != NULL, "%s", parts[i]);
@@ -714,4 +791,170 @@ TEST(a_bad_option_is_refused_with_a_sentence)
         ck_assert_msg(strstr(output, refused[i].sentence) != NULL, "%s: %s", refused[i].options,
                       output);
     }
+}
+
+/* --- measured points, baselines, looks --------------------------------------------------------- */
+
+TEST(measured_points_are_drawn_where_they_were_measured)
+{
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
+    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
+    dsgd_ends(0, "plot r throughput --format svg --points bars.csv");
+    ck_assert_has(read_file("r/figures/throughput.svg"), "measured");
+    read_drawing("r/figures/throughput.svg");
+    ck_assert_uint_eq(d.n_points, 3); /* in the legend, and dark with a light heart */
+    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 200, 2);
+    write_file("curve.csv", "algorithm,virtual_s,loss\nwagma,0.75,3\n");
+    dsgd_ends(0, "plot r learning --format svg --points curve.csv --only wagma --legend off");
+    read_drawing("r/figures/learning.svg");
+    ck_assert_double_eq_tol(value_at(false, d.points[d.n_points - 1].x), 0.75, 0.01);
+    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 3, 0.05);
+    /* What was published is drawn the same way. */
+    write_file("long.csv", "algorithm,quantity,published,relation,over\n"
+                           "wagma,throughput_samples_per_s,200,~,\n"
+                           "wagma,throughput_samples_per_s,300,~,algorithm=allreduce\n");
+    dsgd_ends(0, "plot r throughput --format svg --points long.csv");
+    read_drawing("r/figures/throughput.svg");
+    ck_assert_uint_eq(d.n_points, 3);
+    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 200, 2);
+}
+
+static const struct {
+    const char *rows, *sentence;
+} bad_points[] = {
+    {"algorithm,througput\nwagma,1\n", "p.csv:1: column `througput` is neither algorithm"},
+    {"algorithm,workers\nwagma,4\n", "p.csv:1: there is no column of a figure's numbers"},
+    {"workers,throughput_samples_per_s\n4,1\n5,2\n",
+     "p.csv:3: workers is `5`, which no such run of r/runs.csv has; there is 4"},
+    {"algorithm,throughput_samples_per_s\nwagma,many\n",
+     "p.csv:2: throughput_samples_per_s is `many`, but has to be a number"},
+    {"algorithm,throughput_samples_per_s,low,high\nwagma,5,6,7\n",
+     "p.csv:2: 5 is not from 6 to 7, its own interval"},
+    {"algorithm\n\"wagma\n", "p.csv"},
+};
+
+TEST(a_bad_file_of_points_is_refused_with_its_line_and_value)
+{
+    write_file("e.yaml", one_count);
+    dsgd_ends(0, "run e.yaml -o r");
+    for (size_t i = 0; i < sizeof bad_points / sizeof bad_points[0]; i++) {
+        char *output = NULL;
+        write_file("p.csv", bad_points[i].rows);
+        ck_assert_int_ne(dsgd("plot r throughput --points p.csv --format svg", &output), 0);
+        ck_assert_msg(strstr(output, bad_points[i].sentence) != NULL, "%s", output);
+    }
+}
+
+/** A bar of `speedup` over another bandwidth is the ratio that compare prints. */
+TEST(ratios_to_a_swept_baseline_are_those_of_the_comparison)
+{
+    write_file("e.yaml", one_count);
+    dsgd_ends(0, "run e.yaml -o r --set workload.bytes=100M --set platform='{name: idle-switch, "
+                 "host_bandwidth: {sweep: [1GB/s, 10GB/s]}}' --set algorithms=allreduce");
+    dsgd_ends(0, "compare r --by host_bandwidth --baseline 10GB/s --ratio");
+    const double ratio =
+        strtod(cell_of("r/compare.csv", "allreduce,4,", "throughput_samples_per_s_ratio"), NULL);
+    dsgd_ends(0, "plot r speedup --by host_bandwidth --baseline 10GB/s --format svg --legend off");
+    read_drawing("r/figures/speedup.svg");
+    ck_assert_uint_eq(d.n_bars, 1);
+    ck_assert_double_eq_tol(value_at(true, d.bars[0].top), ratio, 0.01);
+    ck_assert_has(read_file("r/figures/speedup.svg"), "over host bandwidth 10GB/s");
+    ck_assert_has(dsgd_ends(0, "plot r speedup --format svg"), "the baseline");
+}
+
+typedef struct look {
+    char colour[8];
+    int marker, dash, fill;
+} look;
+
+/** CIELAB of a colour as seen through a matrix on linear RGB. */
+static void lab_of(const char *colour, const double see[3][3], double lab[3])
+{
+    static const double to_xyz[3][3] = {{0.4124 / 0.9505, 0.3576 / 0.9505, 0.1805 / 0.9505},
+                                        {0.2126, 0.7152, 0.0722},
+                                        {0.0193 / 1.089, 0.1192 / 1.089, 0.9505 / 1.089}};
+    double rgb[3], f[3];
+    for (int k = 0; k < 3; k++) {
+        const double c = (double)strtol(dsgd_xprintf("%.2s", colour + 1 + 2 * k), NULL, 16) / 255;
+        rgb[k] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    }
+    for (int k = 0; k < 3; k++) {
+        double sum = 0;
+        for (int i = 0; i < 3; i++) {
+            const double seen = see[i][0] * rgb[0] + see[i][1] * rgb[1] + see[i][2] * rgb[2];
+            sum += to_xyz[k][i] * fmin(1, fmax(0, seen));
+        }
+        f[k] = sum > 0.008856 ? cbrt(sum) : 7.787 * sum + 16.0 / 116;
+    }
+    lab[0] = 116 * f[1] - 16;
+    lab[1] = 500 * (f[0] - f[1]);
+    lab[2] = 200 * (f[1] - f[2]);
+}
+
+/** Dichromats' matrices are those of Machado, Oliveira and Fernandes (2009), of severity 1. */
+static const struct {
+    double see[3][3], least;
+} views[] = {
+    {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 38},
+    {{{0.367322, 0.860646, -0.227968},
+      {0.280085, 0.672501, 0.047413},
+      {-0.01182, 0.04294, 0.968881}},
+     28},
+    {{{0.152286, 1.052583, -0.204868},
+      {0.114503, 0.786281, 0.099216},
+      {-0.003882, -0.048116, 1.051998}},
+     30},
+    {{{1.255528, -0.076749, -0.178779},
+      {-0.078411, 0.930809, 0.147602},
+      {0.004733, 0.691367, 0.3039}},
+     16},
+    {{{0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}}, 11},
+};
+
+/** Those of the style that are no kinds of time, and then the spare ones. */
+static size_t read_looks(look *looks, size_t most)
+{
+    char *const style = shell_ends(0, "cat %s/plots/style.gp", DSGD_SOURCE_DIR);
+    size_t n = 0;
+    for (const char *c = strstr(style, "'#"); c != NULL && n < most; c = strstr(c + 1, "'#")) {
+        look *const l = &looks[n];
+        n += sscanf(c, "'%7s %d %d %d'", l->colour, &l->marker, &l->dash, &l->fill) == 4;
+    }
+    return n;
+}
+
+TEST(every_algorithm_has_a_look_of_its_own_that_readers_can_tell)
+{
+    static look looks[200];
+    const size_t n = read_looks(looks, 200);
+    ck_assert_uint_gt(n, 45);
+    const char *const style = shell_ends(0, "cat %s/plots/style.gp", DSGD_SOURCE_DIR);
+    char *names = dsgd_ends(0, "list algorithms");
+    for (char *name = strsep(&names, "\n"); name != NULL; name = strsep(&names, "\n"))
+        if (*name != ' ' && *name != '\0')
+            ck_assert_has(style, dsgd_xprintf("look_%.*s = ", (int)strcspn(name, " "), name));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(looks[i].colour, looks[j].colour) == 0) {
+                ck_assert_msg(looks[i].marker != looks[j].marker && looks[i].fill != looks[j].fill,
+                              "%s %d %d", looks[i].colour, looks[i].marker, looks[i].fill);
+                continue;
+            }
+            for (size_t v = 0; v < sizeof views / sizeof views[0]; v++) {
+                double a[3], b[3];
+                lab_of(looks[i].colour, views[v].see, a);
+                lab_of(looks[j].colour, views[v].see, b);
+                const double apart = hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
+                ck_assert_msg(apart > views[v].least, "%s, %s: %g in view %zu", looks[i].colour,
+                              looks[j].colour, apart, v);
+            }
+        }
+}
+
+SUITE(drawings_long, "figures", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST_RANGE(figures_can_be_read_at_every_size, 0, N_KINDS *N_SIZES)
+{
+    draw_and_read(_i / N_SIZES, _i % N_SIZES);
 }

@@ -391,7 +391,7 @@ TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
 {
     expect("cd usr/share/dsgd/traces/platforms && cp idle-switch.yaml ours.yaml", 0, NULL);
     expect("usr/bin/dsgd list platforms", 0, "\nours ");
-    expect("usr/bin/dsgd list figures", 0, "headline\n");
+    expect("usr/bin/dsgd list figures", 0, "headline  ");
     expect("DSGD_DATA=/nowhere usr/bin/dsgd list platforms", 3, "/nowhere/traces/platforms: ");
     expect(DSGD_BINARY " list platforms", 0, "piz-daint ");
 }

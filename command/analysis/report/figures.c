@@ -16,7 +16,8 @@ static const char *const references[] = {" id='",    " id=\"", "href='#",
 
 /** Of which series the plots of a figure are, as plots/common.gp says at the end of its file: each in turn. */
 typedef struct owners {
-    size_t n, n_plots; /* series; plots of each frame that are of one */
+    size_t n, n_before,
+        n_plots; /* series; plots of each frame that are of none, and behind them of one */
     const char **names; /* [n][2]: as tables have them, and for readers, in HTML */
 } owners;
 
@@ -28,6 +29,7 @@ static owners owners_of(const char *after)
     if (at == NULL)
         return o;
     char *lines = dsgd_xstrdup(at + strlen(mark));
+    o.n_before = strtoul(lines, &lines, 10);
     o.n_plots = strtoul(strsep(&lines, "\n"), NULL, 10);
     size_t n = 0;
     for (char *line = strsep(&lines, "\n"); lines != NULL && strcmp(line, "-->") != 0;
@@ -48,9 +50,9 @@ static const char *write_plot(FILE *html, const char *text, const owners *o)
     const char *const behind = strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, end) : NULL;
     if (behind == NULL)
         return text;
-    const size_t plot = strtoul(text + strlen(mark), NULL, 10);
+    const size_t plot = strtoul(text + strlen(mark), NULL, 10) - o->n_before - 1;
     const char *const *const name =
-        o->n == 0 || plot == 0 || plot > o->n_plots ? NULL : &o->names[2 * ((plot - 1) % o->n)];
+        o->n == 0 || plot >= o->n_plots ? NULL : &o->names[2 * (plot % o->n)];
     if (name == NULL)
         fputs("<g>", html);
     else

@@ -1,0 +1,149 @@
+/**
+ * @file figure_points.c
+ * What was measured or published, out of a table of others, and where a figure has it.
+ */
+#include "command/analysis/figure_data.h"
+
+#include "base/option.h"
+#include "command/analysis/run_table.h"
+#include "command/runs/swept.h"
+
+/** What a column of the table is: a key of the frame by its number, one of these, or nothing that is drawn. */
+enum { X = -1, Y = -2, LOW = -3, HIGH = -4, N_NUMBERS = 4, OTHER = -5 };
+
+typedef struct table {
+    const dsgd_figure_runs *runs;
+    const dsgd_csv *csv;
+    int *is; /* [n_columns] */
+    const char *x; /* what x is: a column, or "place" */
+    const char *y; /* what y is; NULL: the field of column `quantity` says, as in published.csv */
+} table;
+
+static int key_of(const dsgd_frame *f, const char *name)
+{
+    int k = (int)f->n_keys - 1;
+    while (k >= 0 && strcmp(name, dsgd_frame_key(f, (size_t)k)) != 0 &&
+           strcmp(name, dsgd_swept_name(dsgd_frame_key(f, (size_t)k))) != 0)
+        k--;
+    return k < 0 ? OTHER : k;
+}
+
+static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_error *error)
+{
+    const dsgd_csv *const csv = t->csv;
+    const bool is_long = dsgd_csv_column(csv, "quantity") < csv->n_columns;
+    size_t last = csv->n_columns; /* the column of y so far */
+    t->is = dsgd_keep(csv->n_columns, sizeof *t->is);
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        const char *const name = csv->fields[c];
+        const bool is_y = strcmp(name, "published") == 0 ||
+                          (!is_long && dsgd_find_word(quantities->v, name) >= 0);
+        t->is[c] = strcmp(name, "low") == 0    ? LOW
+                   : strcmp(name, "high") == 0 ? HIGH
+                   : is_y                      ? Y
+                                               : key_of(&t->runs->frame, name);
+        if (is_y && last < c) { /* of two numbers the first is x */
+            t->is[last] = X;
+            t->x = csv->fields[last];
+        }
+        last = is_y ? c : last;
+        if (t->is[c] == OTHER && !is_long)
+            return dsgd_refuse(error,
+                               "%s:1: column `%s` is neither algorithm, low, high nor what runs "
+                               "differ in, nor one of %s",
+                               csv->path, name, dsgd_listed(quantities->v, ", "));
+    }
+    if (last == csv->n_columns)
+        return dsgd_refuse(error, "%s:1: there is no column of a figure's numbers, such as %s",
+                           csv->path, dsgd_listed(quantities->v, ", "));
+    t->y = is_long ? NULL : csv->fields[last];
+    return DSGD_OK;
+}
+
+/** The first column in which the runs of a point are not what a row is about; n_columns: none. */
+static size_t differs_at(const table *t, size_t row, const dsgd_frame_point *p)
+{
+    const dsgd_frame *const f = &t->runs->frame;
+    size_t c = 0;
+    for (; c < t->csv->n_columns; c++) {
+        const char *const field = dsgd_csv_field(t->csv, row, c);
+        const size_t k = (size_t)t->is[c];
+        if (t->is[c] >= 0 && *field != '\0' &&
+            !dsgd_swept_is(dsgd_frame_key(f, k), dsgd_frame_value(f, p, k), field))
+            break;
+    }
+    return c;
+}
+
+/** Whether there are such runs, be they drawn or not. */
+static dsgd_status check_row(const table *t, size_t row, dsgd_error *error)
+{
+    const dsgd_frame *const f = &t->runs->frame;
+    size_t c = 0;
+    dsgd_names values = {.n = 0};
+    for (size_t i = 0; i < f->n_points; i++) {
+        const size_t at = differs_at(t, row, &f->points[i]);
+        c = at > c ? at : c;
+    }
+    for (size_t i = 0; c < t->csv->n_columns && i < f->n_points; i++)
+        dsgd_names_add(&values, dsgd_frame_value(f, &f->points[i], (size_t)t->is[c]));
+    return c == t->csv->n_columns
+               ? DSGD_OK
+               : dsgd_refuse(error, "%s:%zu: %s is `%s`, which no such run of %s has; there is %s",
+                             t->csv->path, t->csv->lines[row + 1], t->csv->fields[c],
+                             dsgd_csv_field(t->csv, row, c), t->runs->csv.path,
+                             dsgd_listed(values.v, ", "));
+}
+
+/** A line for each series and frame that a row is about; of no algorithm: series 0, once a frame. */
+static dsgd_status put_row(const table *t, size_t row, char **text, dsgd_error *error)
+{
+    const dsgd_figure_runs *const d = t->runs;
+    double v[1 + N_NUMBERS] = {NAN, NAN, NAN, NAN, NAN}; /* [-X] and so on */
+    for (size_t c = 0; c < t->csv->n_columns; c++) {
+        const char *const field = dsgd_csv_field(t->csv, row, c);
+        const int is = t->is[c];
+        if (is < 0 && is != OTHER && !dsgd_parse_number(field, NULL, &v[-is]) &&
+            (is == X || is == Y || *field != '\0'))
+            return dsgd_refuse(error, "%s:%zu: %s is `%s`, but has to be a number", t->csv->path,
+                               t->csv->lines[row + 1], t->csv->fields[c], field);
+    }
+    if (v[-LOW] > v[-Y] || v[-HIGH] < v[-Y])
+        return dsgd_refuse(error, "%s:%zu: %g is not from %g to %g, its own interval", t->csv->path,
+                           t->csv->lines[row + 1], v[-Y], v[-LOW], v[-HIGH]);
+    const bool is_of_all = *dsgd_field_of(t->csv, row, "algorithm") == '\0';
+    size_t last = SIZE_MAX;
+    for (size_t b = 0; b < d->n_frames * d->drawn.n; b++) {
+        const size_t frame = b / d->drawn.n;
+        if (d->points[b] == NULL || (is_of_all && frame == last) ||
+            differs_at(t, row, d->points[b]) < t->csv->n_columns)
+            continue;
+        last = frame;
+        dsgd_append(text, "%zu,%zu,%zu,%s,%.9g,%s,%.9g,%.9g,%.9g\n",
+                    is_of_all ? 0 : b % d->drawn.n + 1, frame / d->places.n + 1,
+                    frame % d->places.n + 1, t->x, v[-X],
+                    t->y != NULL ? t->y : dsgd_field_of(t->csv, row, "quantity"), v[-Y],
+                    isnan(v[-LOW]) ? v[-Y] : v[-LOW], isnan(v[-HIGH]) ? v[-Y] : v[-HIGH]);
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv,
+                               const dsgd_names *quantities, bool shipped, char **text,
+                               dsgd_error *error)
+{
+    table t = {runs, csv, NULL, "place", NULL};
+    *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n"); /* gnuplot takes no empty block */
+    if (shipped && dsgd_csv_column(csv, "published") >= csv->n_columns)
+        return DSGD_OK;
+    DSGD_TRY(find_columns(&t, quantities, error));
+    for (size_t row = 0; row < csv->n_rows; row++) {
+        if (t.y == NULL && (*dsgd_field_of(csv, row, "over") != '\0' ||
+                            strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
+            continue; /* a ratio, or a bound */
+        if (!shipped) /* its runs may have been changed */
+            DSGD_TRY(check_row(&t, row, error));
+        DSGD_TRY(put_row(&t, row, text, error));
+    }
+    return DSGD_OK;
+}
