@@ -3,7 +3,7 @@
 # (not interpolated) marked by a dot.
 # needs: runs.csv phase.csv
 load common
-# Of several series of an algorithm, whose sweep is a side here, the first has its look; one that --only leaves out has no cells. Who wins nowhere is not
+# Of several series of an algorithm, whose sweep is a side here, the first has its look. Who wins nowhere is not
 # in the legend; one that --only leaves out has no cells.
 array of[|racer| + 1] # the last is nobody
 do for [r = 1:|racer| + 1] { of[r] = 0 }
@@ -23,7 +23,7 @@ do for [i = 1:n_series] {
     }
 }
 # The scale: logarithmic, from 1 to the largest lead; contours at a few round leads below.
-stats $cells using 10 nooutput
+stats $cells using ($10 < 1e9 ? $10 : 1) nooutput # alone it leads by no number
 top_ratio = greater(1.1, STATS_max)
 depth(ratio) = log(ratio) / log(top_ratio)
 part(i, k) = int('0x'.look[i][2 * k:2 * k + 1])
