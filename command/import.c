@@ -15,12 +15,13 @@
 typedef struct arguments {
     dsgd_operands paths;
     const char *output, *platform, *workload;
-    long nodes, ranks;
+    long nodes, ranks, first;
     bool force;
 } arguments;
 
 /** A row for each; files are offered in this order. */
 static const dsgd_import_reader *const readers[] = {
+    &dsgd_import_kineto, &dsgd_import_step_times,
     &dsgd_import_nccl_tests, /* the last: it looks for its tables in any text */
 };
 
@@ -100,6 +101,10 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(COUNT, nodes, "nodes", 0, "N",
                   "Of logs that do not say it (as many as the GPUs need)"),
     DSGD_ARGUMENT(COUNT, ranks, "ranks", 0, "N", "GPUs of logs that do not say it"),
+    DSGD_ARGUMENT(
+        COUNT, first, "first", 0, "N",
+        "Of a profile: its first N steps make the experiment, the others check it (all do "
+        "both)"),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces a file that is there"),
     {.name = NULL},
 };
@@ -127,7 +132,8 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
                      .platform_name = a.platform,
                      .workload_name = a.workload,
                      .nodes = a.nodes,
-                     .ranks = a.ranks},
+                     .ranks = a.ranks,
+                     .first = a.first},
               .recognised = {.wraps = true}};
     for (size_t i = 0; i < a.paths.n; i++)
         DSGD_TRY(read_path(&w, a.paths.v[i], 0, error));
@@ -138,7 +144,8 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     for (int i = 0; i < READERS; i++)
         if (w.found[i] && readers[i]->finish != NULL)
             DSGD_TRY(readers[i]->finish(&w.in, w.states[i], error));
-    return dsgd_import_write(&w.in, error);
+    DSGD_TRY(dsgd_import_write(&w.in, error));
+    return w.in.measured.step_s > 0 ? dsgd_import_validate(&w.in, error) : DSGD_OK;
 }
 
 const dsgd_command dsgd_command_import = {

@@ -26,15 +26,25 @@ typedef struct dsgd_import_number {
     double value;
 } dsgd_import_number;
 
+/** What a job was seen to do, to be held against a simulation; step_s 0: nothing. */
+typedef struct dsgd_measured {
+    double step_s;
+    size_t n_buckets;
+    double *bucket_bytes,
+        *bucket_s; /* [n_buckets]: from when all ranks have begun a sum to its end */
+    const char *doubt; /* of the profile itself, and what to bring; NULL: none */
+} dsgd_measured;
+
 typedef struct dsgd_import {
     /* By the command line; NULL and 0: not said. */
     const char *output, *platform_name, *workload_name;
-    long nodes, ranks;
+    long nodes, ranks, first; /* steps that make the experiment; 0: all */
     /* What was read. */
     const char *gpu, *gpu_from; /* the first name of a GPU; NULL: none is known */
     dsgd_import_number *numbers; /* [n_numbers] of the platform */
     size_t n_numbers;
     char *parts[DSGD_IMPORT_PARTS]; /* lines of YAML, not indented */
+    dsgd_measured measured;
     char *gave; /* of the file that is read: what it gave, in a line; NULL: nothing */
     /* From finish() on: the platform with all numbers, and the name of that from which it departs. */
     dsgd_platform platform;
@@ -54,7 +64,7 @@ typedef struct dsgd_import_reader {
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
-extern const dsgd_import_reader dsgd_import_nccl_tests;
+extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_step_times;
 
 /** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as blanks. */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);
@@ -91,3 +101,6 @@ dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error);
 
 /** Writes the experiment. */
 dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error);
+
+/** Simulates it, and prints how far that is from what was measured. Once per process. (validate.c) */
+dsgd_status dsgd_import_validate(const dsgd_import *m, dsgd_error *error);
