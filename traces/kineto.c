@@ -28,8 +28,9 @@ typedef enum field {
     ELEMENTS,
     SIZE,
     CORRELATION,
-    EXTERNAL,
     STEP,
+    DIMENSIONS,
+    INPUT_TYPE,
     EVENT_FIELDS,
     RANK = EVENT_FIELDS,
     WORLD,
@@ -54,8 +55,9 @@ static const struct {
     [ELEMENTS] = {ARGUMENT, "In msg nelems"},
     [SIZE] = {ARGUMENT, "Group size"},
     [CORRELATION] = {ARGUMENT, "correlation"},
-    [EXTERNAL] = {ARGUMENT, "External id"},
     [STEP] = {ARGUMENT, "step"},
+    [DIMENSIONS] = {ARGUMENT, "Input Dims"},
+    [INPUT_TYPE] = {ARGUMENT, "Input type"},
     [RANK] = {JOB, "rank"},
     [WORLD] = {JOB, "world_size"},
     [GPU] = {DEVICE, "name"},
@@ -68,14 +70,14 @@ typedef struct kernel {
 } kernel;
 
 typedef struct launch {
-    double correlation, us;
+    double correlation, us, tid;
 } launch;
 
-/** What record_param_comms says of a collective, for kernels that do not. */
-typedef struct parameters {
-    double external, bytes, size;
+/** What the host says of a collective while it launches it: record_param_comms, nccl:all_reduce. */
+typedef struct note {
+    double begin_us, end_us, tid, bytes, size;
     const char *what, *group;
-} parameters;
+} note;
 
 typedef struct reader {
     dsgd_kineto *trace;
@@ -84,13 +86,14 @@ typedef struct reader {
     bool in_arguments;
     int field; /* whose value comes; FIELDS: nobody's */
     char values[FIELDS][WORD]; /* "": absent */
-    size_t n_launches, n_parameters, n_backward, n_optimizer;
+    double elements, product; /* of the inputs; of one's dimensions */
+    size_t n_launches, n_notes, n_backward, n_optimizer;
     kernel *kernels; /* [trace->n_kernels] */
     launch *launches;
     double *backward_us; /* when the host begins each function of a backward pass */
     dsgd_kineto_step *optimizer; /* in place of steps where there are none */
-    parameters *parameters;
-    double *call_ids[2]; /* [n_calls] correlation and external id */
+    note *notes;
+    double *correlations; /* [n_calls] */
 } reader;
 
 /** Another element, its memory doubled where it is full; freed with the reader. */
@@ -119,13 +122,15 @@ static double bytes_of(const reader *r)
     static const struct {
         const char *type;
         double bytes;
-    } types[] = {{"float8", 1}, {"float64", 8}, {"float16", 2},  {"float", 4},
-                 {"double", 8}, {"half", 2},    {"bfloat16", 2}, {"long", 8},
-                 {"int64", 8},  {"int8", 1},    {"int", 4},      {"short", 2},
-                 {"byte", 1},   {"char", 1},    {"bool", 1},     {"complexfloat", 8}};
+    } types[] = {
+        {"bfloat16", 2}, {"float16", 2}, {"half", 2},  {"float8", 1}, {"complexdouble", 16},
+        {"complex", 8},  {"double", 8},  {"float", 4}, {"long", 8},   {"short", 2},
+        {"int8", 1},     {"int64", 8},   {"int", 4},   {"char", 1},   {"byte", 1},
+        {"bool", 1}};
+    const bool is_message = r->values[ELEMENTS][0] != '\0';
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strncasecmp(r->values[TYPE], types[i].type, strlen(types[i].type)) == 0)
-            return fmax(number(r, ELEMENTS), 0) * types[i].bytes;
+        if (strcasestr(r->values[is_message ? TYPE : INPUT_TYPE], types[i].type) != NULL)
+            return types[i].bytes * (is_message ? fmax(number(r, ELEMENTS), 0) : r->elements);
     return 0;
 }
 
@@ -156,10 +161,8 @@ static void add_kernel(reader *r)
         ADD(r->kernels, t->n_kernels, (kernel){begin_us, begin_us, end_us, number(r, CORRELATION)});
         return;
     }
-    for (int i = 0; i < 2; i++) {
-        size_t n = t->n_calls;
-        ADD(r->call_ids[i], n, number(r, CORRELATION + i));
-    }
+    size_t n = t->n_calls;
+    ADD(r->correlations, n, number(r, CORRELATION));
     t->calls = dsgd_keep_more(t->calls, t->n_calls + 1, sizeof *t->calls);
     t->calls[t->n_calls++] = (dsgd_kineto_call){.begin_us = begin_us,
                                                 .end_us = end_us,
@@ -201,7 +204,8 @@ static void end_event(reader *r)
     } else if (strcasecmp(category, "cuda_runtime") == 0 || strcmp(category, "cuda_driver") == 0 ||
                strcmp(category, "Runtime") == 0 || strcmp(category, "hip_runtime") == 0) {
         if (strstr(name, "Launch") != NULL && !isnan(number(r, CORRELATION)))
-            ADD(r->launches, r->n_launches, (launch){number(r, CORRELATION), begin_us});
+            ADD(r->launches, r->n_launches,
+                (launch){number(r, CORRELATION), begin_us, number(r, TID)});
     } else if (begins(name, "ProfilerStep#") && !begins(category, "gpu")) {
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
         t->steps[t->n_steps++] = (dsgd_kineto_step){strtol(name + 13, NULL, 10), begin_us, end_us};
@@ -210,10 +214,12 @@ static void end_event(reader *r)
             (dsgd_kineto_step){(long)r->n_optimizer, begin_us, end_us});
     } else if (begins(name, "autograd::engine::evaluate_function")) {
         ADD(r->backward_us, r->n_backward, begin_us);
-    } else if (begins(name, "record_param_comms") && r->values[WHAT][0] != '\0') {
-        ADD(r->parameters, r->n_parameters,
-            (parameters){number(r, EXTERNAL), bytes_of(r), fmax(number(r, SIZE), 0), what_of(r),
-                         dsgd_xstrdup(r->values[GROUP])});
+    } else if (begins(name, "record_param_comms") ||
+               (begins(name, "nccl:") && strcmp(category, "user_annotation") == 0)) {
+        ADD(r->notes, r->n_notes,
+            (note){begin_us, end_us, number(r, TID), bytes_of(r), fmax(number(r, SIZE), 0),
+                   name[0] == 'n' ? dsgd_xstrdup(name + 5) : what_of(r),
+                   dsgd_xstrdup(r->values[GROUP])});
     } else if (dsgd_ends_with(name, "-compute") && number(r, PID) >= 0 && number(r, TID) >= 0 &&
                number(r, STEP) >= 0) {
         add_seconds(r);
@@ -247,12 +253,14 @@ static int on_key(void *state, const unsigned char *key, size_t n)
     return 1;
 }
 
-/** Numbers too; some versions put them in quotes. */
+/** Of a list, such as types of inputs, the first. */
 static int on_string(void *state, const unsigned char *text, size_t n)
 {
     reader *const r = state;
+    const bool in_list = r->depth > r->events_at + 2;
     n = n < WORD ? n : WORD - 1;
-    if (r->field < FIELDS && (r->field != GPU || r->values[GPU][0] == '\0')) {
+    if (r->field < FIELDS &&
+        (r->values[r->field][0] == '\0' || (r->field != GPU && r->events_at > 0 && !in_list))) {
         memcpy(r->values[r->field], text, n);
         r->values[r->field][n] = '\0';
     }
@@ -261,15 +269,21 @@ static int on_string(void *state, const unsigned char *text, size_t n)
 
 static int on_number(void *state, const char *text, size_t n)
 {
-    return on_string(state, (const unsigned char *)text, n);
+    reader *const r = state;
+    if (r->field == DIMENSIONS)
+        r->product = (r->product > 0 ? r->product : 1) * strtod(text, NULL);
+    return r->field == DIMENSIONS ? 1 : on_string(state, (const unsigned char *)text, n);
 }
 
-static int on_open(void *state)
+static int on_map(void *state)
 {
     reader *const r = state;
     r->depth++;
     r->field = FIELDS;
-    for (int i = 0; i < EVENT_FIELDS && r->events_at > 0 && r->depth == r->events_at + 1; i++)
+    if (r->events_at == 0 || r->depth != r->events_at + 1)
+        return 1;
+    r->elements = 0;
+    for (int i = 0; i < EVENT_FIELDS; i++)
         r->values[i][0] = '\0';
     return 1;
 }
@@ -279,12 +293,16 @@ static int on_list(void *state)
     reader *const r = state;
     if (r->depth == 0 || (r->depth == 1 && r->head == EVENT))
         r->events_at = r->depth + 1;
-    return on_open(state);
+    r->depth++;
+    r->product = 0;
+    return 1;
 }
 
-static int on_close(void *state)
+static int on_end(void *state)
 {
     reader *const r = state;
+    if (r->field == DIMENSIONS && r->depth == r->events_at + 4)
+        r->elements += r->product; /* of an input, which is a list in a list of them */
     if (r->events_at > 0 && r->depth == r->events_at + 1)
         end_event(r);
     if (r->depth == r->events_at)
@@ -320,12 +338,17 @@ static int calls_by_launch(const void *a, const void *b)
                                             : (x->begin_us > y->begin_us) * 2 - 1;
 }
 
-/** When the host launched it; @p otherwise: the trace does not say. */
-static double launch_of(const reader *r, double correlation, double otherwise)
+static const launch *launch_of(const reader *r, double correlation)
 {
-    const launch key = {correlation, 0};
-    const launch *const found = bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
-    return found == NULL || found->us > otherwise ? otherwise : found->us;
+    const launch key = {correlation, 0, 0};
+    return bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
+}
+
+/** When the host launched a kernel; its begin where the trace does not say. */
+static double launched_us(const reader *r, double correlation, double begin_us)
+{
+    const launch *const found = launch_of(r, correlation);
+    return found == NULL ? begin_us : fmin(found->us, begin_us);
 }
 
 /** The step whose time on the host has @p us, until the next begins. */
@@ -337,19 +360,25 @@ static size_t step_at(const dsgd_kineto *t, double us)
     return k == 0 || us > t->steps[k - 1].end_us + 1e3 ? SIZE_MAX : k - 1;
 }
 
+/** What the host said when it launched the collective. */
+static void add_notes(const reader *r, const launch *by, dsgd_kineto_call *c)
+{
+    for (const note *n = r->notes; by != NULL && n < r->notes + r->n_notes && c->bytes <= 0; n++)
+        if (n->tid == by->tid && n->begin_us <= by->us && by->us <= n->end_us && n->bytes > 0) {
+            c->bytes = n->bytes;
+            c->what = n->what != NULL ? n->what : c->what;
+            c->group = *n->group != '\0' ? n->group : c->group;
+            c->group_size = n->size > 0 ? (long)n->size : c->group_size;
+        }
+}
+
 static void join_calls(reader *r)
 {
     dsgd_kineto *const t = r->trace;
     for (size_t i = 0; i < t->n_calls; i++) {
         dsgd_kineto_call *const c = &t->calls[i];
-        c->launched_us = launch_of(r, r->call_ids[0][i], c->begin_us);
-        for (size_t k = 0; k < r->n_parameters && c->bytes <= 0; k++)
-            if (r->parameters[k].external == r->call_ids[1][i]) {
-                c->bytes = r->parameters[k].bytes;
-                c->group = r->parameters[k].group;
-                c->what = r->parameters[k].what;
-                c->group_size = (long)r->parameters[k].size;
-            }
+        c->launched_us = launched_us(r, r->correlations[i], c->begin_us);
+        add_notes(r, launch_of(r, r->correlations[i]), c);
         c->step = step_at(t, c->launched_us);
     }
     qsort(t->calls, t->n_calls, sizeof *t->calls, calls_by_launch);
@@ -360,7 +389,8 @@ static void follow_launches(reader *r)
 {
     dsgd_kineto *const t = r->trace;
     for (size_t i = 0; i < t->n_kernels; i++)
-        r->kernels[i].launched_us = launch_of(r, r->kernels[i].correlation, r->kernels[i].begin_us);
+        r->kernels[i].launched_us =
+            launched_us(r, r->kernels[i].correlation, r->kernels[i].begin_us);
     qsort(r->kernels, t->n_kernels, sizeof *r->kernels, by_first);
     double last_us = -INFINITY;
     size_t k = 0;
@@ -449,11 +479,11 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
 {
     static const yajl_callbacks callbacks = {.yajl_number = on_number,
                                              .yajl_string = on_string,
-                                             .yajl_start_map = on_open,
+                                             .yajl_start_map = on_map,
                                              .yajl_map_key = on_key,
-                                             .yajl_end_map = on_close,
+                                             .yajl_end_map = on_end,
                                              .yajl_start_array = on_list,
-                                             .yajl_end_array = on_close};
+                                             .yajl_end_array = on_end};
     reader r = {.trace = trace, .field = FIELDS};
     *trace = (dsgd_kineto){.file = dsgd_xstrdup(path)};
     const gzFile file = gzopen(path, "rb");
@@ -475,8 +505,7 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
     free(r.launches);
     free(r.backward_us);
     free(r.optimizer);
-    free(r.parameters);
-    free(r.call_ids[0]);
-    free(r.call_ids[1]);
+    free(r.notes);
+    free(r.correlations);
     return DSGD_OK;
 }

@@ -67,7 +67,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_er
     if (t.n_events == 0 && t.damage == NULL)
         return DSGD_OK;
     if (t.rank >= 0)
-        dsgd_import_gave(in, "rank %ld of %ld", t.rank, t.world);
+        dsgd_import_gave(in, t.world > 0 ? "rank %ld of %ld" : "rank %ld", t.rank, t.world);
     dsgd_import_gave(in, "%zu steps, %zu collectives", t.n_steps, t.n_calls);
     if (t.n_seconds > 0)
         dsgd_import_gave(in, "%zu step times of workers", t.n_seconds);
@@ -262,6 +262,13 @@ static double compute_s(const work *w, size_t k, size_t r)
     return 1e-6 * (last->ready_us - step->begin_us + fmax(step->end_us - last->end_us, 0));
 }
 
+/** Of the first rank: on the host, or, where the GPU lags behind, when the step before ends there. */
+static double begin_us(const work *w, size_t k)
+{
+    const double host_us = w->steps[k * w->n]->begin_us;
+    return follows(w, k) ? fmax(host_us, last_call(w, k - 1, 0)->end_us) : host_us;
+}
+
 static double step_s(const work *w, size_t k)
 {
     return 1e-6 * (follows(w, k) ? last_call(w, k, 0)->end_us - last_call(w, k - 1, 0)->end_us
@@ -366,8 +373,7 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
         dsgd_columns_put(&table, "bucket", "%zu", b);
         dsgd_columns_put(&table, "MB", "%.4g", 1e-6 * m->bucket_bytes[b]);
         for (size_t i = 0; i < n; i++)
-            x[i] =
-                1e-3 * (call_at(w, used[i], 0, b)->ready_us - w->steps[used[i] * w->n]->begin_us);
+            x[i] = 1e-3 * (call_at(w, used[i], 0, b)->ready_us - begin_us(w, used[i]));
         dsgd_columns_put(&table, "ready (ms into the step)", "%.4g", median(x, n));
         for (size_t i = 0; i < n; i++) {
             const double before_us = b == 0 ? 0 : call_at(w, used[i], 0, b - 1)->end_us;
@@ -398,11 +404,14 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
             "the profiler itself is the limit; bring a profile without record_shapes and "
             "with_stack, and step times without a profiler\n",
             1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
-    if ((long)w->n < w->ranks)
+    if ((long)w->n < w->ranks) {
         printf(
             "note: %ld of %ld ranks have no trace: what they compute, and how long others waited "
             "for them, is not known\n",
             w->ranks - (long)w->n, w->ranks);
+        w->in->measured.doubt =
+            "ranks are missing, for which the others may have waited: bring all";
+    }
     for (size_t i = 0; i < t->n_calls; i++)
         if (t->calls[i].step == w->traces[0].n_steps - 1 &&
             (!is_sum(&t->calls[i], w->is_sharded) || strcmp(t->calls[i].group, w->group) != 0))
@@ -425,10 +434,14 @@ static void put_step(work *w)
         unsized += t->calls[i].bytes <= 0;
     for (size_t k = 0; k < t->n_steps; k++)
         x[k] = 1e-6 * (t->steps[k].end_us - t->steps[k].begin_us);
-    printf(
-        "note: %s has no sum of gradients whose size is known (%zu of %zu collectives do not say "
-        "theirs; PyTorch 2.2 and later do): its step time is taken, and the bytes of %s\n",
-        t->file, unsized, t->n_calls, w->in->workload_name);
+    printf("note: %s has no sum of gradients%s: its step time is taken, and the bytes of %s\n",
+           t->file,
+           unsized == 0
+               ? ""
+               : dsgd_xprintf(" whose size is known (%zu of %zu collectives do not say theirs: "
+                              "profile with record_shapes, or by PyTorch 2.2 or later)",
+                              unsized, t->n_calls),
+           w->in->workload_name);
     dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
     dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD,
                      dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps), "step: %.6g",

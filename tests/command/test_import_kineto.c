@@ -24,7 +24,7 @@ typedef struct job {
     double busy; /* share of the computing in which kernels run */
     const char *kernel; /* name of a sum's */
     bool clocks_jump; /* by 20 ms between steps */
-    bool arguments; /* in the kernel's event; else in record_param_comms */
+    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* where a sum's size stands */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -33,8 +33,7 @@ static const job plain = {.ranks = 8,
                           .jitter = 0.01,
                           .sum_factor = 1,
                           .busy = 0.9,
-                          .kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
-                          .arguments = true};
+                          .kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)"};
 
 static const double elements[BUCKETS] = {2049000, 7875584, 6563840, 9068608};
 static const double forward_ms = 60, gaps_ms[BUCKETS] = {20, 40, 30, 10};
@@ -68,10 +67,12 @@ static void add(const char *category, const char *name, double ms, double end_ms
 }
 
 static int correlation;
+static double launched_ms;
 
 static void add_launch(double host_ms)
 {
     correlation++;
+    launched_ms = host_ms;
     add("cuda_runtime", "cudaLaunchKernel", host_ms, host_ms + 0.005,
         dsgd_xprintf("\"External id\": %d, \"correlation\": %d", 1000 + correlation, correlation));
 }
@@ -84,16 +85,20 @@ static void add_kernel(const job *j, double ms, double end_ms)
 
 static void add_sum(const job *j, int b, double ms, double end_ms)
 {
-    const char *const args = dsgd_xprintf(
-        "\"External id\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": %.0f, "
-        "\"Group size\": %d, \"dtype\": \"Float\", \"Process Group Name\": \"0\"",
-        5000 + correlation, elements[b], j->ranks);
-    if (!j->arguments)
-        add("cpu_op", "record_param_comms", ms, ms + 0.01, args);
+    const char *args = dsgd_xprintf("\"Collective name\": \"allreduce\", \"In msg nelems\": %.0f, "
+                                    "\"Group size\": %d, \"dtype\": \"Float\", "
+                                    "\"Process Group Name\": \"0\"",
+                                    elements[b], j->ranks);
+    if (j->words == OF_INPUTS)
+        args = dsgd_xprintf(
+            "\"Input Dims\": [[%.0f, 2], []], \"Input type\": [\"c10::Half\", \"\"]", elements[b]);
+    if (j->words != OF_KERNEL)
+        add(j->words == OF_INPUTS ? "user_annotation" : "cpu_op",
+            j->words == OF_INPUTS ? "nccl:all_reduce" : "record_param_comms", launched_ms - 0.01,
+            launched_ms + 0.01, args);
     add("kernel", j->kernel, ms, end_ms,
-        dsgd_xprintf("\"correlation\": %d, %s", correlation,
-                     j->arguments ? args
-                                  : dsgd_xprintf("\"External id\": %d", 5000 + correlation)));
+        dsgd_xprintf("\"correlation\": %d%s%s", correlation, j->words == OF_KERNEL ? ", " : "",
+                     j->words == OF_KERNEL ? args : ""));
 }
 
 /** Rank @p r's events of step @p k, whose computing begins at @p ms; ends[BUCKETS] of the sums. */
@@ -184,12 +189,15 @@ SUITE(import_kineto, "import_kineto", .seconds = 120, .set_up = make_folder,
 static const struct {
     double ahead_ms;
     const char *kernel;
-    bool arguments, zipped;
+    int words;
+    bool zipped;
 } dresses[] = {
     {0, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)", true,
      false},
-    {50, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", true, true},
-    {0, "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", false, false},
+    {50, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", OF_KERNEL,
+     true},
+    {0, "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", OF_PARAMETERS, false},
+    {20, "ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", OF_INPUTS, false},
 };
 
 TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
@@ -197,7 +205,7 @@ TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
     job j = plain;
     j.ahead_ms = dresses[_i].ahead_ms;
     j.kernel = dresses[_i].kernel;
-    j.arguments = dresses[_i].arguments;
+    j.words = dresses[_i].words;
     const double step_ms = write_job(&j);
     if (dresses[_i].zipped)
         shell_ends(0, "gzip %s/job/*.json", folder);
