@@ -80,7 +80,11 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
 static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *error)
 {
     struct stat facts;
-    if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
+    const bool is_there = stat(path, &facts) == 0;
+    if (is_there && !S_ISDIR(facts.st_mode) && !S_ISREG(facts.st_mode))
+        return dsgd_refuse(error, "%s: this is no file; what a pipe gives has to be one first",
+                           path);
+    if (!is_there || !S_ISDIR(facts.st_mode))
         return read_file(w, path, depth == 0, error);
     char **names = dsgd_folder_names(path, NULL);
     if (names == NULL || depth == MOST_DEPTH)
@@ -138,7 +142,7 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     for (size_t i = 0; i < a.paths.n; i++)
         DSGD_TRY(read_path(&w, a.paths.v[i], 0, error));
     dsgd_columns_print(&w.recognised);
-    if (memchr(w.found, true, sizeof w.found) == NULL)
+    if (memchr(w.found, 1, sizeof w.found) == NULL)
         return dsgd_refuse(error, "%s: no file in it is of a kind that is known", a.paths.v[0]);
     DSGD_TRY(dsgd_import_open_platform(&w.in, error));
     for (int i = 0; i < READERS; i++)

@@ -180,11 +180,13 @@ static void add_seconds(const reader *r)
 {
     dsgd_kineto *const t = r->trace;
     const dsgd_kineto_seconds new = {(long)number(r, PID), (long)number(r, TID),
-                                     (long)number(r, STEP), 1e-6 * number(r, DUR)};
+                                     (long)number(r, STEP), begins(r->values[NAME], "forward"),
+                                     1e-6 * number(r, DUR)};
     dsgd_kineto_seconds *const last = &t->seconds[t->n_seconds - 1];
     if (t->n_seconds > 0 && last->worker == new.worker && last->thread == new.thread &&
         last->step == new.step) {
         last->seconds += new.seconds;
+        last->parts += new.parts;
         return;
     }
     t->seconds = dsgd_keep_more(t->seconds, t->n_seconds + 1, sizeof *t->seconds);
@@ -210,8 +212,7 @@ static void end_event(reader *r)
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
         t->steps[t->n_steps++] = (dsgd_kineto_step){strtol(name + 13, NULL, 10), begin_us, end_us};
     } else if (begins(name, "Optimizer.step#") && strcmp(category, "user_annotation") == 0) {
-        ADD(r->optimizer, r->n_optimizer,
-            (dsgd_kineto_step){(long)r->n_optimizer, begin_us, end_us});
+        ADD(r->optimizer, r->n_optimizer, (dsgd_kineto_step){0, begin_us, end_us});
     } else if (begins(name, "autograd::engine::evaluate_function")) {
         ADD(r->backward_us, r->n_backward, begin_us);
     } else if (begins(name, "record_param_comms") ||

@@ -31,6 +31,7 @@ typedef struct dsgd_kineto_step {
 /** Of a Chrome trace whose processes are ranks, and their threads GPUs: what one computed in a step. */
 typedef struct dsgd_kineto_seconds {
     long worker, thread, step;
+    long parts; /* micro-batches: forward passes */
     double seconds;
 } dsgd_kineto_seconds;
 

@@ -364,7 +364,6 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
     dsgd_columns table = {.n_rows = 0};
     double *const x = dsgd_keep(n, sizeof *x);
     dsgd_measured *const m = &w->in->measured;
-    m->n_buckets = w->n_buckets;
     m->bucket_s = dsgd_keep(w->n_buckets, sizeof(double));
     m->bucket_bytes = dsgd_keep(w->n_buckets, sizeof(double));
     for (size_t b = 0; b < w->n_buckets; b++) {
@@ -385,6 +384,7 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
         dsgd_columns_put(&table, "its sum (ms)", "%.4g", 1e3 * m->bucket_s[b]);
     }
     dsgd_columns_print(&table);
+    m->n_buckets = w->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
 }
 
 /** Host-bound, missing ranks, and what of the trace is not in the workload. */
@@ -412,16 +412,21 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
         w->in->measured.doubt =
             "ranks are missing, for which the others may have waited: bring all";
     }
-    for (size_t i = 0; i < t->n_calls; i++)
-        if (t->calls[i].step == w->traces[0].n_steps - 1 &&
-            (!is_sum(&t->calls[i], w->is_sharded) || strcmp(t->calls[i].group, w->group) != 0))
-            other += t->calls[i].bytes;
-    if (w->is_sharded || other > 0)
-        printf("note: %.4g MB a step of other collectives, such as broadcasts%s, are not in the "
-               "workload\n",
-               1e-6 * other,
-               w->is_sharded ? " and the gathers of sharded parameters, which plain DDP has not"
-                             : "");
+    const dsgd_kineto_call *largest = NULL;
+    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
+        if (c->step == t->n_steps - 1 &&
+            (!is_sum(c, w->is_sharded) || strcmp(c->group, w->group) != 0)) {
+            largest = largest == NULL || c->bytes > largest->bytes ? c : largest;
+            other += c->bytes;
+        }
+    if (other > 0)
+        printf(
+            "note: %.4g MB a step of other collectives, most by %s, are not in the workload: what "
+            "waits for them counts as computing\n",
+            1e-6 * other, largest->what == NULL ? "one without a name" : largest->what);
+    if (w->is_sharded)
+        puts("note: the sums are reduce-scatters (FSDP, ZeRO): they are simulated as sums of plain "
+             "DDP");
 }
 
 /** Without sums of gradients: the step alone. */
@@ -487,45 +492,81 @@ static dsgd_status put_all(work *w, dsgd_error *error)
     return DSGD_OK;
 }
 
-static int by_worker(const void *a, const void *b)
+static int by_step(const void *a, const void *b)
 {
     const dsgd_kineto_seconds *const x = a, *const y = b;
-    return x->worker != y->worker ? (x->worker > y->worker) * 2 - 1
-           : x->step != y->step   ? (x->step > y->step) * 2 - 1
-                                  : (x->seconds < y->seconds) * 2 - 1;
+    return x->step != y->step       ? (x->step > y->step) * 2 - 1
+           : x->worker != y->worker ? (x->worker > y->worker) * 2 - 1
+                                    : (x->seconds < y->seconds) * 2 - 1;
+}
+
+/**
+ * How much longer steps take than if all GPUs computed as long as their mean: a pipeline of stages takes the
+ * slowest for all micro-batches, and the others for one (Lin et al., OSDI 2025, define slowdown so).
+ */
+static void tell_slowdown(const dsgd_kineto *t)
+{
+    double all_s = 0, ideal_s = 0;
+    for (size_t i = 0, end = 0; i < t->n_seconds; i = end) {
+        double longest_s = 0, mean_s = 0, stages = 0;
+        for (end = i; end < t->n_seconds && t->seconds[end].step == t->seconds[i].step;) {
+            const dsgd_kineto_seconds *const slowest = &t->seconds[end];
+            const double parts = fmax((double)slowest->parts, 1);
+            double rank_s = slowest->seconds * (parts - 1) / parts;
+            for (stages = 0; end < t->n_seconds && t->seconds[end].step == slowest->step &&
+                             t->seconds[end].worker == slowest->worker;
+                 end++, stages++) {
+                rank_s += t->seconds[end].seconds / parts;
+                mean_s += t->seconds[end].seconds;
+            }
+            longest_s = fmax(longest_s, rank_s);
+        }
+        const double parts = fmax((double)t->seconds[i].parts, 1);
+        all_s += longest_s;
+        ideal_s += mean_s / (double)(end - i) * (stages + parts - 1) / parts;
+    }
+    printf("slowdown by GPUs that differ: %.4g\n", all_s / ideal_s);
 }
 
 /** Timelines whose processes are ranks; of the stages of a rank's pipeline the slowest counts. */
 static void put_timeline(work *w, const dsgd_kineto *t)
 {
     const size_t n = t->n_seconds;
+    long highest = 0;
     dsgd_steps m = {.file = t->file,
                     .column = DSGD_COMPUTING,
                     .seconds = dsgd_keep(n + 1, sizeof(double)),
                     .worker = dsgd_keep(n + 1, sizeof(double))};
-    qsort(t->seconds, n, sizeof *t->seconds, by_worker);
+    qsort(t->seconds, n, sizeof *t->seconds, by_step);
     for (size_t i = 0; i < n; i++) {
         const dsgd_kineto_seconds *const s = &t->seconds[i];
         if (i > 0 && s->worker == s[-1].worker && s->step == s[-1].step)
             continue;
         m.seconds[m.n] = s->seconds;
         m.worker[m.n++] = (double)s->worker;
+        highest = s->worker > highest ? s->worker : highest;
     }
+    tell_slowdown(t);
     const double mean_s = dsgd_import_steps(w->in, &m);
     if (!isnan(mean_s)) {
         dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
         dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, t->file, "step: %.6g", mean_s);
     }
-    dsgd_import_line(w->in, DSGD_IMPORT_TOP, t->file, "workers: %ld", t->seconds[n - 1].worker + 1);
+    dsgd_import_line(w->in, DSGD_IMPORT_TOP, t->file, "workers: %ld", highest + 1);
 }
 
 static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 {
     work *const w = state;
     (void)in;
-    DSGD_TRY(order_ranks(w, error));
+    for (size_t r = 0; r < w->n; r++)
+        if (w->traces[r].n_seconds > 0 && w->n > 1)
+            return dsgd_refuse(error,
+                               "%s is a timeline of all ranks: give no other trace beside it",
+                               w->traces[r].file);
     if (w->n == 1 && w->traces[0].n_seconds > 0)
         return put_timeline(w, &w->traces[0]), DSGD_OK;
+    DSGD_TRY(order_ranks(w, error));
     return w->n == 0 ? DSGD_OK : put_all(w, error);
 }
 

@@ -19,6 +19,14 @@ const char *dsgd_import_bytes(double bytes)
     return dsgd_xprintf("%.4g %s", bytes, units[i]);
 }
 
+/** A terminal obeys control characters, and a line break would end a comment. */
+static void blank_controls(char *text, size_t n, const char *but)
+{
+    for (char *c = text; c < text + n; c++)
+        if (*c == '\0' || (iscntrl((unsigned char)*c) && strchr(but, *c) == NULL))
+            *c = ' ';
+}
+
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
 {
     enum { STEP = 1 << 20, MOST = 1 << 30 };
@@ -35,9 +43,7 @@ dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
     if (got < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     (*text)[n] = '\0';
-    for (char *c = *text; c < *text + n; c++)
-        if (*c == '\0' || (iscntrl((unsigned char)*c) && strchr("\t\r\n", *c) == NULL))
-            *c = ' ';
+    blank_controls(*text, n, "\t\r\n");
     return DSGD_OK;
 }
 
@@ -45,17 +51,20 @@ void dsgd_import_gave(dsgd_import *m, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *const text = dsgd_xvprintf(format, arguments);
+    char *const text = dsgd_xvprintf(format, arguments);
     va_end(arguments);
+    blank_controls(text, strlen(text), "");
     m->gave = m->gave == NULL ? dsgd_xstrdup(text) : dsgd_xprintf("%s; %s", m->gave, text);
 }
 
 void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from)
 {
-    if (m->gpu == NULL) {
-        m->gpu = dsgd_xstrdup(name);
-        m->gpu_from = dsgd_xstrdup(from);
-    }
+    if (m->gpu != NULL)
+        return;
+    char *const copy = dsgd_xstrdup(name);
+    blank_controls(copy, strlen(copy), "");
+    m->gpu = copy;
+    m->gpu_from = dsgd_xstrdup(from);
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */

@@ -276,6 +276,7 @@ static const struct {
     int status;
     const char *sentence;
 } damages[] = {
+    {"sed -i 's/\"allreduce\"/\"_reduce_scatter_base\"/' *.json", 0, "sums are reduce-scatters"},
     {"rm rank3.json rank5.json", 0, "2 of 8 ranks have no trace"},
     {"gzip rank2.json && truncate -s 1500 rank2.json.gz", 0, "damaged: the gzip ends behind event"},
     {"truncate -s 20000 rank2.json", 0, "damaged: the JSON ends behind event"},
@@ -327,18 +328,46 @@ TEST(a_timeline_names_the_slow_process)
     ck_assert_has(read_file("mine.yaml"), "workers: 4 # t.json");
 }
 
+/** A file of the measurements that may be beside the project; NULL: it is not there. */
+static const char *public_file(const char *name)
+{
+    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
+    const char *const path = dsgd_xprintf(
+        "%s/files/%s",
+        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR),
+        name);
+    if (access(path, R_OK) == 0)
+        return path;
+    fprintf(stderr, "skipped: there is no %s\n", path);
+    return NULL;
+}
+
+static const struct {
+    const char *file;
+    double slowdown; /* "blocking_slowdown" of their results */
+    const char *slow;
+} published[] = {
+    {"straggler/bytedance_timeline-AR.json.gz", 1.9730, "rank 0 is slow"},
+    {"straggler/bytedance_timeline-ST.json.gz", 1.1787, ""},
+};
+
+TEST_ROWS(slowdowns_are_those_that_bytedance_published, published)
+{
+    const char *const path = public_file(published[_i].file);
+    if (path == NULL)
+        return;
+    const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
+    ck_assert_has(said, published[_i].slow);
+    ck_assert_double_eq_tol(number_behind(said, "GPUs that differ: ") / published[_i].slowdown, 1,
+                            0.05);
+}
+
 /** HolisticTraceAnalysis: ResNet-50 on two A100; rank 1 is not there. */
 TEST(a_real_trace_is_the_resnet_that_it_is_said_to_be)
 {
-    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
-    const char *const there =
-        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR);
-    const char *const path =
-        dsgd_xprintf("%s/files/kineto/hta_resnet50_ddp_a100_rank.json.gz", there);
-    if (access(path, R_OK) != 0) {
-        fprintf(stderr, "skipped: there is no %s\n", path);
+    const char *const path = public_file("kineto/hta_resnet50_ddp_a100_rank.json.gz");
+    if (path == NULL)
         return;
-    }
     const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
     ck_assert_has(said, "host-bound");
     ck_assert_has(said, "1 of 2 ranks have no trace");
