@@ -13,54 +13,39 @@ enum { WORD = 128 };
 /** Where a key stands. */
 typedef enum place { NOWHERE, EVENT, ARGUMENT, JOB, DEVICE } place;
 
-/** What is read of an event, and of the head. */
-typedef enum field {
-    PHASE,
-    CATEGORY,
-    NAME,
-    TS,
-    DUR,
-    PID,
-    TID,
-    WHAT,
-    TYPE,
-    GROUP,
-    ELEMENTS,
-    SIZE,
-    CORRELATION,
-    STEP,
-    DIMENSIONS,
-    INPUT_TYPE,
-    EVENT_FIELDS,
-    RANK = EVENT_FIELDS,
-    WORLD,
-    GPU,
-    FIELDS
-} field;
+/** What is read of an event, and then of the head. */
+#define FIELD_LIST(X)                                                                              \
+    X(PHASE, EVENT, "ph")                                                                          \
+    X(CATEGORY, EVENT, "cat")                                                                      \
+    X(NAME, EVENT, "name")                                                                         \
+    X(TS, EVENT, "ts")                                                                             \
+    X(DUR, EVENT, "dur")                                                                           \
+    X(PID, EVENT, "pid")                                                                           \
+    X(TID, EVENT, "tid")                                                                           \
+    X(WHAT, ARGUMENT, "Collective name")                                                           \
+    X(TYPE, ARGUMENT, "dtype")                                                                     \
+    X(GROUP, ARGUMENT, "Process Group Name")                                                       \
+    X(ELEMENTS, ARGUMENT, "In msg nelems")                                                         \
+    X(SIZE, ARGUMENT, "Group size")                                                                \
+    X(CORRELATION, ARGUMENT, "correlation")                                                        \
+    X(STEP, ARGUMENT, "step")                                                                      \
+    X(DIMENSIONS, ARGUMENT, "Input Dims")                                                          \
+    X(INPUT_TYPE, ARGUMENT, "Input type")                                                          \
+    X(RANK, JOB, "rank")                                                                           \
+    X(WORLD, JOB, "world_size")                                                                    \
+    X(GPU, DEVICE, "name")
+
+#define X(name, place, key) name,
+typedef enum field { FIELD_LIST(X) FIELDS, EVENT_FIELDS = RANK } field;
+#undef X
 
 static const struct {
     place place;
     const char *key;
 } fields[] = {
-    [PHASE] = {EVENT, "ph"},
-    [CATEGORY] = {EVENT, "cat"},
-    [NAME] = {EVENT, "name"},
-    [TS] = {EVENT, "ts"},
-    [DUR] = {EVENT, "dur"},
-    [PID] = {EVENT, "pid"},
-    [TID] = {EVENT, "tid"},
-    [WHAT] = {ARGUMENT, "Collective name"},
-    [TYPE] = {ARGUMENT, "dtype"},
-    [GROUP] = {ARGUMENT, "Process Group Name"},
-    [ELEMENTS] = {ARGUMENT, "In msg nelems"},
-    [SIZE] = {ARGUMENT, "Group size"},
-    [CORRELATION] = {ARGUMENT, "correlation"},
-    [STEP] = {ARGUMENT, "step"},
-    [DIMENSIONS] = {ARGUMENT, "Input Dims"},
-    [INPUT_TYPE] = {ARGUMENT, "Input type"},
-    [RANK] = {JOB, "rank"},
-    [WORLD] = {JOB, "world_size"},
-    [GPU] = {DEVICE, "name"},
+#define X(name, place, key) {place, key},
+    FIELD_LIST(X)
+#undef X
 };
 
 /** A kernel that computes, until it is known when it was launched. */
@@ -87,11 +72,10 @@ typedef struct reader {
     int field; /* whose value comes; FIELDS: nobody's */
     char values[FIELDS][WORD]; /* "": absent */
     double elements, product; /* of the inputs; of one's dimensions */
-    size_t n_launches, n_notes, n_backward, n_optimizer;
+    size_t n_launches, n_notes, n_backward;
     kernel *kernels; /* [trace->n_kernels] */
     launch *launches;
     double *backward_us; /* when the host begins each function of a backward pass */
-    dsgd_kineto_step *optimizer; /* in place of steps where there are none */
     note *notes;
     double *correlations; /* [n_calls] */
 } reader;
@@ -211,8 +195,6 @@ static void end_event(reader *r)
     } else if (begins(name, "ProfilerStep#") && !begins(category, "gpu")) {
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
         t->steps[t->n_steps++] = (dsgd_kineto_step){strtol(name + 13, NULL, 10), begin_us, end_us};
-    } else if (begins(name, "Optimizer.step#") && strcmp(category, "user_annotation") == 0) {
-        ADD(r->optimizer, r->n_optimizer, (dsgd_kineto_step){0, begin_us, end_us});
     } else if (begins(name, "autograd::engine::evaluate_function")) {
         ADD(r->backward_us, r->n_backward, begin_us);
     } else if (begins(name, "record_param_comms") ||
@@ -438,14 +420,6 @@ static void count_busy(reader *r)
 static void finish(reader *r)
 {
     dsgd_kineto *const t = r->trace;
-    if (t->n_steps == 0 && r->n_optimizer > 1) { /* from each update to the next */
-        t->n_steps = r->n_optimizer - 1;
-        t->steps = dsgd_keep(t->n_steps, sizeof *t->steps);
-        qsort(r->optimizer, r->n_optimizer, sizeof *r->optimizer, steps_by_begin);
-        for (size_t i = 0; i < t->n_steps; i++)
-            t->steps[i] =
-                (dsgd_kineto_step){(long)i, r->optimizer[i].end_us, r->optimizer[i + 1].end_us};
-    }
     qsort(t->steps, t->n_steps, sizeof *t->steps, steps_by_begin);
     qsort(r->launches, r->n_launches, sizeof *r->launches, by_first);
     join_calls(r);
@@ -505,7 +479,6 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
     free(r.kernels);
     free(r.launches);
     free(r.backward_us);
-    free(r.optimizer);
     free(r.notes);
     free(r.correlations);
     return DSGD_OK;
