@@ -18,7 +18,7 @@ enum { BUCKETS = 4, MOST_RANKS = 8 };
 typedef struct job {
     int ranks, steps, late_rank;
     double late_ms; /* what late_rank computes longer */
-    double jitter; /* of each rank and step, as a share */
+    double jitter, common; /* of each rank and step, and of all ranks of a step, as shares */
     double ahead_ms; /* by which the host runs before the GPU; 0: the host is the limit */
     double sum_factor; /* of the platform's times of sums */
     double busy; /* share of the computing in which kernels run */
@@ -52,7 +52,7 @@ static double sum_ms(const job *j, int b)
 /** Of rank @p r in step @p k. */
 static double factor_of(const job *j, int r, int k)
 {
-    return 1 + j->jitter * (((r * 7 + k * 13) % 11) / 5.0 - 1);
+    return (1 + j->jitter * (((r * 7 + k * 13) % 11) / 5.0 - 1)) * (1 + j->common * (k % 3 - 1));
 }
 
 static char *events; /* of the trace under way */
@@ -113,6 +113,12 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     add_launch(host + 0.02);
     add_kernel(j, at, at + forward);
     at += forward;
+    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* of a loss, which is no bucket */
+    add("kernel", j->kernel, at, at + 0.01,
+        dsgd_xprintf(
+            "\"correlation\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": 1, "
+            "\"dtype\": \"Float\", \"Process Group Name\": \"%s\"",
+            correlation, j->words == OF_INPUTS ? "" : "0"));
     for (int b = 0; b < BUCKETS; b++) {
         const double host_ms = j->ahead_ms > 0 ? host + 0.1 + 0.1 * b : at;
         if (b == 0)
@@ -252,9 +258,11 @@ TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 8)
 TEST(slow_links_are_told_from_slow_ranks)
 {
     job j = plain;
-    j.sum_factor = 40;
+    j.sum_factor = 60; /* the last bucket is ready while the one before travels */
     write_job(&j);
     const char *const said = import("");
+    ck_assert_double_eq_tol(number_behind(said, "sum of bucket 3, 36.27 MB") / sum_ms(&j, 3), 1,
+                            1e-3);
     ck_assert_ptr_null(strstr(said, "is slow"));
     ck_assert_has(said, "a slow link, sockets");
 }
@@ -264,9 +272,12 @@ TEST(the_first_steps_predict_the_later_ones)
     job j = plain;
     j.steps = 12;
     j.jitter = 0.03;
+    j.common = 0.04;
     write_job(&j);
     const char *const said = import("--first 4");
     ck_assert_has(said, "4 steps make the experiment");
+    ck_assert_double_le(number_behind(said, "for good and "),
+                        3); /* without what all have in common */
     const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
     ck_assert_double_le(fabs(strtod(error, NULL)), 5);
 }
