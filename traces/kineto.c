@@ -166,8 +166,8 @@ static void add_seconds(const reader *r)
     const dsgd_kineto_seconds new = {(long)number(r, PID), (long)number(r, TID),
                                      (long)number(r, STEP), begins(r->values[NAME], "forward"),
                                      1e-6 * number(r, DUR)};
-    dsgd_kineto_seconds *const last = &t->seconds[t->n_seconds - 1];
-    if (t->n_seconds > 0 && last->worker == new.worker && last->thread == new.thread &&
+    dsgd_kineto_seconds *const last = t->n_seconds == 0 ? NULL : &t->seconds[t->n_seconds - 1];
+    if (last != NULL && last->worker == new.worker && last->thread == new.thread &&
         last->step == new.step) {
         last->seconds += new.seconds;
         last->parts += new.parts;
@@ -303,6 +303,12 @@ static int by_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void sort(void *list, size_t n, size_t size, int (*by)(const void *, const void *))
+{
+    if (n > 1) /* an empty one may be NULL */
+        qsort(list, n, size, by);
+}
+
 static int by_begin(const void *a, const void *b)
 {
     return by_first(&((const kernel *)a)->begin_us, &((const kernel *)b)->begin_us);
@@ -324,7 +330,8 @@ static int calls_by_launch(const void *a, const void *b)
 static const launch *launch_of(const reader *r, double correlation)
 {
     const launch key = {correlation, 0, 0};
-    return bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
+    return r->n_launches == 0 ? NULL
+                              : bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
 }
 
 /** When the host launched a kernel; its begin where the trace does not say. */
@@ -343,16 +350,27 @@ static size_t step_at(const dsgd_kineto *t, double us)
     return k == 0 || us > t->steps[k - 1].end_us + 1e3 ? SIZE_MAX : k - 1;
 }
 
-/** What the host said when it launched the collective. */
-static void add_notes(const reader *r, const launch *by, dsgd_kineto_call *c)
+/** What the host said when it launched the collective: notes stand in each other, a few deep. */
+static void add_note(const reader *r, const launch *by, dsgd_kineto_call *c)
 {
-    for (const note *n = r->notes; by != NULL && n < r->notes + r->n_notes && c->bytes <= 0; n++)
-        if (n->tid == by->tid && n->begin_us <= by->us && by->us <= n->end_us && n->bytes > 0) {
+    enum { MOST_BACK = 64 };
+    size_t low = 0,
+           high = by == NULL || c->bytes > 0 ? 0 : r->n_notes; /* notes that begin before */
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const bool is_before = r->notes[middle].begin_us <= by->us;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    for (size_t i = low; i-- > 0 && low - i <= MOST_BACK && c->bytes <= 0;) {
+        const note *const n = &r->notes[i];
+        if (n->tid == by->tid && by->us <= n->end_us && n->bytes > 0) {
             c->bytes = n->bytes;
             c->what = n->what != NULL ? n->what : c->what;
             c->group = *n->group != '\0' ? n->group : c->group;
             c->group_size = n->size > 0 ? (long)n->size : c->group_size;
         }
+    }
 }
 
 static void join_calls(reader *r)
@@ -361,10 +379,10 @@ static void join_calls(reader *r)
     for (size_t i = 0; i < t->n_calls; i++) {
         dsgd_kineto_call *const c = &t->calls[i];
         c->launched_us = launched_us(r, r->correlations[i], c->begin_us);
-        add_notes(r, launch_of(r, r->correlations[i]), c);
+        add_note(r, launch_of(r, r->correlations[i]), c);
         c->step = step_at(t, c->launched_us);
     }
-    qsort(t->calls, t->n_calls, sizeof *t->calls, calls_by_launch);
+    sort(t->calls, t->n_calls, sizeof *t->calls, calls_by_launch);
 }
 
 /** By launch order: what a collective waits for, and where the backward passes begin. */
@@ -374,7 +392,7 @@ static void follow_launches(reader *r)
     for (size_t i = 0; i < t->n_kernels; i++)
         r->kernels[i].launched_us =
             launched_us(r, r->kernels[i].correlation, r->kernels[i].begin_us);
-    qsort(r->kernels, t->n_kernels, sizeof *r->kernels, by_first);
+    sort(r->kernels, t->n_kernels, sizeof *r->kernels, by_first);
     double last_us = -INFINITY;
     size_t k = 0;
     for (size_t i = 0; i < t->n_calls; i++) {
@@ -404,7 +422,7 @@ static void count_busy(reader *r)
     for (size_t i = 0; i < t->n_calls; i++)
         ADD(r->kernels, n,
             (kernel){.begin_us = t->calls[i].begin_us, .end_us = t->calls[i].end_us});
-    qsort(r->kernels, n, sizeof *r->kernels, by_begin);
+    sort(r->kernels, n, sizeof *r->kernels, by_begin);
     double until_us = -INFINITY;
     size_t s = 0;
     for (size_t i = 0; i < n && t->n_steps > 0; i++) {
@@ -420,8 +438,9 @@ static void count_busy(reader *r)
 static void finish(reader *r)
 {
     dsgd_kineto *const t = r->trace;
-    qsort(t->steps, t->n_steps, sizeof *t->steps, steps_by_begin);
-    qsort(r->launches, r->n_launches, sizeof *r->launches, by_first);
+    sort(t->steps, t->n_steps, sizeof *t->steps, steps_by_begin);
+    sort(r->launches, r->n_launches, sizeof *r->launches, by_first);
+    sort(r->notes, r->n_notes, sizeof *r->notes, by_first);
     join_calls(r);
     follow_launches(r);
     count_busy(r);

@@ -121,31 +121,40 @@ static dsgd_status order_ranks(work *w, dsgd_error *error)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
+/** Makes a group and a kind of sums the workload's, if none has carried more than their bytes, *most. */
+static void weigh_group(work *w, const char *group, bool sharded, double *most)
+{
+    const dsgd_kineto *const t = &w->traces[0];
+    double bytes = 0, largest = 0;
+    long size = 0;
+    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
+        if (c->step != SIZE_MAX && is_sum(c, sharded) && strcmp(c->group, group) == 0) {
+            bytes += c->bytes;
+            largest = fmax(largest, c->bytes);
+            size = c->group_size > size ? c->group_size : size;
+        }
+    if (bytes <= *most)
+        return;
+    *most = bytes;
+    w->group = group;
+    w->is_sharded = sharded;
+    w->ranks = size;
+    w->least_bytes = largest / 1000;
+}
+
 /** The group, and the kind of sums, that carry most bytes of the first trace. */
 static void choose_group(work *w)
 {
     const dsgd_kineto *const t = &w->traces[0];
+    const char *groups[DSGD_MOST_NAMES] = {NULL};
     double most = 0;
-    for (size_t i = 0; i < 2 * t->n_calls; i++) {
-        const dsgd_kineto_call *const c = &t->calls[i / 2];
-        double bytes = 0, largest = 0;
-        if (c->step == SIZE_MAX ||
-            (w->group != NULL && strcmp(w->group, c->group) == 0 && w->is_sharded == (i % 2 == 1)))
-            continue; /* counted */
-        for (size_t j = i / 2; j < t->n_calls; j++)
-            if (t->calls[j].step != SIZE_MAX && is_sum(&t->calls[j], i % 2 == 1) &&
-                strcmp(t->calls[j].group, c->group) == 0) {
-                bytes += t->calls[j].bytes;
-                largest = fmax(largest, t->calls[j].bytes);
-            }
-        if (bytes > most) {
-            most = bytes;
-            w->group = c->group;
-            w->is_sharded = i % 2 == 1;
-            w->ranks = c->group_size;
-            w->least_bytes = largest / 1000;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_calls && n + 1 < DSGD_MOST_NAMES; i++)
+        if (dsgd_find_word(groups, t->calls[i].group) < 0) {
+            groups[n++] = t->calls[i].group;
+            weigh_group(w, t->calls[i].group, false, &most);
+            weigh_group(w, t->calls[i].group, true, &most);
         }
-    }
     if (w->ranks <= 0)
         w->ranks = t->world > 0 ? t->world : (long)w->n;
 }
