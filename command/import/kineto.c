@@ -428,7 +428,7 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
             largest = largest == NULL || c->bytes > largest->bytes ? c : largest;
             other += c->bytes;
         }
-    if (other > 0)
+    if (largest != NULL && other > 0)
         printf(
             "note: %.4g MB a step of other collectives, most by %s, are not in the workload: what "
             "waits for them counts as computing\n",
