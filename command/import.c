@@ -155,6 +155,6 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_import = {
     .name = "import",
     .usage = "PATH... -o FILE",
-    .summary = "makes an experiment of logs and traces of a machine and a job",
+    .summary = "makes an experiment of logs and profiles",
     .run = import_run,
 };
