@@ -66,7 +66,9 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
                                  dsgd_step_times *out, dsgd_error *error)
 {
     DSGD_TRY(find_time(csv, column, &out->time, error));
-    out->unit = unit != NULL ? unit_named(unit) : unit_of(csv->fields[out->time]);
+    const char *const name = csv->fields[out->time];
+    out->is_named = unit_of(name) != NULL || strcmp(name, "seconds") == 0;
+    out->unit = unit != NULL ? unit_named(unit) : unit_of(name);
     if (out->unit == NULL)
         out->unit = dsgd_time_words; /* seconds */
     out->worker = dsgd_csv_column(csv, "worker");

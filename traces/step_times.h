@@ -11,6 +11,7 @@
 typedef struct dsgd_step_times {
     size_t time, worker, step;
     const dsgd_suffix *unit; /* of the times */
+    bool is_named; /* their column is called seconds, or after a unit */
 } dsgd_step_times;
 
 /**

@@ -6,6 +6,13 @@
 
 enum { MOST_DEPTH = 8 }; /* of files that name another: a circle has no end */
 
+/** What a file describes, or what an experiment has of it. */
+static dsgd_entry *part_of(dsgd_config *config, const char *key)
+{
+    dsgd_entry *const part = dsgd_entry_find(dsgd_config_root(config), key);
+    return part == NULL ? dsgd_config_root(config) : part;
+}
+
 /** A workload with `like` begins as that one. @p depth: files that led here. */
 static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int depth,
                                  dsgd_workload *workload, dsgd_error *error)
@@ -27,7 +34,7 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int dep
             depth + 1);
     dsgd_config *file = NULL;
     DSGD_TRY(dsgd_named_open(config, like, "workloads", name, NULL, &file, error));
-    DSGD_TRY(read_workload(file, dsgd_config_root(file), depth + !is_name, workload, error));
+    DSGD_TRY(read_workload(file, part_of(file, "workload"), depth + !is_name, workload, error));
     if (is_name)
         return DSGD_OK;
     /* Of bytes and tensors it has what it says itself, in place of the other. */
@@ -48,7 +55,7 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
                                dsgd_error *error)
 {
     DSGD_TRY(dsgd_shipped_open("workloads", name, config, error));
-    return dsgd_workload_read(*config, dsgd_config_root(*config), workload, error);
+    return dsgd_workload_read(*config, part_of(*config, "workload"), workload, error);
 }
 
 /** A platform with `name` begins as that one. */
@@ -74,7 +81,7 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, int dep
     } else if (name != NULL) {
         dsgd_config *file = NULL;
         DSGD_TRY(dsgd_named_open(config, named, "platforms", name, NULL, &file, error));
-        DSGD_TRY(read_platform(file, dsgd_config_root(file), depth + 1, platform, error));
+        DSGD_TRY(read_platform(file, part_of(file, "platform"), depth + 1, platform, error));
     }
     return is_name ? DSGD_OK
                    : dsgd_config_refine(config, entry, dsgd_platform_options, name_key, platform,
@@ -100,7 +107,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         return DSGD_OK;
     }
     DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));
-    return read_platform(*config, dsgd_config_root(*config), 1, platform, error);
+    return read_platform(*config, part_of(*config, "platform"), 1, platform, error);
 }
 
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,

@@ -141,6 +141,10 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_ptr_null(strstr(output, "{kind: persistent"));
     ck_assert_ptr_null(strstr(output, "misses the tail"));
     ck_assert_has(output, "# - {kind: replay, file: s.csv}");
+    output = dsgd_ends(0, "import s.csv -p dgx-a100 -o mine.yaml");
+    ck_assert_has(output, "rank 5 is slow: it takes 273 ms in a step, 63 ms more than");
+    ck_assert_has(read_file("mine.yaml"), "  - {kind: slow, worker: 5, factor: 1.3} # s.csv\n");
+    dsgd_ends(0, "run mine.yaml -o r --set until.steps=2");
     ck_assert_has(dsgd_ends(0, "imbalance fit s.csv --unit us"), "in us\nmean 0.0002178");
     write_ranks("s.csv", 1, 0);
     output = dsgd_ends(0, "imbalance fit s.csv");

@@ -98,7 +98,7 @@ TEST(logs_of_one_node_and_of_several_give_both_pairs_of_factors)
     write_log("two.log", &two_nodes);
     const char *const said = dsgd_ends(0, "import one.log two.log -p dgx-a100 -o mine.yaml");
     ck_assert_has(said,
-                  "two.log:19-41: all_reduce, NVIDIA A100-SXM4-40GB, 23 sizes from 1 KiB to 4 GiB");
+                  "two.log  log of nccl-tests  lines 19-41: all_reduce, NVIDIA A100-SXM4-40GB");
     ck_assert_ptr_null(strstr(said, "warning"));
     const dsgd_platform mine = read_platform("mine.yaml");
     ck_assert_double_eq_tol(mine.nccl.bandwidth, a100.bandwidth, 0.01);
@@ -239,6 +239,28 @@ TEST(names_of_files_and_gpus_do_no_harm)
     shell_ends(0, "cd %s && cp a.log 'b\ngpu: x.log'", folder);
     output = dsgd_ends(2, "import 'b\ngpu: x.log' -p dgx-a100 -o other.yaml");
     ck_assert_has(output, "a name with a line break cannot stand in a comment");
+}
+
+/** Of all files in a folder, and in folders in it; what is written is an experiment. */
+TEST(a_folder_gives_an_experiment)
+{
+    write_log("a.log", &two_nodes);
+    shell_ends(0,
+               "cd %s && mkdir -p job/logs && gzip <a.log >job/logs/a.log.gz && echo 1 >job/b.txt",
+               folder);
+    char *output = dsgd_ends(0, "import job -p dgx-a100 -o mine.yaml");
+    ck_assert_has(output, "job/b.txt          not recognised");
+    ck_assert_has(output, "job/logs/a.log.gz  log of nccl-tests");
+    ck_assert_has(read_file("mine.yaml"), "workers: 16 # job/logs/a.log.gz:19\n");
+    ck_assert_has(read_file("mine.yaml"), "links: 2.4e+11 # dgx-a100\n");
+    ck_assert_has(read_file("mine.yaml"), "workload: resnet50-a100 # assumed");
+    dsgd_ends(0, "run mine.yaml -o r --set until.steps=2");
+    write_file("e.yaml", "platform: mine.yaml\nworkload: mine.yaml\nworkers: 16\n"
+                         "algorithms: allreduce\nuntil: {steps: 2}\n");
+    dsgd_ends(0, "run e.yaml -o s");
+    ck_assert_has(dsgd_ends(2, "import job/b.txt -o other.yaml"), "nothing in it can be imported");
+    shell_ends(0, "rm -r %s/job/logs", folder);
+    ck_assert_has(dsgd_ends(2, "import job -o other.yaml"), "no file in it is of a kind");
 }
 
 TEST(a_log_that_ends_early_is_told)

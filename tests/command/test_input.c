@@ -83,7 +83,7 @@ static const struct {
     {NULL, "platform check piz-dait", 2, "did you mean `piz-daint`"},
     {NULL, "platform check nowhere.yaml", 3, "nowhere.yaml"},
     {NULL, "platform check nowhere.xml", 3, "nowhere.xml"},
-    {NULL, "platform check e.yaml", 2, "key `platform` is unknown"},
+    {"colour: red\n", "platform check e.yaml", 2, "key `colour` is unknown"},
     {NULL, "platform check piz-daint --workers 6.5", 2,
      "--workers is 6.5, but has to be a whole number"},
     {"workers: [1\n", "run e.yaml", 3, "e.yaml:"},

@@ -57,7 +57,7 @@ ROOMS = [
     ("studies", "command/studies/*.c", "phase reproduce explain tune sensitivity"),
     ("experiment", "command/experiment/plugin.c", "plugin"),
     ("experiment", "command/experiment/*.c", "schema sweep tables reproduce input tune run fuzz"),
-    ("commands", "command/*imbalance.c", "imbalance_fit input"),
+    ("commands", "command/imbalance.c command/import/steps.c", "imbalance_fit input"),
     ("commands", "command/*platform.c", "describe input"),
     ("commands", "command/*list.c command/*keys.c", "schema describe"),
     ("commands", "command/*test.c", "plugin"),

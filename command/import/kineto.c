@@ -1,0 +1,588 @@
+/**
+ * @file kineto.c
+ * Traces of PyTorch's profiler, one of each rank: buckets of gradients and when they are ready make the workload;
+ * what each rank computes until the last bucket is ready, without waiting for others, makes the imbalance.
+ */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "command/console/table.h"
+#include "command/import/reader.h"
+#include "command/import/steps.h"
+#include "traces/kineto.h"
+
+/** The reader's own; [n_steps][n][n_buckets] are all steps that every trace has in whole. */
+typedef struct work {
+    dsgd_import *in;
+    size_t n, n_steps, n_buckets;
+    dsgd_kineto *traces; /* [n] by rank */
+    const char *group; /* of the gradients' sums */
+    bool is_sharded; /* by reduce-scatters */
+    long ranks; /* in the group */
+    double least_bytes; /* of a bucket: less is a loss or a flag */
+    const dsgd_kineto_call **calls; /* [n_steps][n][n_buckets] */
+    const dsgd_kineto_step **steps; /* [n_steps][n] */
+    double *offsets_us; /* [n]: to the clock of the first */
+} work;
+
+static const dsgd_kineto_call *call_at(const work *w, size_t k, size_t r, size_t b)
+{
+    return w->calls[(k * w->n + r) * w->n_buckets + b];
+}
+
+static const dsgd_kineto_call *last_call(const work *w, size_t k, size_t r)
+{
+    return call_at(w, k, r, w->n_buckets - 1);
+}
+
+static double median(double *x, size_t n)
+{
+    return n == 0 ? NAN : gsl_stats_median(x, 1, n);
+}
+
+static bool is_sum(const dsgd_kineto_call *c, bool sharded)
+{
+    return c->what != NULL && strstr(c->what, sharded ? "reduce_scatter" : "reduce") != NULL &&
+           (sharded || strstr(c->what, "all") != NULL);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static bool recognise(const char *head, size_t n)
+{
+    (void)n;
+    head += strspn(head, " \t\r\n");
+    return (*head == '{' && (strstr(head, "\"traceEvents\"") != NULL ||
+                             strstr(head, "\"schemaVersion\"") != NULL)) ||
+           (*head == '[' && strstr(head, "\"ph\"") != NULL);
+}
+
+static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+{
+    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
+    work *const w = *state;
+    dsgd_kineto t;
+    w->in = in;
+    DSGD_TRY(dsgd_kineto_read(path, &t, error));
+    if (t.n_events == 0 && t.damage == NULL)
+        return DSGD_OK;
+    if (t.rank >= 0)
+        dsgd_import_gave(in, t.world > 0 ? "rank %ld of %ld" : "rank %ld", t.rank, t.world);
+    dsgd_import_gave(in, "%zu steps, %zu collectives", t.n_steps, t.n_calls);
+    if (t.n_seconds > 0)
+        dsgd_import_gave(in, "%zu step times of workers", t.n_seconds);
+    if (t.gpu != NULL) {
+        dsgd_import_gave(in, "%s", t.gpu);
+        dsgd_import_gpu(in, t.gpu, path);
+    }
+    if (t.damage != NULL)
+        dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
+    if (t.n_steps == 0 && t.n_seconds == 0)
+        dsgd_import_gave(in, "left out, as it has no ProfilerStep#n: give torch.profiler a "
+                             "schedule, and call its step()");
+    else if (t.n_calls == 0 && t.n_seconds == 0 && t.world > 1)
+        dsgd_import_gave(in, "no collective on a GPU: profile with ProfilerActivity.CUDA");
+    w->traces = dsgd_keep_more(w->traces, w->n + 1, sizeof *w->traces);
+    if (t.n_steps > 0 || t.n_seconds > 0)
+        w->traces[w->n++] = t;
+    return DSGD_OK;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const dsgd_kineto *const x = a, *const y = b;
+    return x->rank != y->rank ? (x->rank > y->rank) * 2 - 1 : strverscmp(x->file, y->file);
+}
+
+/** Traces of one job, by rank; those that do not say theirs count on. */
+static dsgd_status order_ranks(work *w, dsgd_error *error)
+{
+    qsort(w->traces, w->n, sizeof *w->traces, by_rank);
+    for (size_t r = 0; r < w->n; r++) {
+        dsgd_kineto *const t = &w->traces[r], *const first = &w->traces[0];
+        if (t->rank < 0) {
+            t->rank = (long)r;
+            if (w->n > 1)
+                printf("note: %s does not say its rank: it counts as rank %zu\n", t->file, r);
+        }
+        if (t->world != first->world)
+            return dsgd_refuse(error,
+                               "%s is of a job of %ld ranks, %s of one of %ld: give the traces of "
+                               "one job",
+                               t->file, t->world, first->file, first->world);
+        if (r > 0 && t->rank == t[-1].rank)
+            return dsgd_refuse(error,
+                               "%s and %s are both of rank %ld: of two jobs, or of two profiles? "
+                               "Give those of one",
+                               t[-1].file, t->file, t->rank);
+    }
+    return DSGD_OK;
+}
+
+/* --- buckets ---------------------------------------------------------------------------------- */
+
+/** Makes a group and a kind of sums the workload's, if none has carried more than their bytes, *most. */
+static void weigh_group(work *w, const char *group, bool sharded, double *most)
+{
+    const dsgd_kineto *const t = &w->traces[0];
+    double bytes = 0, largest = 0;
+    long size = 0;
+    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
+        if (c->step != SIZE_MAX && is_sum(c, sharded) && strcmp(c->group, group) == 0) {
+            bytes += c->bytes;
+            largest = fmax(largest, c->bytes);
+            size = c->group_size > size ? c->group_size : size;
+        }
+    if (bytes <= *most)
+        return;
+    *most = bytes;
+    w->group = group;
+    w->is_sharded = sharded;
+    w->ranks = size;
+    w->least_bytes = largest / 1000;
+}
+
+/** The group, and the kind of sums, that carry most bytes of the first trace. */
+static void choose_group(work *w)
+{
+    const dsgd_kineto *const t = &w->traces[0];
+    const char *groups[DSGD_MOST_NAMES] = {NULL};
+    double most = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_calls && n + 1 < DSGD_MOST_NAMES; i++)
+        if (dsgd_find_word(groups, t->calls[i].group) < 0) {
+            groups[n++] = t->calls[i].group;
+            weigh_group(w, t->calls[i].group, false, &most);
+            weigh_group(w, t->calls[i].group, true, &most);
+        }
+    if (w->ranks <= 0)
+        w->ranks = t->world > 0 ? t->world : (long)w->n;
+}
+
+/** The gradients' sums of step @p s of a trace, into found[n_calls]. */
+static size_t buckets_of(const work *w, const dsgd_kineto *t, size_t s,
+                         const dsgd_kineto_call **found)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_calls; i++)
+        if (t->calls[i].step == s && is_sum(&t->calls[i], w->is_sharded) &&
+            strcmp(t->calls[i].group, w->group) == 0 && t->calls[i].bytes >= w->least_bytes)
+            found[n++] = &t->calls[i];
+    return n;
+}
+
+/** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to found[]. */
+static bool find_step(work *w, size_t r, long number, const dsgd_kineto_call *const *like,
+                      const dsgd_kineto_call **found)
+{
+    const dsgd_kineto *const t = &w->traces[r];
+    size_t s = 0;
+    while (s < t->n_steps && t->steps[s].number != number)
+        s++;
+    bool is_alike = s < t->n_steps && buckets_of(w, t, s, found) == w->n_buckets;
+    for (size_t b = 0; is_alike && b < w->n_buckets; b++)
+        is_alike = found[b]->bytes == like[b]->bytes;
+    w->steps[w->n_steps * w->n + r] = &t->steps[s];
+    return is_alike;
+}
+
+/** Steps that all traces have, with the sums of the last whole one: DDP orders buckets anew after the first. */
+static dsgd_status collect_steps(work *w, dsgd_error *error)
+{
+    const dsgd_kineto *const t = &w->traces[0];
+    size_t room = 1, worst = 0, last = 0;
+    for (size_t r = 0; r < w->n; r++)
+        room = w->traces[r].n_calls > room ? w->traces[r].n_calls : room;
+    const dsgd_kineto_call **const like = dsgd_keep(2 * room, sizeof *like),
+                                   **const found = like + room;
+    for (size_t s = 0; s < t->n_steps; s++)
+        if (buckets_of(w, t, s, found) >= w->n_buckets)
+            w->n_buckets = buckets_of(w, t, last = s, like);
+    if (w->n_buckets == 0)
+        return DSGD_OK;
+    w->calls = dsgd_keep(t->n_steps * w->n * w->n_buckets, sizeof *w->calls);
+    w->steps = dsgd_keep(t->n_steps * w->n, sizeof *w->steps);
+    buckets_of(w, t, last, like);
+    for (size_t s = 0; s < t->n_steps; s++) {
+        size_t r = 0;
+        for (; r < w->n && find_step(w, r, t->steps[s].number, like, found); r++)
+            memcpy(&w->calls[(w->n_steps * w->n + r) * w->n_buckets], found,
+                   w->n_buckets * sizeof *found);
+        worst = r < w->n && r > worst ? r : worst;
+        w->n_steps += r == w->n;
+    }
+    if (w->n_steps > 0)
+        return DSGD_OK;
+    return dsgd_refuse(
+        error,
+        "%s has no step with the same number and sums of gradients as %s: are they of "
+        "two jobs, of stages of a pipeline, or profiled at other times?",
+        w->traces[worst].file, t->file);
+}
+
+/* --- clocks ----------------------------------------------------------------------------------- */
+
+/** A collective ends at all ranks at once. */
+static void align_clocks(work *w)
+{
+    static const double most_us = 1000;
+    const size_t n = w->n_steps * w->n_buckets;
+    double *const apart_us = dsgd_keep(n, sizeof *apart_us);
+    w->offsets_us = dsgd_keep(w->n, sizeof *w->offsets_us);
+    for (size_t r = 1; r < w->n; r++) {
+        for (size_t i = 0; i < n; i++)
+            apart_us[i] = call_at(w, i / w->n_buckets, 0, i % w->n_buckets)->end_us -
+                          call_at(w, i / w->n_buckets, r, i % w->n_buckets)->end_us;
+        w->offsets_us[r] = median(apart_us, n);
+        for (size_t i = 0; i < n; i++)
+            apart_us[i] = fabs(apart_us[i] - w->offsets_us[r]);
+        const double spread_us = median(apart_us, n);
+        if (spread_us > most_us)
+            printf("warning: clocks disagree: the ends of one collective in %s and %s are "
+                   "apart by %.3g ms more or less: who was last is uncertain\n",
+                   w->traces[0].file, w->traces[r].file, 1e-3 * spread_us);
+    }
+}
+
+/** When the last rank brings bucket @p b, on the clock of the first. */
+static double arrival_us(const work *w, size_t k, size_t b)
+{
+    double last_us = -INFINITY;
+    for (size_t r = 0; r < w->n; r++)
+        last_us = fmax(last_us, call_at(w, k, r, b)->ready_us + w->offsets_us[r]);
+    return last_us;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/** Whether the step before is there: it begins where that one's last collective ends. */
+static bool follows(const work *w, size_t k)
+{
+    return k > 0 && w->steps[k * w->n]->number == w->steps[(k - 1) * w->n]->number + 1;
+}
+
+/** What rank @p r computes: until the last bucket is ready, from the last end; of a step alone by the host's. */
+static double compute_s(const work *w, size_t k, size_t r)
+{
+    const dsgd_kineto_step *const step = w->steps[k * w->n + r];
+    const dsgd_kineto_call *const last = last_call(w, k, r);
+    if (follows(w, k))
+        return 1e-6 * (last->ready_us - last_call(w, k - 1, r)->end_us);
+    return 1e-6 * (last->ready_us - step->begin_us + fmax(step->end_us - last->end_us, 0));
+}
+
+/** Of the first rank: on the host, or, where the GPU lags behind, when the step before ends there. */
+static double begin_us(const work *w, size_t k)
+{
+    const double host_us = w->steps[k * w->n]->begin_us;
+    return follows(w, k) ? fmax(host_us, last_call(w, k - 1, 0)->end_us) : host_us;
+}
+
+static double step_s(const work *w, size_t k)
+{
+    return 1e-6 * (follows(w, k) ? last_call(w, k, 0)->end_us - last_call(w, k - 1, 0)->end_us
+                                 : w->steps[k * w->n]->end_us - w->steps[k * w->n]->begin_us);
+}
+
+/** The steps that count, in used[n_steps]: those that follow one, if there are any. */
+static size_t used_steps(const work *w, size_t *used)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < w->n_steps; k++)
+        if (follows(w, k))
+            used[n++] = k;
+    for (size_t k = 0; n == 0 && k < w->n_steps; k++)
+        used[k] = k;
+    return n > 0 ? n : w->n_steps;
+}
+
+/** Median over ranks and steps of what each bucket's computation takes, gaps[n_buckets]; NAN: not told. */
+static double *gaps_of(const work *w, const size_t *used, size_t n)
+{
+    double *const gaps = dsgd_keep(w->n_buckets, sizeof *gaps);
+    double *const x = dsgd_keep(n * w->n, sizeof *x);
+    for (size_t b = 0; b < w->n_buckets; b++) {
+        size_t m = 0;
+        for (size_t i = 0; i < n * w->n; i++) {
+            const size_t k = used[i / w->n], r = i % w->n;
+            const double since_us =
+                b == 0 ? w->steps[k * w->n + r]->backward_us : call_at(w, k, r, b - 1)->ready_us;
+            const double gap_us = call_at(w, k, r, b)->ready_us - since_us;
+            if (b > 0 || gap_us > 0)
+                x[m++] = 1e-6 * fmax(gap_us, 0);
+        }
+        gaps[b] = median(x, m);
+    }
+    double sum = 0;
+    for (size_t b = 1; b < w->n_buckets; b++)
+        sum += gaps[b];
+    if (isnan(gaps[0]) && w->n_buckets > 1)
+        gaps[0] = sum / (double)(w->n_buckets - 1);
+    return gaps;
+}
+
+/* --- what is written -------------------------------------------------------------------------- */
+
+static void put_workload(work *w, double computed_s, const size_t *used, size_t n)
+{
+    dsgd_import *const in = w->in;
+    const char *const file = w->traces[0].file;
+    const char *const of = dsgd_xprintf("%s: of %zu steps, %zu ranks", file, n, w->n);
+    const double *const gaps = gaps_of(w, used, n);
+    double backward_s = 0;
+    for (size_t b = 0; b < w->n_buckets; b++)
+        backward_s += gaps[b];
+    dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, of, "step: %.6g", computed_s);
+    dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, "a step counts as one: traces do not say the batch",
+                     "samples: 1");
+    if (!isnan(backward_s) && backward_s > 0)
+        dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, of, "backward_share: %.4g",
+                         fmin(backward_s / computed_s, 1));
+    dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, "each a bucket, `uses` by when it is ready",
+                     "tensors:");
+    for (size_t b = 0; b < w->n_buckets; b++) {
+        const dsgd_kineto_call *const c = call_at(w, used[0], 0, b);
+        const double elements = fmax(round(c->bytes / 4), 1);
+        dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, dsgd_xprintf("%s event %zu", file, c->event),
+                         "  - {elements: %.0f, uses: %.5g}", elements,
+                         isnan(gaps[b]) ? 1 : fmin(1e9 * gaps[b] / elements, 1e9));
+    }
+    dsgd_import_line(in, DSGD_IMPORT_TOP, dsgd_xprintf("%s: group of the sums", file),
+                     "workers: %ld", w->ranks);
+    dsgd_import_line(in, DSGD_IMPORT_TOP, NULL, "exchange: {pieces: tensors}");
+}
+
+/** What all ranks of a step have in common is taken out: it holds nobody up. */
+static double level_steps(double *seconds, size_t n_steps, size_t n)
+{
+    double *const medians = dsgd_keep(2 * n_steps + n, sizeof *medians), *const x =
+                                                                             medians + n_steps;
+    for (size_t k = 0; k < n_steps; k++) {
+        memcpy(x, &seconds[k * n], n * sizeof *x);
+        medians[k] = median(x, n);
+    }
+    memcpy(x, medians, n_steps * sizeof *x);
+    const double all = median(x, n_steps);
+    for (size_t i = 0; i < n_steps * n; i++)
+        seconds[i] *= all / medians[i / n];
+    return gsl_stats_sd(medians, 1, n_steps) / all;
+}
+
+static void tell_buckets(const work *w, const size_t *used, size_t n)
+{
+    dsgd_columns table = {.n_rows = 0};
+    double *const x = dsgd_keep(n, sizeof *x);
+    dsgd_measured *const m = &w->in->measured;
+    m->bucket_s = dsgd_keep(w->n_buckets, sizeof(double));
+    m->bucket_bytes = dsgd_keep(w->n_buckets, sizeof(double));
+    for (size_t b = 0; b < w->n_buckets; b++) {
+        dsgd_columns_row(&table);
+        m->bucket_bytes[b] = call_at(w, used[0], 0, b)->bytes;
+        dsgd_columns_put(&table, "bucket", "%zu", b);
+        dsgd_columns_put(&table, "MB", "%.4g", 1e-6 * m->bucket_bytes[b]);
+        for (size_t i = 0; i < n; i++)
+            x[i] = 1e-3 * (call_at(w, used[i], 0, b)->ready_us - begin_us(w, used[i]));
+        dsgd_columns_put(&table, "ready (ms into the step)", "%.4g", median(x, n));
+        for (size_t i = 0; i < n; i++) {
+            const double before_us = b == 0 ? 0 : call_at(w, used[i], 0, b - 1)->end_us;
+            x[i] = 1e-6 *
+                   (call_at(w, used[i], 0, b)->end_us - fmax(arrival_us(w, used[i], b), before_us));
+        }
+        /* Where ranks are missing, others may have been late: the least has waited least. */
+        m->bucket_s[b] = (long)w->n < w->ranks ? gsl_stats_min(x, 1, n) : median(x, n);
+        dsgd_columns_put(&table, "its sum (ms)", "%.4g", 1e3 * m->bucket_s[b]);
+    }
+    dsgd_columns_print(&table);
+    m->n_buckets = w->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
+}
+
+/** Host-bound, missing ranks, and what of the trace is not in the workload. */
+static void tell_limits(const work *w, const size_t *used, size_t n)
+{
+    static const double least_share = 0.6;
+    const dsgd_kineto *const t = &w->traces[0];
+    double busy_us = 0, all_us = 0, other = 0;
+    for (size_t i = 0; i < n * w->n; i++) {
+        const dsgd_kineto_step *const s = w->steps[used[i / w->n] * w->n + i % w->n];
+        busy_us += s->busy_us;
+        all_us += s->end_us - s->begin_us;
+    }
+    if (busy_us < least_share * all_us)
+        printf(
+            "warning: host-bound: kernels run for %.4g of %.4g ms of a step: Python, the loader or "
+            "the profiler itself is the limit; bring a profile without record_shapes and "
+            "with_stack, and step times without a profiler\n",
+            1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
+    if ((long)w->n < w->ranks) {
+        printf(
+            "note: %ld of %ld ranks have no trace: what they compute, and how long others waited "
+            "for them, is not known\n",
+            w->ranks - (long)w->n, w->ranks);
+        w->in->measured.doubt =
+            "ranks are missing, for which the others may have waited: bring all";
+    }
+    const dsgd_kineto_call *largest = NULL;
+    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
+        if (c->step == t->n_steps - 1 &&
+            (!is_sum(c, w->is_sharded) || strcmp(c->group, w->group) != 0)) {
+            largest = largest == NULL || c->bytes > largest->bytes ? c : largest;
+            other += c->bytes;
+        }
+    if (largest != NULL && other > 0)
+        printf(
+            "note: %.4g MB a step of other collectives, most by %s, are not in the workload: what "
+            "waits for them counts as computing\n",
+            1e-6 * other, largest->what == NULL ? "one without a name" : largest->what);
+    if (w->is_sharded)
+        puts("note: the sums are reduce-scatters (FSDP, ZeRO): they are simulated as sums of plain "
+             "DDP");
+}
+
+/** Without sums of gradients: the step alone. */
+static void put_step(work *w)
+{
+    const dsgd_kineto *const t = &w->traces[0];
+    double *const x = dsgd_keep(t->n_steps, sizeof *x);
+    size_t unsized = 0;
+    for (size_t i = 0; i < t->n_calls; i++)
+        unsized += t->calls[i].bytes <= 0;
+    for (size_t k = 0; k < t->n_steps; k++)
+        x[k] = 1e-6 * (t->steps[k].end_us - t->steps[k].begin_us);
+    printf("note: %s has no sum of gradients%s: its step time is taken, and the bytes of %s\n",
+           t->file,
+           unsized == 0
+               ? ""
+               : dsgd_xprintf(" whose size is known (%zu of %zu collectives do not say theirs: "
+                              "profile with record_shapes, or by PyTorch 2.2 or later)",
+                              unsized, t->n_calls),
+           w->in->workload_name);
+    dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
+    dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD,
+                     dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps), "step: %.6g",
+                     median(x, t->n_steps));
+}
+
+static dsgd_status put_all(work *w, dsgd_error *error)
+{
+    choose_group(w);
+    if (w->group != NULL)
+        DSGD_TRY(collect_steps(w, error));
+    if (w->n_steps == 0)
+        return put_step(w), DSGD_OK;
+    align_clocks(w);
+    size_t *const used = dsgd_keep(w->n_steps, sizeof *used), all = used_steps(w, used);
+    const size_t first = (size_t)w->in->first, n = first > 0 && first < all ? first : all;
+    const size_t *const checked = n < all ? used + n : used, n_checked = n < all ? all - n : n;
+    double *const x = dsgd_keep(n * w->n, sizeof *x);
+    double *const steps = dsgd_keep(n_checked, sizeof *steps);
+    dsgd_steps m = {.file = w->traces[0].file,
+                    .column = DSGD_COMPUTING,
+                    .n = n * w->n,
+                    .seconds = dsgd_keep(n * w->n + 1, sizeof(double)),
+                    .worker = dsgd_keep(n * w->n + 1, sizeof(double))};
+    for (size_t i = 0; i < n * w->n; i++) {
+        x[i] = m.seconds[i] = compute_s(w, used[i / w->n], i % w->n);
+        m.worker[i] = (double)w->traces[i % w->n].rank;
+    }
+    for (size_t i = 0; i < n_checked; i++)
+        steps[i] = step_s(w, checked[i]);
+    w->in->measured.step_s = median(steps, n_checked);
+    const double computed_s = median(x, n * w->n);
+    printf(
+        "%s: %zu steps make the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
+        w->traces[0].file, n, 1e3 * computed_s, n_checked, 1e3 * w->in->measured.step_s);
+    tell_buckets(w, checked, n_checked);
+    tell_limits(w, checked, n_checked);
+    if (w->n >= 4)
+        printf("steps differ by %.3g %% at all ranks together\n",
+               100 * level_steps(m.seconds, n, w->n));
+    const double mean_s = dsgd_import_steps(w->in, &m);
+    put_workload(w, isnan(mean_s) ? computed_s : mean_s, used, n);
+    return DSGD_OK;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const dsgd_kineto_seconds *const x = a, *const y = b;
+    return x->step != y->step       ? (x->step > y->step) * 2 - 1
+           : x->worker != y->worker ? (x->worker > y->worker) * 2 - 1
+                                    : (x->seconds < y->seconds) * 2 - 1;
+}
+
+/**
+ * How much longer steps take than if all GPUs computed as long as their mean: a pipeline of stages takes the
+ * slowest for all micro-batches, and the others for one (Lin et al., OSDI 2025, define slowdown so).
+ */
+static void tell_slowdown(const dsgd_kineto *t)
+{
+    double all_s = 0, ideal_s = 0;
+    for (size_t i = 0, end = 0; i < t->n_seconds; i = end) {
+        double longest_s = 0, mean_s = 0, stages = 0;
+        for (end = i; end < t->n_seconds && t->seconds[end].step == t->seconds[i].step;) {
+            const dsgd_kineto_seconds *const slowest = &t->seconds[end];
+            const double parts = fmax((double)slowest->parts, 1);
+            double rank_s = slowest->seconds * (parts - 1) / parts;
+            for (stages = 0; end < t->n_seconds && t->seconds[end].step == slowest->step &&
+                             t->seconds[end].worker == slowest->worker;
+                 end++, stages++) {
+                rank_s += t->seconds[end].seconds / parts;
+                mean_s += t->seconds[end].seconds;
+            }
+            longest_s = fmax(longest_s, rank_s);
+        }
+        const double parts = fmax((double)t->seconds[i].parts, 1);
+        all_s += longest_s;
+        ideal_s += mean_s / (double)(end - i) * (stages + parts - 1) / parts;
+    }
+    printf("slowdown by GPUs that differ: %.4g\n", all_s / ideal_s);
+}
+
+/** Timelines whose processes are ranks; of the stages of a rank's pipeline the slowest counts. */
+static void put_timeline(work *w, const dsgd_kineto *t)
+{
+    const size_t n = t->n_seconds;
+    long highest = 0;
+    dsgd_steps m = {.file = t->file,
+                    .column = DSGD_COMPUTING,
+                    .seconds = dsgd_keep(n + 1, sizeof(double)),
+                    .worker = dsgd_keep(n + 1, sizeof(double))};
+    qsort(t->seconds, n, sizeof *t->seconds, by_step);
+    for (size_t i = 0; i < n; i++) {
+        const dsgd_kineto_seconds *const s = &t->seconds[i];
+        if (i > 0 && s->worker == s[-1].worker && s->step == s[-1].step)
+            continue;
+        m.seconds[m.n] = s->seconds;
+        m.worker[m.n++] = (double)s->worker;
+        highest = s->worker > highest ? s->worker : highest;
+    }
+    tell_slowdown(t);
+    const double mean_s = dsgd_import_steps(w->in, &m);
+    if (!isnan(mean_s)) {
+        dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
+        dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, t->file, "step: %.6g", mean_s);
+    }
+    dsgd_import_line(w->in, DSGD_IMPORT_TOP, t->file, "workers: %ld", highest + 1);
+}
+
+static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
+{
+    work *const w = state;
+    (void)in;
+    for (size_t r = 0; r < w->n; r++)
+        if (w->traces[r].n_seconds > 0 && w->n > 1)
+            return dsgd_refuse(error,
+                               "%s is a timeline of all ranks: give no other trace beside it",
+                               w->traces[r].file);
+    if (w->n == 1 && w->traces[0].n_seconds > 0)
+        return put_timeline(w, &w->traces[0]), DSGD_OK;
+    DSGD_TRY(order_ranks(w, error));
+    return w->n == 0 ? DSGD_OK : put_all(w, error);
+}
+
+const dsgd_import_reader dsgd_import_kineto = {
+    .name = "trace of PyTorch's profiler",
+    .gives = "Chrome traces of PyTorch's profiler, one of each rank: workload and imbalance",
+    .recognise = recognise,
+    .read = read,
+    .finish = finish,
+};

@@ -1,0 +1,342 @@
+/**
+ * @file nccl_tests.c
+ * Logs of nccl-tests: a machine's factors of NCCL's formulas, and tables for the shapes that were measured.
+ */
+#include <gsl/gsl_sort.h>
+
+#include "command/import/reader.h"
+#include "sim/network/nodes.h"
+#include "traces/nccl_log.h"
+
+/** Logs of one shape: a table of medians. */
+typedef struct pool {
+    dsgd_nccl_measured of;
+    const char **from; /* [of.table.bytes.n]: files and lines */
+    const char *title;
+    bool sockets;
+} pool;
+
+/** The reader's own. */
+typedef struct work {
+    dsgd_import *in;
+    dsgd_nccl_logs logs;
+    size_t n_pools;
+    pool *pools;
+} work;
+
+static bool recognise(const char *head, size_t n)
+{
+    (void)head, (void)n;
+    return true; /* tables can stand far behind, in the text of a page */
+}
+
+static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+{
+    char *text = NULL;
+    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
+    work *const m = *state;
+    const dsgd_nccl_logs before = m->logs;
+    m->in = in;
+    DSGD_TRY(dsgd_import_text(path, &text, error));
+    DSGD_TRY(dsgd_nccl_log_read(path, text, &m->logs, error));
+    for (size_t i = before.n; i < m->logs.n; i++) {
+        const dsgd_nccl_log *const log = &m->logs.v[i];
+        const size_t n = log->table.bytes.n;
+        dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %zu sizes from %s to %s", log->lines[0],
+                         log->lines[n - 1], dsgd_nccl_calls[log->table.call],
+                         log->gpu == NULL ? "GPUs not named" : log->gpu, n,
+                         dsgd_import_bytes(log->table.bytes.v[0]),
+                         dsgd_import_bytes(log->table.bytes.v[n - 1]));
+        if (log->gpu != NULL)
+            dsgd_import_gpu(in, log->gpu, path);
+    }
+    if (m->logs.n > before.n && m->logs.left_out > before.left_out)
+        dsgd_import_gave(in, "left out: %zu damaged rows or tables of other collectives",
+                         m->logs.left_out - before.left_out);
+    return DSGD_OK;
+}
+
+/* --- shapes ----------------------------------------------------------------------------------- */
+
+/** What a log does not say of its shape, by the command line or the platform's nodes. */
+static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error *error)
+{
+    const long per_node = m->in->platform.island_hosts > 0 ? m->in->platform.island_hosts : 1;
+    const char *const at = dsgd_xprintf("%s:%.0f", log->file, log->lines[0]);
+    dsgd_nccl_table *const t = &log->table;
+    log->ranks = log->ranks > 0 ? log->ranks : m->in->ranks;
+    if (log->ranks < 2 || t->bytes.n < 2)
+        return dsgd_refuse(
+            error,
+            "%s: %ld GPUs and %zu sizes, but a table has two or more; --ranks N says "
+            "how many GPUs took part where the log does not",
+            at, log->ranks, t->bytes.n);
+    if (t->nodes == 0)
+        t->nodes = m->in->nodes > 0 ? m->in->nodes : (log->ranks + per_node - 1) / per_node;
+    t->gpus = log->ranks / t->nodes;
+    if (log->ranks % t->nodes != 0 || t->gpus > per_node ||
+        t->nodes * per_node > dsgd_platform_most_hosts(&m->in->platform))
+        return dsgd_refuse(
+            error,
+            "%s: %ld GPUs on %ld nodes, but as many have to be on each, and those of "
+            "%s have %ld (island_hosts), %d in all; --nodes N says on how many they "
+            "were where the log does not, --platform names another machine",
+            at, log->ranks, t->nodes, m->in->platform_name, per_node,
+            dsgd_platform_most_hosts(&m->in->platform));
+    return DSGD_OK;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+/** Its shape: on each node the first GPUs. */
+static dsgd_nccl_shape shape_of(const work *m, const dsgd_nccl_table *t)
+{
+    const int per_node = m->in->platform.island_hosts > 0 ? (int)m->in->platform.island_hosts : 1;
+    const int n = (int)(t->nodes * t->gpus), gpus = (int)t->gpus;
+    int *const places = dsgd_keep(2 * (size_t)n, sizeof *places), *const all = places + n;
+    for (int i = 0; i < n; i++) {
+        places[i] = i / gpus * per_node + i % gpus;
+        all[i] = i;
+    }
+    return dsgd_nodes_shape(dsgd_nodes_new(&m->in->platform, places, n), all, n);
+}
+
+static bool is_alike(const dsgd_nccl_table *a, const dsgd_nccl_table *b)
+{
+    return a->call == b->call && a->nodes == b->nodes && a->gpus == b->gpus;
+}
+
+/** A size in a log. */
+typedef struct sample {
+    double bytes, us;
+    const char *from;
+} sample;
+
+static int compare_samples(const void *a, const void *b)
+{
+    const sample *const x = a, *const y = b;
+    return x->bytes < y->bytes || (x->bytes == y->bytes && x->us < y->us) ? -1 : 1;
+}
+
+/** All of a shape; *n of them. */
+static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
+{
+    sample *all = dsgd_keep(1, sizeof *all);
+    *n = 0;
+    for (const dsgd_nccl_log *log = m->logs.v; log < m->logs.v + m->logs.n; log++)
+        for (size_t k = 0; k < log->table.bytes.n && is_alike(&log->table, t); k++) {
+            all = dsgd_keep_more(all, *n + 1, sizeof *all);
+            all[(*n)++] = (sample){log->table.bytes.v[k], log->table.us.v[k],
+                                   dsgd_xprintf(" %s:%.0f", log->file, log->lines[k])};
+        }
+    qsort(all, *n, sizeof *all, compare_samples);
+    return all;
+}
+
+/** Makes the pool of a shape; says how far its logs differ. */
+static void make_pool(work *m, const dsgd_nccl_table *t)
+{
+    size_t n = 0, n_several = 0;
+    const sample *const s = samples_of(m, t, &n);
+    double *const all = dsgd_keep(3 * n, sizeof *all), *const us = all + n, *const spreads = us + n;
+    m->pools = dsgd_keep_more(m->pools, m->n_pools + 1, sizeof *m->pools);
+    pool *const p = &m->pools[m->n_pools++];
+    *p = (pool){.of = {.shape = shape_of(m, t), .table = *t},
+                .from = dsgd_keep(n, sizeof *p->from),
+                .title = dsgd_xprintf("%s, %ld GPUs on each of %ld nodes", dsgd_nccl_calls[t->call],
+                                      t->gpus, t->nodes)};
+    size_t sizes = 0;
+    for (size_t i = 0, end = 0; i < n; i = end, sizes++) {
+        char *from = dsgd_xstrdup("");
+        for (; end < n && s[end].bytes == s[i].bytes; end++)
+            dsgd_append(&from, "%s", s[end].from);
+        all[sizes] = s[i].bytes;
+        us[sizes] = (s[i + (end - i) / 2].us + s[i + (end - i - 1) / 2].us) / 2;
+        p->from[sizes] = from;
+        if (end > i + 1)
+            spreads[n_several++] = s[end - 1].us / s[i].us;
+    }
+    p->of.table.bytes = (dsgd_numbers){sizes, all};
+    p->of.table.us = (dsgd_numbers){sizes, us};
+    gsl_sort(spreads, 1, n_several);
+    if (n_several > 0)
+        printf(
+            "%s: medians of several tables, whose longest time is %.3g times the shortest, of one "
+            "size %.3g times\n",
+            p->title, spreads[n_several / 2], spreads[n_several - 1]);
+}
+
+static dsgd_status pool_logs(work *m, dsgd_error *error)
+{
+    for (size_t i = 0; i < m->logs.n; i++)
+        DSGD_TRY(complete_shape(m, &m->logs.v[i], error));
+    for (size_t i = 0; i < m->logs.n; i++) {
+        size_t k = 0;
+        while (k < m->n_pools && !is_alike(&m->pools[k].of.table, &m->logs.v[i].table))
+            k++;
+        if (k == m->n_pools)
+            make_pool(m, &m->logs.v[i].table);
+        m->pools[k].sockets = m->pools[k].sockets || m->logs.v[i].sockets;
+    }
+    return DSGD_OK;
+}
+
+/* --- what they say ---------------------------------------------------------------------------- */
+
+/** Tells where a log is not of the stated hardware. */
+static void compare_with_hardware(const work *m, const pool *p)
+{
+    static const double most = 1.02, least = 0.3, least_bytes = 64 * 0x1p20;
+    const dsgd_nccl_table *const t = &p->of.table;
+    const bool within = t->nodes == 1;
+    const double parts = (double)(within ? t->gpus : t->nodes), once = (parts - 1) / parts;
+    /* What each node, or GPU, has to send by any algorithm; a switch may sum. */
+    const double factor = t->call == DSGD_NCCL_BROADCAST              ? 1
+                          : t->call == DSGD_NCCL_SHARES               ? once
+                          : within && m->in->platform.nccl.has_switch ? 1 + 1 / parts
+                                                                      : 2 * once;
+    const double has =
+        within ? m->in->platform.nccl.links_bytes_per_s : p->of.shape.nic_bytes_per_s;
+    double carried = 0;
+    for (size_t k = 0; k < t->bytes.n; k++)
+        carried = fmax(carried, 1e6 * factor * t->bytes.v[k] / t->us.v[k]);
+    carried /= within ? 1 : p->of.shape.nics;
+    const bool is_low = carried < least * has && t->bytes.v[t->bytes.n - 1] >= least_bytes;
+    if (carried <= most * has && !is_low && !p->sockets)
+        return;
+    printf("warning: %s: %.3g GB/s pass%s, but %s has %.3g GB/s (%s): %s\n", p->title,
+           carried / 1e9, within ? " each GPU's links" : " each NIC", m->in->platform_name,
+           has / 1e9, within ? "nccl: links" : "host_bandwidth",
+           p->sockets && !within ? "NCCL says that it used sockets"
+           : !is_low             ? "the machine has other ones, or more"
+           : within              ? "was it PCIe, or memory of the host?"
+                                 : "were it sockets, or another network?");
+}
+
+/** Tells of what the log has too little to say something. */
+static void warn_of_reach(const pool *p)
+{
+    static const double least_bytes = 8 * 0x1p20; /* of a bucket of gradients */
+    const double most = p->of.table.bytes.v[p->of.table.bytes.n - 1];
+    if (most < least_bytes)
+        printf(
+            "warning: %s: the largest size is %s; what is larger is taken to go at its rate, "
+            "which for NCCL's small messages is far too low: measure up to 1 GiB or more (-e 1G)\n",
+            p->title, dsgd_import_bytes(most));
+}
+
+/** GPUs that the logs name, and the platform does not have. */
+static void compare_gpus(const work *m)
+{
+    for (size_t i = 0; i < m->logs.n; i++) {
+        const char *const gpu = m->logs.v[i].gpu;
+        if (gpu != NULL && m->in->platform.gpu != NULL && strstr(gpu, m->in->platform.gpu) == NULL)
+            printf("warning: %s:%.0f: its GPUs are %s, those of %s are %s\n", m->logs.v[i].file,
+                   m->logs.v[i].lines[0], gpu, m->in->platform_name, m->in->platform.gpu);
+    }
+}
+
+/** Finds the factors; says what the formulas with them miss. */
+static void fit(work *m)
+{
+    dsgd_nccl *const nccl = &m->in->platform.nccl;
+    dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
+    nccl->tables = (dsgd_records){0, NULL}; /* of another machine */
+    compare_gpus(m);
+    for (size_t i = 0; i < m->n_pools; i++) {
+        compare_with_hardware(m, &m->pools[i]);
+        warn_of_reach(&m->pools[i]);
+        all[i] = m->pools[i].of;
+    }
+    dsgd_nccl_fit(nccl, all, m->n_pools);
+    for (size_t i = 0; i < m->n_pools; i++)
+        printf("%s: the fitted formulas differ by %.2g %% in the mean; for this shape the log "
+               "decides\n",
+               m->pools[i].title, 100 * dsgd_nccl_error(nccl, &all[i]));
+}
+
+/* --- the experiment --------------------------------------------------------------------------- */
+
+/** Where the factors within nodes, or those between them, come from; NULL: there are no such logs. */
+static const char *origin_of(const work *m, bool within)
+{
+    char *text = dsgd_xstrdup("");
+    for (size_t i = 0; i < m->logs.n; i++) {
+        const dsgd_nccl_log *const log = &m->logs.v[i];
+        if ((log->table.nodes == 1) == within)
+            dsgd_append(&text, "%s%s:%.0f-%.0f", *text == '\0' ? "" : " ", log->file, log->lines[0],
+                        log->lines[log->table.bytes.n - 1]);
+    }
+    return *text == '\0' ? NULL : text;
+}
+
+static void write_table(dsgd_import *in, const pool *p)
+{
+    const dsgd_nccl_table *const t = &p->of.table;
+    char *bytes = dsgd_xstrdup("");
+    for (size_t k = 0; k < t->bytes.n; k++)
+        dsgd_append(&bytes, "%s%.0f",
+                    k == 0       ? ""
+                    : k % 8 == 0 ? ",\n          "
+                                 : ", ",
+                    t->bytes.v[k]);
+    dsgd_import_line(in, DSGD_IMPORT_NCCL, NULL,
+                     "  - call: %s\n    nodes: %ld\n    gpus: %ld\n    bytes: [%s]\n    us:",
+                     dsgd_nccl_calls[t->call], t->nodes, t->gpus, bytes);
+    for (size_t k = 0; k < t->us.n; k++)
+        dsgd_import_line(in, DSGD_IMPORT_NCCL,
+                         dsgd_xprintf("%s:%s", dsgd_import_bytes(t->bytes.v[k]), p->from[k]),
+                         "      - %-8.6g", t->us.v[k]);
+}
+
+static dsgd_status put_factor(work *m, const char *key, double value, bool within,
+                              dsgd_error *error)
+{
+    const char *const from = origin_of(m, within);
+    if (from == NULL)
+        return DSGD_OK;
+    return dsgd_import_number_is(m->in, key, strtod(dsgd_xprintf("%.4g", value), NULL), from,
+                                 error);
+}
+
+static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
+{
+    work *const m = state;
+    const dsgd_nccl *const nccl = &in->platform.nccl;
+    if (in->platform.library == DSGD_LIBRARY_MPI)
+        return dsgd_refuse(error,
+                           "--platform %s: its library is mpi, but logs are of nccl or rccl: it "
+                           "needs `library` and `nccl: {generation: ..., links: ...}`",
+                           in->platform_name);
+    DSGD_TRY(pool_logs(m, error));
+    fit(m);
+    DSGD_TRY(put_factor(m, "nccl.bandwidth", nccl->bandwidth, false, error));
+    DSGD_TRY(put_factor(m, "nccl.latency", nccl->latency, false, error));
+    DSGD_TRY(put_factor(m, "nccl.node_bandwidth", nccl->node_bandwidth, true, error));
+    DSGD_TRY(put_factor(m, "nccl.node_latency", nccl->node_latency, true, error));
+    dsgd_import_line(in, DSGD_IMPORT_NCCL, NULL, "tables:");
+    const pool *largest = m->pools;
+    for (size_t i = 0; i < m->n_pools; i++) {
+        const dsgd_nccl_table *const t = &m->pools[i].of.table;
+        write_table(in, &m->pools[i]);
+        if (t->nodes * t->gpus > largest->of.table.nodes * largest->of.table.gpus)
+            largest = &m->pools[i];
+    }
+    if (!dsgd_import_has(in, DSGD_IMPORT_TOP, "workers"))
+        dsgd_import_line(in, DSGD_IMPORT_TOP, largest->from[0] + 1, "workers: %ld",
+                         largest->of.table.nodes * largest->of.table.gpus);
+    printf("between nodes %.4g of the formulas' rates and %.4g of their latencies, within one %.4g "
+           "and %.4g; `dsgd platform check %s` shows times\n",
+           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output);
+    return DSGD_OK;
+}
+
+const dsgd_import_reader dsgd_import_nccl_tests = {
+    .name = "log of nccl-tests",
+    .gives =
+        "tables of all_reduce, all_gather, reduce_scatter, broadcast or reduce that nccl-tests or "
+        "rccl-tests print: the platform's collectives",
+    .recognise = recognise,
+    .read = read,
+    .finish = finish,
+};

@@ -1,0 +1,265 @@
+/**
+ * @file reader.c
+ * What the readers have found, until it is written as an experiment.
+ */
+#include "command/import/reader.h"
+
+#include <ctype.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "command/experiment/traces.h"
+
+const char *dsgd_import_bytes(double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int i = 0;
+    for (; i < 4 && bytes >= 1024; i++)
+        bytes /= 1024;
+    return dsgd_xprintf("%.4g %s", bytes, units[i]);
+}
+
+/** A terminal obeys control characters, and a line break would end a comment. */
+static void blank_controls(char *text, size_t n, const char *but)
+{
+    for (char *c = text; c < text + n; c++)
+        if (*c == '\0' || (iscntrl((unsigned char)*c) && strchr(but, *c) == NULL))
+            *c = ' ';
+}
+
+dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
+{
+    enum { STEP = 1 << 20, MOST = 1 << 30 };
+    size_t n = 0;
+    int got = 0;
+    const gzFile file = gzopen(path, "rb");
+    *text = NULL;
+    do {
+        *text = dsgd_keep_more(*text, n + STEP + 1, 1);
+        got = file == NULL ? -1 : gzread(file, *text + n, STEP);
+        n += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && n < MOST);
+    gzclose(file);
+    if (got < 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    (*text)[n] = '\0';
+    blank_controls(*text, n, "\t\r\n");
+    return DSGD_OK;
+}
+
+void dsgd_import_gave(dsgd_import *m, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const text = dsgd_xvprintf(format, arguments);
+    va_end(arguments);
+    blank_controls(text, strlen(text), "");
+    m->gave = m->gave == NULL ? dsgd_xstrdup(text) : dsgd_xprintf("%s; %s", m->gave, text);
+}
+
+void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from)
+{
+    if (m->gpu != NULL)
+        return;
+    char *const copy = dsgd_xstrdup(name);
+    blank_controls(copy, strlen(copy), "");
+    m->gpu = copy;
+    m->gpu_from = dsgd_xstrdup(from);
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, const char *format,
+                      ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *const text = dsgd_xvprintf(format, arguments);
+    va_end(arguments);
+    if (m->parts[part] == NULL)
+        m->parts[part] = dsgd_xstrdup("");
+    dsgd_append(&m->parts[part], "%s%s%s\n", text, from == NULL ? "" : " # ",
+                from == NULL ? "" : from);
+}
+
+bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *line = m->parts[part]; line != NULL && *line != '\0';) {
+        if (strncmp(line, key, n) == 0 && line[n] == ':')
+            return true;
+        line = strchr(line, '\n');
+        line += line != NULL;
+    }
+    return false;
+}
+
+/* --- numbers of the platform ------------------------------------------------------------------ */
+
+/** The option that a key names, and the struct with its field; NULL: there is none. */
+static const dsgd_option *option_of(dsgd_platform *platform, const char *key, void **params)
+{
+    const bool is_nccl = strncmp(key, "nccl.", 5) == 0;
+    *params = is_nccl ? (void *)&platform->nccl : (void *)platform;
+    return dsgd_option_find(is_nccl ? dsgd_nccl_options : dsgd_platform_options,
+                            key + (is_nccl ? 5 : 0));
+}
+
+static void put_number(dsgd_import *m, const dsgd_import_number *number)
+{
+    void *params = NULL;
+    const dsgd_option *const o = option_of(&m->platform, number->key, &params);
+    if (m->is_open)
+        dsgd_option_put(o, params, number->value);
+}
+
+static dsgd_import_number *number_of(const dsgd_import *m, const char *key)
+{
+    for (size_t i = 0; i < m->n_numbers; i++)
+        if (strcmp(m->numbers[i].key, key) == 0)
+            return &m->numbers[i];
+    return NULL;
+}
+
+const char *dsgd_import_origin(const dsgd_import *m, const char *key)
+{
+    const dsgd_import_number *const number = number_of(m, key);
+    return number == NULL ? NULL : number->from;
+}
+
+dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value, const char *from,
+                                  dsgd_error *error)
+{
+    void *params = NULL;
+    const dsgd_option *const o = option_of(&m->platform, key, &params);
+    const dsgd_import_number *const other = number_of(m, key);
+    DSGD_ASSERT(o != NULL, "no number of a platform: %s", key);
+    if ((o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE) && !(value >= o->min && value <= o->max))
+        return dsgd_fail(error, DSGD_EIO, "%s: %s is %.10g, but a platform has %.10g to %.10g",
+                         from, key, value, o->min, o->max);
+    if (other != NULL && fabs(other->value - value) > 1e-9 * fabs(value))
+        return dsgd_refuse(error,
+                           "%s says that %s is %s, but %s says %s: are they of two machines? Leave "
+                           "one out",
+                           from, key, dsgd_option_text(o, value), other->from,
+                           dsgd_option_text(o, other->value));
+    if (other != NULL)
+        return DSGD_OK;
+    m->numbers = dsgd_keep_more(m->numbers, m->n_numbers + 1, sizeof *m->numbers);
+    m->numbers[m->n_numbers] = (dsgd_import_number){dsgd_xstrdup(key), dsgd_xstrdup(from), value};
+    put_number(m, &m->numbers[m->n_numbers++]);
+    return DSGD_OK;
+}
+
+/** The shipped one with the GPU that a file names, where one alone has it. */
+static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
+{
+    const char **found = NULL;
+    char **names =
+        dsgd_folder_names(dsgd_xprintf("%s/traces/platforms", dsgd_data_folder()), ".yaml");
+    size_t n = 0;
+    for (; m->gpu != NULL && names != NULL && *names != NULL; names++) {
+        dsgd_config *config = NULL;
+        dsgd_platform platform;
+        (*names)[strlen(*names) - strlen(".yaml")] = '\0';
+        DSGD_TRY(dsgd_platform_open(*names, &config, &platform, error));
+        if (platform.gpu == NULL || strstr(m->gpu, platform.gpu) == NULL)
+            continue;
+        found = dsgd_keep_more(found, n + 2, sizeof *found);
+        found[n++] = *names;
+    }
+    if (n != 1)
+        return dsgd_refuse(
+            error, "%s: %s; give a platform with the NICs and links of this machine by --platform",
+            m->gpu == NULL ? "import" : m->gpu_from,
+            m->gpu == NULL ? "no line names the GPU"
+            : n == 0       ? dsgd_xprintf("no shipped platform says that it has %s", m->gpu)
+                           : dsgd_xprintf("%s have %s", dsgd_listed(found, " and "), m->gpu));
+    m->platform_name = found[0];
+    printf("%s: of the shipped platforms %s alone has it; --platform names another\n", m->gpu,
+           *found);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
+{
+    dsgd_config *config = NULL;
+    if (m->platform_name == NULL)
+        DSGD_TRY(choose_platform(m, error));
+    DSGD_TRY(dsgd_platform_open(m->platform_name, &config, &m->platform, error));
+    m->is_open = true;
+    for (size_t i = 0; i < m->n_numbers; i++)
+        put_number(m, &m->numbers[i]);
+    return dsgd_platform_check(&m->platform, error);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/** The lines of a part, indented. */
+static void write_part(FILE *stream, const dsgd_import *m, dsgd_import_part part, int indent)
+{
+    char *rest = dsgd_xstrdup(m->parts[part]), *line = NULL;
+    while ((line = strsep(&rest, "\n")) != NULL)
+        if (*line != '\0')
+            fprintf(stream, "%*s%s\n", indent, "", line);
+}
+
+/** All of nccl: what a mapping lacks would be the default, not what the named platform has. */
+static void write_nccl(FILE *stream, const dsgd_import *m)
+{
+    bool is_new = m->parts[DSGD_IMPORT_NCCL] != NULL;
+    for (size_t i = 0; i < m->n_numbers; i++)
+        is_new = is_new || strncmp(m->numbers[i].key, "nccl.", 5) == 0;
+    if (!is_new)
+        return;
+    fputs("  nccl:\n", stream);
+    for (const dsgd_option *o = dsgd_nccl_options; o->kind != DSGD_END; o++) {
+        const void *const field = (const char *)&m->platform.nccl + o->offset;
+        const char *const from = dsgd_import_origin(m, dsgd_xprintf("nccl.%s", o->name));
+        if (o->kind != DSGD_RECORDS)
+            fprintf(stream, "    %s: %s # %s\n", o->name,
+                    dsgd_option_text(o, o->kind == DSGD_BOOL     ? *(const bool *)field
+                                        : o->kind == DSGD_CHOICE ? *(const int *)field
+                                                                 : *(const double *)field),
+                    from == NULL ? m->platform_name : from);
+    }
+    write_part(stream, m, DSGD_IMPORT_NCCL, 4);
+}
+
+static void write_platform(FILE *stream, const dsgd_import *m)
+{
+    fprintf(stream, "platform:\n  name: %s # has what is not here\n", m->platform_name);
+    for (size_t i = 0; i < m->n_numbers; i++) {
+        const dsgd_import_number *const n = &m->numbers[i];
+        const dsgd_option *const o = dsgd_option_find(dsgd_platform_options, n->key);
+        if (o != NULL)
+            fprintf(stream, "  %s: %s # %s\n", n->key, dsgd_option_text(o, n->value), n->from);
+    }
+    write_part(stream, m, DSGD_IMPORT_PLATFORM, 2);
+    write_nccl(stream, m);
+}
+
+dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
+{
+    static const char *const rest[] = {"workers: 8", "algorithms: allreduce",
+                                       "until: {steps: 100}"};
+    dsgd_whole_file file;
+    FILE *const stream = dsgd_whole_open(&file, error, "%s", m->output);
+    if (stream == NULL)
+        return DSGD_EIO;
+    fputs("# By `dsgd import`: behind each number the file and line that it is from.\n", stream);
+    write_platform(stream, m);
+    if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL)
+        fprintf(stream, "workload: %s # assumed: no file says what is trained\n", m->workload_name);
+    else
+        fputs("workload:\n", stream);
+    write_part(stream, m, DSGD_IMPORT_WORKLOAD, 2);
+    fputs(m->parts[DSGD_IMPORT_IMBALANCE] == NULL ? "" : "imbalance:\n", stream);
+    write_part(stream, m, DSGD_IMPORT_IMBALANCE, 2);
+    write_part(stream, m, DSGD_IMPORT_TOP, 0);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        if (!dsgd_import_has(m, DSGD_IMPORT_TOP,
+                             dsgd_xprintf("%.*s", (int)strcspn(rest[i], ":"), rest[i])))
+            fprintf(stream, "%s # assumed\n", rest[i]);
+    return dsgd_whole_close(&file, error);
+}

@@ -1,0 +1,390 @@
+/**
+ * @file test_import_kineto.c
+ * Traces of PyTorch's profiler: of jobs that are made up here, whose every number is known, and, where they are
+ * beside the project, of real ones.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/experiment/traces.h"
+#include "tests/command/shell.h"
+#include "tests/support/suite.h"
+
+enum { BUCKETS = 4, MOST_RANKS = 8 };
+
+/** A job of plain DDP. */
+typedef struct job {
+    int ranks, steps, late_rank;
+    double late_ms; /* what late_rank computes longer */
+    double jitter, common; /* of each rank and step, and of all ranks of a step, as shares */
+    double ahead_ms; /* by which the host runs before the GPU; 0: the host is the limit */
+    double sum_factor; /* of the platform's times of sums */
+    double busy; /* share of the computing in which kernels run */
+    const char *kernel; /* name of a sum's */
+    bool clocks_jump; /* by 20 ms between steps */
+    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* where a sum's size stands */
+} job;
+
+static const job plain = {.ranks = 8,
+                          .steps = 6,
+                          .late_rank = -1,
+                          .jitter = 0.01,
+                          .sum_factor = 1,
+                          .busy = 0.9,
+                          .kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)"};
+
+static const double elements[BUCKETS] = {2049000, 7875584, 6563840, 9068608};
+static const double forward_ms = 60, gaps_ms[BUCKETS] = {20, 40, 30, 10};
+
+static double sum_ms(const job *j, int b)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    ck_assert_int_eq(dsgd_platform_open("dgx-a100", &config, &p, NULL), DSGD_OK);
+    const dsgd_nccl_shape shape = {1, j->ranks, j->ranks, p.host_bandwidth_bytes_per_s, 0};
+    const dsgd_nccl_cost cost =
+        dsgd_nccl_cost_of(&p.nccl, &shape, DSGD_NCCL_ALLREDUCE, 4 * elements[b]);
+    return 1e3 * j->sum_factor * dsgd_nccl_s(&cost, 4 * elements[b]);
+}
+
+/** Of rank @p r in step @p k. */
+static double factor_of(const job *j, int r, int k)
+{
+    return (1 + j->jitter * (((r * 7 + k * 13) % 11) / 5.0 - 1)) * (1 + j->common * (k % 3 - 1));
+}
+
+static char *events; /* of the trace under way */
+static int n_events;
+
+static void add(const char *category, const char *name, double ms, double end_ms, const char *args)
+{
+    dsgd_append(&events,
+                "%s{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": 1, \"tid\": 7,\n"
+                "\"ts\": %.3f, \"dur\": %.3f, \"args\": {%s}}",
+                n_events++ == 0 ? "" : ",\n", category, name, 1e3 * ms, 1e3 * (end_ms - ms), args);
+}
+
+static int correlation;
+static double launched_ms;
+
+static void add_launch(double host_ms)
+{
+    correlation++;
+    launched_ms = host_ms;
+    add("cuda_runtime", "cudaLaunchKernel", host_ms, host_ms + 0.005,
+        dsgd_xprintf("\"External id\": %d, \"correlation\": %d", 1000 + correlation, correlation));
+}
+
+static void add_kernel(const job *j, double ms, double end_ms)
+{
+    add("kernel", "void gemm<float \\\"x\\\">", ms, end_ms - (1 - j->busy) * (end_ms - ms),
+        dsgd_xprintf("\"correlation\": %d", correlation));
+}
+
+static void add_sum(const job *j, int b, double ms, double end_ms)
+{
+    const char *args = dsgd_xprintf("\"Collective name\": \"allreduce\", \"In msg nelems\": %.0f, "
+                                    "\"Group size\": %d, \"dtype\": \"Float\", "
+                                    "\"Process Group Name\": \"0\"",
+                                    elements[b], j->ranks);
+    if (j->words == OF_INPUTS)
+        args = dsgd_xprintf(
+            "\"Input Dims\": [[%.0f, 2], []], \"Input type\": [\"c10::Half\", \"\"]", elements[b]);
+    if (j->words != OF_KERNEL)
+        add(j->words == OF_INPUTS ? "user_annotation" : "cpu_op",
+            j->words == OF_INPUTS ? "nccl:all_reduce" : "record_param_comms", launched_ms - 0.01,
+            launched_ms + 0.01, args);
+    add("kernel", j->kernel, ms, end_ms,
+        dsgd_xprintf("\"correlation\": %d%s%s", correlation, j->words == OF_KERNEL ? ", " : "",
+                     j->words == OF_KERNEL ? args : ""));
+}
+
+/** Rank @p r's events of step @p k, whose computing begins at @p ms; ends[BUCKETS] of the sums. */
+static void add_step(const job *j, int r, int k, double ms, const double *ends)
+{
+    const double clock_ms = 1e6 * r + (j->clocks_jump && r == 3 ? 20 * (k % 3) : 0);
+    double t = ms + clock_ms, host = fmax(t - j->ahead_ms, clock_ms), at = t;
+    const double factor = factor_of(j, r, k), late_ms = r == j->late_rank ? j->late_ms : 0;
+    const double forward = forward_ms * factor + late_ms;
+    add("user_annotation", dsgd_xprintf("ProfilerStep#%d", 10 + k), host,
+        ends[BUCKETS - 1] + clock_ms - (t - host), "");
+    add_launch(host + 0.02);
+    add_kernel(j, at, at + forward);
+    at += forward;
+    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* of a loss, which is no bucket */
+    add("kernel", j->kernel, at, at + 0.01,
+        dsgd_xprintf(
+            "\"correlation\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": 1, "
+            "\"dtype\": \"Float\", \"Process Group Name\": \"%s\"",
+            correlation, j->words == OF_INPUTS ? "" : "0"));
+    for (int b = 0; b < BUCKETS; b++) {
+        const double host_ms = j->ahead_ms > 0 ? host + 0.1 + 0.1 * b : at;
+        if (b == 0)
+            add("cpu_op", "autograd::engine::evaluate_function: NllLossBackward", host_ms - 0.01,
+                host_ms, "");
+        add_launch(host_ms);
+        /* its last kernel, without a gap */
+        add_kernel(j, at, at + 0.9 * gaps_ms[b] * factor);
+        add_launch(host_ms + 0.01);
+        at += gaps_ms[b] * factor;
+        add("kernel", "copy", at - 0.02, at, dsgd_xprintf("\"correlation\": %d", correlation));
+        add_launch(j->ahead_ms > 0 ? host_ms + 0.02 : at);
+        add_sum(j, b, fmax(at, b == 0 ? 0 : ends[b - 1] + clock_ms), ends[b] + clock_ms);
+    }
+}
+
+/** When the sums of a step that begins at @p ms end. */
+static void find_ends(const job *j, int k, double ms, double *ends)
+{
+    double ready[MOST_RANKS];
+    for (int r = 0; r < j->ranks; r++)
+        ready[r] = ms + forward_ms * factor_of(j, r, k) + (r == j->late_rank ? j->late_ms : 0);
+    for (int b = 0; b < BUCKETS; b++) {
+        double last = b == 0 ? 0 : ends[b - 1];
+        for (int r = 0; r < j->ranks; r++) {
+            ready[r] += gaps_ms[b] * factor_of(j, r, k);
+            last = fmax(last, ready[r]);
+        }
+        ends[b] = last + sum_ms(j, b);
+    }
+}
+
+/** job/rankR.json for each rank; the mean step, in ms. */
+static double write_job(const job *j)
+{
+    double ms = 1000;
+    shell_ends(0, "mkdir -p %s/job", folder);
+    for (int r = 0; r < j->ranks; r++) {
+        events = dsgd_xstrdup("");
+        n_events = correlation = 0;
+        ms = 1000;
+        for (int k = 0; k < j->steps; k++) {
+            double ends[BUCKETS];
+            find_ends(j, k, ms, ends);
+            add_step(j, r, k, ms, ends);
+            ms = ends[BUCKETS - 1];
+        }
+        write_file(dsgd_xprintf("job/rank%d.json", r),
+                   dsgd_xprintf("{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, "
+                                "\"name\": \"NVIDIA A100-SXM4-40GB\"}],\n\"distributedInfo\": "
+                                "{\"backend\": \"nccl\", \"rank\": %d, \"world_size\": %d},\n"
+                                "\"traceEvents\": [\n%s\n], \"traceName\": \"x\"}\n",
+                                r, j->ranks, events));
+    }
+    return (ms - 1000) / j->steps;
+}
+
+static const char *import(const char *options)
+{
+    return dsgd_ends(0, "import job -p dgx-a100 -o mine.yaml --force %s", options);
+}
+
+/** The number behind @p words in a text. */
+static double number_behind(const char *text, const char *words)
+{
+    const char *const at = strstr(text, words);
+    ck_assert_msg(at != NULL, "no `%s` in %s", words, text);
+    return strtod(at + strlen(words), NULL);
+}
+
+SUITE(import_kineto, "import_kineto", .seconds = 120, .set_up = make_folder,
+      .tear_down = remove_folder);
+
+static const struct {
+    double ahead_ms;
+    const char *kernel;
+    int words;
+    bool zipped;
+} dresses[] = {
+    {0, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)", true,
+     false},
+    {50, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", OF_KERNEL,
+     true},
+    {0, "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", OF_PARAMETERS, false},
+    {20, "ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", OF_INPUTS, false},
+};
+
+TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
+{
+    job j = plain;
+    j.ahead_ms = dresses[_i].ahead_ms;
+    j.kernel = dresses[_i].kernel;
+    j.words = dresses[_i].words;
+    const double step_ms = write_job(&j);
+    if (dresses[_i].zipped)
+        shell_ends(0, "gzip %s/job/*.json", folder);
+    const char *const said = import("");
+    ck_assert_ptr_null(strstr(said, "warning"));
+    dsgd_config *config = NULL;
+    dsgd_workload w = {NULL};
+    ck_assert_int_eq(dsgd_workload_open(dsgd_xprintf("%s/mine.yaml", folder), &config, &w, NULL),
+                     DSGD_OK);
+    ck_assert_double_eq_tol(1e3 * w.step_s / 160, 1, 0.01);
+    ck_assert_double_eq_tol(w.backward_share / (100.0 / 160), 1, 0.01);
+    const dsgd_tensors *const t = w.tensors.v;
+    ck_assert_uint_eq(w.tensors.n, BUCKETS);
+    for (int b = 0; b < BUCKETS; b++) {
+        ck_assert_double_eq((double)t[b].elements, elements[b]);
+        ck_assert_double_eq_tol(t[b].uses * elements[b] / (t[0].uses * elements[0]) /
+                                    (gaps_ms[b] / gaps_ms[0]),
+                                1, 0.01);
+    }
+    ck_assert_double_eq_tol(number_behind(said, "\nstep ") / step_ms, 1, 0.01);
+    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
+    ck_assert_double_le(fabs(strtod(error, NULL)), 2);
+    ck_assert_has(read_file("mine.yaml"), "workers: 8 # job/rank0.json");
+}
+
+/** 200 ms on one of eight, whatever the ranks' clocks say. */
+TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 8)
+{
+    job j = plain;
+    j.late_rank = _i;
+    j.late_ms = 200;
+    j.ahead_ms = _i % 2 == 0 ? 0 : 30;
+    write_job(&j);
+    const char *const said = import("");
+    ck_assert_has(said, dsgd_xprintf("rank %d is slow", _i));
+    ck_assert_ptr_null(strstr(strstr(said, "is slow") + 1, "is slow"));
+    ck_assert_double_eq_tol(number_behind(said, "ms in a step, ") / 200, 1, 0.1);
+    ck_assert_has(said, "for its computing, not for a link");
+    ck_assert_has(read_file("mine.yaml"), dsgd_xprintf("{kind: slow, worker: %d, factor: 2.2", _i));
+    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
+    ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+}
+
+TEST(slow_links_are_told_from_slow_ranks)
+{
+    job j = plain;
+    j.sum_factor = 60; /* the last bucket is ready while the one before travels */
+    write_job(&j);
+    const char *const said = import("");
+    ck_assert_double_eq_tol(number_behind(said, "sum of bucket 3, 36.27 MB") / sum_ms(&j, 3), 1,
+                            1e-3);
+    ck_assert_ptr_null(strstr(said, "is slow"));
+    ck_assert_has(said, "a slow link, sockets");
+}
+
+TEST(the_first_steps_predict_the_later_ones)
+{
+    job j = plain;
+    j.steps = 12;
+    j.jitter = 0.03;
+    j.common = 0.04;
+    write_job(&j);
+    const char *const said = import("--first 4");
+    ck_assert_has(said, "4 steps make the experiment");
+    ck_assert_double_le(number_behind(said, "for good and "),
+                        3); /* without what all have in common */
+    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
+    ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+}
+
+static const struct {
+    const char *command; /* what is done to the files */
+    int status;
+    const char *sentence;
+} damages[] = {
+    {"sed -i 's/\"allreduce\"/\"_reduce_scatter_base\"/' *.json", 0, "sums are reduce-scatters"},
+    {"rm rank3.json rank5.json", 0, "2 of 8 ranks have no trace"},
+    {"gzip rank2.json && truncate -s 1500 rank2.json.gz", 0, "damaged: the gzip ends behind event"},
+    {"truncate -s 20000 rank2.json", 0, "damaged: the JSON ends behind event"},
+    {"sed -i '100s/.*/oops/' rank2.json", 0, "damaged: it is no JSON behind event"},
+    {"cp rank1.json again.json", 2, "are both of rank 1"},
+    {"sed -i 's/world_size\": 8/world_size\": 16/' rank4.json", 2, "is of a job of 16 ranks"},
+    {"sed -i 's/nelems\": 2049000/nelems\": 77/' rank4.json", 2, "no step with the same number"},
+    {"sed -i 's/ProfilerStep/Step/' *.json", 0, "as it has no ProfilerStep#n"},
+    {"sed -i 's/\"In msg nelems\": [0-9]*/\"x\": 1/' *.json", 0, "no sum of gradients whose size"},
+    {"sed -i 's/\"rank\": [0-9]*/\"x\": 1/' *.json", 0, "rank7.json does not say its rank"},
+};
+
+TEST_ROWS(what_is_wrong_with_a_folder_costs_one_sentence, damages)
+{
+    write_job(&plain);
+    shell_ends(0, "cd %s/job && %s", folder, damages[_i].command);
+    ck_assert_has(dsgd_ends(damages[_i].status, "import job -p dgx-a100 -o mine.yaml"),
+                  damages[_i].sentence);
+}
+
+TEST(clocks_that_jump_and_hosts_that_limit_are_told)
+{
+    job j = plain;
+    j.clocks_jump = true;
+    j.busy = 0.3;
+    write_job(&j);
+    const char *const said = import("");
+    ck_assert_has(said, "clocks disagree");
+    ck_assert_has(said, "rank3.json are apart");
+    ck_assert_has(said, "host-bound: kernels run for");
+}
+
+/** Of StragglerAnalysis: a process is a rank. */
+TEST(a_timeline_names_the_slow_process)
+{
+    char *text = dsgd_xstrdup("[");
+    for (int i = 0; i < 4 * 12 * 5; i++) {
+        const int pid = i / 60, step = i / 5 % 12;
+        dsgd_append(&text,
+                    "%s{\"name\":\"%s-compute\",\"cat\":\"x\",\"pid\":%d,\"tid\":%d,\"ts\":%d,"
+                    "\"dur\":%d,\"ph\":\"X\",\"args\":{\"step\":%d,\"mb_id\":0}}",
+                    i == 0 ? "" : ",", i % 2 == 0 ? "backward" : "forward", pid, pid, i * 1000,
+                    20000 + (i * 7 % 11) * 100 + (pid == 2 ? 6000 : 0), step);
+    }
+    write_file("t.json", dsgd_xprintf("%s]", text));
+    const char *const said = dsgd_ends(0, "import t.json -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "rank 2 is slow");
+    ck_assert_double_eq_tol(number_behind(said, "ms in a step, "), 30, 3);
+    ck_assert_has(read_file("mine.yaml"), "workers: 4 # t.json");
+}
+
+/** A file of the measurements that may be beside the project; NULL: it is not there. */
+static const char *public_file(const char *name)
+{
+    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
+    const char *const path = dsgd_xprintf(
+        "%s/files/%s",
+        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR),
+        name);
+    if (access(path, R_OK) == 0)
+        return path;
+    fprintf(stderr, "skipped: there is no %s\n", path);
+    return NULL;
+}
+
+static const struct {
+    const char *file;
+    double slowdown; /* "blocking_slowdown" of their results */
+    const char *slow;
+} published[] = {
+    {"straggler/bytedance_timeline-AR.json.gz", 1.9730, "rank 0 is slow"},
+    {"straggler/bytedance_timeline-ST.json.gz", 1.1787, ""},
+};
+
+TEST_ROWS(slowdowns_are_those_that_bytedance_published, published)
+{
+    const char *const path = public_file(published[_i].file);
+    if (path == NULL)
+        return;
+    const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
+    ck_assert_has(said, published[_i].slow);
+    ck_assert_double_eq_tol(number_behind(said, "GPUs that differ: ") / published[_i].slowdown, 1,
+                            0.05);
+}
+
+/** HolisticTraceAnalysis: ResNet-50 on two A100; rank 1 is not there. */
+TEST(a_real_trace_is_the_resnet_that_it_is_said_to_be)
+{
+    const char *const path = public_file("kineto/hta_resnet50_ddp_a100_rank.json.gz");
+    if (path == NULL)
+        return;
+    const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
+    ck_assert_has(said, "host-bound");
+    ck_assert_has(said, "1 of 2 ranks have no trace");
+    static const char *const sums[] = {"8.196", "31.5", "26.26", "26.55", "9.724"};
+    for (size_t b = 0; b < 5; b++)
+        ck_assert_has(said, dsgd_xprintf("sum of bucket %zu, %s MB", b, sums[b]));
+    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
+    ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+}

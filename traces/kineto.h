@@ -1,0 +1,49 @@
+/**
+ * @file kineto.h
+ * Chrome traces that PyTorch's profiler (Kineto) writes, one of each rank, .json or .json.gz: read as a stream, of
+ * which the collectives, the steps and the times that they need are kept.
+ */
+#pragma once
+
+#include "base/status.h"
+
+/** A collective on the GPU's timeline. All times are in microseconds of the rank's own clock. */
+typedef struct dsgd_kineto_call {
+    double begin_us, end_us;
+    double
+        ready_us; /* what it needs is there: kernels launched before it have ended, and it is launched */
+    double launched_us;
+    const char *what; /* PyTorch's or NCCL's word: "allreduce"; NULL: the trace does not say */
+    const char *group; /* name of its process group; "": not said */
+    double bytes; /* that each rank puts in; 0: not said */
+    long group_size; /* 0: not said */
+    size_t event; /* its number in the file, from 1 */
+    size_t step; /* index into steps; SIZE_MAX: in none */
+} dsgd_kineto_call;
+
+typedef struct dsgd_kineto_step {
+    long number; /* ProfilerStep#number */
+    double begin_us, end_us; /* on the host */
+    double backward_us; /* the first kernel of its backward pass begins; NAN: not told */
+    double busy_us; /* in which kernels run */
+} dsgd_kineto_step;
+
+/** Of a Chrome trace whose processes are ranks, and their threads GPUs: what one computed in a step. */
+typedef struct dsgd_kineto_seconds {
+    long worker, thread, step;
+    long parts; /* micro-batches: forward passes */
+    double seconds;
+} dsgd_kineto_seconds;
+
+typedef struct dsgd_kineto {
+    const char *file, *gpu; /* gpu NULL: not said */
+    long rank, world; /* -1, 0: not said */
+    size_t n_events, n_kernels, n_calls, n_steps, n_seconds;
+    dsgd_kineto_call *calls; /* [n_calls] by launch */
+    dsgd_kineto_step *steps; /* [n_steps] by time */
+    dsgd_kineto_seconds *seconds; /* [n_seconds] as they stand in the file */
+    const char *damage; /* why it ends early; NULL: it does not */
+} dsgd_kineto;
+
+/** Reads a file; DSGD_EIO where it cannot be read. What is damaged is kept up to there. */
+dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *error);
