@@ -43,6 +43,8 @@ dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
     if (got < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     (*text)[n] = '\0';
+    if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
+        memset(*text, ' ', 3); /* a byte order mark */
     blank_controls(*text, n, "\t\r\n");
     return DSGD_OK;
 }
