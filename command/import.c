@@ -15,16 +15,15 @@
 
 typedef struct arguments {
     dsgd_operands paths;
-    const char *output, *platform, *workload;
+    const char *output, *platform, *workload, *nodelist;
     long nodes, ranks, first;
     bool force;
 } arguments;
 
-/** A row for each; files are offered in this order. */
-static const dsgd_import_reader *const readers[] = {
-    &dsgd_import_kineto, &dsgd_import_step_times,
-    &dsgd_import_nccl_tests, /* the last: it looks for its tables in any text */
-};
+/** A row for each; files are offered in this order, at last to what looks for its tables in any text. */
+static const dsgd_import_reader *const readers[] = {&dsgd_import_kineto,   &dsgd_import_step_times,
+                                                    &dsgd_import_topology, &dsgd_import_slurm,
+                                                    &dsgd_import_step_log, &dsgd_import_nccl_tests};
 
 enum { READERS = sizeof readers / sizeof *readers, MOST_DEPTH = 8 };
 
@@ -107,6 +106,9 @@ static const dsgd_argument options[] = {
                   "Of logs that do not say it (as many as the GPUs need)"),
     DSGD_ARGUMENT(COUNT, ranks, "ranks", 0, "N", "GPUs of logs that do not say it"),
     DSGD_ARGUMENT(
+        TEXT, nodelist, "nodelist", 0, "LIST|FILE",
+        "A job's nodes, as $SLURM_JOB_NODELIST has them, for its place in Slurm's topology"),
+    DSGD_ARGUMENT(
         COUNT, first, "first", 0, "N",
         "Of a profile: its first N steps make the experiment, the others check it (all do "
         "both)"),
@@ -138,6 +140,7 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
                      .workload_name = a.workload,
                      .nodes = a.nodes,
                      .ranks = a.ranks,
+                     .job_nodes = a.nodelist,
                      .first = a.first},
               .recognised = {.wraps = true}};
     for (size_t i = 0; i < a.paths.n; i++)
@@ -149,6 +152,9 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     for (int i = 0; i < READERS; i++)
         if (w.found[i] && readers[i]->finish != NULL)
             DSGD_TRY(readers[i]->finish(&w.in, w.states[i], error));
+    if (a.nodelist != NULL && !dsgd_import_has(&w.in, DSGD_IMPORT_TOP, "placement"))
+        return dsgd_refuse(error, "--nodelist: none of the files is a topology of Slurm, in which "
+                                  "the nodes have a place");
     DSGD_TRY(dsgd_import_write(&w.in, error));
     return w.in.measured.step_s > 0 ? dsgd_import_validate(&w.in, error) : DSGD_OK;
 }

@@ -90,6 +90,7 @@
     X(reproduce)                                                                                   \
     X(imbalance_fit)                                                                               \
     X(import)                                                                                      \
+    X(cluster)                                                                                     \
     X(import_kineto)                                                                               \
     X(compare)                                                                                     \
     X(sensitivity)                                                                                 \

@@ -21,8 +21,29 @@ typedef struct dsgd_nccl_logs {
     size_t n;
     dsgd_nccl_log *v;
     size_t left_out; /* damaged rows, and tables of other collectives than those of `tables` */
+    struct dsgd_inspected *inspected; /* records of NCCL's Inspector, until dsgd_nccl_logs_end() */
+    size_t n_inspected;
+    const char *said; /* what else JSON tells, a sentence; NULL: nothing */
 } dsgd_nccl_logs;
 
 /** Appends the tables of a text. DSGD_EIO with file and line where bandwidths and ranks contradict. */
 dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                dsgd_error *error);
+
+/* --- as JSON (nccl_json.c) --------------------------------------------------------------------- */
+
+/** Of the first object of a text: of nccl-tests (-J), or of NCCL's Inspector. */
+bool dsgd_nccl_json_is(const char *head);
+
+/**
+ * Appends the tables of nccl-tests, or the records of the Inspector, which has a file for each process. DSGD_EIO
+ * where it is no JSON, or ends early.
+ */
+dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
+                                dsgd_error *error);
+
+/**
+ * Makes tables of the records: of a collective the least time of its ranks, which is that of the rank that came
+ * last; of one size the median. logs->said: how times vary, and which rank comes last.
+ */
+void dsgd_nccl_logs_end(dsgd_nccl_logs *logs);

@@ -38,7 +38,13 @@ static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_er
     const dsgd_nccl_logs before = m->logs;
     m->in = in;
     DSGD_TRY(dsgd_import_text(path, &text, error));
-    DSGD_TRY(dsgd_nccl_log_read(path, text, &m->logs, error));
+    if (dsgd_nccl_json_is(text))
+        DSGD_TRY(dsgd_nccl_json_read(path, text, &m->logs, error));
+    else
+        DSGD_TRY(dsgd_nccl_log_read(path, text, &m->logs, error));
+    if (m->logs.n_inspected > before.n_inspected)
+        dsgd_import_gave(in, "%zu collectives of NCCL's Inspector",
+                         m->logs.n_inspected - before.n_inspected);
     for (size_t i = before.n; i < m->logs.n; i++) {
         const dsgd_nccl_log *const log = &m->logs.v[i];
         const size_t n = log->table.bytes.n;
@@ -50,7 +56,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_er
         if (log->gpu != NULL)
             dsgd_import_gpu(in, log->gpu, path);
     }
-    if (m->logs.n > before.n && m->logs.left_out > before.left_out)
+    if (in->gave != NULL && m->logs.left_out > before.left_out)
         dsgd_import_gave(in, "left out: %zu damaged rows or tables of other collectives",
                          m->logs.left_out - before.left_out);
     return DSGD_OK;
@@ -308,6 +314,11 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
                            "--platform %s: its library is mpi, but logs are of nccl or rccl: it "
                            "needs `library` and `nccl: {generation: ..., links: ...}`",
                            in->platform_name);
+    dsgd_nccl_logs_end(&m->logs);
+    if (m->logs.said != NULL)
+        printf("%s\n", m->logs.said);
+    if (m->logs.n == 0)
+        return DSGD_OK; /* of one size */
     DSGD_TRY(pool_logs(m, error));
     fit(m);
     DSGD_TRY(put_factor(m, "nccl.bandwidth", nccl->bandwidth, false, error));

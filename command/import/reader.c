@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "command/experiment/traces.h"
 
 const char *dsgd_import_bytes(double bytes)
@@ -43,6 +44,8 @@ dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
     if (got < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     (*text)[n] = '\0';
+    if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
+        memset(*text, ' ', 3); /* a byte order mark */
     blank_controls(*text, n, "\t\r\n");
     return DSGD_OK;
 }
@@ -228,7 +231,8 @@ static void write_nccl(FILE *stream, const dsgd_import *m)
 
 static void write_platform(FILE *stream, const dsgd_import *m)
 {
-    fprintf(stream, "platform:\n  name: %s # has what is not here\n", m->platform_name);
+    fprintf(stream, "platform:\n  name: %s # has what is not here\n",
+            dsgd_yaml_word(m->platform_name));
     for (size_t i = 0; i < m->n_numbers; i++) {
         const dsgd_import_number *const n = &m->numbers[i];
         const dsgd_option *const o = dsgd_option_find(dsgd_platform_options, n->key);
@@ -250,7 +254,8 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
     fputs("# By `dsgd import`: behind each number the file and line that it is from.\n", stream);
     write_platform(stream, m);
     if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL)
-        fprintf(stream, "workload: %s # assumed: no file says what is trained\n", m->workload_name);
+        fprintf(stream, "workload: %s # assumed: no file says what is trained\n",
+                dsgd_yaml_word(m->workload_name));
     else
         fputs("workload:\n", stream);
     write_part(stream, m, DSGD_IMPORT_WORKLOAD, 2);

@@ -39,6 +39,7 @@ typedef struct dsgd_import {
     /* By the command line; NULL and 0: not said. */
     const char *output, *platform_name, *workload_name;
     long nodes, ranks, first; /* steps that make the experiment; 0: all */
+    const char *job_nodes; /* a list of hosts, or a file with one */
     /* What was read. */
     const char *gpu, *gpu_from; /* the first name of a GPU; NULL: none is known */
     dsgd_import_number *numbers; /* [n_numbers] of the platform */
@@ -64,7 +65,8 @@ typedef struct dsgd_import_reader {
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
-extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_step_times;
+extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
+    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology;
 
 /** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as blanks. */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);

@@ -31,6 +31,10 @@
 #include "sim/graph.h"
 #include "sim/network/cluster.h"
 #include "traces/imbalance.h"
+#include "traces/nccl_log.h"
+#include "traces/nccl_topology.h"
+#include "traces/slurm.h"
+#include "traces/step_log.h"
 
 const fuzz_target fuzz_targets[] = {
     {"experiment", fuzz_experiment, "plots/*/*.yaml|course/*/*.yaml|tests/golden/*.yaml"},
@@ -52,6 +56,7 @@ const fuzz_target fuzz_targets[] = {
     {"edges", fuzz_edges, NULL},
     {"placement", fuzz_placement, NULL},
     {"number", fuzz_number, NULL},
+    {"cluster", fuzz_cluster, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -697,4 +702,36 @@ void fuzz_number(const uint8_t *bytes, size_t n)
     static const char *const names[] = {"allreduce", "wagma", "d_psgd", NULL};
     dsgd_hint(text, names);
     (void)dsgd_is_file_name(text);
+}
+
+/* --- what an import reads of a cluster -------------------------------------------------------- */
+
+void fuzz_cluster(const uint8_t *bytes, size_t n)
+{
+    dsgd_error error = {""};
+    const char *const text = text_of(bytes, n);
+    dsgd_nccl_topology node;
+    dsgd_slurm_topology leaves = {.n = 0};
+    dsgd_nccl_logs logs = {.n = 0};
+    if (dsgd_nccl_topology_find(text) != NULL) {
+        const dsgd_status status = dsgd_nccl_topology_read("f", text, &node, &error);
+        expect_sentence(status, &error);
+        DSGD_ASSERT(status != DSGD_OK || node.gpus.value >= 1, "a node without GPUs");
+    }
+    if (dsgd_slurm_is_conf(text))
+        expect_sentence(dsgd_slurm_read("f", text, &leaves, &error), &error);
+    else if (dsgd_slurm_is_yaml(text))
+        expect_sentence(dsgd_slurm_read_yaml("f", dsgd_config_document(text), &leaves, &error),
+                        &error);
+    if (dsgd_nccl_json_is(text))
+        expect_sentence(dsgd_nccl_json_read("f", text, &logs, &error), &error);
+    dsgd_nccl_logs_end(&logs);
+    for (size_t i = 0; i < logs.n; i++)
+        for (size_t k = 0; k < logs.v[i].table.bytes.n; k++)
+            DSGD_ASSERT(logs.v[i].table.us.v[k] > 0 &&
+                            (k == 0 || logs.v[i].table.bytes.v[k] > logs.v[i].table.bytes.v[k - 1]),
+                        "a table that does not rise");
+    const dsgd_step_log steps = dsgd_step_log_read(text);
+    for (size_t i = 0; i < steps.n; i++)
+        DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
 }

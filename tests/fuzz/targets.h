@@ -29,7 +29,8 @@
     X(report)                                                                                      \
     X(edges)                                                                                       \
     X(placement)                                                                                   \
-    X(number)
+    X(number)                                                                                      \
+    X(cluster)
 
 #define X(name) void fuzz_##name(const uint8_t *bytes, size_t n);
 FUZZ_TARGETS(X)

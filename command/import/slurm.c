@@ -1,0 +1,119 @@
+/**
+ * @file slurm.c
+ * Slurm's topology as groups, and where a job's nodes are in it.
+ */
+#include "traces/slurm.h"
+
+#include "base/file.h"
+#include "command/experiment/config.h"
+#include "command/import/reader.h"
+
+static bool recognise(const char *head, size_t n)
+{
+    (void)n;
+    return dsgd_slurm_is_conf(head) || dsgd_slurm_is_yaml(head);
+}
+
+static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_error *error)
+{
+    *state = *state == NULL ? dsgd_keep(1, sizeof(dsgd_slurm_topology)) : *state;
+    dsgd_slurm_topology *const t = *state;
+    char *text = NULL;
+    const size_t before = t->n;
+    size_t n = 0;
+    DSGD_TRY(dsgd_import_text(path, &text, error));
+    if (dsgd_slurm_is_conf(text))
+        DSGD_TRY(dsgd_slurm_read(path, text, t, error));
+    else
+        DSGD_TRY(dsgd_slurm_read_yaml(path, dsgd_config_document(text), t, error));
+    for (size_t i = before; i < t->n; i++)
+        n += t->v[i].nodes.n;
+    if (n == 0)
+        return dsgd_refuse(error, "%s: no line of it has nodes (Nodes=)%s", path,
+                           t->include == NULL ? "" : "; give the files that it includes, too");
+    dsgd_import_gave(m, "%zu nodes on %zu leaves", n, t->n - before);
+    if (t->n_inner > 1)
+        dsgd_import_gave(m, "%zu switches above them, which count as one", t->n_inner);
+    if (t->include != NULL)
+        printf("warning: %s: not followed; give that file, too\n", t->include);
+    return DSGD_OK;
+}
+
+static size_t leaf_of(const dsgd_slurm_topology *t, const char *node)
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->v[i].nodes.n; k++)
+            if (strcmp(t->v[i].nodes.v[k], node) == 0)
+                return i;
+    return t->n;
+}
+
+/** Workers on the job's nodes; the leaves that these are on are the first groups. */
+static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, long gpus,
+                             long group_hosts, dsgd_error *error)
+{
+    long *const group = dsgd_keep(2 * t->n, sizeof *group), *const used = group + t->n, groups = 0;
+    char *places = dsgd_xstrdup(""), *said = dsgd_xstrdup(""), *list = dsgd_xstrdup(m->job_nodes);
+    dsgd_hostlist job = {0, NULL};
+    if (dsgd_can_read("%s", list))
+        DSGD_TRY(dsgd_import_text(m->job_nodes, &list, error));
+    list[strcspn(list, " \t\r\n")] = '\0';
+    DSGD_TRY(dsgd_hostlist_expand(list, &job, error));
+    for (size_t i = 0; i < job.n; i++) {
+        const size_t leaf = leaf_of(t, job.v[i]);
+        if (leaf == t->n || used[leaf] == (long)t->v[leaf].nodes.n)
+            return dsgd_refuse(error, "--nodelist: %s is %s %s", job.v[i],
+                               leaf < t->n ? "listed twice, on" : "on no leaf of",
+                               leaf < t->n ? t->v[leaf].name : t->v->file);
+        if (used[leaf] == 0)
+            group[leaf] = groups++;
+        for (long g = 0; g < gpus; g++)
+            dsgd_append(&places, "%s%ld", *places == '\0' ? "" : ", ",
+                        group[leaf] * group_hosts + used[leaf] * gpus + g);
+        used[leaf]++;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        if (used[i] > 0)
+            dsgd_append(&said, " %s:%ld", t->v[i].name, used[i]);
+    printf("the job's nodes by leaf:%s\n", said);
+    dsgd_import_line(m, DSGD_IMPORT_TOP, list, "placement: [%s]", places);
+    if (!dsgd_import_has(m, DSGD_IMPORT_TOP, "workers"))
+        dsgd_import_line(m, DSGD_IMPORT_TOP, list, "workers: %ld", (long)job.n * gpus);
+    return DSGD_OK;
+}
+
+static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
+{
+    const dsgd_slurm_topology *const t = state;
+    const dsgd_platform *const p = &m->platform;
+    const bool has_groups = p->topology == DSGD_TOPOLOGY_GROUPS;
+    const long gpus = p->island_hosts > 0 ? p->island_hosts : 1;
+    const dsgd_slurm_leaf *largest = t->v;
+    for (const dsgd_slurm_leaf *l = t->v; l < t->v + t->n; l++)
+        largest = l->nodes.n > largest->nodes.n ? l : largest;
+    const double nodes = (double)largest->nodes.n, hosts = nodes * (double)gpus;
+    /* What a group of the platform gives each of its hosts, else all that their NICs carry. */
+    const double out = has_groups ? p->group_bytes_per_s / (double)p->group_hosts * hosts
+                                  : p->host_bandwidth_bytes_per_s * (double)p->island_nics * nodes;
+    const double flow = has_groups ? p->group_flow_bytes_per_s : p->host_bandwidth_bytes_per_s;
+    const char *const from = dsgd_xprintf("%s:%zu", largest->file, largest->line);
+    const char *const assumed =
+        dsgd_xprintf("assumed, %s; %s", has_groups ? "as in the platform" : "all that NICs carry",
+                     t->speed == NULL ? from : t->speed);
+    DSGD_TRY(dsgd_import_number_is(m, "topology", DSGD_TOPOLOGY_GROUPS, from, error));
+    DSGD_TRY(dsgd_import_number_is(m, "group_hosts", hosts, from, error));
+    DSGD_TRY(dsgd_import_number_is(m, "group_bandwidth", out, assumed, error));
+    DSGD_TRY(dsgd_import_number_is(m, "group_flow_bandwidth", flow, assumed, error));
+    printf("warning: %s: how wide the way out of a leaf is, no line says (Slurm's LinkSpeed has no "
+           "unit): set group_bandwidth and group_latency\n",
+           from);
+    return m->job_nodes == NULL ? DSGD_OK : place_job(m, t, gpus, (long)hosts, error);
+}
+
+const dsgd_import_reader dsgd_import_slurm = {
+    .name = "topology of Slurm",
+    .gives = "a topology.conf or topology.yaml of Slurm",
+    .recognise = recognise,
+    .read = read,
+    .finish = finish,
+};

@@ -1,0 +1,451 @@
+/**
+ * @file test_cluster.c
+ * What `dsgd import` reads of a cluster and a job beside tables of nccl-tests and profiles: nodes as NCCL sees them,
+ * Slurm's topologies and lists of hosts, JSON of nccl-tests and of NCCL's Inspector, logs of training. All files are
+ * made here, as broken as public ones were found; public ones are tried where they are beside the project.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "command/experiment/traces.h"
+#include "tests/command/shell.h"
+#include "tests/support/suite.h"
+#include "traces/nccl_log.h"
+#include "traces/nccl_topology.h"
+#include "traces/slurm.h"
+#include "traces/step_log.h"
+
+SUITE(cluster, "nodes", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+static dsgd_platform imported(const char *name)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform platform;
+    dsgd_error error = {""};
+    const char *const path = dsgd_xprintf("%s/%s", folder, name);
+    ck_assert_msg(dsgd_platform_open(path, &config, &platform, &error) == DSGD_OK &&
+                      dsgd_platform_check(&platform, &error) == DSGD_OK,
+                  "%s", error.text);
+    return platform;
+}
+
+/** Words of a table, of which a cell can be on several lines. */
+static char *unwrapped(char *text)
+{
+    char *flat = dsgd_xstrdup("");
+    for (char *word = NULL; (word = strsep(&text, " \n")) != NULL;)
+        if (*word != '\0')
+            dsgd_append(&flat, "%s ", word);
+    return flat;
+}
+
+/** A pair of GPUs on a switch of PCIe, with NICs; links[2]: to NVSwitch, 0: none. */
+static char *pair(int first, const int links[2], int nics, const char *speed)
+{
+    char *text = dsgd_xprintf("<cpu host_hash=\"0x1\" numaid=\"%d\" vendor=\"AuthenticAMD\">\n"
+                              "<pci busid=\"0:%d0\" class=\"0x060400\" link_speed=\"16.0 GT/s "
+                              "PCIe\" link_width=\"16\">\n",
+                              first, first);
+    for (int i = 0; i < 2; i++) {
+        dsgd_append(&text,
+                    "<pci busid=\"0:%d%d\" class=\"0x030200\" device=\"0x20b2\" link_speed=\"32.0 "
+                    "GT/s PCIe\" link_width=\"16\">\n"
+                    "<gpu dev=\"%d\" sm=\"80\" rank=\"%d\" gdr=\"1\">",
+                    first, i, first + i, first + i);
+        if (links[i] > 0)
+            dsgd_append(&text, "<nvlink target=\"0:c1\" count=\"%d\" tclass=\"0x068000\"/>",
+                        links[i]);
+        dsgd_append(&text, "</gpu></pci>\n");
+    }
+    for (int i = 0; i < nics; i++)
+        dsgd_append(&text,
+                    "<pci class=\"0x020700\"><nic><net name=\"mlx5_%d\" dev=\"%d\" speed=\"%s\" "
+                    "latency=\"75\"/></nic></pci>\n",
+                    first + i, i, speed);
+    dsgd_append(&text, "</pci></cpu>\n");
+    return text;
+}
+
+static const int twelve[2] = {12, 12}, none[2] = {0, 0}, one_down[2] = {12, 11};
+
+TEST(a_node_becomes_an_island_with_its_NICs_and_links)
+{
+    /* The storage's NIC, behind the processor alone, is no one's nearest. */
+    write_file("topo.xml",
+               dsgd_xprintf("\xef\xbb\xbf<!-- of a node -->\r\n<system version=\"1\">\r\n%s%s"
+                            "<cpu numaid=\"9\"><nic><net name=\"eth0\" speed=\"1000\"/></nic></cpu>"
+                            "</system>\nwhat a page goes on with <",
+                            pair(0, twelve, 1, "200000"), pair(2, twelve, 1, "200000")));
+    const char *const said = unwrapped(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml"));
+    ck_assert_has(said, "GPU 0 1: mlx5_0; GPU 2 3: mlx5_2");
+    ck_assert_ptr_null(strstr(said, "warning"));
+    const dsgd_platform p = imported("mine.yaml");
+    ck_assert(p.island_hosts == 4 && p.island_nics == 2);
+    ck_assert_double_eq(p.host_bandwidth_bytes_per_s, 25e9);
+    ck_assert_double_eq(p.nccl.links_bytes_per_s, 12 * 20e9); /* NCCL's rate of sm 80 */
+    ck_assert_double_eq(p.island_bytes_per_s, 12 * 20e9);
+    ck_assert(p.nccl.has_switch && p.nccl.amd_host && p.nccl.generation == DSGD_GPU_AMPERE);
+    ck_assert_double_eq_tol(p.nccl.network_latency_s, 75e-6, 1e-12);
+    ck_assert_has(read_file("mine.yaml"), "island_nics: 2 # topo.xml:");
+    dsgd_ends(0, "check mine.yaml");
+}
+
+TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_wide)
+{
+    write_file("topo.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
+                                        pair(0, none, 2, "10000"), pair(2, none, 1, "10000")));
+    const char *const said = dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "3 NICs for 4 GPUs stand as 2 that together are as wide");
+    ck_assert_has(said, "the slowest NIC has 10 Gb/s");
+    const dsgd_platform p = imported("mine.yaml");
+    ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9); /* 16 GT/s of its switch, as NCCL counts */
+    ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
+    ck_assert(!p.nccl.has_switch);
+}
+
+TEST(what_is_odd_in_a_node_is_told)
+{
+    write_file("down.xml",
+               dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, one_down, 1, "200000")));
+    ck_assert_has(dsgd_ends(0, "import down.xml -p dgx-a100 -o mine.yaml"),
+                  "GPU 1 has 11 links, but GPU 0 of line");
+    write_file("part.xml",
+               "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\" class=\"0x030200\"><gpu "
+               "dev=\"0\" sm=\"90\"><nvlink target=\"0:2\" count=\"18\" tclass=\"0x030200\"/>"
+               "</gpu></pci><nic><net name=\"a\" speed=\"100000\"/></nic></cpu></system>");
+    ck_assert_has(dsgd_ends(0, "import part.xml -p dgx-a100 -o mine.yaml --force"),
+                  "did the job see all GPUs of the node?");
+    write_file("static.xml",
+               "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\" class=\"0x030200\"/>"
+               "<pci busid=\"0:2\" class=\"0x020700\"/></cpu></system>");
+    ck_assert_has(unwrapped(dsgd_ends(0, "import static.xml -p dgx-a100 -o mine.yaml --force")),
+                  "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
+    ck_assert_double_eq(imported("mine.yaml").nccl.links_bytes_per_s, 240e9); /* dgx-a100's */
+    write_file("far.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
+                                       pair(0, twelve, 0, ""), pair(2, twelve, 1, "200000")));
+    ck_assert_has(unwrapped(dsgd_ends(0, "import far.xml -p dgx-a100 -o mine.yaml --force")),
+                  "GPU 0 1: none; GPU 2 3: mlx5_2");
+    write_file("absurd.xml", dsgd_xprintf("<system version=\"1\">%s</system>",
+                                          pair(0, twelve, 2, "200000000"))); /* in kb/s? */
+    ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
+                  "a NIC of 2e+08 Mb/s: its speed is not taken");
+    ck_assert_double_eq(imported("mine.yaml").host_bandwidth_bytes_per_s, 25e9); /* dgx-a100's */
+    write_file("dump.xml",
+               dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
+    ck_assert_has(dsgd_ends(2, "import dump.xml down.xml -p dgx-a100 -o mine.yaml --force"),
+                  "are they of two machines?");
+}
+
+static const struct {
+    int status;
+    const char *text, *why;
+} broken[] = {
+    {3, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\"", "topo.xml:1: this is no XML"},
+    {3,
+     "<!DOCTYPE system [<!ENTITY a \"aaa\"><!ENTITY b "
+     "\"&a;&a;\">]>\n<system><cpu>&b;</cpu></system>",
+     "topo.xml:2: this is no XML of a node: undefined entity"},
+    {3, "<system version=\"1\">\n<cpu arch=\"\xe9\"/></system>", "topo.xml:2: this is no XML"},
+    {2, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:00:16.0\"/></cpu></system>",
+     "there is a GPU"},
+    {2,
+     "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc.dtd\">\n<topology "
+     "version=\"2.0\"/>",
+     "topo.xml:3: <topology> is of hwloc"},
+    {2, "<graphs version=\"1\"></graphs>", "NCCL_GRAPH_DUMP_FILE makes"},
+};
+
+TEST_ROWS(a_broken_node_costs_a_sentence_with_its_line, broken)
+{
+    write_file("topo.xml", broken[_i].text);
+    ck_assert_has(dsgd_ends(broken[_i].status, "import topo.xml -p dgx-a100 -o mine.yaml"),
+                  broken[_i].why);
+}
+
+TEST(no_node_is_as_deep_as_a_trap)
+{
+    char *text = dsgd_xstrdup("<system version=\"1\">");
+    dsgd_nccl_topology t;
+    dsgd_error error = {""};
+    for (int i = 0; i < 100000; i++)
+        dsgd_append(&text, "<pci busid=\"1\">");
+    ck_assert_int_eq(dsgd_nccl_topology_read("topo.xml", text, &t, &error), DSGD_EIO);
+    ck_assert_has(error.text, "topo.xml:1: this is no XML of a node: elements stand deeper");
+}
+
+CASE("Slurm", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+static const struct {
+    const char *list, *names; /* names NULL: it is refused */
+} lists[] = {
+    {"tux[0-2,07],login", "tux0 tux1 tux2 tux07 login"},
+    {"r[1-2]n[08-10]-ib", "r1n08-ib r1n09-ib r1n10-ib r2n08-ib r2n09-ib r2n10-ib"},
+    {"[1101-1102]", "1101 1102"},
+    {"a,,b,", "a b"},
+    {"n[000-000]", "n000"},
+    {"n[2-1]", NULL},
+    {"n[1-", NULL},
+    {"n]1[", NULL},
+    {"n[1-[2]]", NULL},
+    {"n[a-c]", NULL},
+    {"n[]", NULL},
+    {"n[0000000000000000000000000001]", NULL},
+    {"n[0-131072]", NULL},
+    {"n[0-99][0-99][0-99][0-99]", NULL},
+    {"n[18446744073709551615-18446744073709551615],n[0-18446744073709551615]", NULL},
+    {"n[1][1][1][1][1][1][1][1][1]", NULL},
+};
+
+TEST_ROWS(lists_of_hosts_expand_as_by_Slurm_or_are_refused, lists)
+{
+    dsgd_hostlist hosts = {0, NULL};
+    dsgd_error error = {""};
+    char *names = dsgd_xstrdup("");
+    const dsgd_status status = dsgd_hostlist_expand(lists[_i].list, &hosts, &error);
+    ck_assert_int_eq(status, lists[_i].names == NULL ? DSGD_EUSAGE : DSGD_OK);
+    if (lists[_i].names == NULL) {
+        ck_assert_has(error.text, "is no list of hosts");
+        return;
+    }
+    for (size_t i = 0; i < hosts.n; i++)
+        dsgd_append(&names, "%s%s", i == 0 ? "" : " ", hosts.v[i]);
+    ck_assert_str_eq(names, lists[_i].names);
+}
+
+/* The same cluster: two leaves, of three nodes and of two. */
+static const char *const topologies[] = {
+    "\xef\xbb\xbf# by hand\r\nswitchname=leaf0 NODES=n[0-2] LinkSpeed=100G # three\r\n"
+    "SwitchName=leaf1 \\\r\n  Nodes=n[3-4]\r\nSwitchName=root Switches=leaf[0-1]\r\n",
+    /* as scontrol prints, with the nodes below once more */
+    "SwitchName=root Level=1 LinkSpeed=1 Nodes=n[0-4] Switches=leaf[0-1]\n"
+    "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-2]\nSwitchName=leaf1 Level=0 Nodes=n[3-4]\n",
+    "BlockName=leaf0 BlockIndex=0 Nodes=n[0-2] BlockSize=3\nBlockName=leaf1 Nodes=n[3-4]\n"
+    "AggregatedBlock=leaf[0-1] Nodes=n[0-4]\nBlockSizes=3,6\n",
+    "- topology: other\n  block:\n    block_sizes: [5]\n    blocks:\n      - block: all\n"
+    "        nodes: n[0-4]\n- topology: tree\n  cluster_default: true\n  tree:\n    switches:\n"
+    "      - switch: root\n        children: leaf[0-1]\n      - {switch: leaf0, nodes: 'n[0-2]'}\n"
+    "      - switch: leaf1\n        nodes: n[3-4]\n",
+    "switches:\n  root:\n    switches: [leaf0, leaf1]\nblocks:\n- switch: leaf0\n  nodes:\n"
+    "  - \"n[0-1]\"\n  - n2\n- switch: leaf1\n  nodes: [\"n[3-4]\"]\n",
+};
+
+TEST_ROWS(leaves_are_groups_and_a_job_has_its_place_in_them, topologies)
+{
+    write_file("topology", topologies[_i]);
+    write_file("job", "n[1,3-4]\n");
+    const char *const said =
+        dsgd_ends(0, "import topology -p dgx-a100 -o mine.yaml --nodelist job");
+    ck_assert_has(said, "leaf0:1 leaf1:2");
+    ck_assert_has(said, "no unit");
+    const dsgd_platform p = imported("mine.yaml");
+    ck_assert(p.topology == DSGD_TOPOLOGY_GROUPS && p.group_hosts == 3 * 8);
+    ck_assert_double_eq(p.group_bytes_per_s, 24 * p.host_bandwidth_bytes_per_s);
+    const char *const text = read_file("mine.yaml");
+    ck_assert_has(text, "placement: [0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31, 32, ");
+    ck_assert_has(text, "workers: 24 # n[1,3-4]");
+    dsgd_ends(0, "check mine.yaml");
+    ck_assert_has(dsgd_ends(2, "import topology -p dgx-a100 -o m2.yaml --nodelist n[4-5]"),
+                  "n5 is on no leaf of topology");
+}
+
+static const struct {
+    int status;
+    const char *text, *why;
+} bad_topologies[] = {
+    {2, "SwitchName=s0 Nodes=n[0-\n", "topology:1: \"n[0-\" is no list"},
+    {2, "SwitchName=s0 Switches=s[1-2]\nNodes=n1\n", "topology:2: Nodes=n1 without SwitchName="},
+    {2, "Include more.conf\nSwitchName=s0 Switches=s1\n", "give the files that it includes, too"},
+    {2, "- switch: s1\n  nodes: \"\"\n", "no line of it has nodes"},
+    {3, "- switch: s1\n  nodes: [n1\n", "neither a topology.conf nor YAML"},
+};
+
+TEST_ROWS(a_broken_topology_costs_a_sentence, bad_topologies)
+{
+    write_file("topology", bad_topologies[_i].text);
+    ck_assert_has(dsgd_ends(bad_topologies[_i].status, "import topology -p dgx-a100 -o mine.yaml"),
+                  bad_topologies[_i].why);
+}
+
+CASE("JSON", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+static const char tests_json[] =
+    "{\"version\":3,\"args\":[\"/opt/"
+    "all_reduce_perf\",\"-g\",\"8\"],\"env\":[],\"config\":{\"nthreads\":1,"
+    "\"ngpus\":8,\"devices\":[{\"rank\":0,\"hostname\":\"a\",\"device_info\":\"NVIDIA A100\"},"
+    "{\"rank\":8,\"hostname\":\"b\",\"device_info\":\"NVIDIA A100\"}]},\"results\":["
+    "{\"size\":0,\"out_of_place\":{\"time\":9.0},\"in_place\":{\"time\":9.0}},"
+    "{\"size\":8388608,\"out_of_place\":{\"time\":200.0},\"in_place\":{\"time\":202.0},"
+    "\"out_of_place_per_iter\":{\"cv_pct\":4.5,\"times_us\":[190,210]}},"
+    "{\"size\":16777216,\"out_of_place\":null,\"in_place\":{\"time\":400.5}}]}";
+
+TEST(nccl_tests_say_the_same_in_JSON)
+{
+    dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
+    dsgd_error error = {""};
+    ck_assert(dsgd_nccl_json_is(tests_json));
+    ck_assert_int_eq(dsgd_nccl_json_read("t.json", tests_json, &logs, &error), DSGD_OK);
+    ck_assert_uint_eq(logs.n, 1);
+    const dsgd_nccl_log *const log = logs.v;
+    ck_assert(log->table.call == DSGD_NCCL_ALLREDUCE && log->table.bytes.n == 2);
+    ck_assert(log->ranks == 16 && log->table.nodes == 2); /* a process of eight GPUs names one */
+    ck_assert_double_eq(log->table.us.v[0], 201);
+    ck_assert_double_eq(log->table.us.v[1], 400.5);
+    ck_assert_str_eq(log->gpu, "NVIDIA A100");
+    ck_assert_has(logs.said, "4.5 %");
+    char *const cut = dsgd_xprintf("\n%.300s", tests_json);
+    ck_assert_int_eq(dsgd_nccl_json_read("t.json", cut, &logs, &error), DSGD_EIO);
+    ck_assert_has(error.text, "t.json:2: the JSON is broken, or ends early");
+}
+
+/** What a rank's Inspector writes; rank 2 of 4 begins 500 us late. @p marker: as from format 4.3 on. */
+static void inspect(dsgd_nccl_logs *logs, int rank, bool marker, int late)
+{
+    const char *const head =
+        dsgd_xprintf("\"header\":{\"id\":\"0xa\",\"rank\":%d,\"n_ranks\":4,\"nnodes\":1}", rank);
+    char *text = dsgd_xprintf("{%s,\"metadata\":{},\"dump_stats\":{\"coll_records\":40}}\n", head);
+    dsgd_error error = {""};
+    for (int i = 0; i < 40; i++)
+        dsgd_append(&text,
+                    "{%s%s\"coll_perf\":{\"coll\":\"%s\",\"coll_sn\":%d,\"coll_msg_size_bytes\":%d,"
+                    "\"coll_exec_time_us\":%d}}\n",
+                    marker ? "" : head, marker ? "" : ",", "AllGather", i, 1000000 << i % 2,
+                    300 + 200 * (i % 2) + i % 3 + (rank == late ? 0 : 500 + rank));
+    dsgd_append(&text, "{\"header\":{\"id\":\"0xa\",\"ra"); /* the job was killed */
+    ck_assert(dsgd_nccl_json_is(text));
+    ck_assert_int_eq(dsgd_nccl_json_read(dsgd_xprintf("rank%d", rank), text, logs, &error),
+                     DSGD_OK);
+}
+
+TEST(the_Inspector_gives_times_without_waiting_and_names_who_comes_last)
+{
+    for (int marker = 0; marker < 2; marker++) {
+        dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
+        for (int rank = 3; rank >= 0; rank--)
+            inspect(&logs, rank, marker, 2);
+        ck_assert_uint_eq(logs.n_inspected, 160);
+        ck_assert_uint_eq(logs.left_out, 4);
+        dsgd_nccl_logs_end(&logs);
+        ck_assert_has(
+            logs.said,
+            "of 40 collectives rank 2 of 4 comes last in 40, for which others wait 503 us");
+        ck_assert_uint_eq(logs.n, 1);
+        const dsgd_nccl_table *const t = &logs.v->table;
+        ck_assert(t->call == DSGD_NCCL_SHARES && t->bytes.n == 2 && logs.v->ranks == 4 &&
+                  t->nodes == 1);
+        ck_assert_double_eq(t->bytes.v[0], 4e6); /* the shares of four */
+        ck_assert_double_eq_tol(t->us.v[0], 301, 1);
+        ck_assert_double_eq_tol(t->us.v[1], 501, 1);
+    }
+    dsgd_nccl_logs alone = {0, NULL, 0, NULL, 0, NULL};
+    inspect(&alone, 1, false, 2);
+    dsgd_nccl_logs_end(&alone);
+    ck_assert_has(alone.said, "its waiting for the others is in the times");
+}
+
+CASE("training", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+static const struct {
+    const char *tool, *text;
+    size_t n, left_out;
+    double last_s, batch;
+} step_logs[] = {
+    {"Megatron-LM",
+     " [2025-04-13 23:41:20] iteration 10/ 99 | elapsed time per iteration (ms): 820.5 | global "
+     "batch size:    16 |\n"
+     " [2025-04-13 23:41:28] iteration 20/ 99 | elapsed time per iteration (ms): 821,8 | lm loss: "
+     "1\n"
+     " [2025-04-13 23:41:37] iteration 30/ 99 | elapsed time per iteration (ms): 849.5 |",
+     2, 1, 0.8495, 16},
+    {"torchtitan",
+     "[rank0]:[titan] 2025-11-25 23:59:58,838 - root - INFO - local batch size 8, global batch "
+     "size 64, x\n"
+     "[rank0]:[titan] 2025-11-25 23:59:59,000 - root - INFO - \x1b[31mstep:  1  loss:  8.0  tps: "
+     "5,756  tflops: 0.41\r\n"
+     "[rank1]:[titan] 2025-11-25 23:59:59,001 - root - INFO - step:  1  loss:  8.0  tps: 5,756  "
+     "tflops: 0.41\n"
+     "[rank0]:[titan] 2025-11-26 00:00:01,250 - root - INFO - step: 10  loss:  8.0  tps: 5,756  "
+     "tflops: 0.41\n"
+     "[rank0]:[titan] 2025-11-26 00:00:02,250 - root - INFO - step: 20  loss:  8.0  tps: 5,756  "
+     "tflops: 0.41\n",
+     2, 0, 0.1, 64},
+    {"nanoGPT",
+     "iter 0: loss 10.9, time 9000.00ms, mfu -100.00%\niter 10: loss 5.1, time 135.25ms, mfu "
+     "20.00%\n",
+     2, 0, 0.13525, 0},
+    {"timm",
+     "Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.9)  Time: 0.412s,  621.36/s  (0.5s,  512.00/s)  "
+     "LR: 1e-06\n",
+     1, 0, 0.412, 0},
+    {"PyTorch's ImageNet example",
+     "Epoch: [0][ 10/625]\tTime  0.085 ( 0.163)\tData  0.000\nEpoch: [1][  0/625]\tTime 12.807 "
+     "(12.807)\tData  6.147\n",
+     2, 0, 12.807, 0},
+    {"Lightning",
+     "Epoch 0:   0%|          | 0/8000 [00:00<?, ?it/s]\rEpoch 0: 4%|x  | 350/8000 [00:09<03:23, "
+     "40.00it/s, v_num=0]"
+     "\rEpoch 0: 5%|x  | 360/8000 [00:09<03:23,  1.25s/it, v_num=0]\n",
+     2, 0, 1.25, 0},
+};
+
+TEST_ROWS(training_programs_tell_their_steps, step_logs)
+{
+    const dsgd_step_log log = dsgd_step_log_read(step_logs[_i].text);
+    ck_assert_str_eq(log.tool, step_logs[_i].tool);
+    ck_assert_uint_eq(log.n, step_logs[_i].n);
+    ck_assert_uint_eq(log.left_out, step_logs[_i].left_out);
+    ck_assert_double_eq_tol(log.seconds[log.n - 1], step_logs[_i].last_s, 1e-9);
+    ck_assert_double_eq(log.batch, step_logs[_i].batch);
+}
+
+TEST(a_log_of_training_gives_the_step_and_says_what_is_in_it)
+{
+    char *text = dsgd_xstrdup("");
+    for (int i = 1; i <= 20; i++)
+        dsgd_append(
+            &text,
+            " iteration %d/ 99 | elapsed time per iteration (ms): %d.0 | global batch size: 64 |\n",
+            10 * i, i == 1 ? 9000 : 800 + i);
+    write_file("train.log", text);
+    const char *const said = dsgd_ends(0, "import train.log -p dgx-a100 --ranks 16 -o mine.yaml");
+    ck_assert_has(said, "lines 2-20: 19 times of Megatron-LM, median 0.811 s");
+    ck_assert_has(said, "each a mean of 10 steps");
+    ck_assert_has(said, "bring a profile");
+    ck_assert_has(read_file("mine.yaml"),
+                  "step: 0.811 # train.log:1-20, whole steps\n  samples: 4 #");
+    dsgd_ends(0, "check mine.yaml");
+    write_file("short.log", "iter 0: loss 10.9, time 9,5ms, mfu -100.00%\n");
+    ck_assert_has(dsgd_ends(2, "import short.log -p dgx-a100 -o m2.yaml"),
+                  "0 steps of nanoGPT have a time, and 1 none");
+}
+
+CASE("public files", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(public_files_are_read_where_they_are_beside_the_project)
+{
+    static const struct {
+        const char *file, *says;
+    } files[] = {
+        {"nccl_xml/dgx_a100.xml",
+         "8 GPUs (A100), 240 GB/s each (links to a switch), 8 NICs of 25 GB/s"},
+        {"nccl_xml/rccl_topo_8p6l_4nic.xml",
+         "8 GPUs, 144 GB/s each (links to each other), 4 NICs of 25 GB/s"},
+        {"nccl_xml/aws_p4d-24xl-topo.xml", "8 GPUs (A100), 4 NICs"},
+        {"slurm/check.topology.conf", "32 nodes on 8 leaves"},
+        {"slurm/test_133_1_case1.topology.conf", "10000 nodes on 500 leaves"},
+        {"slurm/topograph_large.yaml", "96 nodes on 12 leaves"},
+    };
+    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
+    const char *const beside =
+        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const char *const path = dsgd_xprintf("%s/files/%s", beside, files[i].file);
+        if (!dsgd_can_read("%s", path)) {
+            fprintf(stderr, "skipped: there is no %s\n", path);
+            continue;
+        }
+        ck_assert_has(unwrapped(dsgd_ends(0, "import %s -p dgx-a100 --force -o mine.yaml", path)),
+                      files[i].says);
+    }
+}

@@ -1,0 +1,333 @@
+/**
+ * @file nccl_topology.c
+ * Elements by expat, each with the chain of those around it: a NIC is the nearer to a GPU, the longer the
+ * beginning that their chains share.
+ */
+#include "traces/nccl_topology.h"
+
+#include <expat.h>
+
+#include "traces/nccl.h"
+
+enum { MOST_DEPTH = 64, MOST_DEVICES = 1024 };
+
+/** A GPU or a port of a NIC. */
+typedef struct device {
+    long chain[MOST_DEPTH]; /* numbers of the elements around it */
+    size_t line, at_depth;
+    const char *name, *bus; /* of the element of PCIe around it; NULL: none is */
+    double bytes_per_s; /* of a NIC, or of all links of a GPU */
+    double pci_bytes_per_s; /* INFINITY: not said */
+    long links;
+} device;
+
+typedef struct devices {
+    size_t n;
+    device *v;
+} devices;
+
+typedef struct reading {
+    dsgd_nccl_topology *t;
+    XML_Parser parser;
+    size_t lines_before;
+    const char *root, *wrong; /* wrong: why it ends */
+    size_t depth;
+    long n_elements, sm, gcn;
+    device around; /* the element, as a device that stands in it would be */
+    device outside[MOST_DEPTH]; /* what is around the elements that are open */
+    devices gpus, nics, gpu_slots, nic_slots; /* slots: by their classes of PCI */
+    size_t n_targets, n_hosts;
+    const char **targets, **hosts; /* of links between GPUs */
+} reading;
+
+static const struct {
+    const char *device, *name;
+} gpu_names[] = {/* of pci.ids */
+                 {"0x1db1", "V100"},   {"0x1db4", "V100"},  {"0x1db5", "V100"},
+                 {"0x1db8", "V100"},   {"0x20b0", "A100"},  {"0x20b2", "A100"},
+                 {"0x20b5", "A100"},   {"0x20f1", "A100"},  {"0x2330", "H100"},
+                 {"0x2331", "H100"},   {"0x2335", "H200"},  {"0x2342", "GH200"},
+                 {"0x2901", "B200"},   {"0x738c", "MI100"}, {"0x7408", "MI250X"},
+                 {"0x740c", "MI250X"}, {"0x74a1", "MI300X"}};
+
+static const char *attribute(const char **attributes, const char *name)
+{
+    for (; *attributes != NULL; attributes += 2)
+        if (strcmp(*attributes, name) == 0)
+            return attributes[1];
+    return "";
+}
+
+static double number(const char **attributes, const char *name)
+{
+    const double x = strtod(attribute(attributes, name), NULL);
+    return x > 0 && x < 1e15 ? x : 0;
+}
+
+static void note_word(const char ***words, size_t *n, const char *word)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp((*words)[i], word) == 0)
+            return;
+    if (*n == MOST_DEVICES)
+        return;
+    *words = dsgd_keep_more(*words, *n + 1, sizeof **words);
+    (*words)[(*n)++] = dsgd_xstrdup(word);
+}
+
+static device *add_device(reading *r, devices *to, const char *name)
+{
+    if (to->n == MOST_DEVICES)
+        r->wrong = "it has more GPUs or NICs than a node";
+    to->v = dsgd_keep_more(to->v, to->n + 1, sizeof *to->v);
+    device *const d = &to->v[r->wrong == NULL ? to->n++ : to->n];
+    *d = r->around;
+    d->name = dsgd_xstrdup(name);
+    return d;
+}
+
+static void read_pci(reading *r, const char **a)
+{
+    const double speed = number(a, "link_speed"), lane = speed < 8 ? 0.6 : 0.75; /* of GT/s */
+    const double rate = speed * lane * number(a, "link_width") * 1e9 / 8;
+    const char *const class = attribute(a, "class"), *const id = attribute(a, "device");
+    r->around.bus = dsgd_xstrdup(attribute(a, "busid"));
+    if (rate > 0)
+        r->around.pci_bytes_per_s = fmin(rate, r->around.pci_bytes_per_s);
+    for (size_t i = 0; i < sizeof gpu_names / sizeof gpu_names[0]; i++)
+        if (strcmp(id, gpu_names[i].device) == 0)
+            r->t->gpu = gpu_names[i].name;
+    if (strncmp(class, "0x0302", 6) == 0 || strncmp(class, "0x0380", 6) == 0)
+        add_device(r, &r->gpu_slots, dsgd_xprintf("%zu", r->gpu_slots.n));
+    else if (strncmp(class, "0x02", 4) == 0)
+        add_device(r, &r->nic_slots, r->around.bus);
+}
+
+/** GB/s of a link, as NCCL and RCCL count. */
+static double link_rate(const reading *r, bool amd)
+{
+    if (amd)
+        return r->gcn >= 0x940 && r->gcn < 0xa00    ? 48
+               : r->gcn == 0x90a || r->gcn == 0x910 ? 36
+                                                    : 24;
+    return r->sm >= 100 ? 40.1 : r->sm >= 90 ? 20.6 : r->sm == 86 ? 12 : r->sm < 70 ? 18 : 20;
+}
+
+static void read_link(reading *r, const char **a, bool amd)
+{
+    device *const gpu = r->gpus.n > 0 ? &r->gpus.v[r->gpus.n - 1] : NULL;
+    const double count = number(a, "count");
+    if (gpu == NULL || count < 1 || count > 1000)
+        return;
+    gpu->links += (long)count;
+    gpu->bytes_per_s += count * link_rate(r, amd) * 1e9;
+    if (strcmp(attribute(a, "tclass"), "0x068000") == 0)
+        r->t->has_switch = true;
+    else
+        note_word(&r->targets, &r->n_targets, attribute(a, "target"));
+}
+
+static void read_element(reading *r, const char *name, const char **a)
+{
+    if (strcmp(name, "pci") == 0)
+        read_pci(r, a);
+    else if (strcmp(name, "gpu") == 0) {
+        const char *const gcn = attribute(a, "gcn"); /* 910, or gfx90a:sramecc+:xnack- */
+        add_device(r, &r->gpus, attribute(a, "dev"));
+        r->gcn = strtol(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
+        r->sm = (long)number(a, "sm");
+    } else if (strcmp(name, "net") == 0) {
+        static const double most = 1e7; /* Mb/s: 10 Tb/s, which no port has */
+        const double speed = number(a, "speed");
+        add_device(r, &r->nics, attribute(a, "name"))->bytes_per_s =
+            speed > most ? 0 : speed * 1e6 / 8;
+        if (speed > most)
+            r->t->warnings = dsgd_xprintf("%sline %zu: a NIC of %g Mb/s: its speed is not taken\n",
+                                          r->t->warnings, r->around.line, speed);
+        if (number(a, "latency") > 0)
+            r->t->network_latency_s = (dsgd_said){number(a, "latency") * 1e-6, r->around.line};
+    } else if (strcmp(name, "nvlink") == 0 || strcmp(name, "xgmi") == 0)
+        read_link(r, a, *name == 'x');
+    else if (strcmp(name, "cpu") == 0) {
+        r->t->amd_host = r->t->amd_host || strcmp(attribute(a, "vendor"), "AuthenticAMD") == 0;
+        if (*attribute(a, "host_hash") != '\0')
+            note_word(&r->hosts, &r->n_hosts, attribute(a, "host_hash"));
+        r->t->hosts.line = r->around.line;
+    }
+}
+
+static void XMLCALL begin_element(void *data, const char *name, const char **attributes)
+{
+    reading *const r = data;
+    r->around.line = r->lines_before + XML_GetCurrentLineNumber(r->parser);
+    if (r->depth == 0)
+        r->root = dsgd_xstrdup(name);
+    if (r->depth == MOST_DEPTH)
+        r->wrong = "elements stand deeper in each other than in a node";
+    if (r->wrong == NULL && strcmp(r->root, "system") == 0) {
+        r->outside[r->depth] = r->around;
+        r->around.chain[r->depth] = ++r->n_elements;
+        r->around.at_depth = ++r->depth;
+        read_element(r, name, attributes);
+    }
+    if (r->wrong != NULL || strcmp(r->root, "system") != 0)
+        XML_StopParser(r->parser, XML_FALSE);
+}
+
+static void XMLCALL end_element(void *data, const char *name)
+{
+    reading *const r = data;
+    (void)name;
+    if (r->depth == 0)
+        return;
+    r->around = r->outside[--r->depth];
+    if (r->depth == 0)
+        XML_StopParser(r->parser, XML_FALSE); /* a page may go on */
+}
+
+/* --- what they make --------------------------------------------------------------------------- */
+
+/** Elements that a GPU and a NIC have in common, from the outermost. */
+static int nearness(const device *gpu, const device *nic)
+{
+    int n = 0;
+    while ((size_t)n < gpu->at_depth && (size_t)n < nic->at_depth && gpu->chain[n] == nic->chain[n])
+        n++;
+    return n;
+}
+
+/** The NICs that are nearest to a GPU, by name; with @p used, marks them. */
+static const char *nearest(const devices *nics, const device *gpu, bool *used)
+{
+    char *names = dsgd_xstrdup("");
+    int most = 2; /* behind another processor none is near */
+    for (size_t k = 0; k < nics->n; k++)
+        most = nearness(gpu, &nics->v[k]) > most ? nearness(gpu, &nics->v[k]) : most;
+    for (size_t k = 0; k < nics->n; k++)
+        if (nearness(gpu, &nics->v[k]) == most) {
+            used[k] = true;
+            dsgd_append(&names, " %s", nics->v[k].name);
+        }
+    return *names == '\0' ? " none" : names;
+}
+
+static void find_nearest(const reading *r, const devices *gpus, const devices *nics)
+{
+    bool *const used = dsgd_keep(nics->n + 1, sizeof *used);
+    const char *last = "";
+    char *said = dsgd_xstrdup("");
+    for (size_t g = 0; g < gpus->n; g++) {
+        const char *const names = nearest(nics, &gpus->v[g], used);
+        if (g > 0 && strcmp(last, names) != 0)
+            dsgd_append(&said, ":%s; ", last);
+        dsgd_append(&said, strcmp(last, names) != 0 ? "GPU %s" : " %s", gpus->v[g].name);
+        last = names;
+    }
+    r->t->sharing = dsgd_xprintf("%s:%s", said, last);
+    for (size_t k = 0; k < nics->n; k++)
+        if (used[k]) {
+            const dsgd_said speed = {nics->v[k].bytes_per_s, nics->v[k].line};
+            r->t->nics = (dsgd_said){r->t->nics.value + 1, speed.line};
+            if (speed.value > 0 &&
+                (r->t->nic_bytes_per_s.line == 0 || speed.value < r->t->nic_bytes_per_s.value))
+                r->t->nic_bytes_per_s = speed;
+        }
+}
+
+/** The least of what GPUs have; warns where they differ. */
+static void compare_gpus(const reading *r, const devices *gpus)
+{
+    dsgd_nccl_topology *const t = r->t;
+    const device *least = gpus->v, *most = gpus->v;
+    size_t strange = 0;
+    for (const device *g = gpus->v; g < gpus->v + gpus->n; g++) {
+        least = g->bytes_per_s < least->bytes_per_s ? g : least;
+        most = g->bytes_per_s > most->bytes_per_s ? g : most;
+        if (gpus == &r->gpus && isfinite(g->pci_bytes_per_s) &&
+            (t->pci_bytes_per_s.line == 0 || g->pci_bytes_per_s < t->pci_bytes_per_s.value))
+            t->pci_bytes_per_s = (dsgd_said){g->pci_bytes_per_s, g->line};
+    }
+    if (least->links > 0)
+        t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
+    if (least->links != most->links && r->gcn == 0) /* those of MI250X differ */
+        t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %ld links, but GPU %s of line %zu has "
+                                   "%ld: is a link down?\n",
+                                   t->warnings, least->line, least->name, least->links, most->name,
+                                   most->line, most->links);
+    for (size_t i = 0, g = 0; i < r->n_targets; i++, strange += g == gpus->n)
+        for (g = 0; g < gpus->n; g++)
+            if (gpus->v[g].bus != NULL && strcmp(gpus->v[g].bus, r->targets[i]) == 0)
+                break;
+    if (strange > 0)
+        t->warnings = dsgd_xprintf("%sline %zu: links of GPUs lead to %zu others that are not in "
+                                   "the file: did the job see all GPUs of the node?\n",
+                                   t->warnings, gpus->v->line, strange);
+}
+
+static dsgd_status conclude(const char *file, reading *r, dsgd_error *error)
+{
+    const bool is_dump = r->gpus.n > 0;
+    const devices *const gpus = is_dump ? &r->gpus : &r->gpu_slots;
+    if (strcmp(r->root, "system") != 0)
+        return dsgd_refuse(
+            error, "%s:%zu: <%s> is %s; bring what NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
+            file, r->around.line, r->root,
+            *r->root == 't' ? "of hwloc, which does not tell what NCCL makes of NVLinks and NICs"
+                            : "what NCCL_GRAPH_DUMP_FILE makes of a topology");
+    if (gpus->n == 0)
+        return dsgd_refuse(
+            error,
+            "%s:%zu: in none of %ld elements there is a GPU (<gpu>, or class=\"0x0302..\"); "
+            "bring what NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
+            file, r->lines_before + 1, r->n_elements);
+    r->t->gpus = (dsgd_said){(double)gpus->n, gpus->v->line};
+    r->t->hosts.value = r->n_hosts > 1 ? (double)r->n_hosts : 1;
+    if (r->sm >= 60 && r->gcn == 0)
+        r->t->generation = (dsgd_said){r->sm >= 100  ? DSGD_GPU_BLACKWELL
+                                       : r->sm >= 90 ? DSGD_GPU_HOPPER
+                                       : r->sm >= 80 ? DSGD_GPU_AMPERE
+                                                     : DSGD_GPU_VOLTA,
+                                       gpus->v->line};
+    compare_gpus(r, gpus);
+    find_nearest(r, gpus, r->nics.n > 0 ? &r->nics : &r->nic_slots);
+    return DSGD_OK;
+}
+
+const char *dsgd_nccl_topology_find(const char *text)
+{
+    static const char *const roots[] = {"<system", "<topology", "<graphs"};
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        const char *const at = strstr(text, roots[i]);
+        if (at != NULL && strchr(" >\r\n\t", at[strlen(roots[i])]) != NULL)
+            return at;
+    }
+    return NULL;
+}
+
+dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_nccl_topology *t,
+                                    dsgd_error *error)
+{
+    reading *const r = dsgd_keep(1, sizeof *r);
+    const char *const begin = dsgd_nccl_topology_find(text);
+    *t = (dsgd_nccl_topology){.warnings = ""};
+    r->t = t;
+    r->around.pci_bytes_per_s = INFINITY;
+    for (const char *c = text; c < begin; c++)
+        r->lines_before += *c == '\n';
+    r->parser = XML_ParserCreate(NULL);
+    if (r->parser == NULL)
+        dsgd_no_memory();
+    XML_SetUserData(r->parser, r);
+    XML_SetElementHandler(r->parser, begin_element, end_element);
+    const size_t n = strlen(begin);
+    const bool whole = n <= INT32_MAX && XML_Parse(r->parser, begin, (int)n, 1) == XML_STATUS_OK;
+    const enum XML_Error why = XML_GetErrorCode(r->parser);
+    const size_t line = r->lines_before + XML_GetCurrentLineNumber(r->parser);
+    XML_ParserFree(r->parser);
+    if (r->wrong == NULL && !whole && why != XML_ERROR_ABORTED)
+        r->wrong = n > INT32_MAX ? "it is larger than 2 GiB" : XML_ErrorString(why);
+    if (r->wrong != NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: this is no XML of a node: %s", file, line,
+                         r->wrong);
+    return conclude(file, r, error);
+}
