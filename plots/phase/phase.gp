@@ -23,9 +23,9 @@ do for [i = 1:n_series] {
     }
 }
 # The scale: logarithmic, from 1 to the largest lead; contours at a few round leads below.
-stats $cells using ($10 < 1e9 ? $10 : 1) nooutput # alone it leads by no number
+stats $cells using ($10 < 1000 ? $10 : 1) nooutput # who can win alone has a lead of 1024: darkest, and no part of the scale
 top_ratio = greater(1.1, STATS_max)
-depth(ratio) = log(ratio) / log(top_ratio)
+depth(ratio) = lesser(1, log(ratio) / log(top_ratio))
 part(i, k) = int('0x'.look[i][2 * k:2 * k + 1])
 mixed(i, k, share) = int(255 - share * (255 - part(i, k)))
 colour_at(i, share) = mixed(i, 1, share) * 65536 + mixed(i, 2, share) * 256 + mixed(i, 3, share)
@@ -86,7 +86,7 @@ do for [i = 1:legend_series] {
     }
 }
 scale_at = 1 + (1.5 * legend_series + 1.4) * per_letter
-do for [level in '1 '.levels.sprintf('%.2g', top_ratio)] { set label level.'×' at graph scale_at, graph lesser(1, depth(1. * level)) left textcolor rgb ink }
+do for [level in '1 '.levels.sprintf(top_ratio < 100 ? '%.2g' : '%.0f', top_ratio)] { set label level.'×' at graph scale_at, graph lesser(1, depth(1. * level)) left textcolor rgb ink }
 set label "lead over the second" at graph scale_at + 6.8 * per_letter, graph 0.5 center rotate by 90 textcolor rgb ink
 # A value has a tick where its text keeps clear of the one before.
 along(is_log, v, low, high) = is_log ? log(v / low) / log(high / low) : (v - low) / (high - low)
