@@ -214,12 +214,11 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
     replay_row *const rows = dsgd_keep(csv.n_rows, sizeof *rows);
     DSGD_TRY(read_rows(&csv, rows, error));
     DSGD_TRY(tabulate(&csv, rows, state, error));
-    const dsgd_status status = p->resample ? check_sample(p->file, *state, error) : DSGD_OK;
-    if (status != DSGD_OK)
-        free(*state);
-    else if (p->resample)
-        decompose(*state);
-    return status;
+    if (!p->resample)
+        return DSGD_OK;
+    DSGD_TRY(check_sample(p->file, *state, error)); /* the caller releases the state */
+    decompose(*state);
+    return DSGD_OK;
 }
 
 static double replay_seconds(const void *params, dsgd_step_at at, double so_far_s)

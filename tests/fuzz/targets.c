@@ -521,7 +521,9 @@ void fuzz_report(const uint8_t *bytes, size_t n)
     const dsgd_status status = run_command(&dsgd_command_report, words, "printed", &error);
     expect_sentence(status, &error);
     char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
-    DSGD_ASSERT(page == NULL || strcasestr(page, "<script") == NULL, "a page with a script");
+    const char *const script =
+        page == NULL ? NULL : strcasestr(page, "<script"); /* the page's own */
+    DSGD_ASSERT(script == NULL || strcasestr(script + 1, "<script") == NULL, "another script");
 }
 
 /* --- binary files ----------------------------------------------------------------------------- */
