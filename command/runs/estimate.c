@@ -390,7 +390,7 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
     json_t *run = NULL;
     size_t at = 0;
     for (size_t turn = 0; turn < 2 * n; turn++) { /* first one of each family */
-        kind *const of = &kinds[turn % n];
+        kind *const of = &kinds[turn < n ? turn : turn - n];
         const double left_s = all_s - spent_s();
         if (of->is_known || (turn < n && has_family(kinds, n, of->family)) ||
             (turn > 0 && left_s < least_s))
