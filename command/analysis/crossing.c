@@ -186,7 +186,9 @@ static void report_crossing(FILE *stream, const line *l, size_t i, bool rises, d
     printf("passes from %s between %s and %s (about %s", rises ? "below" : "above",
            shown(l, c.from), shown(l, c.to), shown(l, c.at));
     if (c.low < c.from || c.high > c.to)
-        printf("; with noise %s to %s", shown(l, c.low), shown(l, c.high));
+        printf("; with noise %s%s to %s%s", c.low < l->x[0] ? "below " : "",
+               shown(l, fmax(c.low, l->x[0])), c.high > l->x[l->n - 1] ? "above " : "",
+               shown(l, fmin(c.high, l->x[l->n - 1])));
     else if (l->n_seeds == 1)
         printf("; one seed");
     else if (c.n < l->n_seeds)

@@ -12,7 +12,10 @@ static const double least_progress = 0.1, full_progress = 0.9; /* as shares of t
 static const double most_growth =
     1e3; /* of a loss; beyond it grows without end, whatever the status */
 
-/** Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was exchanged. */
+/**
+ * Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was exchanged.
+ * FATE_OPEN: its runs ended before the winner reached the target, so that nobody knows.
+ */
 typedef enum fate {
     FATE_ABLE,
     FATE_FAILED,
@@ -22,6 +25,7 @@ typedef enum fate {
     FATE_UNLEARNED,
     FATE_SHORT,
     FATE_LEFT,
+    FATE_OPEN,
     N_FATES
 } fate;
 
@@ -40,7 +44,7 @@ typedef struct contestant {
     const dsgd_frame_point *point;
     fate fate;
     size_t n_seeds; /* to which it happened */
-    double progress, last; /* means over seeds; NAN: not known */
+    double progress, first, last; /* means over seeds; NAN: not known */
 } contestant;
 
 /** What is known of all runs. */
@@ -51,6 +55,7 @@ typedef struct evidence {
     dsgd_run_table curves;
     ends *losses, *accuracies; /* [rows of runs.csv] */
     dsgd_measured to_target[DSGD_N_MEASURES]; /* of the measures to a target */
+    double *ended_s; /* [rows of runs.csv]: virtual time */
     double *numbers[DSGD_N_MEASURES]; /* to a target: of a place's own one; NULL: not asked for */
 } evidence;
 
@@ -107,9 +112,14 @@ static ends *all_ends(const evidence *of, const char *name)
     return x;
 }
 
+static ends ends_of(const place *at, size_t row)
+{
+    return (at->by_accuracy ? at->of->accuracies : at->of->losses)[row];
+}
+
 static double last_of(const place *at, size_t row)
 {
-    return (at->by_accuracy ? at->of->accuracies : at->of->losses)[row].last;
+    return ends_of(at, row).last;
 }
 
 /** Accuracy where there is one; the logarithm of losses where all are above 0. */
@@ -146,11 +156,12 @@ static void measure_progress(place *at, contestant *c)
 {
     const double n = (double)c->point->n_rows;
     size_t n_grown = 0;
-    c->progress = c->last = 0;
+    c->progress = c->first = c->last = 0;
     for (size_t k = 0; k < c->point->n_rows; k++) {
         const ends loss = at->of->losses[c->point->rows[k]];
         n_grown += loss.last > most_growth * fmax(loss.first, 1);
         c->progress += progress_of(at, c->point->rows[k]) / n;
+        c->first += ends_of(at, c->point->rows[k]).first / n;
         c->last += last_of(at, c->point->rows[k]) / n;
     }
     suffer(c, FATE_DIVERGED, n_grown);
@@ -258,6 +269,19 @@ static dsgd_ratio lead(const place *at, const contestant *c, const contestant *o
                             more ? other->point : c->point, at->of->numbers[m]);
 }
 
+/** Of who is short of the target it is open where its runs ended before the best was there. */
+static bool leave_open(place *at, const contestant *best)
+{
+    bool any = false;
+    for (contestant *c = at->v; c < at->v + at->n && best != NULL && at->learns; c++) {
+        const double ended_s = dsgd_frame_mean(c->point, at->of->ended_s).mean;
+        const bool is_open = c->fate == FATE_SHORT && ended_s < number(at, best, DSGD_TO_TARGET);
+        c->fate = is_open ? FATE_OPEN : c->fate;
+        any = any || is_open;
+    }
+    return any;
+}
+
 /* --- sentences -------------------------------------------------------------------------------- */
 
 /** Who is as good as the best within DSGD_TIE, or cannot be told from it; who is the next; the baseline. */
@@ -291,19 +315,20 @@ static ranking rank(const place *at, const contestant *best, size_t m)
 }
 
 /** What was reached, or how fast, and by how much before whom. */
-static void say_winner(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
+static void say_winner(place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
 {
     const ranking r = rank(at, best, m);
+    const bool is_open = leave_open(at, best);
     verdict->winner = best->point;
     verdict->name = name_of(at, best);
-    verdict->is_tied = r.tied.n + r.open.n > 1;
+    verdict->is_tied = r.tied.n + r.open.n > 1 || is_open;
     dsgd_append(&verdict->text, "%s%s", dsgd_listed(r.tied.v, " and "),
-                at->n == 1     ? " ran alone, with nothing to compare it with"
-                : r.tied.n > 1 ? " tie"
-                : r.open.n == 0 && r.others[0] == NULL ? " is the only one that can win"
-                : r.open.n > 0                         ? " leads"
-                : at->learns                           ? " learns fastest"
-                                                       : " is fastest");
+                at->n == 1                ? " ran alone, with nothing to compare it with"
+                : r.tied.n > 1            ? " tie"
+                : r.open.n > 0 || is_open ? " leads"
+                : r.others[0] == NULL     ? " is the only one that can win"
+                : at->learns              ? " learns fastest"
+                                          : " is fastest");
     verdict->brief =
         dsgd_xprintf("%s%s", verdict->text, r.open.n > 0 ? ", within noise of others" : "");
     if (at->learns)
@@ -369,21 +394,26 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
             if (c->n_seeds < c->point->n_rows)
                 dsgd_append(&name, " (%zu of %zu seeds)", c->n_seeds, c->point->n_rows);
             else if (of == FATE_UNLEARNED)
-                dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->last, at->start);
+                dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->last, c->first);
+            else if (of == FATE_OPEN)
+                dsgd_append(&name, " (after %s s)",
+                            dsgd_readable(dsgd_frame_mean(c->point, at->of->ended_s).mean, 4));
             else if (of == FATE_LEFT)
                 dsgd_append(&name, " (%s %.3g at the end)", at->what, c->last);
             dsgd_names_add(&names, name);
         }
         if (names.n == 0)
             continue;
-        const char *const reason = of < FATE_SHORT ? reasons[of]
-                                   : of == FATE_SHORT
-                                       ? dsgd_xprintf("did not reach %s in these runs", at->goal)
-                                       : dsgd_xprintf("reached %s and lost it again", at->goal);
+        const char *const reason =
+            of < FATE_SHORT    ? reasons[of]
+            : of == FATE_SHORT ? dsgd_xprintf("did not reach %s in these runs", at->goal)
+            : of == FATE_LEFT  ? dsgd_xprintf("reached %s and lost it again", at->goal)
+                               : "ended before that, so that it is open (a longer `until`, "
+                                 "in seconds for all, decides)";
         const char *const who = dsgd_listed(names.v, " and ");
         dsgd_append(&verdict->text, " %s %s%s.", who, reason,
                     of <= FATE_DIVERGED ? cause_of(at, of) : "");
-        dsgd_append(&verdict->brief, "; %s %s", who, reason);
+        dsgd_append(&verdict->brief, "; %s %s", who, of == FATE_OPEN ? "ended before" : reason);
     }
 }
 
@@ -440,7 +470,7 @@ static dsgd_status judge(place *at, const char *target, const char **out, dsgd_v
         DSGD_TRY(aim(at, target, error));
     const size_t m = at->learns ? DSGD_TO_TARGET : DSGD_THROUGHPUT;
     const contestant *const best = at->learns && at->target.column == NULL ? NULL : best_by(at, m);
-    *verdict = (dsgd_verdict){.at = at->v[0].point, .text = dsgd_xstrdup("")};
+    *verdict = (dsgd_verdict){.at = at->v[0].point, .goal = at->goal, .text = dsgd_xstrdup("")};
     if (best == NULL) {
         dsgd_append(&verdict->text, "Nobody wins.");
         verdict->brief = dsgd_xstrdup("nobody wins");
@@ -459,6 +489,7 @@ static void gather(const dsgd_verdicts *v, const char *folder, const json_t *man
     *of = (evidence){
         .frame = &v->frame, .manifest = manifest, .unit = dsgd_sample_unit(manifest, v->frame.csv)};
     dsgd_run_table_open(&of->curves, v->frame.csv, folder, "curves.csv", NULL);
+    of->ended_s = dsgd_frame_numbers(&v->frame, "virtual_s");
     of->losses = all_ends(of, "loss");
     of->accuracies = all_ends(of, "accuracy");
     of->numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(&v->frame, "throughput_samples_per_s");
@@ -504,18 +535,23 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
 
 const char *dsgd_verdicts_summary(const dsgd_verdicts *v)
 {
-    dsgd_names winners = {.n = 0}, texts = {.n = 0};
+    dsgd_names winners = {.n = 0}, texts = {.n = 0}, goals = {.n = 0};
     size_t *const n = dsgd_keep(v->n + 1, sizeof *n);
     size_t n_open = 0;
     for (size_t i = 0; i < v->n; i++) {
         n[dsgd_names_add(&winners, v->v[i].winner == NULL ? "nobody" : v->v[i].name)]++;
         n_open += v->v[i].is_tied;
+        if (v->v[i].goal != NULL)
+            dsgd_names_add(&goals, v->v[i].goal);
     }
     for (size_t k = 0; k < winners.n; k++)
         dsgd_names_add(&texts, dsgd_xprintf("%s %s at %zu", winners.v[k],
                                             n_open == v->n ? "leads" : "is first", n[k]));
-    return dsgd_xprintf("Of %zu places %s%s", v->n, dsgd_listed(texts.v, " and "),
+    return dsgd_xprintf("Of %zu places %s%s%s", v->n, dsgd_listed(texts.v, " and "),
                         n_open == 0      ? ""
                         : n_open == v->n ? ", at none for certain"
-                                         : dsgd_xprintf("; at %zu that is open or a tie", n_open));
+                                         : dsgd_xprintf("; at %zu that is open or a tie", n_open),
+                        goals.n > 1 ? "; each has a target of its own, so that their times are not "
+                                      "to be compared (`--target` sets one)"
+                                    : "");
 }

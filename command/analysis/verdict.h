@@ -5,8 +5,8 @@
  * Where models are evaluated, winning is to reach a target: in the least time, and beside it with the fewest
  * bytes, joules and for the least money. Where nothing is learned it is throughput. Who failed, diverged,
  * exchanged nothing, did not learn, did not always reach the target, or lost a tenth of the progress to it
- * again cannot win, and is named with the reason. Differences of less
- * than DSGD_TIE, and those whose interval over seeds holds none, are ties.
+ * again cannot win, and is named with the reason; whose runs ended before the winner was there is open.
+ * Differences of less than DSGD_TIE, and those whose interval over seeds holds none, are ties.
  *
  * *Learned* has who made a tenth of the best's progress: in accuracy, or in the logarithm of a loss (in the
  * loss where one is not above 0). A target that nobody named is what all seeds reach of those who made nine
@@ -20,7 +20,8 @@ typedef struct dsgd_verdict {
     const dsgd_frame_point *at; /* any point of the place, which names it */
     const dsgd_frame_point *winner; /* NULL: nobody can win */
     const char *name; /* of its series */
-    bool is_tied; /* with others, whom the text names */
+    const char *goal; /* the target; NULL: there is none */
+    bool is_tied; /* with others, whom the text names, or open */
     char *text; /* sentences */
     char *brief; /* who is first, and who cannot be, for a line below a figure */
 } dsgd_verdict;

@@ -61,7 +61,7 @@ static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, d
     if (t->nic_bytes_per_s.line > 0 && t->nic_bytes_per_s.value <= least_nic)
         printf("warning: %s:%zu: the slowest NIC has %.4g Gb/s: did NCCL find the fast network?\n",
                path, t->nic_bytes_per_s.line, 8e-9 * t->nic_bytes_per_s.value);
-    for (const char *w = t->warnings; *w != '\0'; w += strcspn(w, "\n") + 1)
+    for (const char *w = t->warnings; w != NULL && *w != '\0'; w += strcspn(w, "\n") + 1)
         printf("warning: %s: %.*s\n", path, (int)strcspn(w, "\n"), w);
 }
 

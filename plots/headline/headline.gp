@@ -1,5 +1,5 @@
 # Throughput, loss and accuracy in one row. Throughput beside the ideal, test loss of the algorithm's output against virtual time, and final accuracy of the output and of
-# the workers' own; means over seeds with 95 % intervals. Of several numbers of GPUs the largest, of swept values the first.
+# the workers' own; means over seeds with 95 % intervals. Of several numbers of GPUs or swept values along an axis the last, of others the first.
 # needs: runs.csv curves.csv
 load common
 quantity = 'throughput_samples_per_s'

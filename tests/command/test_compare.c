@@ -438,7 +438,7 @@ static const struct {
          AT("wagma", "2", "16", "3") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
              AT("wagma", "1", "1", "2") AT("wagma", "2", "1", "2"),
      "wagma, seconds 1s to 3s: passes from below between 2s and 3s (about 2.375s; "
-     "with noise 786.7ms to 3.963s)",
+     "with noise below 1s to above 3s)",
      2.375, 2.375 - 12.7062047 * 0.125, 2.375 + 12.7062047 * 0.125},
     {CROSSING_HEADER ALL_AT("1") ALL_AT("100") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
          AT("wagma", "1", "4", "100") AT("wagma", "2", "4", "100"),
