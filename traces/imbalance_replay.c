@@ -184,10 +184,12 @@ static double resampled(const replay_state *s, dsgd_step_at at)
     const double of_worker = s->of_worker[dsgd_draw_below(DRAW(w, 0, WORKER_AS), n_workers)];
     const double rest = s->seconds[dsgd_draw_below(DRAW(w, t, REST_AS), n_workers * n_steps)];
     const uint32_t one = (uint32_t)dsgd_draw_below(DRAW(0, t, STEP_AS), n_steps);
-    return exp(
-        s->level + s->of_step[dsgd_draw_below(DRAW(0, one, STEPS), n_steps)] +
+    const double of_step = s->of_step[dsgd_draw_below(DRAW(0, one, STEPS), n_steps)];
+    const double logarithm =
+        s->level + of_step +
         with_tail(of_worker, &s->slow_workers, DRAW(w, 0, WORKER_TAIL), DRAW(0, 0, WORKERS)) +
-        with_tail(rest, &s->slow_rests, DRAW(w, t, REST_TAIL), DRAW(0, 0, RESTS)));
+        with_tail(rest, &s->slow_rests, DRAW(w, t, REST_TAIL), DRAW(0, 0, RESTS));
+    return exp(fmin(logarithm, log(1e9))); /* the most that is read */
 #undef DRAW
 }
 

@@ -320,12 +320,13 @@ void fuzz_csv(const uint8_t *bytes, size_t n)
             DSGD_ASSERT(!isinf(dsgd_csv_value(&csv, row, k)), "an infinite number");
 }
 
-/** Measured seconds. */
-void fuzz_replay(const uint8_t *bytes, size_t n)
+/** Measured seconds, as they are or others like them. */
+static void replay(const char *file, bool resample)
 {
     struct {
         const char *file;
-    } params = {fuzz_file(0, bytes, n)};
+        bool resample;
+    } params = {file, resample};
     dsgd_pick pick = {dsgd_about_find(dsgd_imbalance_kinds, "replay"), &params};
     const dsgd_picks picks = {1, &pick};
     dsgd_imbalance *imbalance = NULL;
@@ -335,6 +336,13 @@ void fuzz_replay(const uint8_t *bytes, size_t n)
     if (status == DSGD_OK)
         expect_seconds(imbalance, 4);
     dsgd_imbalance_close(imbalance);
+}
+
+void fuzz_replay(const uint8_t *bytes, size_t n)
+{
+    const char *const file = fuzz_file(0, bytes, n);
+    replay(file, false);
+    replay(file, true);
 }
 
 /** What is printed for an experiment's `imbalance` can be read as such. */
