@@ -148,6 +148,17 @@ TEST(latency_reductions_and_copies_have_their_parts)
     expect(output, "without GPU copies", all / (all - copies));
 }
 
+/** NCCL's own model has latencies and links, too; a log has none to vary. */
+TEST(a_network_of_nccl_can_be_idle)
+{
+    write_ring("workers: 16\nplatform: dgx-h100\n");
+    const char *const output =
+        explained("e.yaml --set workload.step=1ms --set exchange.collective=nccl");
+    const double step_s = strtod(strstr(output, "\nas it is") + strlen("\nas it is"), NULL);
+    ck_assert_double_gt(last_of(output, "with an idle network"), 0.9 * step_s / 0.001);
+    ck_assert_double_gt(last_of(output, "with half the latency"), 1.001);
+}
+
 TEST(a_slow_nic_is_the_busiest_link)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 10GB/s, host_latency: 0, hosts: [{first: 2, "

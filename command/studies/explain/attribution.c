@@ -25,6 +25,10 @@ static void scale_latency(dsgd_platform *p, double factor)
     p->host_latency_s *= factor;
     p->group_latency_s *= factor;
     p->island_latency_s *= factor;
+    p->nccl.network_latency_s *= factor;
+    p->nccl.low_latency_s *= factor;
+    p->nccl.latency *= factor;
+    p->nccl.node_latency *= factor;
     p->file_links.latency *= factor;
     dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n, sizeof *entries);
     for (size_t i = 0; i < p->hosts.n; i++) { /* others share the old ones */
@@ -54,6 +58,8 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     case DSGD_IDLE_NETWORK:
         scale_bandwidth(p, idle_factor);
         scale_latency(p, 0);
+        p->nccl.bandwidth *= idle_factor; /* of its model, which has limits of its own */
+        p->nccl.node_bandwidth *= idle_factor;
         p->message_overhead_s = 0;
         p->rendezvous_s = 0;
         p->partial_turn_s = 0;
@@ -84,6 +90,9 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     double latency_s = p->host_latency_s + p->group_latency_s + p->island_latency_s;
     for (size_t i = 0; i < p->hosts.n; i++)
         latency_s += entries[i].latency_s;
+    const bool is_of_network = which >= DSGD_IDLE_NETWORK && which <= DSGD_HALF_LATENCY;
+    if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
+        return false; /* a log says what collectives take, and not why */
     if (which == DSGD_HALF_LATENCY)
         return latency_s > 0 || p->topology == DSGD_TOPOLOGY_XML;
     if (which == DSGD_FREE_REDUCTION)
