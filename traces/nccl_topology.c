@@ -40,6 +40,15 @@ typedef struct reading {
     const char **targets, **hosts; /* of links between GPUs */
 } reading;
 
+/* Newer versions of expat call it otherwise, by a name that older ones lack. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static size_t line_of(const reading *r)
+{
+    return r->lines_before + XML_GetCurrentLineNumber(r->parser);
+}
+#pragma GCC diagnostic pop
+
 static const struct {
     const char *device, *name;
 } gpu_names[] = {/* of pci.ids */
@@ -159,7 +168,7 @@ static void read_element(reading *r, const char *name, const char **a)
 static void XMLCALL begin_element(void *data, const char *name, const char **attributes)
 {
     reading *const r = data;
-    r->around.line = r->lines_before + XML_GetCurrentLineNumber(r->parser);
+    r->around.line = line_of(r);
     if (r->depth == 0)
         r->root = dsgd_xstrdup(name);
     if (r->depth == MOST_DEPTH)
@@ -322,7 +331,7 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
     const size_t n = strlen(begin);
     const bool whole = n <= INT32_MAX && XML_Parse(r->parser, begin, (int)n, 1) == XML_STATUS_OK;
     const enum XML_Error why = XML_GetErrorCode(r->parser);
-    const size_t line = r->lines_before + XML_GetCurrentLineNumber(r->parser);
+    const size_t line = line_of(r);
     XML_ParserFree(r->parser);
     if (r->wrong == NULL && !whole && why != XML_ERROR_ABORTED)
         r->wrong = n > INT32_MAX ? "it is larger than 2 GiB" : XML_ErrorString(why);
