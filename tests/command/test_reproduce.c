@@ -251,7 +251,8 @@ TEST(published_figures_are_met)
     const char *const sum = strstr(output, "\nMPI: 31 points: median error ");
     ck_assert_msg(sum != NULL, "%s", output);
     ck_assert_has(sum, "; 21 of them predicted: median error ");
-    ck_assert_ptr_null(strstr(sum, "31 with constants fitted")); /* few depend on what is refitted */
+    ck_assert_ptr_null(
+        strstr(sum, "31 with constants fitted")); /* few depend on what is refitted */
     ck_assert_has(output, "\n19 of 19 stated bounds hold");
     double median = NAN;
     double worst = NAN;
