@@ -179,18 +179,23 @@ static double resampled(const replay_state *s, dsgd_step_at at)
 {
     enum { WORKER_AS, WORKER_TAIL, WORKERS, STEP_AS, STEPS, REST_AS, REST_TAIL, RESTS };
     const uint64_t n_workers = (uint64_t)s->n_workers, n_steps = (uint64_t)s->n_steps;
-    const uint32_t w = (uint32_t)at.worker, t = (uint32_t)at.step;
-#define DRAW(worker, step, index) ((dsgd_draw){at.seed, at.purpose, worker, step, index})
-    const double of_worker = s->of_worker[dsgd_draw_below(DRAW(w, 0, WORKER_AS), n_workers)];
-    const double rest = s->seconds[dsgd_draw_below(DRAW(w, t, REST_AS), n_workers * n_steps)];
-    const uint32_t one = (uint32_t)dsgd_draw_below(DRAW(0, t, STEP_AS), n_steps);
-    const double of_step = s->of_step[dsgd_draw_below(DRAW(0, one, STEPS), n_steps)];
+    const uint32_t w = (uint32_t)at.worker;
+    dsgd_step_at always = at, like = at;
+    always.step = 0;
+    const double of_worker =
+        s->of_worker[dsgd_draw_below(dsgd_imbalance_draw(always, w, WORKER_AS), n_workers)];
+    const double rest =
+        s->seconds[dsgd_draw_below(dsgd_imbalance_draw(at, w, REST_AS), n_workers * n_steps)];
+    like.step = (long)dsgd_draw_below(dsgd_imbalance_draw(at, 0, STEP_AS), n_steps);
+    const double of_step =
+        s->of_step[dsgd_draw_below(dsgd_imbalance_draw(like, 0, STEPS), n_steps)];
     const double logarithm =
         s->level + of_step +
-        with_tail(of_worker, &s->slow_workers, DRAW(w, 0, WORKER_TAIL), DRAW(0, 0, WORKERS)) +
-        with_tail(rest, &s->slow_rests, DRAW(w, t, REST_TAIL), DRAW(0, 0, RESTS));
+        with_tail(of_worker, &s->slow_workers, dsgd_imbalance_draw(always, w, WORKER_TAIL),
+                  dsgd_imbalance_draw(always, 0, WORKERS)) +
+        with_tail(rest, &s->slow_rests, dsgd_imbalance_draw(at, w, REST_TAIL),
+                  dsgd_imbalance_draw(always, 0, RESTS));
     return exp(fmin(logarithm, log(1e9))); /* the most that is read */
-#undef DRAW
 }
 
 static dsgd_status check_sample(const char *file, const replay_state *s, dsgd_error *error)
