@@ -121,10 +121,8 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     static const dsgd_syntax syntax = {
         "PATH...",
         "Makes an experiment of what a machine and a job have left: files of any kind that is "
-        "known, "
-        "and folders of such. Logs of nccl-tests or rccl-tests: their times for groups of that "
-        "shape, "
-        "and NCCL's formulas, fitted to them, for all others.",
+        "known, and folders of such. Logs of nccl-tests or rccl-tests: their times for groups of "
+        "that shape, and NCCL's formulas, fitted to them, for all others.",
         1,
         SIZE_MAX,
         "import: give files or folders, such as `dsgd import all_reduce.log -o mine.yaml`",

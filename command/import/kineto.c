@@ -347,8 +347,7 @@ static void put_workload(work *w, double computed_s, const size_t *used, size_t 
                          "  - {elements: %.0f, uses: %.5g}", elements,
                          isnan(gaps[b]) ? 1 : fmin(1e9 * gaps[b] / elements, 1e9));
     }
-    dsgd_import_line(in, DSGD_IMPORT_TOP, dsgd_xprintf("%s: group of the sums", file),
-                     "workers: %ld", w->ranks);
+    dsgd_import_workers(in, w->ranks, dsgd_xprintf("%s: group of the sums", file));
     dsgd_import_line(in, DSGD_IMPORT_TOP, NULL, "exchange: {pieces: tensors}");
 }
 
@@ -557,11 +556,9 @@ static void put_timeline(work *w, const dsgd_kineto *t)
     }
     tell_slowdown(t);
     const double mean_s = dsgd_import_steps(w->in, &m);
-    if (!isnan(mean_s)) {
-        dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
-        dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, t->file, "step: %.6g", mean_s);
-    }
-    dsgd_import_line(w->in, DSGD_IMPORT_TOP, t->file, "workers: %ld", highest + 1);
+    if (!isnan(mean_s))
+        dsgd_import_step(w->in, mean_s, t->file);
+    dsgd_import_workers(w->in, highest + 1, t->file);
 }
 
 static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)

@@ -333,9 +333,7 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
         if (t->nodes * t->gpus > largest->of.table.nodes * largest->of.table.gpus)
             largest = &m->pools[i];
     }
-    if (!dsgd_import_has(in, DSGD_IMPORT_TOP, "workers"))
-        dsgd_import_line(in, DSGD_IMPORT_TOP, largest->from[0] + 1, "workers: %ld",
-                         largest->of.table.nodes * largest->of.table.gpus);
+    dsgd_import_workers(in, largest->of.table.nodes * largest->of.table.gpus, largest->from[0] + 1);
     printf("between nodes %.4g of the formulas' rates and %.4g of their latencies, within one %.4g "
            "and %.4g; `dsgd platform check %s` shows times\n",
            nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output);

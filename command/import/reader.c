@@ -11,6 +11,8 @@
 #include "base/json.h"
 #include "command/experiment/traces.h"
 
+static const char *const assumed = "assumed: no file says what is trained";
+
 const char *dsgd_import_bytes(double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -95,6 +97,20 @@ bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *ke
         line += line != NULL;
     }
     return false;
+}
+
+void dsgd_import_step(dsgd_import *m, double step_s, const char *from)
+{
+    if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
+        return;
+    dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, assumed, "like: %s", m->workload_name);
+    dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "step: %.6g", step_s);
+}
+
+void dsgd_import_workers(dsgd_import *m, long workers, const char *from)
+{
+    if (!dsgd_import_has(m, DSGD_IMPORT_TOP, "workers"))
+        dsgd_import_line(m, DSGD_IMPORT_TOP, from, "workers: %ld", workers);
 }
 
 /* --- numbers of the platform ------------------------------------------------------------------ */
@@ -254,8 +270,7 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
     fputs("# By `dsgd import`: behind each number the file and line that it is from.\n", stream);
     write_platform(stream, m);
     if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL)
-        fprintf(stream, "workload: %s # assumed: no file says what is trained\n",
-                dsgd_yaml_word(m->workload_name));
+        fprintf(stream, "workload: %s # %s\n", dsgd_yaml_word(m->workload_name), assumed);
     else
         fputs("workload:\n", stream);
     write_part(stream, m, DSGD_IMPORT_WORKLOAD, 2);

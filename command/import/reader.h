@@ -95,6 +95,10 @@ void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, c
 /** Whether a line of a part begins with a key. */
 bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *key);
 
+/** The step of the workload, which no file has named; and how many workers there are. What is there stays. */
+void dsgd_import_step(dsgd_import *m, double step_s, const char *from);
+void dsgd_import_workers(dsgd_import *m, long workers, const char *from);
+
 /** 32 MiB, 12.5 KiB, ... */
 const char *dsgd_import_bytes(double bytes);
 

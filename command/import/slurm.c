@@ -77,8 +77,7 @@ static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, long 
             dsgd_append(&said, " %s:%ld", t->v[i].name, used[i]);
     printf("the job's nodes by leaf:%s\n", said);
     dsgd_import_line(m, DSGD_IMPORT_TOP, list, "placement: [%s]", places);
-    if (!dsgd_import_has(m, DSGD_IMPORT_TOP, "workers"))
-        dsgd_import_line(m, DSGD_IMPORT_TOP, list, "workers: %ld", (long)job.n * gpus);
+    dsgd_import_workers(m, (long)job.n * gpus, list);
     return DSGD_OK;
 }
 

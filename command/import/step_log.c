@@ -65,16 +65,13 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     (void)error;
     if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
         return DSGD_OK; /* a profile says more */
-    dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, "assumed: no file says what is trained", "like: %s",
-                     m->workload_name);
-    dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "step: %.6g", w->median_s);
+    dsgd_import_step(m, w->median_s, from);
     if (w->log.batch > 0 && m->ranks > 0)
         dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "samples: %.6g",
                          w->log.batch / (double)m->ranks);
     printf("warning: %s: steps of a log have in them what exchanges take and computation does not "
-           "hide: the "
-           "workload's step is too long by that; bring a profile (PyTorch's, one per rank) to tell "
-           "them apart\n",
+           "hide: the workload's step is too long by that; bring a profile (PyTorch's, one per "
+           "rank) to tell them apart\n",
            w->path);
     return DSGD_OK;
 }

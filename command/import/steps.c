@@ -333,12 +333,10 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
     for (size_t i = 0; i < m->n && m->worker != NULL; i++)
         highest = fmax(highest, m->worker[i]);
     const double mean_s = dsgd_import_steps(in, m);
-    if (!isnan(mean_s) && in->parts[DSGD_IMPORT_WORKLOAD] == NULL) {
-        dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", in->workload_name);
-        dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, m->file, "step: %.6g", mean_s);
-    }
-    if (highest > 0 && !dsgd_import_has(in, DSGD_IMPORT_TOP, "workers"))
-        dsgd_import_line(in, DSGD_IMPORT_TOP, m->file, "workers: %.0f", highest + 1);
+    if (!isnan(mean_s))
+        dsgd_import_step(in, mean_s, m->file);
+    if (highest > 0)
+        dsgd_import_workers(in, (long)highest + 1, m->file);
     return DSGD_OK;
 }
 
