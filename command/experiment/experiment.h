@@ -75,10 +75,11 @@ void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const 
 /** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
 void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep);
 
-/**
- * Points the configurations of all runs at their parts, which move when runs are added, and checks
- * them.
- */
+/** Points the configuration of a run at its parts, which move when runs are copied, and checks it. */
+dsgd_status dsgd_planned_run_check(dsgd_planned_run *run, dsgd_numerics numerics,
+                                   dsgd_error *error);
+
+/** The same for all runs. */
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
                                    dsgd_error *error);
 

@@ -27,15 +27,26 @@ static bool is_checked(const dsgd_experiment *experiment, size_t i)
     return is;
 }
 
+static void point_at_parts(dsgd_planned_run *run, dsgd_numerics numerics)
+{
+    run->config.numerics = numerics;
+    run->config.platform = &run->platform;
+    run->config.workload = &run->workload;
+    run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
+}
+
+dsgd_status dsgd_planned_run_check(dsgd_planned_run *run, dsgd_numerics numerics, dsgd_error *error)
+{
+    point_at_parts(run, numerics);
+    return dsgd_run_check(&run->config, error);
+}
+
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
                                    dsgd_error *error)
 {
     for (size_t i = 0; i < experiment->n_runs; i++) {
         dsgd_planned_run *const run = &experiment->runs[i];
-        run->config.numerics = numerics;
-        run->config.platform = &run->platform;
-        run->config.workload = &run->workload;
-        run->config.learning = run->learning.model.about == NULL ? NULL : &run->learning;
+        point_at_parts(run, numerics);
         run->config.machine_checked = is_checked(experiment, i);
         dsgd_error why;
         const dsgd_status status = dsgd_run_check(&run->config, &why);

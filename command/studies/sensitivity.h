@@ -33,3 +33,11 @@ typedef struct dsgd_request {
  */
 dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
                                   double *percent, dsgd_error *error);
+
+/**
+ * Appends, for each number of platform, workload and encoding that a run uses, the run with that number
+ * times 1 - percent / 100 and times 1 + percent / 100 (NAN: none of these), clipped to the limits of its
+ * option; a guess times 0.1 and 10; and the run with each other choice of its exchange. All runs get the columns
+ * `parameter` and `factor`, empty in the unchanged ones; a choice has no factor. (vary.c)
+ */
+dsgd_status dsgd_vary(dsgd_experiment *experiment, double percent, dsgd_error *error);

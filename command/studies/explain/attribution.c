@@ -135,11 +135,9 @@ static void take_instead(dsgd_experiment *experiment, dsgd_planned_run *run,
 {
     dsgd_error why;
     const dsgd_planned_run before = *run;
-    run->config.platform = &run->platform;
-    run->config.workload = &run->workload;
     run->config.machine_checked = false;
     if (wanted && change_run(run, which)) {
-        if (dsgd_run_check(&run->config, &why) == DSGD_OK)
+        if (dsgd_planned_run_check(run, run->config.numerics, &why) == DSGD_OK)
             return;
         dsgd_append(&experiment->left_out, "run %zu, %s: %s\n", run->unchanged + 1, run->parameter,
                     why.text);

@@ -1,0 +1,262 @@
+/**
+ * @file vary.c
+ * The runs of --sensitivity: each run again with every number of its platform, workload and encoding smaller
+ * and larger, and with other choices of its exchange.
+ */
+#include "command/studies/sensitivity.h"
+
+#include "command/analysis/frame.h"
+#include "command/experiment/config.h"
+#include "models/encodings/params.h"
+
+/** Numbers that are known, or whose change changes nothing. Whole numbers are counts and shapes. */
+static const char *const exact[] = {
+    "reference_speed", /* says on which host `step` was measured; it is `step` that may be wrong */
+    "bytes",
+    "elements",
+    "uses",
+    "sparse", /* of the network, which can be counted */
+    "size",
+    "up",
+    "cables",
+    "list", /* shapes */
+    "eager_limit",
+    "doubling_limit", /* the library's settings */
+    "bucket",
+    "first_bucket",
+    "fusion",
+    "cycle",
+    "busy_power",
+    "idle_power", /* decide no time */
+    "samples", /* the unit of the throughput, the same for all algorithms */
+    NULL};
+
+/** What a run's numbers and choices are looked for in. */
+static const dsgd_option parts[] = {
+    DSGD_OPTION_RECORD(dsgd_planned_run, platform, dsgd_platform_options, NULL),
+    DSGD_OPTION_RECORD(dsgd_planned_run, workload, dsgd_workload_options, NULL),
+    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange, NULL,
+                   .fields = dsgd_exchange_options),
+    DSGD_OPTION_END,
+};
+
+/* --- numbers ------------------------------------------------------------------------------------ */
+
+enum { MOST_PATH = 256 };
+
+/** Looks for the numbers at a path, such as platform.nccl.latency, or for all paths. */
+typedef struct search {
+    const char *path; /* NULL: all, which are added to names */
+    dsgd_names *names;
+    dsgd_numbers at; /* of the path; n = 0: it is not there */
+    const dsgd_option *option;
+} search;
+
+/** What lies behind a pointer becomes the run's own. */
+static void *copied(const void *from, size_t size)
+{
+    void *const copy = dsgd_keep(1, size + 1);
+    return size == 0 ? copy : memcpy(copy, from, size);
+}
+
+static void look(search *s, const dsgd_option *options, char *params, const char *above);
+
+/** Into the @p n structs of a list, or the one of a pick; picks have options of their own. */
+static void look_into(search *s, const dsgd_option *o, char *structs, size_t n, const char *name)
+{
+    const bool picks = o->kind != DSGD_RECORDS;
+    for (size_t k = 0; k < n; k++) {
+        char path[MOST_PATH];
+        snprintf(path, sizeof path, o->kind == DSGD_PICK ? "%s" : "%s.%zu", name, k);
+        dsgd_pick *const pick = (dsgd_pick *)structs + k;
+        if (picks && (pick->about == NULL || pick->about->options == NULL))
+            continue;
+        if (picks)
+            pick->params = copied(pick->params, pick->about->params_size);
+        look(s, picks ? pick->about->options : o->fields,
+             picks ? pick->params : structs + k * o->record_size, path);
+    }
+}
+
+static void take_numbers(search *s, const dsgd_option *o, const char *name, dsgd_numbers at)
+{
+    if (s->path == NULL)
+        dsgd_names_add(s->names, dsgd_xstrdup(name));
+    else if (strcmp(s->path, name) == 0) {
+        s->at = at;
+        s->option = o;
+    }
+}
+
+static void look(search *s, const dsgd_option *options, char *params, const char *above)
+{
+    for (const dsgd_option *o = options; o->name != NULL; o++) {
+        char *const field = params + o->offset, name[MOST_PATH];
+        dsgd_records *const list = (dsgd_records *)field;
+        snprintf(name, sizeof name, "%s%s%s", above, *above == '\0' ? "" : ".", o->name);
+        if (dsgd_find_word(exact, o->name) >= 0 ||
+            (s->path != NULL && strncmp(s->path, name, strlen(name)) != 0))
+            continue;
+        if (o->kind == DSGD_DOUBLE) {
+            take_numbers(s, o, name, (dsgd_numbers){1, (double *)field});
+        } else if (o->kind == DSGD_NUMBERS || o->kind == DSGD_TABLE) {
+            double **const v =
+                o->kind == DSGD_TABLE ? &((dsgd_table *)field)->y : &((dsgd_numbers *)field)->v;
+            *v = copied(*v, list->n * sizeof **v);
+            take_numbers(s, o, name, (dsgd_numbers){list->n, *v});
+        } else if (o->kind == DSGD_RECORD) {
+            look(s, o->fields, field, name);
+        } else if (o->kind == DSGD_PICK) {
+            look_into(s, o, field, 1, name);
+        } else if (o->kind == DSGD_PICKS || o->kind == DSGD_RECORDS) {
+            list->v = copied(
+                list->v, list->n * (o->kind == DSGD_PICKS ? sizeof(dsgd_pick) : o->record_size));
+            look_into(s, o, list->v, list->n, name);
+        }
+    }
+}
+
+/* --- variations --------------------------------------------------------------------------------- */
+
+/** What decides only with something else, by the beginning of its path. */
+static bool is_used(const dsgd_planned_run *run, const char *path)
+{
+    const dsgd_platform *const p = &run->platform;
+    const dsgd_exchange_config *const e = &run->config.exchange;
+    const bool nccl = p->library != DSGD_LIBRARY_MPI || e->collective == DSGD_COLLECTIVE_NCCL ||
+                      e->partial_collective == DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_NCCL;
+    const struct {
+        const char *prefix;
+        bool is;
+    } uses[] = {{"platform.host_", p->topology != DSGD_TOPOLOGY_XML}, /* has its own links */
+                {"platform.group_", p->topology == DSGD_TOPOLOGY_GROUPS},
+                {"platform.nccl.", nccl},
+                {"platform.encoding", dsgd_run_encodes(&run->config)},
+                {"workload.inherent.", run->config.inherent}};
+    for (size_t k = 0; k < sizeof uses / sizeof uses[0]; k++)
+        if (strncmp(path, uses[k].prefix, strlen(uses[k].prefix)) == 0)
+            return uses[k].is;
+    return true;
+}
+
+/** Adds a run that varies run @p i, unless nothing can run so. */
+static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run,
+                    const char *parameter, double factor)
+{
+    run->unchanged = i;
+    run->parameter = parameter;
+    run->factor = factor;
+    if (dsgd_planned_run_check(run, run->config.numerics, NULL) != DSGD_OK)
+        return;
+    experiment->runs =
+        dsgd_keep_more(experiment->runs, experiment->n_runs + 1, sizeof *experiment->runs);
+    experiment->runs[experiment->n_runs++] = *run;
+}
+
+/**
+ * Adds run @p i with the numbers at a path times @p factor (NAN: not), if that makes a difference. Where a word
+ * stands for an encoder's speed nobody measured it, and it may be ten times as much.
+ */
+static void vary_number(dsgd_experiment *experiment, size_t i, const char *path, int sign,
+                        double factor)
+{
+    dsgd_planned_run run = experiment->runs[i];
+    double *const encoding = &run.platform.encoding_s_per_byte;
+    search s = {.path = path};
+    double largest = 0;
+    if (strcmp(path, "platform.encoding") == 0 && (*encoding < 0 || isnan(factor)))
+        factor = sign < 0 ? 0.1 : 10;
+    *encoding = dsgd_platform_encoding_s_per_byte(&run.platform);
+    look(&s, parts, (char *)&run, "");
+    for (size_t k = 0; k < s.at.n && !isnan(factor); k++) {
+        const double old = s.at.v[k];
+        if (!(old > 0))
+            continue;
+        s.at.v[k] = fmax(s.option->min, fmin(s.option->max, factor * old));
+        largest = fmax(largest, s.at.v[k] == factor * old ? factor : s.at.v[k] / old);
+    }
+    if (s.at.v != encoding)
+        *encoding = experiment->runs[i].platform.encoding_s_per_byte;
+    if (largest > 0 && largest != 1 && is_used(&run, path))
+        add_run(experiment, i, &run, path, largest);
+}
+
+static size_t count_pieces(const dsgd_planned_run *run)
+{
+    dsgd_run_config config = run->config;
+    double *bytes = NULL;
+    config.workload = &run->workload;
+    const size_t n = dsgd_pieces_of(&config, &bytes);
+    free(bytes);
+    return n;
+}
+
+/**
+ * All other words of a choice of exchanges, and of whole numbers with words (pieces) the least. What follows
+ * another choice is not varied by itself, nor how NCCL sums, which has no other way.
+ */
+static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
+{
+    const bool is_word = o->kind == DSGD_CHOICE;
+    long n = 0;
+    while (o->words[n] != NULL)
+        n++;
+    for (long w = 0; w < n + !is_word; w++)
+        for (size_t i = 0; i < experiment->n_unchanged; i++) {
+            dsgd_planned_run run = experiment->runs[i];
+            const double value = (double)(is_word ? w : w < n ? -1 - w : (long)o->min);
+            const dsgd_exchange_config *const e = &run.config.exchange;
+            const bool follows = o->offset == offsetof(dsgd_exchange_config, partial_collective)
+                                     ? e->partial_collective == DSGD_PARTIAL_AS_COLLECTIVE
+                                     : is_word && e->collective == DSGD_COLLECTIVE_AUTO &&
+                                           run.platform.library != DSGD_LIBRARY_MPI;
+            dsgd_option_put(o, &run.config.exchange, value);
+            if (!is_word && value != DSGD_PIECES_BUCKETS) /* which would be refused with theirs */
+                run.config.exchange.bucket_bytes = DSGD_DEFAULT_BUCKET_BYTES;
+            if (!follows &&
+                (is_word ? memcmp(&run.config.exchange, &experiment->runs[i].config.exchange,
+                                  sizeof run.config.exchange) != 0
+                         : count_pieces(&run) != count_pieces(&experiment->runs[i])))
+                add_run(experiment, i, &run,
+                        dsgd_xprintf("exchange.%s=%s", o->name, dsgd_option_text(o, value)), NAN);
+        }
+}
+
+static dsgd_status check_length(const dsgd_experiment *experiment, dsgd_error *error)
+{
+    return experiment->n_runs <= DSGD_MOST_RUNS
+               ? DSGD_OK
+               : dsgd_refuse(error,
+                             "%s: with their variations there are more than %d runs; shorten a "
+                             "list or a sweep",
+                             experiment->path, DSGD_MOST_RUNS);
+}
+
+dsgd_status dsgd_vary(dsgd_experiment *experiment, double percent, dsgd_error *error)
+{
+    dsgd_names paths = {.n = 0};
+    search all = {.names = &paths};
+    for (size_t i = 0; i < experiment->n_unchanged; i++) {
+        dsgd_planned_run run = experiment->runs[i];
+        look(&all, parts, (char *)&run, "");
+    }
+    for (size_t k = 0; k < paths.n; k++) {
+        for (int sign = -1; sign <= 1; sign += 2)
+            for (size_t i = 0; i < experiment->n_unchanged; i++)
+                vary_number(experiment, i, paths.v[k], sign, 1 + sign * percent / 100);
+        DSGD_TRY(check_length(experiment, error));
+    }
+    for (const dsgd_option *o = dsgd_exchange_options; o->name != NULL; o++)
+        if (o->words != NULL)
+            vary_choice(experiment, o);
+    DSGD_TRY(check_length(experiment, error));
+    static const char *const names[] = {"parameter", "factor"};
+    const size_t n = experiment->n_columns;
+    dsgd_experiment_add_columns(experiment, names, 2);
+    for (size_t i = experiment->n_unchanged; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        run->swept[n] = run->parameter;
+        run->swept[n + 1] = isnan(run->factor) ? NULL : dsgd_xprintf("%.6g", run->factor);
+    }
+    return dsgd_experiment_settle(experiment, experiment->runs[0].config.numerics, error);
+}
