@@ -310,11 +310,11 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
     enum { MOST_PLACES = 12 };
     dsgd_verdicts v;
     const json_t *const manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", a->folder.v[0]));
-    const size_t n_planned = json_array_size(json_object_get(manifest, "runs"));
+    const char *const partial = dsgd_partial_results(runs, manifest);
     DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, manifest, a->target, &v, error));
     putchar('\n');
-    if (runs->n_rows < n_planned)
-        printf("Partial results: %zu of %zu runs are done.\n", runs->n_rows, n_planned);
+    if (*partial != '\0')
+        puts(partial);
     if (v.n > 1)
         printf("%s.\n", dsgd_verdicts_summary(&v));
     for (size_t i = 0; i < v.n && i < MOST_PLACES; i++)

@@ -131,5 +131,8 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs);
  */
 const char *dsgd_unvaried(const dsgd_frame *frame, const json_t *manifest);
 
+/** How many of a manifest's runs are done; "": all. */
+const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);
+
 /** Prints the former. */
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);

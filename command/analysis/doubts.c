@@ -86,6 +86,16 @@ static bool guesses_encoder(const json_t *run)
             json_object_get(algorithm, "rank") != NULL);
 }
 
+const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
+{
+    const size_t n_planned = json_array_size(json_object_get(manifest, "runs"));
+    return runs->n_rows >= n_planned
+               ? ""
+               : dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does "
+                              "the rest.",
+                              runs->n_rows, n_planned);
+}
+
 const char *dsgd_unvaried(const dsgd_frame *f, const json_t *manifest)
 {
     bool cuts = false, encodes = false;

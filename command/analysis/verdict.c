@@ -270,16 +270,12 @@ static dsgd_ratio lead(const place *at, const contestant *c, const contestant *o
 }
 
 /** Of who is short of the target it is open where its runs ended before the best was there. */
-static bool leave_open(place *at, const contestant *best)
+static void leave_open(place *at, const contestant *best)
 {
-    bool any = false;
-    for (contestant *c = at->v; c < at->v + at->n && best != NULL && at->learns; c++) {
-        const double ended_s = dsgd_frame_mean(c->point, at->of->ended_s).mean;
-        const bool is_open = c->fate == FATE_SHORT && ended_s < number(at, best, DSGD_TO_TARGET);
-        c->fate = is_open ? FATE_OPEN : c->fate;
-        any = any || is_open;
-    }
-    return any;
+    for (contestant *c = at->v; c < at->v + at->n; c++)
+        if (c->fate == FATE_SHORT &&
+            dsgd_frame_mean(c->point, at->of->ended_s).mean < number(at, best, DSGD_TO_TARGET))
+            c->fate = FATE_OPEN;
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -288,6 +284,7 @@ static bool leave_open(place *at, const contestant *best)
 typedef struct ranking {
     dsgd_names tied, open; /* the latter with how many times as much they take */
     const contestant *others[2]; /* NULL: there is none */
+    bool has_ended; /* somebody before the best was there */
 } ranking;
 
 static ranking rank(const place *at, const contestant *best, size_t m)
@@ -295,6 +292,7 @@ static ranking rank(const place *at, const contestant *best, size_t m)
     ranking r = {.tied = {.n = 0}};
     dsgd_names_add(&r.tied, name_of(at, best));
     for (const contestant *c = at->v; c < at->v + at->n; c++) {
+        r.has_ended = r.has_ended || c->fate == FATE_OPEN;
         if (c == best || c->fate != FATE_ABLE)
             continue;
         const dsgd_ratio by = lead(at, best, c, m);
@@ -315,20 +313,19 @@ static ranking rank(const place *at, const contestant *best, size_t m)
 }
 
 /** What was reached, or how fast, and by how much before whom. */
-static void say_winner(place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
+static void say_winner(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
 {
     const ranking r = rank(at, best, m);
-    const bool is_open = leave_open(at, best);
     verdict->winner = best->point;
     verdict->name = name_of(at, best);
-    verdict->is_tied = r.tied.n + r.open.n > 1 || is_open;
+    verdict->is_tied = r.tied.n + r.open.n > 1 || r.has_ended;
     dsgd_append(&verdict->text, "%s%s", dsgd_listed(r.tied.v, " and "),
-                at->n == 1                ? " ran alone, with nothing to compare it with"
-                : r.tied.n > 1            ? " tie"
-                : r.open.n > 0 || is_open ? " leads"
-                : r.others[0] == NULL     ? " is the only one that can win"
-                : at->learns              ? " learns fastest"
-                                          : " is fastest");
+                at->n == 1                    ? " ran alone, with nothing to compare it with"
+                : r.tied.n > 1                ? " tie"
+                : r.open.n > 0 || r.has_ended ? " leads"
+                : r.others[0] == NULL         ? " is the only one that can win"
+                : at->learns                  ? " learns fastest"
+                                              : " is fastest");
     verdict->brief =
         dsgd_xprintf("%s%s", verdict->text, r.open.n > 0 ? ", within noise of others" : "");
     if (at->learns)
@@ -475,6 +472,8 @@ static dsgd_status judge(place *at, const char *target, const char **out, dsgd_v
         dsgd_append(&verdict->text, "Nobody wins.");
         verdict->brief = dsgd_xstrdup("nobody wins");
     } else {
+        if (at->learns)
+            leave_open(at, best);
         say_winner(at, verdict, best, m);
         if (at->learns)
             say_expenses(at, verdict, best);

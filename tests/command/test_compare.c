@@ -564,3 +564,13 @@ TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
     ck_assert_int_ne(access(dsgd_xprintf("%s/r/compare.csv.new", folder), F_OK), 0);
 }
+
+/** Who ran alone so far did not win. */
+TEST(runs_that_are_missing_are_said)
+{
+    write_experiment("");
+    dsgd_ends(0, "run e.yaml -o r --only 1");
+    ck_assert_has(dsgd_ends(0, "compare r"), "\nPartial results: 1 of 6 runs are done.");
+    dsgd_ends(0, "run e.yaml -o r");
+    ck_assert_ptr_null(strstr(dsgd_ends(0, "compare r"), "Partial"));
+}

@@ -24,7 +24,6 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
     report->manifest = json_load_file(path, 0, &why);
     if (report->manifest == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: line %d: %s", path, why.line, why.text);
-    report->n_planned = json_array_size(json_object_get(report->manifest, "runs"));
     DSGD_TRY(dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error));
     report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
     return DSGD_OK;

@@ -14,7 +14,6 @@ typedef struct dsgd_report {
     const char *folder;
     dsgd_csv runs;
     const json_t *manifest;
-    size_t n_planned; /* runs of the manifest */
     dsgd_frame frame;
     double *throughput; /* of each row; NAN: does not count */
 } dsgd_report;

@@ -8,10 +8,9 @@
 
 static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
 {
-    if (r->runs.n_rows < r->n_planned)
-        dsgd_names_add(s, dsgd_xprintf("Partial results: %zu of %zu runs are done. The same "
-                                       "command does the rest.",
-                                       r->runs.n_rows, r->n_planned));
+    const char *const partial = dsgd_partial_results(&r->runs, r->manifest);
+    if (*partial != '\0')
+        dsgd_names_add(s, partial);
     static const struct {
         const char *status, *meaning;
     } states[] = {
