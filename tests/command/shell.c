@@ -3,12 +3,14 @@
  * Helpers of the tests of the program.
  */
 #include <check.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "command/experiment/traces.h"
 #include "tests/command/shell.h"
 
 char folder[] = "/tmp/dsgd-test-XXXXXX";
@@ -148,4 +150,27 @@ char *cell_of(const char *file, const char *row, const char *column)
         if (strncmp(head, column, n) == 0 && strchr(",\n", head[n]) != NULL)
             return kept(strndup(line, strcspn(line, ",\n")));
     ck_abort_msg("no column %s in %s", column, text);
+}
+
+char *unwrapped(const char *text)
+{
+    char *const flat = dsgd_xstrdup(text);
+    char *to = flat;
+    for (const char *c = text; *c != '\0'; c++)
+        if (!isspace((unsigned char)*c) || (to > flat && to[-1] != ' '))
+            *to++ = isspace((unsigned char)*c) ? ' ' : *c;
+    *to = '\0';
+    return flat;
+}
+
+dsgd_platform read_platform(const char *name)
+{
+    dsgd_config *config = NULL;
+    dsgd_platform platform;
+    dsgd_error error = {""};
+    const char *const path = dsgd_xprintf("%s/%s", folder, name);
+    ck_assert_msg(dsgd_platform_open(path, &config, &platform, &error) == DSGD_OK &&
+                      dsgd_platform_check(&platform, &error) == DSGD_OK,
+                  "%s", error.text);
+    return platform;
 }

@@ -30,6 +30,12 @@ char *shell_ends(int status, const char *format, ...) __attribute__((format(prin
 void write_file(const char *name, const char *content);
 char *read_file(const char *name);
 
+/** A text with one space for each run of white space, as one that has been wrapped is read. */
+char *unwrapped(const char *text);
+
+/** The platform of a file in the folder, or of an experiment there. */
+dsgd_platform read_platform(const char *name);
+
 /** Writes e.yaml, an experiment of six runs of ten steps, followed by @p more. */
 void write_experiment(const char *more);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "command/experiment/traces.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 #include "traces/nccl_log.h"
@@ -18,28 +17,6 @@
 #include "traces/step_log.h"
 
 SUITE(cluster, "nodes", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
-
-static dsgd_platform imported(const char *name)
-{
-    dsgd_config *config = NULL;
-    dsgd_platform platform;
-    dsgd_error error = {""};
-    const char *const path = dsgd_xprintf("%s/%s", folder, name);
-    ck_assert_msg(dsgd_platform_open(path, &config, &platform, &error) == DSGD_OK &&
-                      dsgd_platform_check(&platform, &error) == DSGD_OK,
-                  "%s", error.text);
-    return platform;
-}
-
-/** Words of a table, of which a cell can be on several lines. */
-static char *unwrapped(char *text)
-{
-    char *flat = dsgd_xstrdup("");
-    for (char *word = NULL; (word = strsep(&text, " \n")) != NULL;)
-        if (*word != '\0')
-            dsgd_append(&flat, "%s ", word);
-    return flat;
-}
 
 /** A pair of GPUs on a switch of PCIe, with NICs; links[2]: to NVSwitch, 0: none. */
 static char *pair(int first, const int links[2], int nics, const char *speed)
@@ -81,7 +58,7 @@ TEST(a_node_becomes_an_island_with_its_NICs_and_links)
     const char *const said = unwrapped(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml"));
     ck_assert_has(said, "GPU 0 1: mlx5_0; GPU 2 3: mlx5_2");
     ck_assert_ptr_null(strstr(said, "warning"));
-    const dsgd_platform p = imported("mine.yaml");
+    const dsgd_platform p = read_platform("mine.yaml");
     ck_assert(p.island_hosts == 4 && p.island_nics == 2);
     ck_assert_double_eq(p.host_bandwidth_bytes_per_s, 25e9);
     ck_assert_double_eq(p.nccl.links_bytes_per_s, 12 * 20e9); /* NCCL's rate of sm 80 */
@@ -99,7 +76,7 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     const char *const said = dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml");
     ck_assert_has(said, "3 NICs for 4 GPUs stand as 2 that together are as wide");
     ck_assert_has(said, "the slowest NIC has 10 Gb/s");
-    const dsgd_platform p = imported("mine.yaml");
+    const dsgd_platform p = read_platform("mine.yaml");
     ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9); /* 16 GT/s of its switch, as NCCL counts */
     ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
     ck_assert(!p.nccl.has_switch);
@@ -122,7 +99,7 @@ TEST(what_is_odd_in_a_node_is_told)
                "<pci busid=\"0:2\" class=\"0x020700\"/></cpu></system>");
     ck_assert_has(unwrapped(dsgd_ends(0, "import static.xml -p dgx-a100 -o mine.yaml --force")),
                   "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
-    ck_assert_double_eq(imported("mine.yaml").nccl.links_bytes_per_s, 240e9); /* dgx-a100's */
+    ck_assert_double_eq(read_platform("mine.yaml").nccl.links_bytes_per_s, 240e9); /* dgx-a100's */
     write_file("far.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
                                        pair(0, twelve, 0, ""), pair(2, twelve, 1, "200000")));
     ck_assert_has(unwrapped(dsgd_ends(0, "import far.xml -p dgx-a100 -o mine.yaml --force")),
@@ -131,7 +108,8 @@ TEST(what_is_odd_in_a_node_is_told)
                                           pair(0, twelve, 2, "200000000"))); /* in kb/s? */
     ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
                   "a NIC of 2e+08 Mb/s: its speed is not taken");
-    ck_assert_double_eq(imported("mine.yaml").host_bandwidth_bytes_per_s, 25e9); /* dgx-a100's */
+    ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s,
+                        25e9); /* dgx-a100's */
     write_file("dump.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
     ck_assert_has(dsgd_ends(2, "import dump.xml down.xml -p dgx-a100 -o mine.yaml --force"),
@@ -239,7 +217,7 @@ TEST_ROWS(leaves_are_groups_and_a_job_has_its_place_in_them, topologies)
         dsgd_ends(0, "import topology -p dgx-a100 -o mine.yaml --nodelist job");
     ck_assert_has(said, "leaf0:1 leaf1:2");
     ck_assert_has(said, "no unit");
-    const dsgd_platform p = imported("mine.yaml");
+    const dsgd_platform p = read_platform("mine.yaml");
     ck_assert(p.topology == DSGD_TOPOLOGY_GROUPS && p.group_hosts == 3 * 8);
     ck_assert_double_eq(p.group_bytes_per_s, 24 * p.host_bandwidth_bytes_per_s);
     const char *const text = read_file("mine.yaml");

@@ -61,18 +61,6 @@ static void write_log(const char *name, const planted *p)
     write_file(name, text);
 }
 
-static dsgd_platform read_platform(const char *name)
-{
-    dsgd_config *config = NULL;
-    dsgd_platform platform;
-    dsgd_error error = {""};
-    const char *const path = dsgd_xprintf("%s/%s", folder, name);
-    ck_assert_msg(dsgd_platform_open(path, &config, &platform, &error) == DSGD_OK &&
-                      dsgd_platform_check(&platform, &error) == DSGD_OK,
-                  "%s", error.text);
-    return platform;
-}
-
 SUITE(import, "import", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 static const planted two_nodes = {

@@ -25,17 +25,6 @@ static char *sensitivity(const char *experiment, const char *options)
     return output;
 }
 
-/** With one blank for each run of white space. */
-static char *squeezed(const char *text)
-{
-    char *const flat = dsgd_xstrdup(text), *to = flat;
-    for (const char *c = text; *c != '\0'; c++)
-        if (!isspace((unsigned char)*c) || (to > flat && to[-1] != ' '))
-            *to++ = isspace((unsigned char)*c) ? ' ' : *c;
-    *to = '\0';
-    return flat;
-}
-
 static double sensitivity_of(const char *row, const char *column)
 {
     const char *const text = cell_of("r/sensitivity.csv", row, column);
@@ -70,7 +59,7 @@ TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
                   log(3 / (1 + 2 / 1.2)) / log(1.2));
     expect_effect("workload.step,0.8,allreduce,4,", 3 / 2.8 - 1, log(3 / 2.8) / log(0.8));
     expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
-    ck_assert_has(squeezed(output), " platform.host_bandwidth 0.0 % -14.3 %: allreduce at 4 ");
+    ck_assert_has(unwrapped(output), " platform.host_bandwidth 0.0 % -14.3 %: allreduce at 4 ");
     ck_assert_has(output, "\nno ranking changes\n");
     /* With nothing but the wire, as much as the bandwidth. */
     sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
@@ -96,7 +85,7 @@ TEST(what_swaps_places_is_named_with_what_it_depends_on)
     ck_assert_double_eq_tol(sensitivity_of(row, "unchanged_speedup"), ratio, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup"), dearer, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup_change"), dearer / ratio - 1, 1e-9);
-    ck_assert_has(squeezed(output),
+    ck_assert_has(unwrapped(output),
                   " at 16 workers allreduce is before push, but behind for platform.host_bandwidth "
                   "+20 %, platform.message_overhead +20 %, exchange.pieces=buckets ");
     ck_assert_has(output, "speed-ups over allreduce");
@@ -217,7 +206,7 @@ TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
     write_experiment("");
     write_file("p.xml", links);
     char *const output =
-        squeezed(dsgd_ends(0, "check e.yaml --sensitivity --set %s", varied[_i].sets));
+        unwrapped(dsgd_ends(0, "check e.yaml --sensitivity --set %s", varied[_i].sets));
     ck_assert_msg(strstr(output, dsgd_xprintf(": %d runs ", 6 * (1 + 2 * varied[_i].parameters +
                                                                  OTHER_COLLECTIVES))),
                   "%.1500s", output);
@@ -319,7 +308,7 @@ TEST(who_encodes_says_so)
 TEST(a_share_of_1_has_no_more_to_gain)
 {
     write_experiment("");
-    const char *const output = squeezed(
+    const char *const output = unwrapped(
         dsgd_ends(0, "check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4"));
     ck_assert_has(output, " workload.backward_share 0.8 ");
     ck_assert_ptr_null(strstr(output, " workload.backward_share 1 "));
@@ -334,7 +323,7 @@ TEST(places_are_compared_each_by_itself)
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
                               "host_latency: 0, message_overhead: 7.5ms}]' --set "
                               "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
-    ck_assert_has(squeezed(output),
+    ck_assert_has(unwrapped(output),
                   " at 16 workers, inline, seconds 0s allreduce is before push, but behind for "
                   "platform.host_bandwidth +20 %, platform.message_overhead +20 %, "
                   "exchange.pieces=buckets ");
@@ -377,7 +366,7 @@ TEST(what_has_failed_enters_no_speedup)
     ck_assert_msg(strstr(output, "\n13 runs without results are left out\nno ranking changes\n") !=
                       NULL,
                   "%.1500s", output);
-    ck_assert_has(squeezed(output), " workload.step - ");
+    ck_assert_has(unwrapped(output), " workload.step - ");
     ck_assert_ptr_null(strstr(read_file("r/sensitivity.csv"), "allreduce"));
     static const char row[] = "workload.step,1.2,a_psgd,4,";
     ck_assert_double_lt(sensitivity_of(row, "change"), -0.1);

@@ -237,18 +237,6 @@ static void write_tables(const char *rows, const char *curves, const char *swept
     write_file("r/manifest.json", dsgd_xprintf("{\"runs\": [%s]}", runs));
 }
 
-/** With one space for each run of white space, as a text that has been wrapped is read. */
-static char *unwrapped(const char *text)
-{
-    char *const flat = dsgd_xstrdup(text);
-    char *to = flat;
-    for (const char *c = text; *c != '\0'; c++)
-        if (!isspace((unsigned char)*c) || (to > flat && to[-1] != ' '))
-            *to++ = isspace((unsigned char)*c) ? ' ' : *c;
-    *to = '\0';
-    return flat;
-}
-
 /** The texts of an SVG file, a blank between. */
 static char *texts_of(char *svg)
 {
