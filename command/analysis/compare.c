@@ -316,7 +316,7 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
     if (*partial != '\0')
         puts(partial);
     if (v.n > 1)
-        printf("%s.\n", dsgd_verdicts_summary(&v));
+        dsgd_print_text("", 0, "%s.", dsgd_verdicts_summary(&v));
     for (size_t i = 0; i < v.n && i < MOST_PLACES; i++)
         dsgd_print_wrapped(stdout,
                            v.n == 1 ? "verdict:"
