@@ -170,7 +170,6 @@ become(const inject_command *command, const inject_fault *fault, const char *sha
     setenv("TMPDIR", tmp, 1);
     setenv("DSGD_DATA", DSGD_SOURCE_DIR, 1);
     setenv("DSGD_FAULTS", shared_path, 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("LD_PRELOAD", DSGD_FAULTS_SHIM, 1);
     signal(SIGPIPE, SIG_DFL);
     const int listener = install(fault);

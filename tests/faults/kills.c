@@ -81,7 +81,6 @@ static pid_t begin(const stage *s, int *terminal)
         close(line);
     setenv("TMPDIR", tmp, 1);
     setenv("DSGD_DATA", DSGD_SOURCE_DIR, 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     if (chdir(s->work) == 0)
         execv(s->words[0], (char *const *)s->words);
     _exit(127);
