@@ -369,6 +369,44 @@ TEST(links_in_the_folder_lead_nowhere)
     ck_assert_has(read_file("r/runs.csv"), "\n1,allreduce,4,");
 }
 
+TEST(a_part_is_of_its_run_and_no_pipe)
+{
+    write_experiment("");
+    dsgd_ends(0, "run e.yaml -o r");
+    const char *const runs = "cut -d, -f1-12 r/runs.csv";
+    const char *const before = shell_ends(0, runs);
+    shell_ends(0, "cp r/.parts/1.part r/.parts/2.part");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r"), "run 2: its results are damaged");
+    ck_assert_str_eq(shell_ends(0, runs), before);
+    shell_ends(0, "rm r/.parts/2.part && mkfifo r/.parts/2.part");
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_has(dsgd_ends(3, i == 0 ? "run e.yaml -o r" : "merge r -o m"),
+                      "r/.parts/2.part: the file cannot be read: it is a pipe");
+    shell_ends(0, "rm r/runs.csv && mkfifo r/runs.csv");
+    dsgd_ends(3, "compare r");
+    shell_ends(0, "bash -c '" DSGD_BINARY " check <(cat e.yaml)'");
+}
+
+TEST(folders_within_results_are_no_links)
+{
+    write_experiment("");
+    shell_ends(0, "mkdir -p victim r && echo precious >victim/lock && ln -s ../victim r/.parts");
+    ck_assert_has(dsgd_ends(3, "run e.yaml -o r --force"), "r/.parts: a folder is needed here");
+    shell_ends(0, "rm r/.parts");
+    dsgd_ends(0, "run e.yaml -o r");
+    shell_ends(0, "rm -rf r/figures && ln -s ../victim r/figures");
+    ck_assert_has(dsgd_ends(3, "plot r"), "r/figures: a folder is needed here");
+    ck_assert_str_eq(read_file("victim/lock"), "precious\n");
+}
+
+TEST(a_name_with_a_line_break_is_no_two_commands)
+{
+    write_experiment("name: n\n");
+    shell_ends(0, "cp e.yaml 'a\ntouch pwned\n.yaml'");
+    ck_assert_has(shell_ends(2, DSGD_BINARY " check 'a\ntouch pwned\n.yaml' --as commands"),
+                  "a name here has a line break");
+}
+
 /** Seeds 1 to n. */
 static const char *seeds(int n)
 {
