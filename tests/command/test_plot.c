@@ -309,6 +309,15 @@ static const char one_count[] = "platform: idle-switch\n"
                                 "seed: [1, 2]\n"
                                 "imbalance: [{kind: delay, seconds: 50ms}]\n";
 
+TEST(quotes_in_a_label_are_drawn)
+{
+    write_file("e.yaml", one_count);
+    write_file("l.txt", "algorithms=[{name: allreduce, label: \"'it''s\"}]");
+    shell_ends(0, DSGD_BINARY " run e.yaml -o r --set \"$(cat l.txt)\"");
+    dsgd_ends(0, "plot r throughput --format svg");
+    ck_assert_has(read_file("r/figures/throughput.svg"), "’it’’s");
+}
+
 TEST(bars_are_as_high_as_the_means_of_the_table)
 {
     write_file("e.yaml", one_count);

@@ -403,7 +403,7 @@ TEST(a_name_with_a_line_break_is_no_two_commands)
 {
     write_experiment("name: n\n");
     shell_ends(0, "cp e.yaml 'a\ntouch pwned\n.yaml'");
-    ck_assert_has(shell_ends(2, DSGD_BINARY " check 'a\ntouch pwned\n.yaml' --as commands"),
+    ck_assert_has(shell_ends(2, DSGD_BINARY " check 'a\ntouch pwned\n.yaml' --as commands 2>&1"),
                   "a name here has a line break");
 }
 
