@@ -3,9 +3,6 @@
  * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h and its neighbours),
  * with nobody late.
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/draw.h"
 #include "models/encodings/params.h"
 #include "tests/support/lockstep.h"

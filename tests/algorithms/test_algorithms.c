@@ -3,11 +3,6 @@
  * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its
  * time does not depend on numerics.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -4,11 +4,7 @@
  * by existing; that these checks notice what is wrong; and what a worker that stops leaves behind.
  * The device is that of the environment (support.h).
  */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/conformance/conformance.h"
 #include "tests/support/suite.h"

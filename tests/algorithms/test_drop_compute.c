@@ -2,9 +2,6 @@
  * @file test_drop_compute.c
  * DropCompute: where a threshold ends a step, and which one is chosen automatically.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -3,9 +3,6 @@
  * Whole runs against emulations of the algorithms (tests/support/emulation.h), with workers that
  * are late: replayed step times, in which one step in six takes up to 6 s more.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/draw.h"

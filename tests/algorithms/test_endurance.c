@@ -4,11 +4,6 @@
  * same or differ between workers, step times that vary by a tenth. All numbers stay finite, mixing
  * keeps the models nearer to each other than no mixing would, and the loss falls.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/zoo/model.h"
 #include "sim/network/cluster.h"
 #include "tests/support/suite.h"

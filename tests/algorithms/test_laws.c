@@ -3,9 +3,6 @@
  * Laws that no algorithm declares of itself (conformance tests those): P workers are one with a large
  * batch, and what mixing must keep. Models are compared in double unless a test says otherwise.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -3,9 +3,6 @@
  * Algorithms with outer steps, and of clusters: what they have in common with simpler ones, and
  * what hides what. (Values: against_oracle, and of that published ones in oracle.)
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

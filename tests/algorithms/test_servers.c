@@ -3,9 +3,6 @@
  * Servers that decide by themselves, on networks that cost nothing and at fixed speeds: what each
  * algorithm promises. (Who is applied when, at which delay: against_arrivals.)
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/timeline.h"

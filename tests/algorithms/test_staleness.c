@@ -2,9 +2,6 @@
  * @file test_staleness.c
  * How old the values are that an algorithm uses: bounds, closed forms, and histograms.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -2,8 +2,6 @@
  * @file test_zero.c
  * ZeRO, and gradients pass by pass, of which its third stage is made.
  */
-#include <math.h>
-
 #include "tests/support/distance.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -3,8 +3,6 @@
  * Random numbers are pure functions with known answers.
  */
 #include <Random123/philox.h>
-#include <math.h>
-#include <stdint.h>
 
 #include "base/draw.h"
 #include "base/status.h"

@@ -5,9 +5,6 @@
  */
 #include "base/status.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -5,10 +5,6 @@
  * result is checked before it is timed. Small memory is freed by the program's end.
  */
 #include <cblas.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/draw.h"

@@ -2,8 +2,6 @@
  * @file test_describe.c
  * `dsgd list` and `dsgd describe`: everything that is listed has a description.
  */
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

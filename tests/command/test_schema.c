@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <libfyaml.h>
 #include <regex.h>
-#include <string.h>
 
 #include "command/experiment/experiment.h"
 #include "sim/registry.h"

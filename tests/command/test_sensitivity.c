@@ -3,9 +3,6 @@
  * `dsgd run --sensitivity`: closed forms, rankings that change, and which parameters are varied.
  */
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

@@ -2,9 +2,6 @@
  * @file test_tune.c
  * `dsgd tune`: the known best rate of a quadratic, what is tried with which seeds, and what is said.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

@@ -5,10 +5,6 @@
  * device.
  */
 #include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "models/devices/device.h"

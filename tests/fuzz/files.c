@@ -3,8 +3,6 @@
  * Inputs as files in memory, the files that belong to a target, and the dictionary.
  */
 #include <glob.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -6,9 +6,6 @@
  */
 #include <cblas.h>
 #include <dlfcn.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"

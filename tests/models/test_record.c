@@ -2,10 +2,6 @@
  * @file test_record.c
  * Records: what is replayed is the run, at any number of threads, whether the run computed or not.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "command/runs/columns.h"

@@ -4,10 +4,7 @@
  * depends on threads or memory.
  */
 #include <check.h>
-#include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "models/encodings/encoding.h"

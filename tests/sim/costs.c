@@ -3,7 +3,6 @@
  * Helpers of the tests of messages and their times.
  */
 #include <check.h>
-#include <math.h>
 
 #include "tests/sim/costs.h"
 

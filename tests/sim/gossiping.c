@@ -2,9 +2,6 @@
  * @file gossiping.c
  * Helpers of the tests of graphs, gossip and pairs.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/sim/gossiping.h"
 
 static long star[][2] = {{0, 1}, {0, 2}, {3, 0}, {0, 4}, {4, 5}, {5, 3}};

@@ -3,9 +3,6 @@
  * Where the time of a step goes: shares of computing, waiting and communicating, and what is
  * exposed. Sums of ages, to the bit.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
 #include "sim/result.h"

@@ -3,9 +3,6 @@
  * Gradients that are cancelled: the worker is free at once, its time is lost, no gradient is
  * computed, the same mini-batch is used later, and nothing else changes.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/timeline.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

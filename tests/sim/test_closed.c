@@ -3,10 +3,6 @@
  * Allreduces that are computed instead of simulated, of all and of groups, beside the same message
  * by message: times to 1e-9 of them, counts and models exactly.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/exchange/closed.h"
 #include "tests/support/alike.h"
 #include "tests/support/suite.h"

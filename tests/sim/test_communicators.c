@@ -2,10 +2,6 @@
  * @file test_communicators.c
  * Collectives of some workers: values, times, messages, order; splits of all workers.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/alike.h"
 #include "tests/support/suite.h"

@@ -2,10 +2,6 @@
  * @file test_exchange.c
  * Exchanges: by pieces, tensors or buckets; side by side, and overlapped with the backward pass.
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -2,8 +2,6 @@
  * @file test_fragments.c
  * Views of vectors: every verb on all fragments of a vector does what it does on the whole.
  */
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -3,10 +3,6 @@
  * Gossip as theory predicts it: decay of differences, propagation of changes and of delays.
  */
 #include <gsl/gsl_linalg.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "tests/sim/gossiping.h"

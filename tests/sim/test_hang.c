@@ -3,10 +3,6 @@
  * Workers that wait for ever make a run fail, which says who waits in which verb for whom since
  * when; workers that are late do not. Misused requests stop the program with a sentence.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

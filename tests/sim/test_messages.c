@@ -3,8 +3,6 @@
  * Messages: what they cost, that they come whole and in the order of their arrival, waiting for some
  * of them or for a deadline, and what is dropped.
  */
-#include <math.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

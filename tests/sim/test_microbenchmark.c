@@ -7,9 +7,6 @@
  * max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 =
  * 16.5 workers had arrived.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

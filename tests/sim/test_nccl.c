@@ -3,9 +3,6 @@
  * NCCL's collectives: its formulas by hand, public logs of nccl-tests, and that the simulation takes what
  * they say, alone and beside others.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/nccl.h"

@@ -3,11 +3,6 @@
  * The network `nics` against SimGrid's flows: equal times where nothing but NICs is shared, stated
  * differences elsewhere; its events, its links, its stacks.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
 #include "sim/network/machine.h"

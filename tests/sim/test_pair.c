@@ -2,9 +2,6 @@
  * @file test_pair.c
  * Pairs: times of an averaging and of a fetch, the mean that averaging keeps, and agreement.
  */
-#include <math.h>
-#include <stdint.h>
-
 #include "tests/sim/costs.h"
 #include "tests/sim/gossiping.h"
 #include "tests/support/suite.h"

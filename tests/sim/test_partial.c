@@ -3,8 +3,6 @@
  * Partial collectives: times, versions, and whose values a late worker gets. (That no gradient is
  * lost, and what nobody used: emulation.)
  */
-#include <math.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

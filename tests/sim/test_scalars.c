@@ -2,8 +2,6 @@
  * @file test_scalars.c
  * Verbs that change elements, and scalars: their numbers, their times, and who may read them.
  */
-#include <math.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -3,9 +3,6 @@
  * Servers: pushes and fetches take their closed forms, at several servers too, and wait for
  * what they send. Bytes and treatment queue at a server, latencies overlap.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -9,11 +9,6 @@
  * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of
  * smpi.md comes out.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

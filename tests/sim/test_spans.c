@@ -3,7 +3,6 @@
  * What a run that is watched tells (sim/timeline.h): closed forms of its spans.
  */
 #include <limits.h>
-#include <math.h>
 
 #include "sim/timeline.h"
 #include "tests/support/suite.h"

@@ -3,10 +3,6 @@
  * Staging: copies between device and host memory, beside what is summed; and when gradients that
  * are copied become ready.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -3,10 +3,6 @@
  * Every shape of network takes its closed form on an idle machine and under the traffic that it is
  * narrow for; hosts can differ; what is wrong in a platform is said.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -3,10 +3,6 @@
  * Step times: injected delays hit exactly whom they should, mixtures have their closed-form
  * moments, files are read or refused. And what is shipped is what the papers say.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command/experiment/config.h"
