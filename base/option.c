@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 
-#include "base/status.h"
 #include "base/unit.h"
 
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name)

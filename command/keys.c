@@ -11,7 +11,6 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
 #include "command/studies/study.h"
-#include "sim/registry.h"
 #include "traces/imbalance.h"
 
 /* --- which keys ------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 
 #include "base/draw.h"
 #include "base/status.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 SUITE(draw, "draw");

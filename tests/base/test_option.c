@@ -3,7 +3,6 @@
  * Numbers are read with their units; unknown names have a nearest known one.
  */
 #include "base/option.h"
-#include "base/status.h"
 #include "base/unit.h"
 #include "models/data/data.h"
 #include "models/encodings/params.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/csv.h"
 #include "base/file.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

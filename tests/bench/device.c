@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/draw.h"
-#include "base/program.h"
 #include "models/devices/device.h"
 #include "models/zoo/network.h"
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 /**

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "sim/algorithm.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "tests/command/shell.h"

@@ -12,7 +12,6 @@
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
 #include "tests/support/distance.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_NUMBERS = 2 };

@@ -4,7 +4,6 @@
  * shows what came of it. dsgd_faults kills [COUNT [SEED]]: ends runs at random moments.
  */
 #include "base/program.h"
-#include "base/status.h"
 #include "tests/faults/kills.h"
 #include "tests/faults/scenes.h"
 

@@ -8,7 +8,6 @@
 
 #include "command/experiment/experiment.h"
 #include "models/record/format.h"
-#include "sim/registry.h"
 #include "tests/fuzz/targets.h"
 #include "traces/imbalance.h"
 #include "traces/platform.h"

@@ -10,7 +10,6 @@
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "models/zoo/network.h"
-#include "tests/support/kept.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 
