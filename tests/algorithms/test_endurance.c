@@ -88,7 +88,7 @@ static bool endured(const char *name, const support_outcome *got, double most)
 static void all_endure(int i, double steps, bool prints)
 {
     support_case *const alone = enduring(NULL, i, steps);
-    support_algorithm(alone, &support_alone);
+    alone->config.algorithm = &support_alone;
     const support_outcome *const apart = support_ok(alone);
     const double most = apart->points[apart->result.n_points - 1].at.consensus;
     char *failed = dsgd_xstrdup("");

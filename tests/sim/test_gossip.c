@@ -205,8 +205,7 @@ typedef struct travel {
 /** Seconds per step of 64 workers, two of whom are late by 0.32 s in each. */
 static double step_s(travel t)
 {
-    support_case *c = support_new(t.algorithm, 64);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(t.algorithm, 64));
     c->workload =
         (dsgd_workload){.bytes = 1e3, .step_s = 0.615, .samples = 128, .backward_share = 2.0 / 3};
     dsgd_pick *const delay = &c->imbalance[0];
@@ -277,8 +276,7 @@ TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
 /** More actors than the table of mailboxes has room for at first ask for their mailboxes at once. */
 TEST(any_number_of_workers_gossips)
 {
-    support_case *c = support_new("d_psgd", 1100);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("d_psgd", 1100));
     c->config.until.steps = 2;
     ck_assert_double_eq_tol(support_ok(c)->result.steps, 2, 1e-9);
 }
@@ -314,8 +312,7 @@ static const dsgd_algorithm by_hand = {.about = {.name = "by_hand"}, .work = by_
 
 TEST(a_list_made_by_hand_keeps_what_it_promises)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &by_hand);
+    support_case *c = support_of(&by_hand, 2);
     promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
     kept_mean = given = 0.5;
     support_ok(c);

@@ -62,9 +62,7 @@ static const dsgd_algorithm solo = {.about = {.name = "solo"}, .work = measure_s
 
 static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes, double late_s)
 {
-    support_case *c = support_new(NULL, WORKERS);
-    support_no_learning(c);
-    support_algorithm(c, algorithm);
+    support_case *c = support_no_learning(support_of(algorithm, WORKERS));
     /* As in traces/platforms/piz-daint.yaml, within one group. */
     c->platform.host_bandwidth_bytes_per_s = 9.4e9;
     c->platform.host_latency_s = 1.07e-6;

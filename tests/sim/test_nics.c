@@ -223,8 +223,7 @@ static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = wai
 /** Who gives up a semaphore at the instant at which others wake takes none of them with it. */
 TEST(actors_whose_time_comes_at_one_instant_all_go_on)
 {
-    support_case *c = support_new(NULL, 6);
-    support_algorithm(c, &waiting);
+    support_case *c = support_of(&waiting, 6);
     c->config.network = DSGD_NETWORK_NICS;
     c->config.until = (dsgd_until){0};
     c->config.steps_each = 2;

@@ -108,8 +108,7 @@ static const dsgd_algorithm broadcasting = {.about = {.name = "broadcasting"},
 TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
 {
     sent = (int)_i;
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &broadcasting);
+    support_case *c = support_of(&broadcasting, 4);
     c->config.until.steps = 10;
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, sent == OLD ? 3 * 10 : 0, 0);
@@ -157,8 +156,7 @@ static const dsgd_algorithm asking = {
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
 {
     beside = _i == 1;
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &asking);
+    support_case *c = support_of(&asking, 2);
     c->platform.message_overhead_s = 0.05;
     c->config.until = (dsgd_until){0};
     c->config.steps_each = 10;
