@@ -76,8 +76,7 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
     c->learning.optimizer.lr = 0.01;
     support_option(c, "slack", 0);
     c->config.exchange.pieces = _i;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 12;
+    support_steps_each(c, 12);
     const support_outcome *got = support_ok(c);
     const dsgd_run_config config = c->config;
     c->config.algorithm = &summing;

@@ -48,8 +48,7 @@ static double spread_after(const char *name, long steps)
     support_case *c = support_new(name, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.4);
     support_option(c, "period", 3);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     const support_outcome *const got = support_ok(c);
     double most = 0;
     for (size_t w = 1; w < 4; w++)
@@ -93,8 +92,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
     if (support_has(c, "grace"))
         support_option(c, "grace", 0);
     support_imbalance_number(c, "ramp", "seconds", 0.001); /* always in the same order */
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     c->config.exchange.pieces = 2;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);

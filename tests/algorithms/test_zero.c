@@ -32,8 +32,7 @@ static const dsgd_algorithm by_passes = {.about = {.name = "by-passes"}, .work =
 TEST_RANGE(passes_take_what_a_gradient_takes, 0, 6)
 {
     support_case *c = support_of(&support_alone, 5);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 20;
+    support_steps_each(c, 20);
     c->config.exchange.pieces = 1 + 3 * (_i / 2);
     c->config.exchange.overlap = _i % 2 == 0;
     support_imbalance_number(c, "delay", "seconds", 0.32);

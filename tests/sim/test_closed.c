@@ -286,8 +286,7 @@ TEST(what_is_published_when_a_piece_ends_is_in_the_next)
     c->workload.bytes = 1e8;
     c->config.exchange.pieces = 7;
     c->config.exchange.overlap = false;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 12;
+    support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
     any.sends = DSGD_SENDS_ANYTHING; /* activations are messages */
@@ -355,8 +354,7 @@ TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) 
     lateness[2](c);
     support_imbalance_number(c, "slow", "factor", 3);
     if (_i == 1) {
-        c->config.until = (dsgd_until){0};
-        c->config.steps_each = 15;
+        support_steps_each(c, 15);
     }
     expect_same_run(c, "dasgd");
 }

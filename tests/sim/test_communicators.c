@@ -168,8 +168,7 @@ static support_case *case_of(collective_verb *verb, int workers, dsgd_collective
     support_case *c = costly(NULL, workers);
     c->config.algorithm = &one_collective;
     c->config.exchange.collective = how;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 10;
+    support_steps_each(c, 10);
     tested = verb;
     of_all = everyone = false;
     return c;
@@ -402,8 +401,7 @@ static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 static const support_outcome *untouched(support_case *c)
 {
     tested = does_nothing;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 1;
+    support_steps_each(c, 1);
     return support_ok(c);
 }
 

@@ -204,8 +204,7 @@ static support_case *case_of(int verb)
                                  MEMBERS);
     support_spread(c);
     c->config.exchange.pieces = PIECES;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 3;
+    support_steps_each(c, 3);
     tested = verbs[verb].verb;
     return c;
 }

@@ -100,8 +100,7 @@ static double before_synchronisation(bool rotate, int workers)
 {
     support_case *c = support_new("wagma", workers);
     support_option(c, "rotate", rotate);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 9;
+    support_steps_each(c, 9);
     const support_outcome *got = support_ok(c);
     return got->points[got->result.n_points - 1].at.consensus;
 }
@@ -130,8 +129,7 @@ static void perturb_rank_5(dsgd_engine *engine, void *argument)
 /** Ranks whose model after some steps depends on what rank 5 began with. */
 static int reached(support_case *c, long steps)
 {
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     c->config.prepare = NULL;
     const support_outcome *before = support_ok(c);
     c->config.prepare = perturb_rank_5;

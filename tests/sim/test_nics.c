@@ -225,8 +225,7 @@ TEST(actors_whose_time_comes_at_one_instant_all_go_on)
 {
     support_case *c = support_of(&waiting, 6);
     c->config.network = DSGD_NETWORK_NICS;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 2;
+    support_steps_each(c, 2);
     support_no_learning(c);
     const support_outcome *const got = support_ok(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);

@@ -218,8 +218,7 @@ TEST(who_is_not_awaited_waits_for_its_turn)
 {
     support_case *c = support_no_learning(support_of(&scheduled, 4));
     c->config.exchange.pieces = 3;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 3;
+    support_steps_each(c, 3);
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->note[4 * 2 + 3], 2, 0.01);
     ck_assert_double_eq_tol(got->note[1], 2, 0.01);

@@ -158,8 +158,7 @@ TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
     beside = _i == 1;
     support_case *c = support_of(&asking, 2);
     c->platform.message_overhead_s = 0.05;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 10;
+    support_steps_each(c, 10);
     const double *const note = notes_of(c);
     ck_assert_double_eq(note[COUNT + DSGD_SPAN_WAIT], 2 * 10);
     ck_assert_double_ge(note[SECONDS + DSGD_SPAN_WAIT], 2 * 10 * 0.1);

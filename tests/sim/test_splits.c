@@ -60,8 +60,7 @@ SUITE(splits, "splits", .seconds = 60);
 TEST(two_colourings_of_one_round_are_two_splits)
 {
     support_case *c = support_no_learning(support_of(&two_colourings, 8));
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 5;
+    support_steps_each(c, 5);
     const support_outcome *const got = support_ok(c);
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq(got->note[i], 5);
@@ -92,8 +91,7 @@ TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
 {
     support_case *c = support_of(&last_rounds, 1); /* nobody else keeps them */
     support_no_learning(c);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 5;
+    support_steps_each(c, 5);
     const support_outcome *const got = support_ok(c);
     ck_assert_double_eq(got->note[0], 5 * PROMISED);
     ck_assert_double_eq(got->note[1], 5 * PROMISED);
@@ -131,8 +129,7 @@ TEST(who_has_no_colour_shares_a_communicator_of_nobody)
 {
     support_case *c = support_no_learning(support_of(&strangers_all, 8));
     support_imbalance_number(c, "ramp", "seconds", 0.01);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 3;
+    support_steps_each(c, 3);
     const support_outcome *const got = support_ok(c);
     for (int i = 2; i < 8; i++)
         ck_assert_double_eq(got->note[i], 3);

@@ -91,8 +91,7 @@ TEST(answers_and_questions_share_an_engine_in_each_direction)
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &asking_each_other;
     c->platform.staging_s_per_byte = staging_s_per_byte;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 10;
+    support_steps_each(c, 10);
     expect_close(support_ok(c)->result.virtual_s / 10, wire_s + treated_s + 4 * copy_s);
 }
 

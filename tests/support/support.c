@@ -178,6 +178,12 @@ support_case *support_of(const dsgd_algorithm *algorithm, int workers)
     return c;
 }
 
+void support_steps_each(support_case *c, long steps)
+{
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = steps;
+}
+
 void support_option(support_case *c, const char *name, double value)
 {
     support_set(&c->config.algorithm->about, (void *)c->config.params, name, value);

@@ -90,6 +90,9 @@ bool support_keep_data(void);
 /** The same of an algorithm by a struct of the test's own. */
 support_case *support_of(const dsgd_algorithm *algorithm, int workers);
 
+/** Every worker makes so many steps; nothing else ends the run. */
+void support_steps_each(support_case *c, long steps);
+
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
 
