@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"

@@ -5,8 +5,6 @@
  */
 #include "traces/nccl.h"
 
-#include <math.h>
-
 const char *const dsgd_gpu_generations[] = {"volta", "ampere", "hopper", "blackwell", NULL};
 
 const char *const dsgd_nccl_calls[] = {"all_reduce", "all_gather", "broadcast", NULL};

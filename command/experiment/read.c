@@ -238,10 +238,9 @@ static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
                                "%s is missing: give a name, or {%s: NAME, ...}", o->key, o->key);
     pick->about = dsgd_about_find(o->registry, name);
     if (pick->about == NULL) {
-        const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(o->registry, names);
         const bool is_algorithm = o->registry == dsgd_algorithms;
-        return unknown(r, named, is_algorithm ? "algorithm" : o->key, name, names,
+        return unknown(r, named, is_algorithm ? "algorithm" : o->key, name,
+                       dsgd_about_names(o->registry),
                        is_algorithm ? "; --plugin FILE adds others" : "");
     }
     pick->params = dsgd_keep(1, pick->about->params_size);
@@ -317,10 +316,9 @@ static dsgd_status take_picks(const reader *r, dsgd_entry *element, void *field)
     if (name == NULL || r->o->shipped == NULL || dsgd_about_find(r->o->registry, name) != NULL) {
         DSGD_TRY(read_pick(r, element, &pick));
     } else {
-        const char *kinds[DSGD_MOST_NAMES];
         dsgd_config *file = NULL;
-        dsgd_about_names(r->o->registry, kinds);
-        DSGD_TRY(dsgd_named_open(r->config, element, r->o->shipped, name, kinds, &file, r->error));
+        DSGD_TRY(dsgd_named_open(r->config, element, r->o->shipped, name,
+                                 dsgd_about_names(r->o->registry), &file, r->error));
         DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_imbalance_set_options, NULL,
                                   &set, r->error));
     }

@@ -4,10 +4,6 @@
  * Slurm's topologies and lists of hosts, JSON of nccl-tests and of NCCL's Inspector, logs of training. All files are
  * made here, as broken as public ones were found; public ones are tried where they are beside the project.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"

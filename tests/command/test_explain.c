@@ -4,10 +4,6 @@
  * that what is not changed stays the same bits.
  */
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"

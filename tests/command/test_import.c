@@ -3,9 +3,6 @@
  * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public logs are beside
  * the project, how far what comes of them is from other logs.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"

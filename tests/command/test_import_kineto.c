@@ -3,9 +3,6 @@
  * Traces of PyTorch's profiler: of jobs that are made up here, whose every number is known, and, where they are
  * beside the project, of real ones.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command/experiment/traces.h"

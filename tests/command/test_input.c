@@ -2,7 +2,6 @@
  * @file test_input.c
  * Every kind of bad input gets one sentence and its exit status, and changes no file.
  */
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

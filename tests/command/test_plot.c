@@ -6,10 +6,6 @@
  * of a marker. Ticks give the scale of an axis.
  */
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/command/shell.h"

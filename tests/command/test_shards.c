@@ -4,9 +4,6 @@
  * nothing that differs or is missing goes in unnoticed; what `dsgd check` says of its runs, for
  * other programs.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -5,10 +5,7 @@
 #include "tests/fuzz/targets.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <regex.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -4,10 +4,6 @@
  * implementation, float against double, batches and pieces against single ones; element-wise
  * operations against their formulas.
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
