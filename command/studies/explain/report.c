@@ -222,9 +222,7 @@ static void print_links(const dsgd_facts *f, double virtual_s)
     else
         dsgd_columns_print(&t);
     if (n_alike > n)
-        printf(n_alike - n == 1 ? "%zu more link is as busy as the last of these\n"
-                                : "%zu more links are as busy as the last of these\n",
-               n_alike - n);
+        printf("as busy as the last of these: %zu more\n", n_alike - n);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -235,8 +233,7 @@ static int kind_of(int which)
     return (which > DSGD_WITHOUT_SLOWEST) + (which > DSGD_HALF_LATENCY);
 }
 
-static const double least = 1.005,
-                    equal = 1e-3; /* gains that are told, or that differ in nothing */
+static const double least = 1.005, equal = 1e-3; /* gains that are told, or that are alike */
 static const int named[] = {DSGD_WITHOUT_SLOWEST, DSGD_WITHOUT_SLOW_LINKS}; /* of kinds 0 and 1 */
 
 /**
@@ -261,32 +258,28 @@ static int best_of(const point *p, int but)
     return best;
 }
 
-/**
- * "worker 5 (host 5) computed as long as the median one", where it takes longer by more than chance makes one
- * of so many; else NULL.
- */
+/** "worker 5 (host 5) computed as long as the median one"; NULL: it does, but for chance. */
 static const char *slow_worker(const dsgd_facts *f)
 {
     static const double alike_s = 1e-12, chance = 0.01;
-    const double *const slow_s = f->compute_s + f->slowest * f->n_steps, *const median_s =
-                                                                             f->compute_s +
-                                                                             f->median * f->n_steps;
+    const double *const s[] = {f->compute_s + f->slowest * f->n_steps,
+                               f->compute_s + f->median * f->n_steps};
     double *const more_s = dsgd_keep((size_t)f->n_steps + 1, sizeof *more_s);
     size_t n = 0;
     for (long t = 0; t < f->n_steps; t++, n += !isnan(more_s[n]))
-        more_s[n] = slow_s[t] - median_s[t];
-    const double mean_s = gsl_stats_mean(more_s, 1, n),
-                 error_s = gsl_stats_sd(more_s, 1, n) / sqrt((double)n);
-    if (n < 2 ||
-        !(mean_s > alike_s + error_s * gsl_cdf_tdist_Qinv(chance / f->n_workers, (double)n - 1)))
-        return NULL;
-    return dsgd_xprintf(
-        "worker %d (host %d) computed as long as the median one, not %.3g s (%.0f %%) longer",
-        f->slowest, f->workers[f->slowest].place, mean_s,
-        100 * mean_s / f->workers[f->median].compute_s);
+        more_s[n] = s[0][t] - s[1][t];
+    const double mean_s = gsl_stats_mean(more_s, 1, n);
+    const double error_s = gsl_stats_sd(more_s, 1, n) / sqrt((double)n);
+    const double most = gsl_cdf_tdist_Qinv(chance / f->n_workers, fmax(1, (double)n - 1));
+    return n < 2 || !(mean_s > alike_s + error_s * most)
+               ? NULL
+               : dsgd_xprintf("worker %d (host %d) computed as long as the median one, not %.3g s "
+                              "(%.0f %%) longer",
+                              f->slowest, f->workers[f->slowest].place, mean_s,
+                              100 * mean_s / f->workers[f->median].compute_s);
 }
 
-/** "the links of hosts 2 and 5 were like the others'" */
+/** "the slow links of host 2 and host 5 were like the others'" */
 static const char *slow_links(const dsgd_facts *f, const dsgd_platform *platform)
 {
     dsgd_names hosts = {.n = 0};
