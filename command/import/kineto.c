@@ -461,16 +461,6 @@ static void put_step(work *w)
                      median(x, t->n_steps));
 }
 
-/** What is measured has what the GPU loses to its collectives in it. */
-static dsgd_status put_losses(work *w, dsgd_error *error)
-{
-    static const char *const keys[] = {"collective_share", "collective_launch", "collective_copy"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        DSGD_TRY(dsgd_import_number_is(
-            w->in, keys[i], 0, dsgd_xprintf("%s: computing has it", w->traces[0].file), error));
-    return DSGD_OK;
-}
-
 static dsgd_status put_all(work *w, dsgd_error *error)
 {
     choose_group(w);
@@ -507,7 +497,13 @@ static dsgd_status put_all(work *w, dsgd_error *error)
                100 * level_steps(m.seconds, n, w->n));
     const double mean_s = dsgd_import_steps(w->in, &m);
     put_workload(w, isnan(mean_s) ? computed_s : mean_s, used, n);
-    return put_losses(w, error);
+    /* What is measured has in it what a GPU loses to its collectives. */
+    static const char *const losses[] = {"collective_share", "collective_launch",
+                                         "collective_copy"};
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+        DSGD_TRY(dsgd_import_number_is(
+            w->in, losses[i], 0, dsgd_xprintf("%s: computing has it", w->traces[0].file), error));
+    return DSGD_OK;
 }
 
 static int by_step(const void *a, const void *b)
