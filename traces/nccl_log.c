@@ -195,7 +195,8 @@ static void note_rank(state *s, const char *rank)
     const long number = strtol(rank + strlen("Rank "), NULL, 10);
     if (host == NULL || sscanf(host, " on %255s device %*d [%*[^]]] %n", name, &at) != 1 || at == 0)
         return;
-    s->gpu = dsgd_xprintf("%.*s", (int)strcspn(host + at, "\r"), host + at);
+    if (host[at] > ' ')
+        s->gpu = dsgd_xprintf("%.*s", (int)strcspn(host + at, "\r"), host + at);
     s->highest = number > s->highest ? number : s->highest;
     s->n_ranks++;
     for (long i = 0; i < s->n_hosts; i++)

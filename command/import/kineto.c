@@ -497,6 +497,12 @@ static dsgd_status put_all(work *w, dsgd_error *error)
                100 * level_steps(m.seconds, n, w->n));
     const double mean_s = dsgd_import_steps(w->in, &m);
     put_workload(w, isnan(mean_s) ? computed_s : mean_s, used, n);
+    /* What is measured has in it what a GPU loses to its collectives. */
+    static const char *const losses[] = {"collective_share", "collective_launch",
+                                         "collective_copy"};
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+        DSGD_TRY(dsgd_import_number_is(
+            w->in, losses[i], 0, dsgd_xprintf("%s: computing has it", w->traces[0].file), error));
     return DSGD_OK;
 }
 

@@ -256,6 +256,28 @@ TEST(a_log_that_ends_early_is_told)
                   "the largest size is 128 KiB; what is larger is taken to go at its rate");
 }
 
+/** As scripts write that call it for each size; lines of ranks without a name. */
+TEST(a_run_for_each_size_is_one_table)
+{
+    planted p = two_nodes;
+    p.gpu = "NVIDIA A100";
+    write_log("a.log", &p);
+    shell_ends(0, "awk '/ float /{print head $0; next} /^#/{head = head $0 \"\\n\"}' a.log >b.log");
+    const char *const said = dsgd_ends(0, "import b.log -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "all_reduce, NVIDIA A100, 23 sizes from 1 KiB to 4 GiB");
+    ck_assert_ptr_null(strstr(said, "medians"));
+    const dsgd_platform mine = read_platform("mine.yaml");
+    ck_assert_uint_eq(((const dsgd_nccl_table *)mine.nccl.tables.v)->bytes.n, 23);
+    shell_ends(0, "sed -i 's/NVIDIA A100//' a.log");
+    ck_assert_has(dsgd_ends(0, "import a.log -p dgx-a100 -o mine.yaml --force"), "GPUs not named");
+    shell_ends(0, "sed '/ float /{n;q}' b.log >c.log");
+    ck_assert_has(dsgd_ends(2, "import c.log -p dgx-a100 -o mine.yaml --force"), "one size, but");
+    write_file("d.log", "#  Rank  0 Pid 7 on n device  0 [0x07] NVIDIA A100\n"
+                        " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n"
+                        " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n");
+    ck_assert_has(dsgd_ends(2, "import d.log -p dgx-a100 -o mine.yaml --force"), "one GPU alone");
+}
+
 TEST(what_is_no_log_is_refused)
 {
     write_file("a.txt", "8 2 float\nnothing\n");

@@ -234,22 +234,31 @@ TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
     ck_assert_has(read_file("mine.yaml"), "workers: 8 # job/rank0.json");
 }
 
-/** 200 ms on one of eight, whatever the ranks' clocks say. */
-TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 8)
+/** 200 ms on one of eight, whatever the ranks' clocks say, also beside noise of ranks and of steps. */
+TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
 {
     job j = plain;
-    j.late_rank = _i;
+    j.late_rank = _i % 8;
     j.late_ms = 200;
+    if (_i >= 8) {
+        j.jitter = 0.08;
+        j.common = 0.05;
+        j.steps = 12;
+    }
     j.ahead_ms = _i % 2 == 0 ? 0 : 30;
     write_job(&j);
     const char *const said = import("");
-    ck_assert_has(said, dsgd_xprintf("rank %d is slow", _i));
+    ck_assert_has(said, dsgd_xprintf("rank %d is slow", j.late_rank));
     ck_assert_ptr_null(strstr(strstr(said, "is slow") + 1, "is slow"));
     ck_assert_double_eq_tol(number_behind(said, "ms in a step, ") / 200, 1, 0.1);
     ck_assert_has(said, "for its computing, not for a link");
-    ck_assert_has(read_file("mine.yaml"), dsgd_xprintf("{kind: slow, worker: %d, factor: 2.2", _i));
+    ck_assert_has(read_file("mine.yaml"),
+                  dsgd_xprintf("{kind: slow, worker: %d, factor: 2.", j.late_rank));
     const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
     ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+    /* Seven of eight wait for 200 of some 360 ms, and no loss to collectives, measured, comes on top. */
+    const char *const where = dsgd_ends(0, "explain mine.yaml");
+    ck_assert_double_eq_tol(number_behind(where, "\n  wait ") / 0.175, 1, 0.1);
 }
 
 TEST(slow_links_are_told_from_slow_ranks)
