@@ -75,10 +75,13 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
     const char *const text = dsgd_entry_text(entry);
     if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
         const char *const words = dsgd_listed(o->words, " or ");
+        char *needed = dsgd_xprintf("a number%s%s", o->unit == NULL ? "" : " in ",
+                                    o->unit == NULL ? "" : o->unit);
+        for (size_t i = 0; dsgd_unit_suffix(o->unit, i) != NULL; i++)
+            dsgd_append(&needed, "%s%s", i == 0 ? ", without unit or with " : ", ",
+                        dsgd_unit_suffix(o->unit, i));
         return refuse(r, entry,
-                      dsgd_xprintf("a number%s%s%s%s", o->unit == NULL ? "" : " in ",
-                                   o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ",
-                                   words));
+                      dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : "; or ", words));
     }
     if (*number < o->min || *number > o->max)
         return dsgd_entry_fail(r->config, entry, r->error,

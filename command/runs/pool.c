@@ -266,7 +266,8 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
     r.steps = progress->steps;
     r.total_wall_s = t->start_wall_s > 0 ? dsgd_wall_s() - t->start_wall_s : 0;
     r.shares = (dsgd_time_shares){NAN, NAN, NAN, NAN};
-    r.samples = r.step_mean_s = r.exposed_mean_s = r.bytes = r.partial_active_mean = NAN;
+    r.samples = r.samples_per_s = r.step_mean_s = r.exposed_mean_s = r.bytes =
+        r.partial_active_mean = NAN;
     r.staleness_mean = r.staleness_max = r.lag_mean = r.lag_max = NAN;
     r.gradient_staleness_mean = r.gradient_staleness_max = NAN;
     dsgd_progress_say(&p->view, t->i, why->text);

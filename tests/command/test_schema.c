@@ -359,6 +359,9 @@ static const struct {
     {"algorithms: {name: wagma, group: 4, optimizer: {lr: 1}}", true},
     {"algorithms: {name: allreduce, group: 4}", false},
     {"platform: {name: piz-daint, host_bandwidth: 100Gb/s}", true},
+    {"platform: {name: piz-daint, host_bandwidth: 12GiB/s, reduction: 1e-10s/B}", true},
+    {"imbalance: [{kind: noise, rate: 100Hz, mean: 1us, deviation: 1us}]", true},
+    {"imbalance: [{kind: noise, rate: 100W, mean: 1us, deviation: 1us}]", false},
     {"workload: {step: 1s}", false},
 };
 

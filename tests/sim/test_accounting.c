@@ -154,7 +154,11 @@ TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
     c->config.until.seconds = 120.5;
     c->config.exchange.barrier = _i == 1;
     support_imbalance_number(c, "ramp", "seconds", 1);
-    const dsgd_step_times *const times = &support_ok(c)->result.step_times;
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    const dsgd_step_times *const times = &r->step_times;
+    const double steps_per_s = _i == 1 ? 1 : 1 + 1 / 2. + 1 / 3. + 1 / 4.;
+    ck_assert_double_eq_tol(r->samples_per_s, c->workload.samples * steps_per_s, 1e-9);
+    ck_assert_double_eq_tol(r->step_mean_s, 4 / steps_per_s, 1e-9);
     if (_i == 1) {
         ck_assert_int_eq((int)times->n, 1);
         ck_assert_double_eq_tol(times->bin[0].step_s, 4, 1e-9);
@@ -167,6 +171,33 @@ TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
         ck_assert_double_eq_tol(times->bin[k].step_s, 1 + k, 1e-9);
         ck_assert_double_eq_tol(times->bin[k].share, shares[k], 1e-12);
     }
+}
+
+/**
+ * Steps under way at the end bias a rate by (1 - c) / 2 steps per worker if none counts, c the squared coefficient
+ * of variation: of 5 steps by 10 % for constant ones, by 7.5 % of gamma's with c = 1/4. (c = 1: exponential.)
+ */
+TEST_RANGE(a_rate_has_no_bias_by_steps_that_time_cuts_short, 0, 4)
+{
+    static const double deviations[] = {0, 0.5, 1, 1.2};
+    enum { WORKERS = 1024 };
+    const double deviation = deviations[_i], until_s = 5.37;
+    support_case *c = support_new("local_sgd", WORKERS);
+    support_no_learning(c);
+    support_option(c, "period", 1000);
+    c->workload.bytes = 1;
+    c->workload.step_s = 1e-9; /* nearly all of a step is drawn */
+    c->config.until = (dsgd_until){.seconds = until_s};
+    const char *const kind = deviation > 0 ? "gamma" : "constant";
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kind);
+    void *const drawn = support_imbalance(c, kind);
+    support_set(about, drawn, deviation > 0 ? "mean" : "seconds", 1);
+    if (deviation > 0)
+        support_set(about, drawn, "deviation", deviation);
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    const double rate = r->samples_per_s / WORKERS / c->workload.samples;
+    const double error = deviation / sqrt(until_s * WORKERS); /* of renewals */
+    ck_assert_double_eq_tol(rate, 1, 1e-6 + 3 * error + 0.01 * deviation);
 }
 
 /** However many steps: of 20,000 that differ there are some hundred bins, in which none is lost. */
