@@ -21,17 +21,17 @@ typedef struct arguments {
 } arguments;
 
 /** A row for each; files are offered in this order, at last to what looks for its tables in any text. */
-static const dsgd_import_reader *const readers[] = {&dsgd_import_kineto,   &dsgd_import_step_times,
-                                                    &dsgd_import_topology, &dsgd_import_slurm,
-                                                    &dsgd_import_step_log, &dsgd_import_nccl_tests};
+const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
+    &dsgd_import_kineto, &dsgd_import_step_times, &dsgd_import_topology,
+    &dsgd_import_slurm,  &dsgd_import_step_log,   &dsgd_import_nccl_tests};
 
-enum { READERS = sizeof readers / sizeof *readers, MOST_DEPTH = 8 };
+enum { MOST_DEPTH = 8 };
 
 /** A command under way. */
 typedef struct work {
     dsgd_import in;
-    void *states[READERS];
-    bool found[READERS];
+    void *states[DSGD_IMPORT_READERS];
+    bool found[DSGD_IMPORT_READERS];
     dsgd_columns recognised;
 } work;
 
@@ -47,7 +47,7 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
 {
     enum { HEAD = 1 << 16 };
     char *const head = dsgd_keep(HEAD + 1, 1);
-    const char *known[READERS + 1] = {NULL};
+    const char *known[DSGD_IMPORT_READERS + 1] = {NULL};
     if (strpbrk(path, "\r\n") != NULL)
         return dsgd_refuse(error,
                            "%s: a name with a line break cannot stand in a comment of the "
@@ -58,14 +58,14 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
     gzclose(file);
     if (n < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    for (int i = 0; i < READERS; i++) {
+    for (int i = 0; i < DSGD_IMPORT_READERS; i++) {
         w->in.gave = NULL;
-        known[i] = readers[i]->gives;
-        if (readers[i]->recognise(head, (size_t)n))
-            DSGD_TRY(readers[i]->read(&w->in, path, &w->states[i], error));
+        known[i] = dsgd_import_readers[i]->gives;
+        if (dsgd_import_readers[i]->recognise(head, (size_t)n))
+            DSGD_TRY(dsgd_import_readers[i]->read(&w->in, path, &w->states[i], error));
         if (w->in.gave == NULL)
             continue;
-        note(w, path, readers[i]->name, w->in.gave);
+        note(w, path, dsgd_import_readers[i]->name, w->in.gave);
         w->found[i] = true;
         return DSGD_OK;
     }
@@ -147,9 +147,9 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     if (memchr(w.found, 1, sizeof w.found) == NULL)
         return dsgd_refuse(error, "%s: no file in it is of a kind that is known", a.paths.v[0]);
     DSGD_TRY(dsgd_import_open_platform(&w.in, error));
-    for (int i = 0; i < READERS; i++)
-        if (w.found[i] && readers[i]->finish != NULL)
-            DSGD_TRY(readers[i]->finish(&w.in, w.states[i], error));
+    for (int i = 0; i < DSGD_IMPORT_READERS; i++)
+        if (w.found[i] && dsgd_import_readers[i]->finish != NULL)
+            DSGD_TRY(dsgd_import_readers[i]->finish(&w.in, w.states[i], error));
     if (a.nodelist != NULL && !dsgd_import_has(&w.in, DSGD_IMPORT_TOP, "placement"))
         return dsgd_refuse(error, "--nodelist: none of the files is a topology of Slurm, in which "
                                   "the nodes have a place");

@@ -371,7 +371,7 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
 {
     dsgd_columns table = {.n_rows = 0};
     double *const x = dsgd_keep(n, sizeof *x);
-    dsgd_measured *const m = &w->in->measured;
+    dsgd_profiled *const m = &w->in->measured;
     m->bucket_s = dsgd_keep(w->n_buckets, sizeof(double));
     m->bucket_bytes = dsgd_keep(w->n_buckets, sizeof(double));
     for (size_t b = 0; b < w->n_buckets; b++) {

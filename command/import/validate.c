@@ -67,7 +67,7 @@ static double put(dsgd_columns *table, const char *what, double measured_s, doub
 dsgd_status dsgd_import_validate(const dsgd_import *m, dsgd_error *error)
 {
     static const double most = 0.1;
-    const dsgd_measured *const of = &m->measured;
+    const dsgd_profiled *const of = &m->measured;
     const size_t n = of->n_buckets, room = STEPS * n + 1;
     seen s = {.n_pieces = n,
               .since_s = dsgd_keep(room, sizeof(double)),
