@@ -57,10 +57,9 @@ static bool recognise(const char *head, size_t n)
            (*head == '[' && strstr(head, "\"ph\"") != NULL);
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
-    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
-    work *const w = *state;
+    work *const w = state;
     dsgd_kineto t;
     w->in = in;
     DSGD_TRY(dsgd_kineto_read(path, &t, error));
@@ -581,5 +580,6 @@ const dsgd_import_reader dsgd_import_kineto = {
     .gives = "Chrome traces of PyTorch's profiler, one of each rank: workload and imbalance",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

@@ -30,11 +30,10 @@ static bool recognise(const char *head, size_t n)
     return true; /* tables can stand far behind, in the text of a page */
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
     char *text = NULL;
-    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
-    work *const m = *state;
+    work *const m = state;
     const dsgd_nccl_logs before = m->logs;
     m->in = in;
     DSGD_TRY(dsgd_import_text(path, &text, error));
@@ -347,5 +346,6 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
         "rccl-tests print: the platform's collectives",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

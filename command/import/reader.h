@@ -57,10 +57,11 @@ typedef struct dsgd_import_reader {
     /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. */
     bool (*recognise)(const char *head, size_t n);
     /**
-     * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. *state is
-     * the reader's own, NULL at first.
+     * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. state[state_bytes]
+     * is the reader's own, zeros at first, and as before where a file is refused.
      */
-    dsgd_status (*read)(dsgd_import *m, const char *path, void **state, dsgd_error *error);
+    dsgd_status (*read)(dsgd_import *m, const char *path, void *state, dsgd_error *error);
+    size_t state_bytes;
     /** Optional. */
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;

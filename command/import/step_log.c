@@ -23,7 +23,7 @@ static bool recognise(const char *head, size_t n)
     return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
 }
 
-static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_error *error)
 {
     char *text = NULL;
     DSGD_TRY(dsgd_import_text(path, &text, error));
@@ -49,11 +49,11 @@ static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_err
                                : "");
     if (log.left_out > 0)
         dsgd_import_gave(m, "left out: %zu lines without a time", log.left_out);
-    if (*state != NULL)
+    work *const first = state;
+    if (first->path != NULL)
         return dsgd_refuse(error, "%s: step times stand in %s already; give the log of one run",
-                           path, ((work *)*state)->path);
-    *state = dsgd_keep(1, sizeof w);
-    memcpy(*state, &w, sizeof w);
+                           path, first->path);
+    *first = w;
     return DSGD_OK;
 }
 
@@ -81,5 +81,6 @@ const dsgd_import_reader dsgd_import_step_log = {
     .gives = "step times in a log of training",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

@@ -309,19 +309,18 @@ static bool recognise(const char *head, size_t n)
            dsgd_steps_are_in(&csv);
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
     dsgd_csv csv;
-    dsgd_steps *const m = dsgd_keep(1, sizeof *m);
-    m->file = dsgd_xstrdup(path);
-    if (*state != NULL)
+    dsgd_steps *const m = state;
+    if (m->file != NULL)
         return dsgd_refuse(error, "%s and %s both have step times: of two jobs? Give those of one",
-                           ((dsgd_steps *)*state)->file, path);
+                           m->file, path);
+    m->file = dsgd_xstrdup(path);
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s", path));
     DSGD_TRY(dsgd_steps_read(&csv, m, error));
     dsgd_import_gave(in, "%zu values of %s, in %s%s", m->n, m->column, m->unit,
                      m->worker == NULL ? "" : ", of workers");
-    *state = m;
     return DSGD_OK;
 }
 
@@ -345,5 +344,6 @@ const dsgd_import_reader dsgd_import_step_times = {
     .gives = "CSV files of step times, as `dsgd imbalance fit` reads them: imbalance",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(dsgd_steps),
     .finish = finish,
 };

@@ -761,7 +761,9 @@ static void offer(dsgd_import *in, void **states, const char *path, bool *found)
     for (int i = 0; n >= 0 && in->gave == NULL && i < DSGD_IMPORT_READERS; i++) {
         if (!dsgd_import_readers[i]->recognise(head, (size_t)n))
             continue;
-        const dsgd_status status = dsgd_import_readers[i]->read(in, path, &states[i], &error);
+        if (states[i] == NULL)
+            states[i] = dsgd_keep(dsgd_import_readers[i]->state_bytes + 1, 1);
+        const dsgd_status status = dsgd_import_readers[i]->read(in, path, states[i], &error);
         expect_sentence(status, &error);
         if (status != DSGD_OK)
             return;
