@@ -28,8 +28,9 @@ typedef struct dsgd_import_number {
 
 /** What a job was seen to do, to be held against a simulation; step_s 0: nothing. */
 typedef struct dsgd_profiled {
-    double step_s;
+    double step_s, deviation_s; /* of steps; 0: too few */
     size_t n_buckets;
+    bool is_bound; /* ranks have no trace: of what bucket_s has in it for them, nothing is known */
     double *bucket_bytes,
         *bucket_s; /* [n_buckets]: from when all ranks have begun a sum to its end */
     const char *doubt; /* of the profile itself, and what to bring; NULL: none */
