@@ -29,7 +29,7 @@ const char *dsgd_import_bytes(double bytes)
 static char *blank_controls(char *text, size_t n, const char *but)
 {
     for (size_t i = 0, length = 0; i < n; i += length) {
-        length = text[i] == '\0' ? 0 : dsgd_utf8_length(text, i);
+        length = text[i] == '\0' ? 0 : dsgd_utf8_length(text + i, n - i);
         if (length == 0 ||
             (length == 1 && iscntrl((unsigned char)text[i]) && strchr(but, text[i]) == NULL))
             text[i] = ' ';

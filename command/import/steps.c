@@ -118,37 +118,22 @@ static void find_outliers(dsgd_steps *m)
         m->seconds[i] /= means_s[(size_t)m->worker[i]];
 }
 
-/**
- * What all workers of a step have in common holds nobody up: the step's median, which is taken out. Returns its
- * standard deviation as a share; *noise: what that of medians alone would be, per deviation of the rest.
- */
-static double level_steps(dsgd_steps *m, double *noise)
+/** What all workers of a step have in common holds nobody up: it is taken out, where it is no chance. */
+static void level_steps(dsgd_steps *m)
 {
     enum { LEAST_WORKERS = 4 };
-    size_t *const order = dsgd_keep(m->n, sizeof *order), n = 0;
-    double *const medians = dsgd_keep(3 * m->n, sizeof *medians), *const x = medians + m->n,
-                  *const of = x + m->n;
-    gsl_sort_index(order, m->step, 1, m->n);
-    for (size_t i = 0, end = 0; i < m->n; i = end, n++) {
-        for (end = i; end < m->n && m->step[order[end]] == m->step[order[i]]; end++)
-            x[end - i] = m->seconds[order[end]];
-        medians[n] = gsl_stats_median(x, 1, end - i);
-        for (size_t k = i; k < end; k++)
-            of[order[k]] = medians[n];
-    }
-    *noise = sqrt(M_PI / 2 * (double)n / (double)m->n);
-    if (n < 2 || m->n < LEAST_WORKERS * n)
-        return 0;
-    memcpy(x, medians, n * sizeof *x);
-    const double all = gsl_stats_median(x, 1, n);
-    for (size_t i = 0; i < m->n; i++)
-        m->seconds[i] *= all / of[i];
-    return gsl_stats_sd(medians, 1, n) / all;
+    double *const x = dsgd_keep(m->n, sizeof *x);
+    memcpy(x, m->seconds, m->n * sizeof *x);
+    dsgd_fit_level(x, m->worker, m->n);
+    const dsgd_variance_components steps = dsgd_fit_components(x, m->step, m->n);
+    if (steps.p_value >= least_p_value || m->n < LEAST_WORKERS * steps.n_workers)
+        return;
+    m->common = steps.persistent_s / gsl_stats_mean(x, 1, m->n);
+    dsgd_fit_level(m->seconds, m->step, m->n);
 }
 
 dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
 {
-    double noise = 0;
     gsl_stats_minmax(&m->min_s, &m->max_s, m->seconds, 1, m->n);
     m->mean_s = m->all_mean_s = gsl_stats_mean(m->seconds, 1, m->n);
     m->deviation_s = gsl_stats_sd(m->seconds, 1, m->n);
@@ -163,7 +148,7 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
                          "%s: all values of %s are %g, or next to it: there is nothing to fit",
                          m->file, m->column, m->mean_s);
     if (m->step != NULL)
-        m->common = level_steps(m, &noise);
+        level_steps(m);
     if (m->worker != NULL) {
         m->parts = dsgd_fit_components(m->seconds, m->worker, m->n);
         find_outliers(m);
@@ -172,8 +157,6 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
             m->mean_s = gsl_stats_mean(m->seconds, 1, m->n);
         }
         m->persistent = m->parts.p_value < least_p_value;
-        noise *= m->parts.passing_s / m->mean_s;
-        m->common = m->common > 2 * noise ? sqrt(m->common * m->common - noise * noise) : 0;
         if (m->persistent)
             dsgd_fit_level(m->seconds, m->worker, m->n);
     }
