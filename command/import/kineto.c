@@ -440,10 +440,8 @@ static void put_step(work *w)
                               "profile with record_shapes, or by PyTorch 2.2 or later)",
                               unsized, t->n_calls),
            w->in->workload_name);
-    dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
-    dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD,
-                     dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps), "step: %.6g",
-                     median(x, t->n_steps));
+    dsgd_import_step(w->in, median(x, t->n_steps),
+                     dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps));
 }
 
 static dsgd_status put_all(work *w, dsgd_error *error)

@@ -333,9 +333,14 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
             largest = &m->pools[i];
     }
     dsgd_import_workers(in, largest->of.table.nodes * largest->of.table.gpus, largest->from[0] + 1);
+    const dsgd_nccl_table *const t = &largest->of.table;
+    const bool is_full = t->nodes == 1 || t->gpus == in->platform.island_hosts;
     printf("between nodes %.4g of the formulas' rates and %.4g of their latencies, within one %.4g "
-           "and %.4g; `dsgd platform check %s` shows times\n",
-           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output);
+           "and %.4g; `dsgd platform check %s --workers %ld` shows times%s\n",
+           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output,
+           t->nodes * t->gpus,
+           is_full ? ""
+                   : dsgd_xprintf(" of full nodes, where the log had %ld GPUs on each", t->gpus));
     return DSGD_OK;
 }
 

@@ -280,6 +280,10 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
         return DSGD_EIO;
     fputs("# By `dsgd import`: behind each number the file and line that it is from.\n", stream);
     write_platform(stream, m);
+    char *guesses = dsgd_xstrdup("");
+    if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL ||
+        strstr(m->parts[DSGD_IMPORT_WORKLOAD], assumed) != NULL)
+        dsgd_append(&guesses, "a model as in workload %s (--workload), ", m->workload_name);
     if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL)
         fprintf(stream, "workload: %s # %s\n", dsgd_yaml_word(m->workload_name), assumed);
     else
@@ -290,7 +294,10 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
     write_part(stream, m, DSGD_IMPORT_TOP, 0);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (!dsgd_import_has(m, DSGD_IMPORT_TOP,
-                             dsgd_xprintf("%.*s", (int)strcspn(rest[i], ":"), rest[i])))
+                             dsgd_xprintf("%.*s", (int)strcspn(rest[i], ":"), rest[i]))) {
             fprintf(stream, "%s # assumed\n", rest[i]);
+            dsgd_append(&guesses, "%s, ", rest[i]);
+        }
+    printf("assumed, as no file says it: %.*s\n", (int)strlen(guesses) - 2, guesses);
     return dsgd_whole_close(&file, error);
 }
