@@ -466,7 +466,8 @@ static dsgd_status put_all(work *w, dsgd_error *error)
     for (size_t i = 0; i < n * w->n; i++) {
         x[i] = m.seconds[i] = compute_s(w, used[i / w->n], i % w->n);
         m.worker[i] = (double)w->traces[i % w->n].rank;
-        m.step[i] = (double)(i / w->n);
+        const size_t step = i / w->n;
+        m.step[i] = (double)step;
     }
     for (size_t i = 0; i < n_checked; i++)
         steps[i] = step_s(w, checked[i]);
