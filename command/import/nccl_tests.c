@@ -38,11 +38,10 @@ static bool is_next_size(const dsgd_nccl_log *log)
            next->bytes.v[0] > t->bytes.v[0] && log[0].ranks == log[1].ranks;
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
     char *text = NULL;
-    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
-    work *const m = *state;
+    work *const m = state;
     const dsgd_nccl_logs before = m->logs;
     m->in = in;
     DSGD_TRY(dsgd_import_text(path, &text, error));
@@ -349,9 +348,14 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
             largest = &m->pools[i];
     }
     dsgd_import_workers(in, largest->of.table.nodes * largest->of.table.gpus, largest->from[0] + 1);
+    const dsgd_nccl_table *const t = &largest->of.table;
+    const bool is_full = t->nodes == 1 || t->gpus == in->platform.island_hosts;
     printf("between nodes %.4g of the formulas' rates and %.4g of their latencies, within one %.4g "
-           "and %.4g; `dsgd platform check %s` shows times\n",
-           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output);
+           "and %.4g; `dsgd platform check %s --workers %ld` shows times%s\n",
+           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output,
+           t->nodes * t->gpus,
+           is_full ? ""
+                   : dsgd_xprintf(" of full nodes, where the log had %ld GPUs on each", t->gpus));
     return DSGD_OK;
 }
 
@@ -362,5 +366,6 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
         "rccl-tests print: the platform's collectives",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

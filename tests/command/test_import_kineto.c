@@ -284,6 +284,8 @@ TEST(the_first_steps_predict_the_later_ones)
     ck_assert_has(said, "4 steps make the experiment");
     ck_assert_double_le(number_behind(said, "for good and "),
                         3); /* without what all have in common */
+    ck_assert_has(read_file("mine.yaml"), "scale: true, common: true}");
+    ck_assert_double_eq_tol(number_behind(said, "steps differ by "), 4, 1);
     const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
     ck_assert_double_le(fabs(strtod(error, NULL)), 5);
 }
@@ -312,6 +314,34 @@ TEST_ROWS(what_is_wrong_with_a_folder_costs_one_sentence, damages)
     shell_ends(0, "cd %s/job && %s", folder, damages[_i].command);
     ck_assert_has(dsgd_ends(damages[_i].status, "import job -p dgx-a100 -o mine.yaml"),
                   damages[_i].sentence);
+}
+
+/** All ranks' steps vary together: so do the simulated ones, and as much. */
+TEST(the_deviation_of_steps_is_met)
+{
+    job j = plain;
+    j.steps = 40;
+    j.ranks = 4;
+    j.common = 0.05;
+    write_job(&j);
+    const char *const said = import(""), *const row = strstr(said, "its standard deviation");
+    ck_assert_ptr_nonnull(row);
+    const double measured = strtod(row + 22, NULL);
+    ck_assert_double_eq_tol(strtod(strstr(row + 22, "   ") + 12, NULL) / measured, 1, 0.35);
+}
+
+/** Of one rank alone: its kernels have waited for the others, so that a sum is bounded, and no link judged. */
+TEST(a_single_rank_bounds_its_sums)
+{
+    job j = plain;
+    j.late_rank = 3;
+    j.late_ms = 100;
+    write_job(&j);
+    shell_ends(0, "cd %s/job && rm rank[1-7].json", folder);
+    const char *const said = import("");
+    ck_assert_has(said, "within\n");
+    ck_assert_has(said, "it is a bound, by which no link can be judged");
+    ck_assert_ptr_null(strstr(said, "all_reduce_perf"));
 }
 
 TEST(clocks_that_jump_and_hosts_that_limit_are_told)
