@@ -4,10 +4,15 @@
  */
 #include "base/child.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/program.h"
 
 /** The head of the message through the pipe; the report follows. */
 typedef struct head {
@@ -34,6 +39,57 @@ int dsgd_child_end(pid_t process)
     while (waitpid(process, &state, 0) < 0 && errno == EINTR) {
     }
     return state;
+}
+
+pid_t dsgd_child_start(int (*work)(const void *argument), const void *argument, int *said)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    const pid_t process = dsgd_fork();
+    if (process != 0)
+        close(ends[1]);
+    if (process < 0)
+        close(ends[0]);
+    if (process == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+        for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
+            signal(interrupts[k], SIG_DFL);
+        const int status = work(argument);
+        fflush(NULL);
+        _exit(status);
+    }
+    *said = ends[0];
+    if (process > 0)
+        fcntl(*said, F_SETFL, O_NONBLOCK);
+    return process;
+}
+
+pid_t dsgd_child_ended(int *state)
+{
+    pid_t process = 0;
+    for (int ms = 0; ms < 20 && (process = waitpid(-1, state, WNOHANG)) <= 0; ms++)
+        nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
+    return process > 0 ? process : 0;
+}
+
+double dsgd_child_cpu_s(pid_t process)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void *dsgd_shared_memory(size_t n, size_t size)
+{
+    void *const shared =
+        mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        dsgd_no_memory();
+    return shared;
 }
 
 dsgd_status

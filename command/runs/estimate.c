@@ -152,7 +152,7 @@ static void run_here(const request *r, dsgd_progress *progress)
 static bool observe(const request *r, pid_t process, const dsgd_progress *progress, probe *out,
                     look *half)
 {
-    const look now = {progress->steps, progress->virtual_s, dsgd_process_cpu_s(process),
+    const look now = {progress->steps, progress->virtual_s, dsgd_child_cpu_s(process),
                       resident_bytes(process)};
     if (progress->events == 0)
         out->middle = out->latest = *half = now;
@@ -192,7 +192,7 @@ static dsgd_status take_probe(const request *r, probe *out, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &r->experiment->runs[r->i];
     const double available = available_bytes();
-    dsgd_progress *const progress = dsgd_progress_map(1);
+    dsgd_progress *const progress = dsgd_shared_memory(1, sizeof *progress);
     *out = (probe){.is_cut = false};
     const pid_t process = dsgd_fork();
     if (process == 0)

@@ -5,12 +5,9 @@
 #include "command/runs/pool.h"
 #include "base/program.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -20,6 +17,7 @@
 
 /** A run of the pool. */
 typedef struct task {
+    const struct pool *of;
     size_t i; /* in the experiment */
     double cost; /* by which the longest come first */
     pid_t process; /* 0: not started or ended */
@@ -61,24 +59,6 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
     const dsgd_learning *const learning = run->config.learning;
     const bool in_double = learning != NULL && learning->precision == DSGD_PRECISION_DOUBLE;
     return dsgd_numerics_resolved((dsgd_numerics)numerics, has_gpu, in_double);
-}
-
-dsgd_progress *dsgd_progress_map(size_t n)
-{
-    void *const shared = mmap(NULL, n * sizeof(dsgd_progress), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        dsgd_no_memory();
-    return shared;
-}
-
-double dsgd_process_cpu_s(pid_t process)
-{
-    clockid_t clock;
-    struct timespec t;
-    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &t) != 0)
-        return 0;
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 long dsgd_cores(void)
@@ -131,9 +111,11 @@ static bool find_place(pool *p, task *t)
     return t->on_gpu;
 }
 
-/** In the process of the run: simulates, writes the rows, and ends. */
-static void run_here(const pool *p, const task *t)
+/** In the process of the run: simulates, and writes the rows; its exit status. */
+static int run_here(const void *task_of_pool)
 {
+    const task *const t = task_of_pool;
+    const pool *const p = t->of;
     const size_t i = t->i;
     const dsgd_pool_config *const asked = p->config;
     dsgd_run_config config = asked->experiment->runs[i].config;
@@ -161,10 +143,9 @@ static void run_here(const pool *p, const task *t)
     if (dsgd_results_write(asked->results->folder, asked->experiment, i, &result, &error) !=
         DSGD_OK) {
         fprintf(stderr, "%s\n", error.text);
-        _exit(DSGD_EIO);
+        return DSGD_EIO;
     }
-    fflush(NULL);
-    _exit(status);
+    return status;
 }
 
 /** Whether a run that has yet to begin has the seed, and so perhaps the data, of this one. */
@@ -194,27 +175,12 @@ static void keep_data(const pool *p, const task *t)
 /** False, with errno, where there is no process to be had. */
 static bool start(pool *p, task *t)
 {
-    int ends[2];
     keep_data(p, t);
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    const pid_t process = dsgd_child_start(run_here, t, &t->said);
+    if (process < 0)
         return false;
-    const pid_t process = dsgd_fork();
-    if (process != 0)
-        close(ends[1]);
-    if (process < 0) {
-        close(ends[0]);
-        return false;
-    }
-    if (process == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
-            signal(interrupts[k], SIG_DFL);
-        run_here(p, t);
-    }
     t->start_wall_s = dsgd_wall_s();
     t->process = process;
-    t->said = ends[0];
-    fcntl(t->said, F_SETFL, O_NONBLOCK);
     return true;
 }
 
@@ -322,7 +288,7 @@ static double stalled_s(const pool *p, task *t)
 {
     dsgd_progress *const progress = &p->progress[t->i];
     const uint64_t moves = progress->events + progress->computed;
-    const double now_s = dsgd_process_cpu_s(t->process);
+    const double now_s = dsgd_child_cpu_s(t->process);
     if (moves != t->moves || now_s < t->moved_cpu_s) {
         t->moves = moves;
         t->moved_cpu_s = now_s;
@@ -430,9 +396,7 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
     for (size_t k = 0; k < p->n_tasks; k++)
         if (p->tasks[k].process != 0)
             hear(p, &p->tasks[k]);
-    pid_t process = 0;
-    for (int ms = 0; ms < 20 && (process = waitpid(-1, &state, WNOHANG)) <= 0; ms++)
-        nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
+    const pid_t process = dsgd_child_ended(&state);
     task *t = p->tasks;
     while (process > 0 && t < p->tasks + p->n_tasks && t->process != process)
         t++;
@@ -502,7 +466,7 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     const dsgd_work *const runs = dsgd_runs_by_cost(config->experiment, has, &p->n_tasks);
     p->tasks = dsgd_keep(p->n_tasks, sizeof *p->tasks);
     for (size_t k = 0; k < p->n_tasks; k++)
-        p->tasks[k] = (task){.i = runs[k].i, .cost = runs[k].cost};
+        p->tasks[k] = (task){.of = p, .i = runs[k].i, .cost = runs[k].cost};
     return DSGD_OK;
 }
 
@@ -521,7 +485,7 @@ static dsgd_status run_round(const dsgd_pool_config *config, dsgd_pool_counts *d
     for (size_t k = 0; k < sizeof interrupts / sizeof interrupts[0]; k++)
         if (signal(interrupts[k], on_interrupt) == SIG_IGN && interrupts[k] == SIGHUP)
             signal(SIGHUP, SIG_IGN); /* as nohup has it */
-    p.progress = dsgd_progress_map(experiment->n_runs);
+    p.progress = dsgd_shared_memory(experiment->n_runs, sizeof *p.progress);
     DSGD_TRY(join(&p, error));
     DSGD_TRY(list_tasks(&p, error));
     const dsgd_status status = run_all(&p, error);

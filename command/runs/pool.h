@@ -69,13 +69,5 @@ bool dsgd_pool_records_in_folder(const dsgd_pool_config *config);
 /** Cores of the machine, at least 1. */
 long dsgd_cores(void);
 
-/* --- a process, seen from outside: what it has come to, and what it took ---------------------- */
-
 /** Where a run computes, if @p numerics (dsgd_numerics) is asked for. */
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu);
-
-/** [n] in memory that processes share with this one; it stays. */
-dsgd_progress *dsgd_progress_map(size_t n);
-
-/** CPU time of all threads of a process, in seconds; 0 where it has just ended. */
-double dsgd_process_cpu_s(pid_t process);

@@ -91,6 +91,7 @@ static void clock_main(void *argument)
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument)
 {
     the_clock.body = clock;
+    the_clock.returned = false;
     dsgd_simulator_used->start(0, "clock", false, clock_main, argument);
     dsgd_simulator_used->run();
     free(places);

@@ -64,7 +64,7 @@ typedef struct dsgd_load {
 /**
  * Opens a cluster of @p n_hosts hosts, or of the XML's at @p path, and takes hosts, first
  * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
- * their names, n2 before n10. Once per process.
+ * their names, n2 before n10. With SimGrid once per process, else again when the last has run.
  *
  * @param path of the platform's XML; nics reads none
  */

@@ -169,6 +169,12 @@ bool dsgd_events_next(void)
     return any;
 }
 
+void dsgd_events_open(void)
+{
+    now_s = 0;
+    n_numbers = 0;
+}
+
 void dsgd_events_close(void)
 {
     dsgd_agenda_close(&planned);

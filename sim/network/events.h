@@ -75,5 +75,8 @@ void dsgd_event_cancel(dsgd_event *event);
 /** Lets time pass to the next event, and all of that time happen. False: there is none. */
 bool dsgd_events_next(void);
 
+/** Time begins anew, at 0. */
+void dsgd_events_open(void);
+
 /** Forgets all events; the time stays. What was planned may be freed then, not before. */
 void dsgd_events_close(void);

@@ -9,7 +9,7 @@
 /** Refuses a platform that is invalid, cannot be loaded, or lacks hosts. May be called often. */
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error);
 
-/** Opens the cluster (cluster.h). Once per process. */
+/** Opens the cluster (cluster.h). Where SimGrid times messages once per process. */
 dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error);
 
 /**

@@ -535,13 +535,21 @@ static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *st
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+/** One run after another may be in a process. */
+static void begin(size_t size_of_transfer)
+{
+    dsgd_events_open();
+    ended = simgrids_hosts = false;
+    transfer_bytes = size_of_transfer;
+}
+
 static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *places, bool maxmin,
                               dsgd_error *error)
 {
     DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, n_hosts, NULL,
                                    machine->n_hosts, places, error));
     dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin ? take : NULL);
-    transfer_bytes = sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow));
+    begin(sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow)));
     return DSGD_OK;
 }
 
@@ -559,7 +567,7 @@ static dsgd_status open_maxmin(const dsgd_machine *machine, int n_hosts, const c
         return open_links(machine, n_hosts, places, true, error);
     DSGD_TRY(dsgd_simgrid_open(machine, n_hosts, path, places, error));
     dsgd_links_open_simgrids(take);
-    transfer_bytes = sizeof(dsgd_transfer);
+    begin(sizeof(dsgd_transfer));
     simgrids_hosts = true;
     return DSGD_OK;
 }

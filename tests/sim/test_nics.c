@@ -349,3 +349,22 @@ TEST(tens_of_thousands_of_workers_make_steps)
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
     ck_assert_double_eq(got->result.steps, 2);
 }
+
+/** What a run left of time, of its end or of a deadlock would show in the next one's. */
+TEST(one_run_after_another_in_a_process_is_as_in_processes_of_their_own)
+{
+    support_case *c = support_new("d_psgd", WORKERS);
+    support_no_learning(c);
+    dsgd_run_result alone, first, again;
+    for (int network = DSGD_NETWORK_FLOWS; network <= DSGD_NETWORK_NICS; network++) {
+        c->config.network = network;
+        alone = support_ok(c)->result; /* in a child process */
+        dsgd_error error = {""};
+        ck_assert_int_eq(dsgd_simulate(&c->config, &first, &error), DSGD_OK);
+        ck_assert_int_eq(dsgd_simulate(&c->config, &again, &error), DSGD_OK);
+        ck_assert_double_eq(first.virtual_s, alone.virtual_s);
+        ck_assert_double_eq(again.virtual_s, alone.virtual_s);
+        ck_assert_double_eq(again.steps, alone.steps);
+        ck_assert_double_eq(again.bytes, alone.bytes);
+    }
+}
