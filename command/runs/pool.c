@@ -130,7 +130,7 @@ static int run_here(const void *task_of_pool)
     config.record = record_path(asked, i);
     if (config.record != NULL)
         config.record_about = dsgd_results_about(asked->experiment, i, asked->command);
-    dsgd_run_result result;
+    static dsgd_run_result result; /* of the only run of this process; ends with it */
     dsgd_error error = {""};
     const dsgd_status status = asked->simulate == NULL
                                    ? dsgd_simulate(&config, &result, &error)
