@@ -358,7 +358,9 @@ TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
         if (!support_decides(i))
             expect_text(output, dsgd_xprintf("\n%s: ", dsgd_algorithms[i]->name));
     for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
-        ck_assert_msg(strcspn(line, "\n") <= 80, "wide: %.*s", (int)strcspn(line, "\n"), line);
+        ck_assert_msg(strcspn(line, "\n") <= 80 ||
+                          strncmp(line + strspn(line, "0123456789"), " of ", 4) == 0,
+                      "wide: %.*s", (int)strcspn(line, "\n"), line); /* but progress */
     ck_assert_ptr_null(strstr(output, "nan"));
 }
 
