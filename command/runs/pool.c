@@ -130,7 +130,7 @@ static int run_here(const void *task_of_pool)
     config.record = record_path(asked, i);
     if (config.record != NULL)
         config.record_about = dsgd_results_about(asked->experiment, i, asked->command);
-    static dsgd_run_result result; /* of the only run of this process; ends with it */
+    dsgd_run_result result = {0};
     dsgd_error error = {""};
     const dsgd_status status = asked->simulate == NULL
                                    ? dsgd_simulate(&config, &result, &error)
@@ -140,8 +140,10 @@ static int run_here(const void *task_of_pool)
         result.why = error;
         fprintf(stderr, "%s\n", error.text);
     }
-    if (dsgd_results_write(asked->results->folder, asked->experiment, i, &result, &error) !=
-        DSGD_OK) {
+    const dsgd_status written =
+        dsgd_results_write(asked->results->folder, asked->experiment, i, &result, &error);
+    dsgd_run_result_free(&result);
+    if (written != DSGD_OK) {
         fprintf(stderr, "%s\n", error.text);
         return DSGD_EIO;
     }
