@@ -50,18 +50,18 @@ static dsgd_status offer(work *w, const char *path, const char *head, size_t n, 
     w->in.gave = NULL;
     for (int i = 0; i < DSGD_IMPORT_READERS && w->in.gave == NULL; i++) {
         const dsgd_import_reader *const r = dsgd_import_readers[i];
-        if (w->states[i] == NULL)
-            w->states[i] = dsgd_keep(r->state_bytes + 1, 1);
-        void *const state = dsgd_keep(r->state_bytes + 1, 1);
+        if (!r->recognise(head, n))
+            continue;
         const dsgd_import before = w->in;
-        memcpy(state, w->states[i], r->state_bytes);
-        const dsgd_status status =
-            r->recognise(head, n) ? r->read(&w->in, path, w->states[i], error) : DSGD_OK;
+        void *const state = dsgd_keep(r->state_bytes, 1);
+        if (w->states[i] != NULL)
+            memcpy(state, w->states[i], r->state_bytes);
+        const dsgd_status status = r->read(&w->in, path, state, error);
         if (status != DSGD_OK) {
             w->in = before;
-            w->states[i] = state;
             return status;
         }
+        w->states[i] = state;
         if (w->in.gave != NULL)
             note(w, path, r->name, w->in.gave);
         w->found[i] = w->found[i] || w->in.gave != NULL;
@@ -96,16 +96,17 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
 }
 
 /** In a folder, what a reader refuses is told and left out: the rest may suffice. */
-static void try_file(work *w, const char *path)
+static dsgd_status try_file(work *w, const char *path)
 {
     dsgd_error error = {""};
     const dsgd_status status = read_file(w, path, false, &error);
     if (status == DSGD_OK)
-        return;
+        return DSGD_OK;
     note(w, path, "left out", error.text);
     if (w->why == DSGD_OK)
         w->refused = error;
     w->why = w->why == DSGD_OK ? status : w->why;
+    return DSGD_OK;
 }
 
 /** @p depth: of folders; 0: the user names it, and is told if it is nothing. */
@@ -117,7 +118,7 @@ static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *e
         return dsgd_refuse(error, "%s: this is no file; what a pipe gives has to be one first",
                            path);
     if (!is_there || !S_ISDIR(facts.st_mode))
-        return depth == 0 ? read_file(w, path, true, error) : (try_file(w, path), DSGD_OK);
+        return depth == 0 ? read_file(w, path, true, error) : try_file(w, path);
     char **names = dsgd_folder_names(path, NULL);
     if (names == NULL || depth == MOST_DEPTH)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %s", path,

@@ -22,26 +22,26 @@ const char *dsgd_import_bytes(double bytes)
     return dsgd_xprintf("%.4g %s", bytes, units[i]);
 }
 
-/**
- * A terminal obeys control characters, a line break would end a comment, and YAML has no bytes that are no
- * text in UTF-8.
- */
-static char *blank_controls(char *text, size_t n, const char *but)
+/** A terminal obeys control characters, and a line break would end a comment. */
+static void blank_controls(char *text, size_t n, const char *but)
 {
-    for (size_t i = 0, length = 0; i < n; i += length) {
-        length = text[i] == '\0' ? 0 : dsgd_utf8_length(text + i, n - i);
-        if (length == 0 ||
-            (length == 1 && iscntrl((unsigned char)text[i]) && strchr(but, text[i]) == NULL))
-            text[i] = ' ';
-        length += length == 0;
-    }
-    return text;
+    for (char *c = text; c < text + n; c++)
+        if (*c == '\0' || (iscntrl((unsigned char)*c) && strchr(but, *c) == NULL))
+            *c = ' ';
 }
 
-/** The same of a whole text, which is copied. */
+/** A copy for a comment or a terminal: YAML has no bytes that are no text in UTF-8, either. */
 static char *plain(const char *text)
 {
-    return blank_controls(dsgd_xstrdup(text), strlen(text), "");
+    const size_t n = strlen(text);
+    char *const copy = dsgd_xstrdup(text);
+    blank_controls(copy, n, "");
+    for (size_t i = 0, length = 0; i < n; i += length) {
+        length = dsgd_utf8_length(copy + i, n - i);
+        if (length == 0)
+            copy[i] = ' ', length = 1;
+    }
+    return copy;
 }
 
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)

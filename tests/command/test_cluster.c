@@ -124,7 +124,7 @@ static const struct {
      "<!DOCTYPE system [<!ENTITY a \"aaa\"><!ENTITY b "
      "\"&a;&a;\">]>\n<system><cpu>&b;</cpu></system>",
      "topo.xml:2: this is no XML of a node: undefined entity"},
-    {2, "<system version=\"1\">\n<cpu arch=\"\xe9\"/></system>", "there is a GPU"},
+    {3, "<system version=\"1\">\n<cpu arch=\"\xe9\"/></system>", "topo.xml:2: this is no XML"},
     {2, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:00:16.0\"/></cpu></system>",
      "there is a GPU"},
     {2,
