@@ -314,6 +314,11 @@ static void sort(void *list, size_t n, size_t size, int (*by)(const void *, cons
         qsort(list, n, size, by);
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    return by_first(&((const kernel *)a)->begin_us, &((const kernel *)b)->begin_us);
+}
+
 /** By the first two. */
 static int by_both(const void *a, const void *b)
 {
@@ -416,9 +421,7 @@ static void count_busy(reader *r)
     for (size_t i = 0; i < t->n_calls; i++)
         ADD(r->kernels, n,
             (kernel){.begin_us = t->calls[i].begin_us, .end_us = t->calls[i].end_us});
-    for (size_t i = 0; i < n; i++)
-        r->kernels[i].launched_us = r->kernels[i].begin_us;
-    sort(r->kernels, n, sizeof *r->kernels, by_first);
+    sort(r->kernels, n, sizeof *r->kernels, by_begin);
     double until_us = -INFINITY;
     size_t s = 0;
     for (size_t i = 0; i < n && t->n_steps > 0; i++) {
