@@ -353,15 +353,15 @@ TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
                                       "  - {kind: slow, worker: 3, factor: 1.5}\n"
                                       "workers: %d\nalgorithms: [%s]\nuntil: {steps: 6}\n",
                                       networks[_i], SUPPORT_SLOW ? 4 : 8, names));
-    const char *const output = explained("e.yaml");
+    /* Where a sanitizer is slow, there is progress on stderr. */
+    const char *const output = shell_ends(0, DSGD_BINARY " explain e.yaml -j 2 2>said");
     for (int i = 0; dsgd_algorithms[i] != NULL; i++)
         if (!support_decides(i))
             expect_text(output, dsgd_xprintf("\n%s: ", dsgd_algorithms[i]->name));
     for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
-        ck_assert_msg(strcspn(line, "\n") <= 80 ||
-                          strncmp(line + strspn(line, "0123456789"), " of ", 4) == 0,
-                      "wide: %.*s", (int)strcspn(line, "\n"), line); /* but progress */
+        ck_assert_msg(strcspn(line, "\n") <= 80, "wide: %.*s", (int)strcspn(line, "\n"), line);
     ck_assert_ptr_null(strstr(output, "nan"));
+    ck_assert_ptr_null(strstr(read_file("said"), "nan"));
 }
 
 /* --- output and input ---------------------------------------------------------------------------- */

@@ -396,37 +396,11 @@ TEST(folders_within_results_are_no_links)
     ck_assert_str_eq(read_file("victim/lock"), "precious\n");
 }
 
-TEST(a_name_with_a_line_break_is_no_two_commands)
-{
-    write_experiment("name: n\n");
-    shell_ends(0, "cp e.yaml 'a\ntouch pwned\n.yaml'");
-    ck_assert_has(shell_ends(2, DSGD_BINARY " check 'a\ntouch pwned\n.yaml' --as commands 2>&1"),
-                  "a name here has a line break");
-}
-
 TEST(who_sends_to_a_stopped_worker_goes_on)
 {
     write_experiment("stops: [{worker: 2, after: 0s}]\n");
     dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
 }
-
-#if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER) /* which map terabytes */
-TEST(little_address_space_ends_with_a_sentence_and_never_hangs)
-{
-    write_experiment("");
-    for (int mb = 60; mb <= 300; mb += 60) {
-        char *output = NULL;
-        const int status =
-            shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s && ulimit -v %d && exec 2>&1 && "
-                               "exec timeout -k 1 20 %s run e.yaml -o r --force",
-                               folder, DSGD_SOURCE_DIR, mb * 1000, DSGD_BINARY),
-                  &output);
-        ck_assert_msg(status == 0 || status == 5 || status == 127, "%d MB: %d %s", mb, status,
-                      output);
-        ck_assert_msg(status == 0 || strlen(output) > 10, "%d MB: %s", mb, output);
-    }
-}
-#endif
 
 /** Seeds 1 to n. */
 static const char *seeds(int n)
