@@ -279,15 +279,15 @@ static void announce(dsgd_worker *w)
     dsgd_moved(w->engine);
 }
 
-/** Lets it compute from now on, @p forward_s of it in a forward pass on this host. */
-static void set_off(dsgd_worker *w, double forward_s, const char *verb)
+/** Lets it compute @p alone_s from now on, @p forward_s of it in a forward pass, on this host. */
+static void set_off(dsgd_worker *w, double alone_s, double forward_s, const char *verb)
 {
     dsgd_computation *const c = &w->computation;
     dsgd_count_computation(w);
     c->since_s = dsgd_now_s();
     c->runs = true;
-    c->span = dsgd_timeline_begin(
-        w, (dsgd_span){DSGD_SPAN_OF_HOST(COMPUTE), .turn_s = c->since_s + forward_s, .verb = verb});
+    c->span = dsgd_timeline_begin(w, (dsgd_span){DSGD_SPAN_OF_HOST(COMPUTE), .alone_s = alone_s,
+                                                 .turn_s = c->since_s + forward_s, .verb = verb});
     if (w->gpu_waits) {
         w->gpu_waits = false;
         dsgd_semaphore_post(w->gpu_semaphore);
@@ -402,7 +402,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     announce(w);
     begin_computation(w, cut.compute_s, backward_s);
     take_gradient(w, g, x);
-    set_off(w, dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
+    set_off(w, cut.compute_s * slowness(w),
+            dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
     return cut.done;
 }
 
@@ -423,7 +424,8 @@ static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const
         work += w->engine->piece_work[k];
     c->pass_s = all_s * work / w->engine->work;
     w->exposed_s += dsgd_now_s() - dsgd_greater(w->step_since_s, c->end_s);
-    set_off(w, c->backward == 0 ? c->pass_s * slowness(w) : 0, verb);
+    const double alone_s = c->pass_s * slowness(w);
+    set_off(w, alone_s, c->backward == 0 ? alone_s : 0, verb);
 }
 
 /** Stops the program where these pieces @p are not the next, or no unit. */

@@ -49,6 +49,15 @@ static char *explained(const char *arguments)
     return output;
 }
 
+static double samples_per_s(const char *output)
+{
+    const char *at = strstr(output, " samples/s\n");
+    ck_assert_ptr_nonnull(at);
+    while (at[-1] != '\n')
+        at--;
+    return strtod(at, NULL);
+}
+
 /* --- closed forms ------------------------------------------------------------------------------- */
 
 /** Allreduce by a ring of @p more: 2 (P - 1) / P of 100 MB go over every NIC, one after another. */
@@ -197,6 +206,24 @@ TEST(a_slow_worker_is_told_apart_from_noise)
     const char *const chance =
         explained("e.yaml --set 'imbalance=[{kind: delay, workers: 1, seconds: 300ms}]'");
     ck_assert_ptr_null(strstr(chance, "; if "));
+}
+
+static const char *const slow_gpus[] = {"imbalance=[{kind: slow, worker: 5, factor: 1.4}]",
+                                        "platform.hosts=[{first: 5, speed: 0.7}]"};
+
+/** While their collectives wait for it the others compute slower: what is gained is what the same run
+ *  without it shows, and who is how slow is told without that. */
+TEST_ROWS(what_a_slow_gpu_costs_where_collectives_share_gpus, slow_gpus)
+{
+    write_file("e.yaml", "workload: resnet50-a100\nplatform: dgx-a100\nworkers: 8\n"
+                         "algorithms: allreduce\nuntil: {steps: 10}\n");
+    const char *const output = explained(dsgd_xprintf("e.yaml --set '%s'", slow_gpus[_i]));
+    const double truth = samples_per_s(explained("e.yaml")) / samples_per_s(output);
+    ck_assert_double_gt(truth, 1.2);
+    expect(output, "without stragglers", truth);
+    expect(output, "without the slowest worker", truth);
+    ck_assert_double_gt(last_of(output, "    of it, for collectives"), 5);
+    expect_text(output, _i == 0 ? " (40 %) longer" : " (43 %) longer");
 }
 
 /** By their own names, and their own speeds, in SimGrid's XML. */

@@ -31,6 +31,24 @@ static void change_hosts(dsgd_platform *p, double latency_factor, double least_b
     p->hosts.v = entries;
 }
 
+/** The GPUs of these hosts become as fast as that of host @p place. */
+static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, int place)
+{
+    const double speed = dsgd_platform_host(p, place).speed;
+    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n + (size_t)n, sizeof *entries);
+    if (p->hosts.n > 0)
+        memcpy(entries, p->hosts.v, p->hosts.n * sizeof *entries);
+    size_t n_entries = p->hosts.n;
+    for (int i = 0; i < n; i++) {
+        const double factor = speed / dsgd_platform_host(p, of[i].place).speed;
+        if (factor != 1)
+            entries[n_entries++] = (dsgd_platform_entry){
+                .first = of[i].place, .count = 1, .speed = factor, .bandwidth = 1};
+    }
+    p->hosts.v = entries;
+    p->hosts.n = n_entries;
+}
+
 /** Multiplies what links add to a message's time. */
 static void scale_latency(dsgd_platform *p, double factor)
 {
@@ -212,14 +230,20 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
         run->config.until = (dsgd_until){.steps = steps};
     if (which == DSGD_SAME_STEPS)
         return !ends_by_work;
+    const dsgd_worker_facts *const median = &facts->workers[facts->median];
     if (which == DSGD_WITHOUT_STRAGGLERS) {
+        equal_speeds(&run->platform, facts->workers, facts->n_workers, median->place);
         run->config.what_if = (dsgd_what_if){.step_s = facts->gradient_s};
         return facts->longest_s > facts->shortest_s * (1 + alike);
     }
     if (which == DSGD_WITHOUT_SLOWEST) {
-        const double factor =
-            facts->workers[facts->median].compute_s / facts->workers[facts->slowest].compute_s;
-        run->config.what_if = (dsgd_what_if){.worker = facts->slowest, .factor = factor};
+        /* What its host does not explain, its draws do. */
+        const dsgd_worker_facts *const slowest = &facts->workers[facts->slowest];
+        const double factor = median->compute_s / slowest->compute_s;
+        const double speeds = dsgd_platform_host(&run->platform, median->place).speed /
+                              dsgd_platform_host(&run->platform, slowest->place).speed;
+        equal_speeds(&run->platform, slowest, 1, median->place);
+        run->config.what_if = (dsgd_what_if){.worker = facts->slowest, .factor = factor * speeds};
         return factor < 1 - alike;
     }
     return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);

@@ -41,13 +41,15 @@ typedef struct wait {
 
 /** A step's computation. */
 typedef struct step {
-    double compute_s, end_s; /* 0: not computed */
+    double compute_s; /* 0: not computed */
+    double end_s;
 } step;
 
 typedef struct heard {
     size_t n_steps, n_waits;
     step *steps;
     interval computation; /* the last one */
+    double beside_s; /* that computations took longer as collectives ran on the GPU */
     wait *waits; /* since that ended: the next computation may have hidden them */
 } heard;
 
@@ -78,7 +80,8 @@ static void hear_computation(listener *l, heard *w, const dsgd_span *span)
     w->computation = at;
     w->steps = dsgd_keep_more(w->steps, k + 1, sizeof *w->steps);
     w->n_steps = k < w->n_steps ? w->n_steps : k + 1;
-    w->steps[k].compute_s += at.end_s - at.since_s;
+    w->steps[k].compute_s += span->alone_s;
+    w->beside_s += fmax(0, at.end_s - at.since_s - span->alone_s);
     w->steps[k].end_s = at.end_s;
     l->n_gradients += dsgd_ends_gradient(span);
 }
@@ -123,6 +126,7 @@ static void sum_up_steps(listener *l)
             f->workers[i].n_steps++;
         }
         f->workers[i].compute_s = sum_s / (double)f->workers[i].n_steps; /* 0 / 0 is NAN */
+        f->workers[i].beside_s = w->beside_s / (double)f->workers[i].n_steps;
     }
     gsl_sort(all, 1, n);
     if (n > 0) {

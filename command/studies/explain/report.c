@@ -21,6 +21,7 @@ typedef struct explained {
 typedef struct point {
     size_t n, *runs; /* [n] that have results */
     double throughput, step_s, compute, communicate, wait; /* means */
+    double beside_s; /* of a step: that GPUs compute longer as collectives run on them */
     dsgd_ratio gain[DSGD_SAME_STEPS]; /* of throughput; n == 0: not run, or failed */
     double then_s[DSGD_SAME_STEPS]; /* step */
 } point;
@@ -113,6 +114,8 @@ static void print_table(const point *p)
     dsgd_columns t = {.wraps = false};
     put_row(&t, "as it is", p->step_s, 1, &one);
     put_row(&t, "  compute", p->compute * p->step_s, p->compute, NULL);
+    if (p->beside_s > rounding * p->step_s)
+        put_row(&t, "    of it, for collectives", p->beside_s, p->beside_s / p->step_s, NULL);
     put_row(&t, "  communicate", p->communicate * p->step_s, p->communicate, NULL);
     const double wait = p->wait < rounding ? 0 : p->wait;
     put_row(&t, "  wait", wait * p->step_s, wait, NULL);
@@ -341,9 +344,14 @@ static void print_sentence(const explained *e, const point *p, const dsgd_facts 
     dsgd_print_text("", 0, "%s", text);
 }
 
-static dsgd_status print_point(const explained *e, const point *p, dsgd_error *error)
+static dsgd_status print_point(const explained *e, point *p, dsgd_error *error)
 {
     dsgd_facts facts;
+    for (size_t k = 0; k < p->n; k++) {
+        DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[k], &facts, error));
+        for (int i = 0; i < facts.n_workers; i++)
+            p->beside_s += facts.workers[i].beside_s / facts.n_workers / (double)p->n;
+    }
     DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[0], &facts, error));
     print_title(e, p);
     printf(p->throughput >= 1000 ? "%.0f samples/s\n\n" : "%.4g samples/s\n\n", p->throughput);
@@ -382,7 +390,7 @@ dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_r
     for (const dsgd_frame_point *of = f.points; of < f.points + f.n_points; of++) {
         if (*dsgd_frame_value(&f, of, f.n_keys - 1) != '\0')
             continue; /* what_if: its row is in the table of the runs as they are */
-        const point p = point_of(&e, &f, of);
+        point p = point_of(&e, &f, of);
         if (p.n > 0)
             DSGD_TRY(print_point(&e, &p, error));
         else
