@@ -37,6 +37,31 @@ static json_t *run_json(const dsgd_planned_run *run)
     return json;
 }
 
+/**
+ * Names files from the folder of the experiment at this path, as it does itself, so that they are the same from
+ * any working directory.
+ */
+static void name_files_from(json_t *json, const char *path)
+{
+    const char *const slash = strrchr(path, '/'), *key;
+    const size_t n = slash == NULL ? 0 : (size_t)(slash + 1 - path);
+    json_t *value;
+    void *next;
+    size_t i;
+    json_array_foreach(json, i, value) name_files_from(value, path);
+    json_object_foreach_safe(json, next, key, value)
+    {
+        const char *const text = json_string_value(value);
+        name_files_from(value, path);
+        if (text != NULL && strcmp(key, "file") == 0 && strncmp(text, path, n) == 0) {
+            json_object_set_new(json, key, json_string(text + n));
+        } else if (n > 0 && strncmp(key, path, n) == 0) {
+            json_object_set(json, key + n, value);
+            json_object_del(json, key);
+        }
+    }
+}
+
 /** What simulates the networks of the runs first, first + 1, ..., end - 1. */
 static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t end)
 {
@@ -59,6 +84,7 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
     json_t *const runs = json_array();
     for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
+    name_files_from(runs, experiment->path);
     return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
                      dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
@@ -139,6 +165,11 @@ void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN
 static void replace_old_words(json_t *manifest)
 {
     json_t *const runs = json_object_get(manifest, "runs");
+    const char *const path = json_string_value(json_object_get(manifest, "file"));
+    if (path != NULL) {
+        name_files_from(runs, path);
+        name_files_from(json_object_get(manifest, "files"), path);
+    }
     for (size_t i = 0; i < json_array_size(runs); i++) {
         json_t *const run = json_array_get(runs, i);
         const char *const old = json_string_value(json_object_get(run, "network"));
@@ -153,12 +184,15 @@ static json_t *as_read(const json_t *json)
     return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
-/** Whether a manifest says of the run in this place of its list what this one is. */
-static bool has_run(const json_t *manifest, size_t place, const dsgd_planned_run *run)
+/** Whether a manifest says of the run in this place of its list what run i of the experiment is. */
+static bool has_run(const json_t *manifest, size_t place, const dsgd_experiment *experiment,
+                    size_t i)
 {
     void *const mark = dsgd_mark();
     const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
-    const bool has = json_equal(then, as_read(run_json(run))) == 1;
+    json_t *const now = run_json(&experiment->runs[i]);
+    name_files_from(now, experiment->path);
+    const bool has = json_equal(then, as_read(now)) == 1;
     dsgd_drop(mark);
     return has;
 }
@@ -172,7 +206,7 @@ bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const 
     replace_old_words(manifest);
     const bool has = json_integer_value(json_object_get(about, "run")) == (json_int_t)i + 1 &&
                      json_array_size(json_object_get(manifest, "runs")) == 1 &&
-                     has_run(manifest, 0, &experiment->runs[i]);
+                     has_run(manifest, 0, experiment, i);
     dsgd_drop(mark);
     return has;
 }
@@ -216,6 +250,7 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     json_t *const files = json_object();
     for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
         DSGD_TRY(add_file(files, *f, *f, error));
+    name_files_from(files, experiment->path);
     json_object_set_new(json, "files", files);
     json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
@@ -255,10 +290,10 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
         {"libraries",
          "the results of this experiment with other libraries or on another kind of CPU"},
     };
+    if (!dsgd_can_read("%s/runs.csv", folder) && !dsgd_parts_exist(folder))
+        return NULL; /* a command was refused before it had any results */
     if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
-        return dsgd_can_read("%s/runs.csv", folder) || dsgd_parts_exist(folder)
-                   ? "results without a manifest.json"
-                   : NULL;
+        return "results without a manifest.json";
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))
         return "the results of an older version of dsgd, whose files have other columns";
     for (size_t k = 0; k < sizeof differences / sizeof differences[0]; k++)
@@ -355,18 +390,22 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
 {
     struct stat facts;
     const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
-    const json_t *const manifest =
-        is_folder ? dsgd_json_file(dsgd_xprintf("%s/manifest.json", source->path)) : NULL;
+    const json_t *const manifest = is_folder ? dsgd_manifest_read(source->path) : NULL;
     const char *const file = json_string_value(json_object_get(manifest, "file"));
     if (is_folder && file == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no manifest of an experiment in this folder", source->path);
-    DSGD_TRY(dsgd_experiment_open(is_folder ? find_file(source->path, file) : source->path,
-                                  source->sets->v, source->sets->n, (dsgd_numerics)source->numerics,
-                                  experiment, error));
+    const char *const path = is_folder ? find_file(source->path, file) : source->path;
+    if (is_folder && !dsgd_can_read("%s", path))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: %s, the experiment of this folder, is neither here nor above the "
+                         "folder; give the experiment instead of the folder",
+                         source->path, file);
+    DSGD_TRY(dsgd_experiment_open(path, source->sets->v, source->sets->n,
+                                  (dsgd_numerics)source->numerics, experiment, error));
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
-        if (wanted && !has_run(manifest, i, &experiment->runs[i]))
+        if (wanted && !has_run(manifest, i, experiment, i))
             return dsgd_refuse(error,
                                "%s: run %zu of %s is another than the folder has; give the same "
                                "--set as then, or an experiment instead of the folder",

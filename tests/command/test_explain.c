@@ -76,12 +76,18 @@ SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .se
 TEST(a_folder_of_results_is_explained_from_anywhere)
 {
     write_experiment("");
+    shell_ends(0, "sed -i 's/kind: delay.*/kind: replay, file: s.csv}]/' %s/e.yaml", folder);
+    write_file("s.csv",
+               "worker,step,seconds\n0,0,1\n1,0,2\n2,0,1\n3,0,1\n4,0,1\n5,0,1\n6,0,1\n7,0,1\n");
     dsgd_ends(0, "run e.yaml -o results/r");
     expect_text(shell_ends(0, "cd %s/results/r && " DSGD_BINARY " explain . --run 1", folder),
                 "allreduce");
     expect_text(shell_ends(0, "cd / && " DSGD_BINARY " explain %s/results/r --run 1", folder),
                 "allreduce");
     dsgd_ends(0, "timeline results/r --run 1");
+    shell_ends(0, "cd / && " DSGD_BINARY " run %s/e.yaml -o %s/results/r", folder, folder);
+    shell_ends(0, "mkdir %s/g && mv %s/e.yaml %s/g", folder, folder, folder);
+    expect_text(dsgd_ends(3, "explain results/r"), "e.yaml, the experiment of this folder, is ");
 }
 
 TEST(a_delay_costs_base_and_delay_over_base)

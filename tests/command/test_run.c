@@ -322,6 +322,8 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
     shell_ends(0, "rm %s/r/*.csv", folder);
     output = dsgd_ends(2, "%s", again); /* a part of it is there */
     ck_assert_has(output, "results without a manifest.json");
+    shell_ends(0, "cd %s/r && rm -r .parts && echo '{}' > manifest.json", folder);
+    dsgd_ends(0, "%s", again); /* there are no results to lose */
 }
 
 /** The first, in the background, computes for minutes; the second comes when it has the folder. */
