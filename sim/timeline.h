@@ -36,7 +36,7 @@ typedef struct dsgd_span {
     long piece, version; /* -1: none. Of a stale value the local steps, of a server its pushes */
     long made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
-    double alone_s; /* of a computation: what it takes where no collective runs on the GPU */
+    double alone_s; /* of a computation: what it takes where no exchange needs the GPU */
     double turn_s; /* a gradient's backward pass begins; of a wait: the last peer did his part */
     double bytes;
     /* Of a wait or exchange; of a message "activation", or NULL; dsgd_cancelled of a gradient that was

@@ -146,14 +146,6 @@ static double slowness(const dsgd_worker *w)
     return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
 
-/** Whether collectives take time from the GPUs that compute. */
-static bool shares_gpus(const dsgd_engine *engine)
-{
-    const dsgd_platform *const p = engine->config->platform;
-    return p->collective_share > 0 || p->collective_launch_s > 0 ||
-           p->collective_copy_s_per_byte > 0;
-}
-
 /**
  * At full rate, or 1 - s of it while a collective runs, s the platform's share: whoever changes that
  * posts. What is asked for meanwhile comes behind. So T seconds beside a collective of C take T + s C if
@@ -214,7 +206,7 @@ static dsgd_await compute_piece(dsgd_worker *w)
         w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
     }
     w->gpu_computes = true;
-    if (engine->config->algorithm->cancels || shares_gpus(engine)) {
+    if (engine->config->algorithm->cancels || engine->config->platform->collective_share > 0) {
         w->gpu_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
     }
@@ -251,6 +243,11 @@ static void end_pieces(dsgd_worker *w)
 dsgd_await dsgd_gpu_next(void *worker)
 {
     dsgd_worker *const w = worker;
+    const double asked_s = w->gpu_asked_s;
+    w->gpu_asked_s = 0;
+    if (w->gpu_computes && asked_s > 0 && dsgd_computing(w))
+        return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
+                            .amount = asked_s * dsgd_cluster_speed(w->host)};
     if (w->gpu_computes)
         end_pieces(w);
     if (dsgd_computing(w))

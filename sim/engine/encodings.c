@@ -52,7 +52,9 @@ static double pass_encoder(dsgd_worker *w, size_t k)
 {
     const double now_s = dsgd_now_s();
     const double since_s = w->encoder_free_s > now_s ? w->encoder_free_s : now_s;
-    w->encoder_free_s = since_s + w->engine->piece_bytes[k] * w->engine->encoding_s_per_byte;
+    const double pass_s = w->engine->piece_bytes[k] * w->engine->encoding_s_per_byte;
+    w->encoder_free_s = since_s + pass_s;
+    dsgd_gpu_ask(w, pass_s);
     return w->encoder_free_s;
 }
 

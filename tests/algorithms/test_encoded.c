@@ -152,6 +152,23 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
     }
 }
 
+/** What is sent meanwhile costs next to nothing; of four pieces the last is encoded when all is computed. */
+TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
+{
+    const double encoding_s_per_byte = 2e-7;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        support_case *const c = costly("allreduce", 2);
+        c->platform.encoding_s_per_byte = encoding_s_per_byte;
+        c->config.exchange.pieces = 4;
+        c->config.exchange.overlap = overlap;
+        encode_exchange(c, "top_k", "share", 1e-5);
+        const double step_s = support_ok(c)->result.virtual_s / 10;
+        const double sent_s = 4 * (overhead_s + latency_s + 32 / bandwidth);
+        ck_assert_double_ge(step_s, 1 + encoding_s_per_byte * bytes - 1e-9);
+        ck_assert_double_le(step_s, 1 + encoding_s_per_byte * bytes + 2 * sent_s);
+    }
+}
+
 TEST(gossip_of_encoded_models_keeps_their_mean)
 {
     static const char *const names[] = {"uniform", "top_k", "sign"};

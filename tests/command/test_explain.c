@@ -228,7 +228,7 @@ TEST_ROWS(what_a_slow_gpu_costs_where_collectives_share_gpus, slow_gpus)
     ck_assert_double_gt(truth, 1.2);
     expect(output, "without stragglers", truth);
     expect(output, "without the slowest worker", truth);
-    ck_assert_double_gt(last_of(output, "    of it, for collectives"), 5);
+    ck_assert_double_gt(last_of(output, "    of it, for exchanges"), 5);
     expect_text(output, _i == 0 ? " (40 %) longer" : " (43 %) longer");
 }
 

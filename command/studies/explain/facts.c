@@ -49,7 +49,7 @@ typedef struct heard {
     size_t n_steps, n_waits;
     step *steps;
     interval computation; /* the last one */
-    double beside_s; /* that computations took longer as collectives ran on the GPU */
+    double beside_s; /* that computations took longer as exchanges needed the GPU */
     wait *waits; /* since that ended: the next computation may have hidden them */
 } heard;
 

@@ -21,7 +21,7 @@ typedef struct explained {
 typedef struct point {
     size_t n, *runs; /* [n] that have results */
     double throughput, step_s, compute, communicate, wait; /* means */
-    double beside_s; /* of a step: that GPUs compute longer as collectives run on them */
+    double beside_s; /* of a step: that GPUs compute longer as exchanges need them */
     dsgd_ratio gain[DSGD_SAME_STEPS]; /* of throughput; n == 0: not run, or failed */
     double then_s[DSGD_SAME_STEPS]; /* step */
 } point;
@@ -115,7 +115,7 @@ static void print_table(const point *p)
     put_row(&t, "as it is", p->step_s, 1, &one);
     put_row(&t, "  compute", p->compute * p->step_s, p->compute, NULL);
     if (p->beside_s > rounding * p->step_s)
-        put_row(&t, "    of it, for collectives", p->beside_s, p->beside_s / p->step_s, NULL);
+        put_row(&t, "    of it, for exchanges", p->beside_s, p->beside_s / p->step_s, NULL);
     put_row(&t, "  communicate", p->communicate * p->step_s, p->communicate, NULL);
     const double wait = p->wait < rounding ? 0 : p->wait;
     put_row(&t, "  wait", wait * p->step_s, wait, NULL);
