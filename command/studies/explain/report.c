@@ -313,8 +313,8 @@ static void append_instead(char **text, const point *p)
         dsgd_append(text, ". No other algorithm that was tried would be faster by %.0f %%",
                     100 * DSGD_TIE);
     if (p->gain[most].n > 0)
-        dsgd_append(text, ". And %s, %.3g times as many", dsgd_counterfactual_names[most],
-                    p->gain[most].ratio);
+        dsgd_append(text, ". And %s, %.3g times as many samples per second",
+                    dsgd_counterfactual_names[most], p->gain[most].ratio);
 }
 
 static void print_sentence(const explained *e, const point *p, const dsgd_facts *f)
