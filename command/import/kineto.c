@@ -73,7 +73,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         return DSGD_OK;
     if (t.rank >= 0)
         dsgd_import_gave(in, t.world > 0 ? "rank %ld of %ld" : "rank %ld", t.rank, t.world);
-    dsgd_import_gave(in, "%zu steps, %zu collectives", t.n_steps, t.n_calls);
+    dsgd_import_gave(in, "%s, %s", dsgd_counted(t.n_steps, "step"),
+                     dsgd_counted(t.n_calls, "collective"));
     if (t.n_seconds > 0)
         dsgd_import_gave(in, "%zu step times of workers", t.n_seconds);
     if (t.gpu != NULL) {
@@ -82,6 +83,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     }
     if (t.damage != NULL)
         dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
+    in->left_out += t.n_steps == 0 && t.n_seconds == 0;
     if (t.n_steps == 0 && t.n_seconds == 0)
         dsgd_import_gave(in, "left out, as it has no ProfilerStep#n: give torch.profiler a "
                              "schedule, and call its step()");
@@ -526,9 +528,9 @@ static dsgd_status put_all(work *w, dsgd_error *error)
     w->in->measured.step_s = median(steps, n_checked);
     w->in->measured.deviation_s = n_checked > 2 ? gsl_stats_sd(steps, 1, n_checked) : 0;
     const double computed_s = median(x, n * w->n);
-    printf(
-        "%s: %zu steps make the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
-        w->traces[0].file, n, 1e3 * computed_s, n_checked, 1e3 * w->in->measured.step_s);
+    printf("%s: %s make%s the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
+           w->traces[0].file, dsgd_counted(n, "step"), n == 1 ? "s" : "", 1e3 * computed_s,
+           n_checked, 1e3 * w->in->measured.step_s);
     tell_buckets(w, checked, n_checked);
     tell_limits(w, checked, n_checked);
     const double mean_s = dsgd_import_steps(w->in, &m);

@@ -47,6 +47,7 @@ typedef struct dsgd_import {
     size_t n_numbers;
     char *parts[DSGD_IMPORT_PARTS]; /* lines of YAML, not indented */
     dsgd_profiled measured;
+    size_t left_out; /* files, or tables in them, of a known kind of which nothing was taken */
     char *gave; /* of the file that is read: what it gave, in a line; NULL: nothing */
     /* From finish() on: the platform with all numbers, and the name of that from which it departs. */
     dsgd_platform platform;
@@ -55,7 +56,7 @@ typedef struct dsgd_import {
 
 typedef struct dsgd_import_reader {
     const char *name, *gives; /* "log of nccl-tests", "platform: ..." */
-    /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. */
+    /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. NULL: any text. */
     bool (*recognise)(const char *head, size_t n);
     /**
      * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. state[state_bytes]
