@@ -68,12 +68,12 @@ typedef struct dsgd_import_reader {
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
-enum { DSGD_IMPORT_READERS = 6 };
+enum { DSGD_IMPORT_READERS = 7 };
 extern const dsgd_import_reader
     *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* (command/import.c) */
 
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
-    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology;
+    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
 /** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as blanks. */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);

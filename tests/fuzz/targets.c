@@ -727,6 +727,8 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
         expect_sentence(status, &error);
         DSGD_ASSERT(status != DSGD_OK || node.gpus.value >= 1, "a node without GPUs");
     }
+    if (dsgd_nccl_matrix_find(text) != NULL)
+        expect_sentence(dsgd_nccl_matrix_read("f", text, &node, &error), &error);
     if (dsgd_slurm_is_conf(text))
         expect_sentence(dsgd_slurm_read("f", text, &leaves, &error), &error);
     else if (dsgd_slurm_is_yaml(text))
