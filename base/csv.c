@@ -86,11 +86,14 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
     if (row == 0)
         csv->n_columns = *n;
     if (*n - before != csv->n_columns)
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: %zu fields, where the header has %zu%s",
-                         csv->path, csv->lines[row], *n - before, csv->n_columns,
-                         *n - before < csv->n_columns
-                             ? ""
-                             : ": with decimal commas, fields have to be separated by `;`");
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: %zu field%s, where the header has %zu%s",
+                         csv->path, csv->lines[row], *n - before, *n - before == 1 ? "" : "s",
+                         csv->n_columns,
+                         *n - before > csv->n_columns
+                             ? ": with decimal commas, fields have to be separated by `;`"
+                         : strpbrk(csv->fields[before], ",;\t") != NULL
+                             ? ": it separates otherwise than the header"
+                             : "");
     csv->n_rows = row;
     return DSGD_OK;
 }
@@ -108,14 +111,18 @@ static bool skip_line(cursor *c)
 
 static dsgd_status parse(dsgd_csv *csv, char *text, dsgd_error *error)
 {
-    strip(text);
-    const size_t first = strcspn(text, ",;\t\n");
-    cursor c = {
-        text, 1, {text[first] == ';' || text[first] == '\t' ? text[first] : ',', '"', '\n'}};
+    cursor c = {text, 1, ",\"\n"};
     size_t n = 0;
+    strip(text);
+    while (*c.at != '\0' && skip_line(&c))
+        ;
+    const char first = c.at[strcspn(c.at, ",;\t\n")];
+    *c.separator = first == ';' || first == '\t' ? first : ',';
     for (size_t row = 0; *c.at != '\0';)
-        if (row == 0 || !skip_line(&c))
+        if (!skip_line(&c))
             DSGD_TRY(read_row(csv, &c, row++, &n, error));
+    if (csv->n_columns == 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty, but for comments", csv->path);
     return DSGD_OK;
 }
 

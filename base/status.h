@@ -36,7 +36,7 @@ DSGD_BEGIN_C
     X(DSGD_EUSAGE, 2, "the command line or a value in a file is not acceptable")                   \
     X(DSGD_EIO, 3, "a file could not be read, parsed or written")                                  \
     X(DSGD_EDEVICE, 4, "the requested device is not in this build or not on this machine")         \
-    X(DSGD_ERUNS, 5, "some runs or checks failed; the others are kept")
+    X(DSGD_ERUNS, 5, "some runs, checks or imported files failed; the others are kept")
 
 typedef enum {
 #define X(name, exit_code, text) name = (exit_code),

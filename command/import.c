@@ -21,8 +21,8 @@ typedef struct arguments {
 
 /** A row for each; files are offered in this order, at last to what looks for its tables in any text. */
 const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
-    &dsgd_import_kineto, &dsgd_import_step_times, &dsgd_import_topology,
-    &dsgd_import_slurm,  &dsgd_import_step_log,   &dsgd_import_nccl_tests};
+    &dsgd_import_kineto,   &dsgd_import_step_times, &dsgd_import_topology, &dsgd_import_slurm,
+    &dsgd_import_step_log, &dsgd_import_nccl_tests, &dsgd_import_matrix};
 
 enum { MOST_DEPTH = 8 };
 
@@ -47,23 +47,23 @@ static void note(work *w, const char *path, const char *what, const char *gave)
 /** Offers a file to the readers; who refuses it has not seen it. */
 static dsgd_status offer(work *w, const char *path, const char *head, size_t n, dsgd_error *error)
 {
-    w->in.gave = NULL;
     for (int i = 0; i < DSGD_IMPORT_READERS && w->in.gave == NULL; i++) {
         const dsgd_import_reader *const r = dsgd_import_readers[i];
-        if (!r->recognise(head, n))
+        if (r->recognise != NULL && !r->recognise(head, n))
             continue;
         const dsgd_import before = w->in;
-        void *const state = dsgd_keep(r->state_bytes, 1);
+        void *const mark = dsgd_mark(), *const state = dsgd_keep(r->state_bytes, 1);
         if (w->states[i] != NULL)
             memcpy(state, w->states[i], r->state_bytes);
         const dsgd_status status = r->read(&w->in, path, state, error);
-        if (status != DSGD_OK) {
+        if (status != DSGD_OK || w->in.gave == NULL) {
             w->in = before;
-            return status;
-        }
-        w->states[i] = state;
-        if (w->in.gave != NULL)
+            dsgd_drop(mark);
+        } else {
+            w->states[i] = state;
             note(w, path, r->name, w->in.gave);
+        }
+        DSGD_TRY(status);
         w->found[i] = w->found[i] || w->in.gave != NULL;
     }
     return DSGD_OK;
@@ -72,7 +72,7 @@ static dsgd_status offer(work *w, const char *path, const char *head, size_t n, 
 static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_error *error)
 {
     enum { HEAD = 1 << 16 };
-    char *const head = dsgd_keep(HEAD + 1, 1);
+    static char head[HEAD + 1];
     const char *known[DSGD_IMPORT_READERS + 1] = {NULL};
     if (strpbrk(path, "\r\n") != NULL)
         return dsgd_refuse(error,
@@ -84,11 +84,14 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
     gzclose(file);
     if (n < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    DSGD_TRY(offer(w, path, head, (size_t)n, error));
+    head[n] = '\0';
+    w->in.gave = NULL;
+    if (memmem(head, (size_t)n, "\0\0\0", 4) == NULL) /* as a checkpoint of gigabytes has */
+        DSGD_TRY(offer(w, path, head, (size_t)n, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         known[i] = dsgd_import_readers[i]->gives;
     if (w->in.gave == NULL && is_named)
-        return dsgd_refuse(error, "%s: nothing in it can be imported, which are %s", path,
+        return dsgd_refuse(error, "%s: nothing in it can be imported; what can be: %s", path,
                            dsgd_listed(known, "; or "));
     if (w->in.gave == NULL)
         note(w, path, "not recognised", "");
@@ -103,6 +106,7 @@ static dsgd_status try_file(work *w, const char *path)
     if (status == DSGD_OK)
         return DSGD_OK;
     note(w, path, "left out", error.text);
+    w->in.left_out++;
     if (w->why == DSGD_OK)
         w->refused = error;
     w->why = w->why == DSGD_OK ? status : w->why;
@@ -189,7 +193,13 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
         return dsgd_refuse(error, "--nodelist: none of the files is a topology of Slurm, in which "
                                   "the nodes have a place");
     DSGD_TRY(dsgd_import_write(&w.in, error));
-    return w.in.measured.step_s > 0 ? dsgd_import_validate(&w.in, error) : DSGD_OK;
+    if (w.in.measured.step_s > 0)
+        DSGD_TRY(dsgd_import_validate(&w.in, error));
+    return w.in.left_out == 0
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_ERUNS,
+                           "left out, as told above: %zu files or tables; %s is of the others",
+                           w.in.left_out, a.output);
 }
 
 const dsgd_command dsgd_command_import = {

@@ -162,21 +162,6 @@ static int by_rank(const void *a, const void *b)
     return strcmp(x->id, y->id) != 0 ? strcmp(x->id, y->id) : compare(x->rank, y->rank);
 }
 
-/** Order of tables: 0 within one. */
-static int by_table(const dsgd_inspected *x, const dsgd_inspected *y)
-{
-    const int is = (int)calls[x->call].is - (int)calls[y->call].is;
-    return is != 0 ? is : compare(x->ranks * 1e6 + x->nodes, y->ranks * 1e6 + y->nodes);
-}
-
-/** Those of one size beside each other, the quickest first. */
-static int by_size(const void *a, const void *b)
-{
-    const dsgd_inspected *const x = a, *const y = b;
-    const int table = by_table(x, y), bytes = compare(x->bytes, y->bytes);
-    return table != 0 ? table : bytes != 0 ? bytes : compare(x->us, y->us);
-}
-
 /** Keeps of each collective the rank that came last, whose time has no waiting in it. */
 static size_t keep_last(dsgd_inspected *v, size_t n)
 {
@@ -222,39 +207,26 @@ static const char *name_last(dsgd_inspected *v, size_t n)
                : dsgd_xprintf("of %zu collectives %s", n_compared, worst);
 }
 
-/** No table behind the first @p n has one size alone. */
-static void drop_short(dsgd_nccl_logs *logs, size_t n)
-{
-    const bool is_short = logs->n > n && logs->v[logs->n - 1].table.bytes.n < 2;
-    logs->left_out += is_short;
-    logs->n -= is_short;
-}
-
 void dsgd_nccl_logs_end(dsgd_nccl_logs *logs)
 {
     dsgd_inspected *const v = logs->inspected;
     if (logs->n_inspected == 0)
         return;
     const size_t n = keep_last(v, logs->n_inspected), before = logs->n;
-    double widest = 1;
     logs->said = name_last(v, n);
-    qsort(v, n, sizeof *v, by_size);
-    for (size_t i = 0, end = 0; i < n; i = end) {
-        for (end = i; end < n && by_table(&v[end], &v[i]) == 0 && v[end].bytes == v[i].bytes;)
-            end++;
-        if (i == 0 || by_table(&v[i], &v[i - 1]) != 0) {
-            const dsgd_nccl_table of = {.call = calls[v[i].call].is, .nodes = (long)v[i].nodes};
-            drop_short(logs, before);
+    qsort(v, n, sizeof *v, by_collective);
+    for (size_t i = 0; i < n; i++) {
+        const dsgd_nccl_table of = {.call = calls[v[i].call].is, .nodes = (long)v[i].nodes};
+        size_t k = before;
+        while (k < logs->n &&
+               (logs->v[k].table.call != of.call || logs->v[k].table.nodes != of.nodes ||
+                logs->v[k].ranks != (long)v[i].ranks))
+            k++;
+        if (k == logs->n)
             dsgd_nccl_logs_add(
                 logs, (dsgd_nccl_log){.file = v[i].file, .ranks = (long)v[i].ranks, .table = of});
-        }
-        const double median = v[i + (end - i) / 2].us;
-        dsgd_nccl_log_add(&logs->v[logs->n - 1], v[i].bytes, median, v[i].line);
-        widest = fmax(widest, v[i + (end - i - 1) * 9 / 10].us / median);
+        dsgd_nccl_log_add(&logs->v[k], v[i].bytes, v[i].us, v[i].line);
     }
-    logs->said = dsgd_xprintf("%s; of one size nine of ten take at most %.3g times the median",
-                              logs->said, widest);
-    drop_short(logs, before);
     free(v);
     logs->inspected = NULL;
     logs->n_inspected = 0;
@@ -272,8 +244,8 @@ bool dsgd_nccl_json_is(const char *head)
 dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                 dsgd_error *error)
 {
-    const char *const name = dsgd_xstrdup(file), *const first = text + strspn(text, " \t\r\n");
-    dsgd_inspected at = {.file = name, .line = 1};
+    const char *const first = text + strspn(text, " \t\r\n");
+    dsgd_inspected at = {.file = file, .line = 1};
     for (const char *c = text; c < first; c++)
         at.line += *c == '\n';
     for (const char *c = first, *end = NULL; *c != '\0'; c = end) {
@@ -286,7 +258,7 @@ dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_lo
         end = object != NULL ? c + why.position : c + strcspn(c, "\n");
         logs->left_out += object == NULL;
         if (json_object_get(object, "results") != NULL) {
-            read_results(name, object, logs);
+            read_results(file, object, logs);
         } else {
             read_record(object, &at, logs);
             dsgd_drop(mark);

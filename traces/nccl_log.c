@@ -140,12 +140,12 @@ static bool fits(const state *s, int call, long ranks)
     return fabs(s->busbw - s->algbw * ratio) <= 0.0051 * (1 + ratio);
 }
 
-/** Gives the table its collective and shape. */
-static dsgd_status end_table(state *s, dsgd_nccl_logs *logs, dsgd_error *error)
+/** Gives the table its collective and shape; leaves it out where they contradict. */
+static void end_table(state *s, dsgd_nccl_logs *logs)
 {
     dsgd_nccl_log *const log = s->table;
     if (log == NULL)
-        return DSGD_OK;
+        return;
     const bool is_sum = s->sums && !s->has_root && s->busbw >= 0.99 * s->algbw;
     const int seen = s->has_root ? DSGD_NCCL_BROADCAST
                      : is_sum    ? DSGD_NCCL_ALLREDUCE
@@ -158,7 +158,7 @@ static dsgd_status end_table(state *s, dsgd_nccl_logs *logs, dsgd_error *error)
     logs->left_out += call < 0;
     logs->n -= call < 0;
     if (call < 0)
-        return DSGD_OK;
+        return;
     log->table.call = (dsgd_nccl_call)call;
     log->gpu = s->gpu;
     log->sockets = s->sockets;
@@ -167,20 +167,20 @@ static dsgd_status end_table(state *s, dsgd_nccl_logs *logs, dsgd_error *error)
     for (long n = 2, found = 0; log->table.nodes == 0 && n <= MOST_RANKS && found < 2; n++)
         if (fits(s, call, n))
             log->ranks = ++found == 1 ? n : 0;
-    if (log->ranks > 0 && !fits(s, call, log->ranks))
-        return dsgd_fail(
-            error, DSGD_EIO,
-            "%s:%.0f: in this table busbw is up to %g and algbw %g, which no %s of %ld "
-            "ranks has, but the lines above name these",
+    if (log->ranks <= 0 || fits(s, call, log->ranks))
+        return;
+    if (logs->n_refused++ == 0)
+        logs->refused = dsgd_xprintf(
+            "%s:%.0f: in this table busbw is up to %g and algbw %g, which no %s of %ld ranks has, "
+            "but the lines above name these",
             s->file, log->lines[0], s->busbw, s->algbw, dsgd_nccl_calls[call], log->ranks);
-    return DSGD_OK;
+    logs->n--;
 }
 
-static dsgd_status add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs,
-                           dsgd_error *error)
+static void add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs)
 {
     if (s->table != NULL && r->bytes <= s->table->table.bytes.v[s->table->table.bytes.n - 1])
-        DSGD_TRY(end_table(s, logs, error));
+        end_table(s, logs);
     if (s->table == NULL) {
         s->table = dsgd_nccl_logs_add(logs, (dsgd_nccl_log){.file = s->file});
         s->algbw = s->busbw = 0;
@@ -190,7 +190,6 @@ static dsgd_status add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *
     s->has_root = r->root >= 0;
     s->algbw = fmax(s->algbw, r->algbw);
     s->busbw = fmax(s->busbw, r->busbw);
-    return DSGD_OK;
 }
 
 /* --- other lines ------------------------------------------------------------------------------ */
@@ -215,14 +214,14 @@ static void note_rank(state *s, const char *rank)
     s->hosts[s->n_hosts++] = dsgd_xstrdup(name);
 }
 
-static dsgd_status note_line(state *s, const char *line, dsgd_nccl_logs *logs, dsgd_error *error)
+static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
 {
     const char *const mark = strchr(line, '#');
     const char *const rank = mark == NULL ? NULL : strstr(mark, "Rank ");
     const char *const said = strstr(line, " nRanks ");
     if (s->table != NULL &&
         (rank != NULL || strstr(line, "# nThread") != NULL || strstr(line, "_perf"))) {
-        DSGD_TRY(end_table(s, logs, error));
+        end_table(s, logs);
         *s = (state){.file = s->file, .test = s->test}; /* another run */
     }
     for (int i = 0; i < TESTS; i++) {
@@ -237,22 +236,20 @@ static dsgd_status note_line(state *s, const char *line, dsgd_nccl_logs *logs, d
          s->said_ranks < 2 || s->said_nodes < 1))
         s->said_ranks = s->said_nodes = 0;
     s->sockets = s->sockets || strstr(line, "Using network Socket") != NULL;
-    return DSGD_OK;
 }
 
-dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs,
-                               dsgd_error *error)
+void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs)
 {
     state s = {.file = file, .test = -1};
     char *rest = dsgd_xstrdup(text), *line = NULL;
     for (size_t number = 1; (line = strsep(&rest, "\n")) != NULL; number++) {
         row r = {0};
         blank_prefixes(line);
-        DSGD_TRY(note_line(&s, line, logs, error));
+        note_line(&s, line, logs);
         const int found = row_of(line, &r);
         logs->left_out += found == 0;
         if (found == 1 && r.bytes >= 1)
-            DSGD_TRY(add_row(&s, number, &r, logs, error));
+            add_row(&s, number, &r, logs);
     }
-    return end_table(&s, logs, error);
+    end_table(&s, logs);
 }

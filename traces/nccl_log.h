@@ -7,7 +7,7 @@
 
 #include "traces/nccl.h"
 
-/** One pass over ascending sizes. */
+/** One pass over ascending sizes; of the Inspector all collectives of a shape. */
 typedef struct dsgd_nccl_log {
     const char *file;
     double *lines; /* [table.bytes.n]: where each size stands, from 1 */
@@ -24,15 +24,16 @@ typedef struct dsgd_nccl_logs {
     struct dsgd_inspected *inspected; /* records of NCCL's Inspector, until dsgd_nccl_logs_end() */
     size_t n_inspected;
     const char *said; /* what else JSON tells, a sentence; NULL: nothing */
+    size_t n_refused; /* tables whose bandwidths and ranks contradict */
+    const char *refused; /* the first of them, a sentence */
 } dsgd_nccl_logs;
 
 /** Appends a table, and a size to one. */
 dsgd_nccl_log *dsgd_nccl_logs_add(dsgd_nccl_logs *logs, dsgd_nccl_log log);
 void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line);
 
-/** Appends the tables of a text. DSGD_EIO with file and line where bandwidths and ranks contradict. */
-dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs,
-                               dsgd_error *error);
+/** Appends the tables of a text. */
+void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs);
 
 /* --- as JSON (nccl_json.c) --------------------------------------------------------------------- */
 
@@ -40,14 +41,14 @@ dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_log
 bool dsgd_nccl_json_is(const char *head);
 
 /**
- * Appends the tables of nccl-tests, or the records of the Inspector, which has a file for each process. DSGD_EIO
- * where it is no JSON, or ends early.
+ * Appends the tables of nccl-tests, or the records of the Inspector, which has a file for each process; @p file
+ * stays. DSGD_EIO where it is no JSON, or ends early.
  */
 dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                 dsgd_error *error);
 
 /**
  * Makes tables of the records: of a collective the least time of its ranks, which is that of the rank that came
- * last; of one size the median. logs->said: how times vary, and which rank comes last.
+ * last. logs->said: which rank comes last.
  */
 void dsgd_nccl_logs_end(dsgd_nccl_logs *logs);

@@ -6,6 +6,7 @@
 #include "traces/nccl_topology.h"
 
 #include <expat.h>
+#include <limits.h>
 
 #include "traces/nccl.h"
 
@@ -349,4 +350,78 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
         return dsgd_fail(error, DSGD_EIO, "%s:%zu: this is no XML of a node: %s", file, line,
                          r->wrong);
     return conclude(file, r, error);
+}
+
+/* --- nvidia-smi topo -m ----------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 256 };
+
+/** Splits a line; the rows of GPUs, whose fields count, are shorter. */
+static size_t split(const char *line, const char **words)
+{
+    char *rest = dsgd_xprintf("%.*s", (int)strcspn(line, "\n"), line), *word = NULL;
+    size_t n = 0;
+    while (n < MOST_COLUMNS && (word = strsep(&rest, " \t\r")) != NULL)
+        if (*word != '\0')
+            words[n++] = word;
+    return n;
+}
+
+const char *dsgd_nccl_matrix_find(const char *text)
+{
+    for (const char *before = text, *line = text; *line != '\0';) {
+        int end = 0;
+        if (sscanf(line, " GPU0 X%n", &end) == 0 && end > 0 && strstr(before, "GPU0") < line)
+            return before;
+        before = line;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return NULL;
+}
+
+dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_topology *t,
+                                  dsgd_error *error)
+{
+    static const char *const levels[] = {"PIX", "PXB", "PHB", "NODE", "SYS", NULL};
+    const char *heads[MOST_COLUMNS], *words[MOST_COLUMNS], *row = dsgd_nccl_matrix_find(text);
+    bool used[MOST_COLUMNS] = {false};
+    size_t gpus = 0, columns = 0, line = 1;
+    long least = LONG_MAX, most = 0;
+    const size_t n_heads = split(row, heads);
+    for (const char *c = text; c < row; c++)
+        line += *c == '\n';
+    while (columns < n_heads && strcmp(heads[columns], "CPU") != 0)
+        gpus += strstr(heads[columns++], "GPU") != NULL; /* the first behind an escape sequence */
+    *t = (dsgd_nccl_topology){.gpus = {(double)gpus, line}, .warnings = "", .sharing = ""};
+    for (size_t g = 0; g < gpus; g++) {
+        row += strcspn(row, "\n");
+        row += *row == '\n';
+        if (split(row, words) <= columns || strcmp(words[0], dsgd_xprintf("GPU%zu", g)) != 0)
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: the row of GPU%zu is not whole", file,
+                             line + 1 + g, g);
+        int nearest = INT_MAX;
+        for (size_t k = 0; k < columns; k++) {
+            const long links =
+                strncmp(words[1 + k], "NV", 2) == 0 ? strtol(words[1 + k] + 2, NULL, 10) : 0;
+            const int level = dsgd_find_word(levels, words[1 + k]);
+            least = k < gpus && k != g && links < least ? links : least;
+            most = k < gpus && links > most ? links : most;
+            nearest = k >= gpus && level >= 0 && level < nearest ? level : nearest;
+        }
+        for (size_t k = gpus; k < columns; k++)
+            used[k] = used[k] || dsgd_find_word(levels, words[1 + k]) == nearest;
+    }
+    for (size_t k = gpus; k < columns; k++)
+        if (used[k]) {
+            t->nics = (dsgd_said){t->nics.value + 1, line};
+            t->sharing = dsgd_xprintf("%s%s ", t->sharing, heads[k]);
+        }
+    t->has_switch = gpus > 4 && least == most && most > 0;
+    t->lacks = most == 0 ? "no NVLinks: set island_bandwidth and nccl: links by hand"
+                         : dsgd_xprintf("up to %ld NVLinks between GPUs, without speeds", most);
+    return dsgd_nccl_matrix_find(row) == NULL
+               ? DSGD_OK
+               : dsgd_refuse(error, "%s:%zu: several nodes, of which this is the first: give one",
+                             file, line);
 }

@@ -25,6 +25,8 @@ typedef struct dsgd_nccl_topology {
     const char *gpu; /* as its driver calls it, by its device of PCI; NULL: another one */
     const char *sharing; /* "GPUs 0 1: mlx5_0; GPUs ...": the NICs that are nearest to which */
     const char *warnings; /* lines, each with its place; empty: none */
+    const char
+        *lacks; /* what the kind of file tells of links, and what not; NULL: as clouds ship it */
 } dsgd_nccl_topology;
 
 /** Where the XML begins in a text, which may be a page; NULL: there is none of hardware. */
@@ -36,3 +38,10 @@ const char *dsgd_nccl_topology_find(const char *text);
  */
 dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_nccl_topology *t,
                                     dsgd_error *error);
+
+/** Where the matrix that `nvidia-smi topo -m` prints begins, with its header; NULL: nowhere. */
+const char *dsgd_nccl_matrix_find(const char *text);
+
+/** Reads it. DSGD_EIO: a row is not whole; DSGD_EUSAGE: there are several. */
+dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_topology *t,
+                                  dsgd_error *error);

@@ -11,15 +11,21 @@
 #include "command/import/steps.h"
 #include "traces/kineto.h"
 
+/** Which collectives of a trace sum the gradients. */
+typedef struct sums {
+    const char *group; /* NULL: none; differs from rank to rank where shards have groups */
+    bool is_sharded; /* by reduce-scatters */
+    long ranks, replicas; /* in the group; and of such groups, between which shards are summed */
+    double least_bytes; /* of a bucket: less is a loss or a flag */
+} sums;
+
 /** The reader's own; [n_steps][n][n_buckets] are all steps that every trace has in whole. */
 typedef struct work {
     dsgd_import *in;
     size_t n, n_steps, n_buckets;
     dsgd_kineto *traces; /* [n] by rank */
-    const char *group; /* of the gradients' sums */
-    bool is_sharded; /* by reduce-scatters */
-    long ranks; /* in the group */
-    double least_bytes; /* of a bucket: less is a loss or a flag */
+    sums *sums; /* [n] */
+    long ranks; /* that sum together */
     const dsgd_kineto_call **calls; /* [n_steps][n][n_buckets] */
     const dsgd_kineto_step **steps; /* [n_steps][n] */
     double *offsets_us; /* [n]: to the clock of the first */
@@ -67,7 +73,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         return DSGD_OK;
     if (t.rank >= 0)
         dsgd_import_gave(in, t.world > 0 ? "rank %ld of %ld" : "rank %ld", t.rank, t.world);
-    dsgd_import_gave(in, "%zu steps, %zu collectives", t.n_steps, t.n_calls);
+    dsgd_import_gave(in, "%s, %s", dsgd_counted(t.n_steps, "step"),
+                     dsgd_counted(t.n_calls, "collective"));
     if (t.n_seconds > 0)
         dsgd_import_gave(in, "%zu step times of workers", t.n_seconds);
     if (t.gpu != NULL) {
@@ -76,6 +83,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     }
     if (t.damage != NULL)
         dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
+    in->left_out += t.n_steps == 0 && t.n_seconds == 0;
     if (t.n_steps == 0 && t.n_seconds == 0)
         dsgd_import_gave(in, "left out, as it has no ProfilerStep#n: give torch.profiler a "
                              "schedule, and call its step()");
@@ -120,10 +128,10 @@ static dsgd_status order_ranks(work *w, dsgd_error *error)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
-/** Makes a group and a kind of sums the workload's, if none has carried more than their bytes, *most. */
-static void weigh_group(work *w, const char *group, bool sharded, double *most)
+/** Makes a group and a kind of sums those of a trace, if none has carried more than their bytes, *most. */
+static void weigh_group(const dsgd_kineto *t, const char *group, bool sharded, double *most,
+                        sums *chosen)
 {
-    const dsgd_kineto *const t = &w->traces[0];
     double bytes = 0, largest = 0;
     long size = 0;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
@@ -135,37 +143,78 @@ static void weigh_group(work *w, const char *group, bool sharded, double *most)
     if (bytes <= *most)
         return;
     *most = bytes;
-    w->group = group;
-    w->is_sharded = sharded;
-    w->ranks = size;
-    w->least_bytes = largest / 1000;
+    *chosen = (sums){group, sharded, size, 1, largest / 1000};
 }
 
-/** The group, and the kind of sums, that carry most bytes of the first trace. */
-static void choose_group(work *w)
+/**
+ * HSDP: the shards that reduce-scatters leave are summed by allreduces between groups. Both are one sum, which ends
+ * with the second, and at all ranks together as one of plain DDP does.
+ */
+static void join_replicas(dsgd_kineto *t, sums *of)
 {
-    const dsgd_kineto *const t = &w->traces[0];
-    const char *groups[DSGD_MOST_NAMES] = {NULL};
-    double most = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_calls && n + 1 < DSGD_MOST_NAMES; i++)
-        if (dsgd_find_word(groups, t->calls[i].group) < 0) {
-            groups[n++] = t->calls[i].group;
-            weigh_group(w, t->calls[i].group, false, &most);
-            weigh_group(w, t->calls[i].group, true, &most);
-        }
-    if (w->ranks <= 0)
-        w->ranks = t->world > 0 ? t->world : (long)w->n;
+    for (size_t i = 0; i < t->n_calls && of->ranks > 1; i++) {
+        dsgd_kineto_call *const c = &t->calls[i];
+        if (!is_sum(c, true) || strcmp(c->group, of->group) != 0 || c->step == SIZE_MAX)
+            continue;
+        for (dsgd_kineto_call *a = c + 1; a < t->calls + t->n_calls && a->step == c->step; a++)
+            if (a->bytes > 0 && a->bytes * (double)of->ranks == c->bytes && is_sum(a, false) &&
+                strcmp(a->group, of->group) != 0) {
+                of->replicas = a->group_size > 0 ? a->group_size : t->world / of->ranks;
+                c->end_us = fmax(c->end_us, a->end_us);
+                a->bytes = 0; /* no other's, and told no more */
+                break;
+            }
+    }
+}
+
+/** Of each trace the group, and the kind of sums, that carry most bytes. */
+static dsgd_status choose_groups(work *w, dsgd_error *error)
+{
+    w->sums = dsgd_keep(w->n, sizeof *w->sums);
+    const sums *const first = w->sums;
+    for (size_t r = 0; r < w->n; r++) {
+        dsgd_kineto *const t = &w->traces[r];
+        sums *const of = &w->sums[r];
+        const char *groups[DSGD_MOST_NAMES] = {NULL};
+        double most = 0;
+        size_t n = 0;
+        for (size_t i = 0; i < t->n_calls && n + 1 < DSGD_MOST_NAMES; i++)
+            if (dsgd_find_word(groups, t->calls[i].group) < 0) {
+                groups[n++] = t->calls[i].group;
+                weigh_group(t, t->calls[i].group, false, &most, of);
+                weigh_group(t, t->calls[i].group, true, &most, of);
+            }
+        if (of->is_sharded)
+            join_replicas(t, of);
+        if (of->group != NULL && first->group != NULL && first->replicas < 2 &&
+            strcmp(of->group, first->group) != 0)
+            return dsgd_refuse(
+                error,
+                "%s sums gradients in process group \"%s\", %s in \"%s\", and nothing sums "
+                "between them: stages of a pipeline, parallel tensors, or HSDP whose allreduces "
+                "the profile lacks; give the traces of the ranks of one group",
+                w->traces[0].file, first->group, t->file, of->group);
+    }
+    w->ranks = first->ranks > 0         ? first->ranks * first->replicas
+               : w->traces[0].world > 0 ? w->traces[0].world
+                                        : (long)w->n;
+    if (first->group != NULL && (long)w->n > w->ranks)
+        return dsgd_refuse(error,
+                           "%s: gradients are summed by %ld ranks, but %zu traces are here: give "
+                           "those of the ranks of one group",
+                           w->traces[0].file, w->ranks, w->n);
+    return DSGD_OK;
 }
 
 /** The gradients' sums of step @p s of a trace, into found[n_calls]. */
 static size_t buckets_of(const work *w, const dsgd_kineto *t, size_t s,
                          const dsgd_kineto_call **found)
 {
+    const sums *const of = &w->sums[t - w->traces];
     size_t n = 0;
-    for (size_t i = 0; i < t->n_calls; i++)
-        if (t->calls[i].step == s && is_sum(&t->calls[i], w->is_sharded) &&
-            strcmp(t->calls[i].group, w->group) == 0 && t->calls[i].bytes >= w->least_bytes)
+    for (size_t i = 0; i < t->n_calls && of->group != NULL; i++)
+        if (t->calls[i].step == s && is_sum(&t->calls[i], of->is_sharded) &&
+            strcmp(t->calls[i].group, of->group) == 0 && t->calls[i].bytes >= of->least_bytes)
             found[n++] = &t->calls[i];
     return n;
 }
@@ -377,7 +426,8 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
                          1e3 * m->bucket_s[b]);
     }
     dsgd_columns_print(&table);
-    m->n_buckets = w->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
+    m->n_buckets =
+        w->sums->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
 }
 
 /** Host-bound, missing ranks, and what of the trace is not in the workload. */
@@ -408,18 +458,22 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
     const dsgd_kineto_call *largest = NULL;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
         if (c->step == t->n_steps - 1 &&
-            (!is_sum(c, w->is_sharded) || strcmp(c->group, w->group) != 0)) {
+            (!is_sum(c, w->sums->is_sharded) || strcmp(c->group, w->sums->group) != 0)) {
             largest = largest == NULL || c->bytes > largest->bytes ? c : largest;
             other += c->bytes;
         }
-    if (largest != NULL && other > 0)
+    if (largest != NULL && other > w->sums->least_bytes)
         printf(
             "note: %.4g MB a step of other collectives, most by %s, are not in the workload: what "
             "waits for them counts as computing\n",
             1e-6 * other, largest->what == NULL ? "one without a name" : largest->what);
-    if (w->is_sharded)
-        puts("note: the sums are reduce-scatters (FSDP, ZeRO): they are simulated as sums of plain "
-             "DDP");
+    if (w->sums->is_sharded)
+        printf("note: the sums are reduce-scatters%s: they are simulated as sums of plain DDP\n",
+               w->sums->replicas < 2
+                   ? " (FSDP, ZeRO)"
+                   : dsgd_xprintf(" in groups of %ld ranks, and allreduces of their shards between "
+                                  "%ld such groups (HSDP)",
+                                  w->sums->ranks, w->sums->replicas));
 }
 
 /** Without sums of gradients: the step alone. */
@@ -446,8 +500,8 @@ static void put_step(work *w)
 
 static dsgd_status put_all(work *w, dsgd_error *error)
 {
-    choose_group(w);
-    if (w->group != NULL)
+    DSGD_TRY(choose_groups(w, error));
+    if (w->sums->group != NULL)
         DSGD_TRY(collect_steps(w, error));
     if (w->n_steps == 0)
         return put_step(w), DSGD_OK;
@@ -474,9 +528,9 @@ static dsgd_status put_all(work *w, dsgd_error *error)
     w->in->measured.step_s = median(steps, n_checked);
     w->in->measured.deviation_s = n_checked > 2 ? gsl_stats_sd(steps, 1, n_checked) : 0;
     const double computed_s = median(x, n * w->n);
-    printf(
-        "%s: %zu steps make the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
-        w->traces[0].file, n, 1e3 * computed_s, n_checked, 1e3 * w->in->measured.step_s);
+    printf("%s: %s make%s the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
+           w->traces[0].file, dsgd_counted(n, "step"), n == 1 ? "s" : "", 1e3 * computed_s,
+           n_checked, 1e3 * w->in->measured.step_s);
     tell_buckets(w, checked, n_checked);
     tell_limits(w, checked, n_checked);
     const double mean_s = dsgd_import_steps(w->in, &m);

@@ -4,6 +4,7 @@
  */
 #include <gsl/gsl_sort.h>
 
+#include "command/console/table.h"
 #include "command/import/reader.h"
 #include "sim/network/nodes.h"
 #include "traces/nccl_log.h"
@@ -24,12 +25,6 @@ typedef struct work {
     pool *pools;
 } work;
 
-static bool recognise(const char *head, size_t n)
-{
-    (void)head, (void)n;
-    return true; /* tables can stand far behind, in the text of a page */
-}
-
 /** Whether a log of one size goes on in the next one. */
 static bool is_next_size(const dsgd_nccl_log *log)
 {
@@ -43,12 +38,18 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     char *text = NULL;
     work *const m = state;
     const dsgd_nccl_logs before = m->logs;
+    void *const mark = dsgd_mark();
     m->in = in;
+    m->logs.n_refused = 0;
     DSGD_TRY(dsgd_import_text(path, &text, error));
-    if (dsgd_nccl_json_is(text))
-        DSGD_TRY(dsgd_nccl_json_read(path, text, &m->logs, error));
+    if (!dsgd_nccl_json_is(text))
+        dsgd_nccl_log_read(path, text, &m->logs);
     else
-        DSGD_TRY(dsgd_nccl_log_read(path, text, &m->logs, error));
+        DSGD_TRY(dsgd_nccl_json_read(path, text, &m->logs, error));
+    if (m->logs.n_refused > 0 && m->logs.n == before.n)
+        return dsgd_fail(error, DSGD_EIO, "%s", m->logs.refused);
+    if (m->logs.n_inspected > before.n_inspected && m->logs.n == before.n)
+        dsgd_drop(mark); /* there may be a thousand such files */
     if (m->logs.n_inspected > before.n_inspected)
         dsgd_import_gave(in, "%zu collectives of NCCL's Inspector",
                          m->logs.n_inspected - before.n_inspected);
@@ -57,14 +58,18 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         while (i + 1 < m->logs.n && is_next_size(last))
             last = &m->logs.v[++i]; /* a run for each size */
         const size_t n = last->table.bytes.n;
-        dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %zu sizes from %s to %s", log->lines[0],
+        dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %s from %s to %s", log->lines[0],
                          last->lines[n - 1], dsgd_nccl_calls[log->table.call],
-                         log->gpu == NULL ? "GPUs not named" : log->gpu, n + (size_t)(last - log),
+                         log->gpu == NULL ? "GPUs not named" : log->gpu,
+                         dsgd_counted(n + (size_t)(last - log), "size"),
                          dsgd_import_bytes(log->table.bytes.v[0]),
                          dsgd_import_bytes(last->table.bytes.v[n - 1]));
         if (log->gpu != NULL)
             dsgd_import_gpu(in, log->gpu, path);
     }
+    if (m->logs.n_refused > 0)
+        dsgd_import_gave(in, "left out: %s", m->logs.refused);
+    in->left_out += m->logs.n_refused;
     if (in->gave != NULL && m->logs.left_out > before.left_out)
         dsgd_import_gave(in, "left out: %zu damaged rows or tables of other collectives",
                          m->logs.left_out - before.left_out);
@@ -150,6 +155,8 @@ static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
 /** Makes the pool of a shape; says how far its logs differ. */
 static void make_pool(work *m, const dsgd_nccl_table *t)
 {
+    enum { MOST_PLACES = 4 };
+    static const double most_spread = 1.5; /* runs of one machine differ by less at most sizes */
     size_t n = 0, n_several = 0;
     const sample *const s = samples_of(m, t, &n);
     double *const all = dsgd_keep(3 * n, sizeof *all), *const us = all + n, *const spreads = us + n;
@@ -163,27 +170,70 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
     for (size_t i = 0, end = 0; i < n; i = end, sizes++) {
         char *from = dsgd_xstrdup("");
         for (; end < n && s[end].bytes == s[i].bytes; end++)
-            dsgd_append(&from, "%s", s[end].from);
+            if (end < i + MOST_PLACES)
+                dsgd_append(&from, "%s", s[end].from);
+        if (end > i + MOST_PLACES)
+            dsgd_append(&from, " and %zu more", end - i - MOST_PLACES);
         all[sizes] = s[i].bytes;
         us[sizes] = (s[i + (end - i) / 2].us + s[i + (end - i - 1) / 2].us) / 2;
         p->from[sizes] = from;
         if (end > i + 1)
-            spreads[n_several++] = s[end - 1].us / s[i].us;
+            spreads[n_several++] =
+                s[end - 1 - (end - i) / 10].us / s[i + (end - i) / 10].us; /* without the tenths */
     }
     p->of.table.bytes = (dsgd_numbers){sizes, all};
     p->of.table.us = (dsgd_numbers){sizes, us};
     gsl_sort(spreads, 1, n_several);
     if (n_several > 0)
-        printf(
-            "%s: medians of several tables, whose longest time is %.3g times the shortest, of one "
-            "size %.3g times\n",
-            p->title, spreads[n_several / 2], spreads[n_several - 1]);
+        printf("%s%s: medians of several runs, whose longest time is %.3g times the shortest, of "
+               "one size %.3g times%s\n",
+               spreads[n_several / 2] > most_spread ? "warning: " : "", p->title,
+               spreads[n_several / 2], spreads[n_several - 1],
+               spreads[n_several / 2] > most_spread
+                   ? ": are they of two machines? Import these apart"
+                   : "");
+}
+
+/** Whether a log's GPUs are not the platform's, or not the first log's, while others' are. */
+static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
+{
+    const char *gpu = NULL, *const has = m->in->platform.gpu;
+    for (size_t i = m->logs.n; i-- > 0;) {
+        const char *const its = m->logs.v[i].gpu;
+        if (its != NULL && (gpu == NULL || gpu != has))
+            gpu = has != NULL && strstr(its, has) != NULL ? has : its;
+    }
+    return gpu != NULL && log->gpu != NULL && strstr(log->gpu, gpu) == NULL;
+}
+
+/** Completes logs; leaves out those that cannot be, unless none is left. */
+static dsgd_status keep_complete(work *m, dsgd_error *error)
+{
+    dsgd_nccl_log *const kept = dsgd_keep(m->logs.n, sizeof *kept);
+    char *said = dsgd_xstrdup("");
+    size_t n = 0;
+    for (size_t i = 0; i < m->logs.n; i++) {
+        dsgd_nccl_log *const log = &m->logs.v[i];
+        dsgd_error why = {""};
+        if (is_other_machine(m, log))
+            (void)dsgd_refuse(&why, "%s:%.0f: its GPUs are %s, of another machine: import it apart",
+                              log->file, log->lines[0], log->gpu);
+        else if (complete_shape(m, log, &why) == DSGD_OK)
+            kept[n++] = *log;
+        if (*why.text != '\0')
+            dsgd_append(&said, "left out: %s\n", why.text);
+        m->in->left_out += *why.text != '\0';
+        *error = why;
+    }
+    m->logs.v = kept;
+    m->logs.n = n;
+    fputs(n > 0 ? said : "", stdout);
+    return n > 0 ? DSGD_OK : DSGD_EUSAGE;
 }
 
 static dsgd_status pool_logs(work *m, dsgd_error *error)
 {
-    for (size_t i = 0; i < m->logs.n; i++)
-        DSGD_TRY(complete_shape(m, &m->logs.v[i], error));
+    DSGD_TRY(keep_complete(m, error));
     for (size_t i = 0; i < m->logs.n; i++) {
         size_t k = 0;
         while (k < m->n_pools && !is_alike(&m->pools[k].of.table, &m->logs.v[i].table))
@@ -191,11 +241,21 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
         if (k == m->n_pools)
             make_pool(m, &m->logs.v[i].table);
         m->pools[k].sockets = m->pools[k].sockets || m->logs.v[i].sockets;
-        if (m->pools[k].of.table.bytes.n < 2)
-            return dsgd_refuse(error, "%s:%.0f: %s: one size, but a table has two or more",
-                               m->logs.v[i].file, m->logs.v[i].lines[0], m->pools[k].title);
     }
-    return DSGD_OK;
+    size_t n = 0;
+    for (size_t k = 0; k < m->n_pools; k++) {
+        const pool *const p = &m->pools[k];
+        if (p->of.table.bytes.n < 2)
+            printf("left out:%s: %s: one size, but a table has two or more\n", p->from[0],
+                   p->title);
+        else
+            m->pools[n++] = *p;
+    }
+    m->in->left_out += m->n_pools - n;
+    m->n_pools = n;
+    return n > 0 ? DSGD_OK
+                 : dsgd_refuse(error, "%s: tables of one size do not make a platform",
+                               m->logs.v->file);
 }
 
 /* --- what they say ---------------------------------------------------------------------------- */
@@ -242,18 +302,15 @@ static void warn_of_reach(const pool *p)
             p->title, dsgd_import_bytes(most));
 }
 
-/** GPUs that the logs name, and the platform does not have. */
+/** GPUs that the logs name, all alike, and the platform does not have. */
 static void compare_gpus(const work *m)
 {
-    for (size_t i = 0; i < m->logs.n; i++) {
-        const char *const gpu = m->logs.v[i].gpu;
-        const char *const before = i == 0 ? NULL : m->logs.v[i - 1].gpu;
-        if (gpu != NULL && m->in->platform.gpu != NULL &&
-            strstr(gpu, m->in->platform.gpu) == NULL &&
-            (before == NULL || strcmp(gpu, before) != 0))
-            printf("warning: %s:%.0f: its GPUs are %s, those of %s are %s\n", m->logs.v[i].file,
-                   m->logs.v[i].lines[0], gpu, m->in->platform_name, m->in->platform.gpu);
-    }
+    const dsgd_nccl_log *log = m->logs.v, *const end = log + m->logs.n;
+    while (log < end && log->gpu == NULL)
+        log++;
+    if (log < end && m->in->platform.gpu != NULL && strstr(log->gpu, m->in->platform.gpu) == NULL)
+        printf("warning: %s:%.0f: its GPUs are %s, those of %s are %s\n", log->file, log->lines[0],
+               log->gpu, m->in->platform_name, m->in->platform.gpu);
 }
 
 /** Finds the factors; says what the formulas with them miss. */
@@ -364,8 +421,7 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
     .gives =
         "tables of all_reduce, all_gather, reduce_scatter, broadcast or reduce that nccl-tests or "
         "rccl-tests print: the platform's collectives",
-    .recognise = recognise,
-    .read = read,
+    .read = read, /* of any text: tables can stand far behind, in that of a page */
     .state_bytes = sizeof(work),
     .finish = finish,
 };

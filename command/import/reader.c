@@ -46,19 +46,24 @@ static char *plain(const char *text)
 
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
 {
-    enum { STEP = 1 << 20, MOST = 1 << 30 };
+    enum { STEP = 1 << 20, MOST = 1 << 27 };
     size_t n = 0;
     int got = 0;
     const gzFile file = gzopen(path, "rb");
     *text = NULL;
     do {
-        *text = dsgd_keep_more(*text, n + STEP + 1, 1);
+        *text = dsgd_xrealloc(*text, n + STEP + 1, 1);
         got = file == NULL ? -1 : gzread(file, *text + n, STEP);
         n += got > 0 ? (size_t)got : 0;
     } while (got > 0 && n < MOST);
     gzclose(file);
+    *text = dsgd_xrealloc(*text, n + 1, 1);
+    dsgd_keep_for(free, *text);
     if (got < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    if (n >= MOST)
+        return dsgd_refuse(error, "%s: a text of %s and more; cut out the part with the tables",
+                           path, dsgd_import_bytes(MOST));
     (*text)[n] = '\0';
     if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
         memset(*text, ' ', 3); /* a byte order mark */

@@ -47,6 +47,7 @@ typedef struct dsgd_import {
     size_t n_numbers;
     char *parts[DSGD_IMPORT_PARTS]; /* lines of YAML, not indented */
     dsgd_profiled measured;
+    size_t left_out; /* files, or tables in them, of a known kind of which nothing was taken */
     char *gave; /* of the file that is read: what it gave, in a line; NULL: nothing */
     /* From finish() on: the platform with all numbers, and the name of that from which it departs. */
     dsgd_platform platform;
@@ -55,7 +56,7 @@ typedef struct dsgd_import {
 
 typedef struct dsgd_import_reader {
     const char *name, *gives; /* "log of nccl-tests", "platform: ..." */
-    /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. */
+    /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. NULL: any text. */
     bool (*recognise)(const char *head, size_t n);
     /**
      * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. state[state_bytes]
@@ -67,12 +68,12 @@ typedef struct dsgd_import_reader {
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
-enum { DSGD_IMPORT_READERS = 6 };
+enum { DSGD_IMPORT_READERS = 7 };
 extern const dsgd_import_reader
     *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* (command/import.c) */
 
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
-    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology;
+    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
 /** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as blanks. */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);

@@ -335,10 +335,16 @@ double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
 static bool recognise(const char *head, size_t n)
 {
     dsgd_csv csv;
+    const char *const end = head + n;
+    head += strncmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (*head == '#' || *head == '\r' || *head == '\n')
+        head += strcspn(head, "\n") + (head[strcspn(head, "\n")] == '\n');
     const size_t first = strcspn(head, "\r\n");
-    return first < n && strpbrk(head, "{}<>") == NULL &&
-           dsgd_csv_parse(&csv, dsgd_xprintf("%.*s\n", (int)first, head), NULL) == DSGD_OK &&
-           dsgd_steps_are_in(&csv);
+    char *const header = dsgd_xprintf("%.*s\n", (int)first, head);
+    for (char *c = header; *c != '\0'; c++)
+        *c = *c == ';' || *c == '\t' ? ',' : *c; /* who mixes them is told when it is read */
+    return head + first < end && strpbrk(head, "{}<>") == NULL &&
+           dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && dsgd_steps_are_in(&csv);
 }
 
 static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)

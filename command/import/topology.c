@@ -56,8 +56,9 @@ static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, d
     dsgd_import_gave(m, "%s", text);
     dsgd_import_gave(m, "the nearest NICs: %s", t->sharing);
     if (links.line == 0)
-        dsgd_import_gave(m, "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs, which are "
-                            "those of the platform");
+        dsgd_import_gave(
+            m, "%s, which are those of the platform",
+            t->lacks != NULL ? t->lacks : "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
     if (t->nic_bytes_per_s.line > 0 && t->nic_bytes_per_s.value <= least_nic)
         printf("warning: %s:%zu: the slowest NIC has %.4g Gb/s: did NCCL find the fast network?\n",
                path, t->nic_bytes_per_s.line, 8e-9 * t->nic_bytes_per_s.value);
@@ -71,7 +72,12 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
     dsgd_nccl_topology t;
     (void)state;
     DSGD_TRY(dsgd_import_text(path, &text, error));
-    DSGD_TRY(dsgd_nccl_topology_read(path, text, &t, error));
+    if (dsgd_nccl_topology_find(text) != NULL)
+        DSGD_TRY(dsgd_nccl_topology_read(path, text, &t, error));
+    else if (dsgd_nccl_matrix_find(text) == NULL)
+        return DSGD_OK;
+    else
+        DSGD_TRY(dsgd_nccl_matrix_read(path, text, &t, error));
     const bool is_linked = t.links_bytes_per_s.line > 0;
     const dsgd_said links = is_linked ? t.links_bytes_per_s : t.pci_bytes_per_s;
     if (t.gpu != NULL)
@@ -81,11 +87,18 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
     DSGD_TRY(put(m, path, "island_bandwidth", links, error));
     DSGD_TRY(put_nics(m, path, &t, error));
     DSGD_TRY(put(m, path, "nccl.links", links, error));
-    DSGD_TRY(put(m, path, "nccl.switch", (dsgd_said){t.has_switch, links.line}, error));
+    DSGD_TRY(put(m, path, "nccl.switch",
+                 (dsgd_said){t.has_switch, t.lacks == NULL ? links.line : t.gpus.line}, error));
     DSGD_TRY(put(m, path, "nccl.generation", t.generation, error));
     DSGD_TRY(put(m, path, "nccl.network_latency", t.network_latency_s, error));
     return put(m, path, "nccl.amd_host", (dsgd_said){t.amd_host, t.hosts.line}, error);
 }
+
+const dsgd_import_reader dsgd_import_matrix = {
+    .name = "matrix of nvidia-smi",
+    .gives = "what `nvidia-smi topo -m` prints",
+    .read = read, /* behind nccl-tests, as logs of a job may have both */
+};
 
 const dsgd_import_reader dsgd_import_topology = {
     .name = "topology of NCCL",

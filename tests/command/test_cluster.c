@@ -43,6 +43,24 @@ static char *pair(int first, const int links[2], int nics, const char *speed)
 
 static const int twelve[2] = {12, 12}, none[2] = {0, 0}, one_down[2] = {12, 11};
 
+/** The first two GPUs are next to NIC0, the third to mlx5_2, and NIC1 is the processor's. */
+TEST(a_matrix_of_nvidia_smi_gives_an_island)
+{
+    char *text =
+        dsgd_xstrdup("$ nvidia-smi topo -m\n\t\033[4mGPU0\tGPU1\tGPU2\tNIC0\tNIC1\tmlx5_2\t"
+                     "CPU Affinity\033[0m\nGPU0\t X \tNV4\tNV4\tPIX\tNODE\tSYS\t0-31\n"
+                     "GPU1\tNV4\t X \tNV4\tPXB\tNODE\tSYS\t0-31\n");
+    write_file("b.txt", text);
+    ck_assert_has(dsgd_ends(3, "import b.txt -p dgx-a100 -o b.yaml"), "b.txt:5: the row of GPU2");
+    dsgd_append(&text, "GPU2\tNV4\tNV4\t X \tSYS\tNODE\tPIX\t0-31\n\nLegend:\n");
+    write_file("a.txt", text);
+    ck_assert_has(dsgd_ends(0, "import a.txt -p dgx-a100 -o mine.yaml"), "NIC0 mlx5_2 ; up to 4");
+    const dsgd_platform p = read_platform("mine.yaml");
+    ck_assert(p.island_hosts == 3 && !p.nccl.has_switch);
+    write_file("c.txt", dsgd_xprintf("%s%s", text, text));
+    ck_assert_has(dsgd_ends(2, "import c.txt -p dgx-a100 -o c.yaml"), "several nodes");
+}
+
 TEST(a_node_becomes_an_island_with_its_NICs_and_links)
 {
     /* The storage's NIC, behind the processor alone, is no one's nearest. */
@@ -309,10 +327,10 @@ TEST(the_Inspector_gives_times_without_waiting_and_names_who_comes_last)
             "of 40 collectives rank 2 of 4 comes last in 40, for which others wait 503 us");
         ck_assert_uint_eq(logs.n, 1);
         const dsgd_nccl_table *const t = &logs.v->table;
-        ck_assert(t->call == DSGD_NCCL_SHARES && t->bytes.n == 2 && logs.v->ranks == 4 &&
+        ck_assert(t->call == DSGD_NCCL_SHARES && t->bytes.n == 40 && logs.v->ranks == 4 &&
                   t->nodes == 1);
         ck_assert_double_eq(t->bytes.v[0], 4e6); /* the shares of four */
-        ck_assert_double_eq_tol(t->us.v[0], 301, 1);
+        ck_assert_double_eq_tol(t->us.v[0], 301, 1.5);
         ck_assert_double_eq_tol(t->us.v[1], 501, 1);
     }
     dsgd_nccl_logs alone = {0, NULL, 0, NULL, 0, NULL};

@@ -148,8 +148,7 @@ TEST(versions_and_collectives_are_told_by_their_bandwidths)
         "    33554432   8388608     float    none      -1    19902    1.69    0.84    N/A    19898 "
         "   1.69    0.84 N/A\n";
     dsgd_nccl_logs logs = {0};
-    dsgd_error error;
-    ck_assert_int_eq(dsgd_nccl_log_read("a", text, &logs, &error), DSGD_OK);
+    dsgd_nccl_log_read("a", text, &logs);
     ck_assert_uint_eq(logs.n, 2);
     ck_assert_uint_eq(logs.left_out, 1);
     ck_assert_str_eq(logs.v[0].gpu, "AMD Instinct MI300X");
@@ -248,6 +247,22 @@ TEST(a_folder_gives_an_experiment)
     ck_assert_has(dsgd_ends(2, "import job -o other.yaml"), "no file in it is of a kind");
 }
 
+/** Of another machine, or of a number of GPUs that no line says: these tables alone. */
+TEST(tables_that_cannot_be_taken_leave_the_others)
+{
+    planted other = two_nodes;
+    other.gpu = "NVIDIA H100";
+    write_log("a.log", &two_nodes);
+    write_log("h.log", &other);
+    write_file("u.log", " 1024 256 float sum -1 20.0 0.05 0.09 0 20.0 0.05 0.09 0\n"
+                        " 2048 512 float sum -1 20.0 0.10 0.18 0 20.0 0.10 0.18 0\n");
+    const char *const said = dsgd_ends(5, "import a.log h.log u.log -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "left out: h.log:19: its GPUs are NVIDIA H100, of another machine");
+    ck_assert_has(said, "left out: u.log:1: how many GPUs took part it does not say");
+    ck_assert_uint_eq(read_platform("mine.yaml").nccl.tables.n, 1);
+    ck_assert_ptr_null(strstr(said, "medians"));
+}
+
 /** Told with file, line and sentence, and left out; refused where nothing else is left. */
 TEST(a_refused_file_of_a_folder_leaves_the_rest)
 {
@@ -255,7 +270,8 @@ TEST(a_refused_file_of_a_folder_leaves_the_rest)
     write_log("bad.log", &two_nodes);
     shell_ends(0, "cd %s && sed -i '/Rank 15/d' bad.log && mkdir job && mv *.log job", folder);
     write_file("job/a.conf", "SwitchName=s0 Nodes=n[2-1]\n");
-    const char *const said = dsgd_ends(0, "import job -p dgx-a100 -o mine.yaml");
+    const char *const said = dsgd_ends(5, "import job -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "left out, as told above: 2 files or tables; mine.yaml is of the others");
     ck_assert_has(said, "job/bad.log   left out");
     ck_assert_has(said, "job/bad.log:18: in this table");
     ck_assert_has(said, "job/a.conf:1: \"n[2-1]\" is no list");
@@ -285,9 +301,15 @@ TEST(tables_as_europeans_write_them)
     write_file("t.csv", plain);
     dsgd_ends(0, "import t.csv -p dgx-a100 -o t.yaml --force");
     ck_assert_str_eq(read_file("t.yaml"), read);
+    write_file("t.csv", dsgd_xprintf("# by a tool\n\n%s", plain));
+    dsgd_ends(0, "import t.csv -p dgx-a100 -o t.yaml --force");
+    ck_assert_str_eq(read_file("t.yaml"), read);
     write_file("t.csv", commas);
     ck_assert_has(dsgd_ends(3, "import t.csv -p dgx-a100 -o u.yaml"),
                   "with decimal commas, fields have to be separated by `;`");
+    shell_ends(0, "sed -i '2,$ s/,/;/g' %s/t.csv", folder);
+    ck_assert_has(dsgd_ends(3, "import t.csv -p dgx-a100 -o u.yaml"),
+                  "t.csv:2: 1 field, where the header has 3: it separates otherwise");
 }
 
 /** Steps of a whole job vary for all workers together. */

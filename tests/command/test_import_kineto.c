@@ -11,7 +11,7 @@
 
 enum { BUCKETS = 4, MOST_RANKS = 8 };
 
-/** A job of plain DDP. */
+/** A job of plain DDP, or of HSDP. */
 typedef struct job {
     int ranks, steps, late_rank;
     double late_ms; /* what late_rank computes longer */
@@ -22,6 +22,7 @@ typedef struct job {
     const char *kernel; /* name of a sum's */
     bool clocks_jump; /* by 20 ms between steps */
     enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* where a sum's size stands */
+    int shards; /* ranks in a group of HSDP; 0: plain DDP */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -98,6 +99,21 @@ static void add_sum(const job *j, int b, double ms, double end_ms)
                      j->words == OF_KERNEL ? args : ""));
 }
 
+/** HSDP: ranks of a node reduce and scatter, and their shards are summed with those of the other nodes. */
+static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms)
+{
+    const double middle_ms = fmax(ms, end_ms - 0.5 * sum_ms(j, b));
+    for (int i = 0; i < 2; i++, add_launch(launched_ms + 0.001))
+        add("kernel", i == 0 ? "ncclDevKernel_ReduceScatter" : j->kernel, i == 0 ? ms : middle_ms,
+            i == 0 ? middle_ms : end_ms,
+            dsgd_xprintf(
+                "\"correlation\": %d, \"Collective name\": \"%s\", \"In msg nelems\": %.0f, "
+                "\"Group size\": %d, \"dtype\": \"Float\", \"Process Group Name\": \"%d\"",
+                correlation, i == 0 ? "_reduce_scatter_base" : "allreduce",
+                elements[b] / (i == 0 ? 1 : j->shards), i == 0 ? j->shards : j->ranks / j->shards,
+                i == 0 ? r / j->shards : MOST_RANKS + r % j->shards));
+}
+
 /** Rank @p r's events of step @p k, whose computing begins at @p ms; ends[BUCKETS] of the sums. */
 static void add_step(const job *j, int r, int k, double ms, const double *ends)
 {
@@ -128,7 +144,11 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
         at += gaps_ms[b] * factor;
         add("kernel", "copy", at - 0.02, at, dsgd_xprintf("\"correlation\": %d", correlation));
         add_launch(j->ahead_ms > 0 ? host_ms + 0.02 : at);
-        add_sum(j, b, fmax(at, b == 0 ? 0 : ends[b - 1] + clock_ms), ends[b] + clock_ms);
+        const double since_ms = fmax(at, b == 0 ? 0 : ends[b - 1] + clock_ms);
+        if (j->shards > 0)
+            add_sharded_sum(j, r, b, since_ms, ends[b] + clock_ms);
+        else
+            add_sum(j, b, since_ms, ends[b] + clock_ms);
     }
 }
 
@@ -261,6 +281,25 @@ TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
     ck_assert_double_eq_tol(number_behind(where, "\n  wait ") / 0.175, 1, 0.1);
 }
 
+/** Reduce-scatters in groups whose names differ, and allreduces between them, are one sum of all ranks. */
+TEST(groups_of_hsdp_are_one_job)
+{
+    job j = plain;
+    j.shards = 4;
+    j.late_rank = 6;
+    j.late_ms = 200;
+    write_job(&j);
+    const char *const said = import("");
+    ck_assert_has(said, "groups of 4 ranks, and allreduces of their shards between 2");
+    ck_assert_ptr_null(strstr(said, "MB a step of other"));
+    ck_assert_has(said, "rank 6 is slow");
+    ck_assert_double_eq_tol(number_behind(said, "ms in a step, ") / 200, 1, 0.1);
+    ck_assert_has(read_file("mine.yaml"), "workers: 8 # job/rank0.json");
+    shell_ends(0, "cd %s/job && sed -i 's/\"allreduce\"/\"broadcast\"/' *.json", folder);
+    ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o mine.yaml --force"),
+                  "rank0.json sums gradients in process group \"0\", job/rank4.json in \"1\"");
+}
+
 TEST(slow_links_are_told_from_slow_ranks)
 {
     job j = plain;
@@ -303,7 +342,7 @@ static const struct {
     {"cp rank1.json again.json", 2, "are both of rank 1"},
     {"sed -i 's/world_size\": 8/world_size\": 16/' rank4.json", 2, "is of a job of 16 ranks"},
     {"sed -i 's/nelems\": 2049000/nelems\": 77/' rank4.json", 2, "no step with the same number"},
-    {"sed -i 's/ProfilerStep/Step/' *.json", 0, "as it has no ProfilerStep#n"},
+    {"sed -i 's/ProfilerStep/Step/' *.json", 5, "as it has no ProfilerStep#n"},
     {"sed -i 's/\"In msg nelems\": [0-9]*/\"x\": 1/' *.json", 0, "no sum of gradients whose size"},
     {"sed -i 's/\"rank\": [0-9]*/\"x\": 1/' *.json", 0, "rank7.json does not say its rank"},
 };

@@ -90,7 +90,10 @@ static void print_word(FILE *stream, const char *word)
 {
     if (word == NULL || *word == '\0' || strpbrk(word, "\"\\") != NULL)
         return;
-    fprintf(stream, "\"%s\"\n", word);
+    fputc('"', stream);
+    for (; *word != '\0'; word++)
+        fprintf(stream, (unsigned char)*word < 128 ? "%c" : "\\x%02X", (unsigned char)*word);
+    fputs("\"\n", stream);
 }
 
 static void print_options(FILE *stream, const dsgd_option *options, int depth)

@@ -727,6 +727,8 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
         expect_sentence(status, &error);
         DSGD_ASSERT(status != DSGD_OK || node.gpus.value >= 1, "a node without GPUs");
     }
+    if (dsgd_nccl_matrix_find(text) != NULL)
+        expect_sentence(dsgd_nccl_matrix_read("f", text, &node, &error), &error);
     if (dsgd_slurm_is_conf(text))
         expect_sentence(dsgd_slurm_read("f", text, &leaves, &error), &error);
     else if (dsgd_slurm_is_yaml(text))
@@ -734,12 +736,12 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
                         &error);
     if (dsgd_nccl_json_is(text))
         expect_sentence(dsgd_nccl_json_read("f", text, &logs, &error), &error);
-    dsgd_nccl_logs_end(&logs);
     for (size_t i = 0; i < logs.n; i++)
         for (size_t k = 0; k < logs.v[i].table.bytes.n; k++)
             DSGD_ASSERT(logs.v[i].table.us.v[k] > 0 &&
                             (k == 0 || logs.v[i].table.bytes.v[k] > logs.v[i].table.bytes.v[k - 1]),
                         "a table that does not rise");
+    dsgd_nccl_logs_end(&logs);
     const dsgd_step_log steps = dsgd_step_log_read(text);
     for (size_t i = 0; i < steps.n; i++)
         DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
@@ -756,7 +758,8 @@ static void offer(dsgd_import *in, void **states, const char *path, bool *found)
     gzclose(file);
     in->gave = NULL;
     for (int i = 0; n >= 0 && in->gave == NULL && i < DSGD_IMPORT_READERS; i++) {
-        if (!dsgd_import_readers[i]->recognise(head, (size_t)n))
+        if (dsgd_import_readers[i]->recognise != NULL &&
+            !dsgd_import_readers[i]->recognise(head, (size_t)n))
             continue;
         if (states[i] == NULL)
             states[i] = dsgd_keep(dsgd_import_readers[i]->state_bytes + 1, 1);

@@ -64,5 +64,6 @@ TEST(dictionary)
     ck_assert_has(text, "\"host_bandwidth: \"\n");
     ck_assert_has(text, "\"wagma\"\n");
     ck_assert_has(text, "\"GB/s\"\n");
+    ck_assert_has(text, "\"\\xC2\\xB5s\"\n"); /* libFuzzer reads ASCII alone */
     free(text);
 }
