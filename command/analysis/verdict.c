@@ -9,8 +9,7 @@
 #include "command/runs/swept.h"
 
 static const double least_progress = 0.1, full_progress = 0.9; /* as shares of the best's */
-static const double most_growth =
-    1e3; /* of a loss; beyond it grows without end, whatever the status */
+static const double most_growth = 1e3; /* of a loss */
 
 /**
  * Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was exchanged.
@@ -152,6 +151,11 @@ static double progress_of(const place *at, size_t row)
     return progress_to(at, last_of(at, row));
 }
 
+bool dsgd_loss_grew(double first, double last)
+{
+    return last > most_growth * fmax(first, 1);
+}
+
 static void measure_progress(place *at, contestant *c)
 {
     const double n = (double)c->point->n_rows;
@@ -159,7 +163,7 @@ static void measure_progress(place *at, contestant *c)
     c->progress = c->first = c->last = 0;
     for (size_t k = 0; k < c->point->n_rows; k++) {
         const ends loss = at->of->losses[c->point->rows[k]];
-        n_grown += loss.last > most_growth * fmax(loss.first, 1);
+        n_grown += dsgd_loss_grew(loss.first, loss.last);
         c->progress += progress_of(at, c->point->rows[k]) / n;
         c->first += ends_of(at, c->point->rows[k]).first / n;
         c->last += last_of(at, c->point->rows[k]) / n;

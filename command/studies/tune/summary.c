@@ -288,11 +288,11 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
     bool settled = true;
     if (!dsgd_tune_has_best(a))
         say(all, a,
-            dsgd_xprintf("no value that was tried can be best, so the file's own stays%s",
-                         a->n_last == 0
-                             ? ""
-                             : dsgd_xprintf(": %s %s", shown_all(t, a, a->last->candidate),
-                                            dsgd_tune_out(t, a, a->last->candidate))));
+            dsgd_xprintf(
+                "no value that was tried can be best, so the file's own stays%s",
+                a->n_last == 0
+                    ? ""
+                    : dsgd_xprintf(": %s %s", shown_all(t, a, a->last->candidate), a->last->out)));
     else if (t->on != DSGD_TUNE_FINAL && a->last->n_reached == 0)
         say(all, a,
             dsgd_xprintf("no value reaches %s; they are ranked by how near they come",
@@ -310,13 +310,18 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
     }
     if (dsgd_tune_has_best(a))
         say_ends(all, t, a);
-    char *diverged = dsgd_xstrdup("");
-    for (size_t i = 0; i < a->n_trials; i++)
-        if (a->trials[i].n_diverged > 0)
-            dsgd_append(&diverged, "%s%s", *diverged == '\0' ? "diverged: " : "; ",
-                        shown_all(t, a, a->trials[i].candidate));
-    if (*diverged != '\0')
-        say(all, a, diverged);
+    char *lost = dsgd_xstrdup("");
+    const char *before = "";
+    for (const dsgd_tune_trial *x = a->trials; x < a->trials + a->n_trials; x++) {
+        if (x->out == NULL)
+            continue;
+        const bool again = strcmp(x->out, before) == 0;
+        dsgd_append(&lost, "%s%s%s%s", *lost == '\0' ? "" : "; ", again ? "" : x->out,
+                    again ? "" : ": ", shown_all(t, a, x->candidate));
+        before = x->out;
+    }
+    if (*lost != '\0')
+        say(all, a, lost);
 }
 
 /** Runs and steps that were needed, beside what every candidate with every seed to the end takes. */
