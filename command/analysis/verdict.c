@@ -418,11 +418,16 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
     }
 }
 
+/** What the manifest has of a contestant's first run. */
+static const json_t *run_of(const place *at, const contestant *c)
+{
+    return dsgd_run_of(at->of->manifest, at->of->frame->csv, c->point->rows[0]);
+}
+
 /** The learning rate of a contestant's runs; NAN: not known. */
 static double rate_of(const place *at, const contestant *c)
 {
-    const json_t *const run = dsgd_run_of(at->of->manifest, at->of->frame->csv, c->point->rows[0]);
-    const json_t *const optimizer = dsgd_run_option(run, "learn", "optimizer");
+    const json_t *const optimizer = dsgd_run_option(run_of(at, c), "learn", "optimizer");
     const json_t *const rate = json_object_get(optimizer, "lr");
     return json_is_number(rate) ? json_number_value(rate) : NAN;
 }
@@ -433,14 +438,15 @@ static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant 
     enum { FEW_EVALUATIONS = 5, FEW_SEEDS = 3 };
     size_t least = SIZE_MAX, n_able = 0;
     const double rate = rate_of(at, at->v);
-    bool is_common = at->learns && at->n > 1;
+    bool is_common = at->learns && at->n > 1, by_chance = false;
     for (const contestant *c = at->v; c < at->v + at->n; c++) {
         const size_t n = dsgd_frame_mean(c->point, at->of->numbers[m]).n;
         least = c->fate == FATE_ABLE && n < least ? n : least;
         n_able += c->fate == FATE_ABLE;
         is_common = is_common && rate_of(at, c) == rate;
+        by_chance = by_chance || dsgd_is_by_chance(at->of->manifest, run_of(at, c));
     }
-    if (best != NULL && n_able > 1 && least < FEW_SEEDS) {
+    if (best != NULL && n_able > 1 && least < FEW_SEEDS && by_chance) {
         dsgd_append(&verdict->text, least == 1 ? " With one seed a difference can be chance."
                                                : " Intervals over two seeds are wide.");
         dsgd_append(&verdict->brief, least == 1 ? "; one seed" : "; two seeds");
