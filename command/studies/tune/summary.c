@@ -78,11 +78,9 @@ dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
             json_array_append_new(tried, trial_json(t, a, x));
         }
     DSGD_TRY(dsgd_whole_close(&file, error));
-    const char *const path = dsgd_xprintf("%s/manifest.json", folder);
-    json_error_t why;
-    json_t *const manifest = json_load_file(path, 0, &why);
+    json_t *const manifest = dsgd_manifest_read(folder);
     if (manifest == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s:%d: %s", path, why.line, why.text);
+        return dsgd_fail(error, DSGD_EIO, "%s/manifest.json is missing or no JSON", folder);
     json_object_set_new(manifest, "tune",
                         json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
                                   dsgd_json_text(t->target.text), "measure", t->target.column,
