@@ -303,6 +303,21 @@ TEST(the_best_accuracy_at_the_end_is_the_highest)
     ck_assert_str_eq(awk("NR > 1 && $9 > last && NR > 2; {last = $9}", "r/tune.csv"), "");
 }
 
+/** From another folder, of an experiment that names a file beside it: the command that is printed runs. */
+TEST(the_last_line_is_a_command_that_runs)
+{
+    const char *const rest = strstr(quadratic, "workload:");
+    shell_ends(0, "mkdir -p %s/of", folder);
+    write_file("of/e.yaml", dsgd_xprintf("platform: net.yaml\n%s", rest));
+    write_file("of/net.yaml", "summary: mine\norigin: mine\nhost_bandwidth: 1GB/s\n");
+    char *const output =
+        dsgd_ends(0, "tune of/e.yaml -o r --target loss=1e-6 --seeds 1 --progress off");
+    char *const command = strstr(output, "tuned: cp r/tuned.yaml of/e-tuned.yaml && dsgd run of/");
+    ck_assert_ptr_nonnull(command);
+    shell_ends(0, "cd %s && dsgd() { " DSGD_BINARY " \"$@\"; } && %s", folder,
+               command + strlen("tuned: "));
+}
+
 static const struct {
     const char *options, *sentence;
 } refused[] = {

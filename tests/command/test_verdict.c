@@ -314,7 +314,6 @@ static const struct {
      true},
     {"--set algorithms='[allreduce, ad_psgd]'", true},
     {"--set algorithms='[allreduce, {name: d_psgd, graph: matching}]'", true},
-    {"--set algorithms='[allreduce, {name: d_psgd, graph: ring}]'", false},
     {"--set placement=random", true},
 };
 
