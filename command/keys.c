@@ -119,7 +119,8 @@ void dsgd_keys_describe(const dsgd_option *keys)
     dsgd_print_text("", 0, "Keys of %s %s: default (unit), what is allowed, meaning.",
                     dsgd_option_find(files(), keys->name) == keys ? "a file:" : "the key",
                     keys->name);
-    dsgd_print_text("", 0, "Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s; 25%%.");
+    dsgd_print_text("", 0,
+                    "Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s; 25%%.");
     if (keys->fields == dsgd_experiment_options)
         dsgd_print_text("", 0,
                         "Any value can be {sweep: [a, b]}, and stands for each of them in turn.");
