@@ -274,6 +274,7 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
+    .draws = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"variant", PULL})},
                       {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph=ring", 0})}),
 };

@@ -156,5 +156,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .traffic = eager_traffic,
     .period = eager_period,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .draws = true,
     .laws = eager_laws,
 };

@@ -88,6 +88,7 @@ const dsgd_algorithm dsgd_algorithm_noloco = {
     .averages_models = true,
     .traffic = noloco_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .draws = true,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD,
          DSGD_WITH({"period", 5}, {"group", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},

@@ -282,7 +282,7 @@ bool dsgd_parse_number(const char *text, const char *unit, double *number)
     double factor = *end == '\0' ? 1 : NAN;
     const dsgd_unit *const u = dsgd_unit_named(unit);
     for (size_t k = 0; u != NULL && u->suffixes[k].text != NULL; k++)
-        if (strcmp(u->suffixes[k].text, end) == 0)
+        if (strcmp(u->suffixes[k].text, end + (*end == ' ')) == 0)
             factor = u->suffixes[k].factor;
     if (isnan(factor))
         return false;

@@ -225,7 +225,7 @@ const char *dsgd_option_text(const dsgd_option *o, double value);
 /**
  * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G
  * T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf), "W" (W kW),
- * "s/B" (ps ns us, each with or without /B), "share" (%).
+ * "s/B" (ps ns us, each with or without /B), "share" (%); perhaps a blank before it.
  * False if @p text is no such number.
  */
 bool dsgd_parse_number(const char *text, const char *unit, double *number);

@@ -119,7 +119,8 @@ void dsgd_keys_describe(const dsgd_option *keys)
     dsgd_print_text("", 0, "Keys of %s %s: default (unit), what is allowed, meaning.",
                     dsgd_option_find(files(), keys->name) == keys ? "a file:" : "the key",
                     keys->name);
-    dsgd_print_text("", 0, "Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s.");
+    dsgd_print_text("", 0,
+                    "Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s; 25%%.");
     if (keys->fields == dsgd_experiment_options)
         dsgd_print_text("", 0,
                         "Any value can be {sweep: [a, b]}, and stands for each of them in turn.");
@@ -207,7 +208,7 @@ static void add_number(json_t *any, const dsgd_option *o)
                                          o->min, "maximum", o->max));
     char *suffixes = dsgd_xstrdup("");
     for (size_t i = 0; dsgd_unit_suffix(o->unit, i) != NULL; i++)
-        dsgd_append(&suffixes, "|%s", dsgd_unit_suffix(o->unit, i));
+        dsgd_append(&suffixes, "| ?%s", dsgd_unit_suffix(o->unit, i));
     char *const pattern =
         dsgd_xprintf("^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?(%s)$", suffixes);
     json_array_append_new(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));

@@ -14,7 +14,7 @@ const dsgd_option dsgd_until_options[] = {
                        "gradient steps per worker, on average"),
     DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time"),
     DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL, "of the workload, of all workers"),
-    DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, NULL,
+    DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, "share",
                        "of the algorithm's output on the test set"),
     DSGD_OPTION_END,
 };

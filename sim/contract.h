@@ -164,6 +164,9 @@ typedef struct dsgd_algorithm {
     bool cancels;
     /** Which scalars it may read. */
     dsgd_reads reads;
+    /* Whom it sends to, or when, is drawn: two seeds differ in their times though no step does. What an
+     * option `graph` draws is not meant. */
+    bool draws;
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */

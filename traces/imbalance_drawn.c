@@ -225,7 +225,7 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
 }
 
 static const dsgd_option component_options[] = {
-    DSGD_OPTION_DOUBLE(component, share, 0, 0, 1, NULL,
+    DSGD_OPTION_DOUBLE(component, share, 0, 0, 1, "share",
                        "of all (worker, step); the shares sum to 1", .required = true),
     DSGD_OPTION_DOUBLE(component, mean, 0, 0, 1e9, "s", "of the normal before truncation",
                        .required = true),

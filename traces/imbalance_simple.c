@@ -137,7 +137,7 @@ static const dsgd_option delay_options[] = {
                      "random workers chosen in each step"),
     DSGD_OPTION_DOUBLE(delay_params, seconds, 0, 0, 1e9, "s", "how late they are",
                        .required = true),
-    DSGD_OPTION_DOUBLE(delay_params, probability, 1, 0, 1, NULL,
+    DSGD_OPTION_DOUBLE(delay_params, probability, 1, 0, 1, "share",
                        "with which a chosen worker really is late"),
     DSGD_OPTION_CHOICE(
         delay_params, chosen, chosen_words,
@@ -252,7 +252,7 @@ static double persistent_seconds(const void *params, dsgd_step_at at, double so_
 static const dsgd_option persistent_options[] = {
     DSGD_OPTION_DOUBLE(persistent_params, deviation, 0.04, 0, 0.25, NULL,
                        "standard deviation of the factor of a healthy worker, normal around 1"),
-    DSGD_OPTION_DOUBLE(persistent_params, outliers, 0, 0, 1, NULL,
+    DSGD_OPTION_DOUBLE(persistent_params, outliers, 0, 0, 1, "share",
                        "probability that a worker is an outlier instead"),
     DSGD_OPTION_DOUBLE(persistent_params, outlier_min, 1.2, 0, 1e9, NULL,
                        "smallest factor of an outlier; uniform from there"),

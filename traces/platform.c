@@ -87,7 +87,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_RECORD(dsgd_platform, nccl, dsgd_nccl_options,
                        "what decides the speed of NCCL's collectives; NICs are the islands'"),
     DSGD_OPTION_DOUBLE(
-        dsgd_platform, collective_share, 0, 0, 0.99, NULL,
+        dsgd_platform, collective_share, 0, 0, 0.99, "share",
         "of its computation that a GPU loses while a collective of nccl or rccl runs "
         "on it, from when it begins, for those who are late too: processors, memory"),
     DSGD_OPTION_DOUBLE_AS("collective_launch", dsgd_platform, collective_launch_s, 0, 0, 10, "s",

@@ -39,7 +39,7 @@ const dsgd_option dsgd_workload_options[] = {
                        .required = true),
     DSGD_OPTION_AS("unit", STRING, dsgd_workload, sample_unit, "what a sample is: images, tokens",
                    .init_text = "samples"),
-    DSGD_OPTION_DOUBLE(dsgd_workload, backward_share, 2.0 / 3, 0, 1, NULL,
+    DSGD_OPTION_DOUBLE(dsgd_workload, backward_share, 2.0 / 3, 0, 1, "share",
                        "share of step, at its end, in which gradients become ready"),
     DSGD_OPTION_CHOICE(dsgd_workload, memory, memories,
                        "where gradients and models are; from a device's memory they are copied as "

@@ -86,6 +86,44 @@ static bool guesses_encoder(const json_t *run)
             json_object_get(algorithm, "rank") != NULL);
 }
 
+/** The name of a member: a word, or what a table of options has chosen. */
+static const char *name_in(const json_t *object, const char *key)
+{
+    const json_t *const member = json_object_get(object, key);
+    const char *const name =
+        json_string_value(json_is_string(member) ? member : json_object_get(member, "name"));
+    return name == NULL ? "" : name;
+}
+
+/** Whether some entry of an imbalance is drawn. */
+static bool is_drawn(const json_t *entries)
+{
+    static const char *const fixed[] = {"constant", "slow", "ramp", "replay", NULL};
+    bool any = false;
+    size_t i = 0;
+    const json_t *entry = NULL;
+    json_array_foreach(entries, i, entry) any = any ||
+                                                dsgd_find_word(fixed, name_in(entry, "name")) < 0 ||
+                                                json_is_true(json_object_get(entry, "resample"));
+    return any;
+}
+
+bool dsgd_is_by_chance(const json_t *manifest, const json_t *run)
+{
+    const json_t *const draws =
+        json_object_get(json_object_get(manifest, "draws"), name_in(run, "algorithm"));
+    const bool inherent = json_is_true(json_object_get(run, "inherent"));
+    bool any = !json_is_false(draws) || json_is_object(json_object_get(run, "learn")) ||
+               strcmp(name_in(json_object_get(run, "algorithm"), "graph"), "matching") == 0 ||
+               is_drawn(json_object_get(run, "imbalance")) ||
+               (inherent && is_drawn(dsgd_run_option(run, "workload", "inherent")));
+    size_t i = 0;
+    const json_t *place = NULL;
+    json_array_foreach(json_object_get(run, "placement"), i, place) any =
+        any || (json_is_string(place) && strcmp(json_string_value(place), "random") == 0);
+    return any;
+}
+
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
 {
     const size_t n_planned = json_array_size(json_object_get(manifest, "runs"));
@@ -113,12 +151,19 @@ const char *dsgd_unvaried(const dsgd_frame *f, const json_t *manifest)
                {dsgd_mixed_collectives(f->csv) != NULL, "exchange.collective",
                 "one collective against another"}};
     const char *const file = json_string_value(json_object_get(manifest, "file"));
+    const char *const given = json_string_value(json_object_get(manifest, "command"));
+    static const char run[] = "dsgd run ";
     dsgd_names names = {.n = 0};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (all[k].is_open && !is_varied(f, all[k].option))
             dsgd_names_add(&names, all[k].text);
-    return names.n == 0 ? ""
-                        : dsgd_xprintf("Not varied here, though it may decide: %s; `dsgd run %s "
-                                       "--sensitivity=choices` varies it.",
-                                       dsgd_listed(names.v, ", "), file == NULL ? "FILE" : file);
+    if (names.n == 0)
+        return "";
+    return dsgd_xprintf(
+        "Not varied here, though it may decide: %s; `%s` with --sensitivity=choices and another "
+        "folder (-o) varies it.",
+        dsgd_listed(names.v, ", "),
+        given != NULL && strncmp(given, run, strlen(run)) == 0
+            ? given
+            : dsgd_xprintf("%s%s", run, file == NULL ? "FILE" : file));
 }

@@ -9,8 +9,7 @@
 #include "command/runs/swept.h"
 
 static const double least_progress = 0.1, full_progress = 0.9; /* as shares of the best's */
-static const double most_growth =
-    1e3; /* of a loss; beyond it grows without end, whatever the status */
+static const double most_growth = 1e3; /* of a loss */
 
 /**
  * Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was exchanged.
@@ -152,6 +151,11 @@ static double progress_of(const place *at, size_t row)
     return progress_to(at, last_of(at, row));
 }
 
+bool dsgd_loss_grew(double first, double last)
+{
+    return last > most_growth * fmax(first, 1);
+}
+
 static void measure_progress(place *at, contestant *c)
 {
     const double n = (double)c->point->n_rows;
@@ -159,7 +163,7 @@ static void measure_progress(place *at, contestant *c)
     c->progress = c->first = c->last = 0;
     for (size_t k = 0; k < c->point->n_rows; k++) {
         const ends loss = at->of->losses[c->point->rows[k]];
-        n_grown += loss.last > most_growth * fmax(loss.first, 1);
+        n_grown += dsgd_loss_grew(loss.first, loss.last);
         c->progress += progress_of(at, c->point->rows[k]) / n;
         c->first += ends_of(at, c->point->rows[k]).first / n;
         c->last += last_of(at, c->point->rows[k]) / n;
@@ -414,11 +418,16 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
     }
 }
 
+/** What the manifest has of a contestant's first run. */
+static const json_t *run_of(const place *at, const contestant *c)
+{
+    return dsgd_run_of(at->of->manifest, at->of->frame->csv, c->point->rows[0]);
+}
+
 /** The learning rate of a contestant's runs; NAN: not known. */
 static double rate_of(const place *at, const contestant *c)
 {
-    const json_t *const run = dsgd_run_of(at->of->manifest, at->of->frame->csv, c->point->rows[0]);
-    const json_t *const optimizer = dsgd_run_option(run, "learn", "optimizer");
+    const json_t *const optimizer = dsgd_run_option(run_of(at, c), "learn", "optimizer");
     const json_t *const rate = json_object_get(optimizer, "lr");
     return json_is_number(rate) ? json_number_value(rate) : NAN;
 }
@@ -429,14 +438,15 @@ static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant 
     enum { FEW_EVALUATIONS = 5, FEW_SEEDS = 3 };
     size_t least = SIZE_MAX, n_able = 0;
     const double rate = rate_of(at, at->v);
-    bool is_common = at->learns && at->n > 1;
+    bool is_common = at->learns && at->n > 1, by_chance = false;
     for (const contestant *c = at->v; c < at->v + at->n; c++) {
         const size_t n = dsgd_frame_mean(c->point, at->of->numbers[m]).n;
         least = c->fate == FATE_ABLE && n < least ? n : least;
         n_able += c->fate == FATE_ABLE;
         is_common = is_common && rate_of(at, c) == rate;
+        by_chance = by_chance || dsgd_is_by_chance(at->of->manifest, run_of(at, c));
     }
-    if (best != NULL && n_able > 1 && least < FEW_SEEDS) {
+    if (best != NULL && n_able > 1 && least < FEW_SEEDS && by_chance) {
         dsgd_append(&verdict->text, least == 1 ? " With one seed a difference can be chance."
                                                : " Intervals over two seeds are wide.");
         dsgd_append(&verdict->brief, least == 1 ? "; one seed" : "; two seeds");

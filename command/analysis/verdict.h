@@ -43,5 +43,8 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
                                const dsgd_framing *framing, const json_t *manifest,
                                const char *target, dsgd_verdicts *verdicts, dsgd_error *error);
 
+/** Whether a loss grew without end from the first evaluation to the last, whatever the status says. */
+bool dsgd_loss_grew(double first, double last);
+
 /** "Of 12 places wagma is first at 7 and allreduce is first at 5": who wins where there are several places. */
 const char *dsgd_verdicts_summary(const dsgd_verdicts *verdicts);

@@ -252,6 +252,11 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
         DSGD_TRY(add_file(files, *f, *f, error));
     name_files_from(files, experiment->path);
     json_object_set_new(json, "files", files);
+    json_t *const draws = json_object(); /* by algorithm: whether chance is in its times */
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        json_object_set_new(draws, experiment->runs[i].algorithm.about->name,
+                            json_boolean(experiment->runs[i].config.algorithm->draws));
+    json_object_set_new(json, "draws", draws);
     json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));

@@ -17,6 +17,8 @@ stats file using (is('name') ? strlen(strcol(6)) : 0) name 'names' nooutput
 stats file using (is('name') && strcol(6)[strlen(strcol(6)):] eq '*' ? 1 : 0) name 'stragglers' nooutput
 array row_name[n_rows]
 stats file using (is('name') ? (row_name[int($4) + 1] = strcol(6), 0) : 0) nooutput
+shown = ''
+stats file using (is('window') ? (shown = strcol(6), 0) : 0) nooutput
 legend_series = 0
 extras = 'compute wait communicate'.(holds_max > 0 ? ' held_up_by' : '').(messages_max > 0 ? ' message' : '').(lates_max > 0 ? ' late' : '').(stragglers_max > 0 ? ' straggler' : '').' backward'
 frame_height = (lates_max > 0 ? 2.6 : 2) * line * n_rows + 3.5 * line
@@ -26,7 +28,7 @@ load open_canvas
 eval frame(1)
 set xrange [begin_min:end_max]
 set yrange [n_rows - 0.4:-0.6]
-set xlabel 'time (s)'
+set xlabel 'time (s)'.(shown eq 'all' ? '' : '; '.shown)
 set xtics 0, step_of(end_max - begin_min, @ticks_across)
 set ytics scale 0 ()
 do for [i = 1:n_rows] { set ytics add (tick(row_name[i]) i - 1) }

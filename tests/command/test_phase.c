@@ -151,6 +151,28 @@ TEST(who_cannot_win_wins_no_cell)
     ck_assert_str_eq(awk("NF && NR > 1 && ($3 || $5 || $6)", "none/phase.csv"), "");
 }
 
+/** The fastest at chance, diverged, or with a loss that grows without end; and where it learns. */
+static const struct {
+    const char *rate;
+    bool wins;
+} fast[] = {{"1e-9", false}, {"1e90", false}, {"4", false}, {"0.1", true}};
+
+TEST_ROWS(who_does_not_learn_wins_no_cell, fast)
+{
+    write_file("e.yaml", dsgd_xprintf("%slearn: {model: hyperplane, batch: 64, data: {name: "
+                                      "hyperplane, features: 1, points: 64, noise: 0}, optimizer: "
+                                      "{lr: 0.1}, evaluate: {every: 5}}\n",
+                                      experiment));
+    run(dsgd_xprintf("run e.yaml -o r --refine --set until.steps=20 --set 'algorithms=[allreduce, "
+                     "{name: local_sgd, period: 5, optimizer: {lr: %s}}, a_psgd]'",
+                     fast[_i].rate),
+        0);
+    const int n = atoi(awk("$5 == \"local_sgd\" {n++} END {print n + 0}", "r/phase.csv"));
+    ck_assert_int_eq(n > 40, fast[_i].wins);
+    ck_assert_msg(fast[_i].wins || n == 0, "%d cells", n);
+    ck_assert_str_ne(awk("$5 == \"a_psgd\"", "r/phase.csv"), "");
+}
+
 /** Seeds that disagree make cells uncertain, and the figure is drawn without a warning. */
 TEST(uncertain_cells_are_said_to_be)
 {

@@ -323,5 +323,5 @@ TEST(results_of_other_makers_are_no_danger)
     expect_well_formed(html);
     expect_self_contained(html);
     write_file("r/manifest.json", "[");
-    dsgd_ends(3, "report r");
+    ck_assert_has(dsgd_ends(3, "report r"), "r/manifest.json is missing or no JSON");
 }

@@ -239,7 +239,21 @@ static void expect_names_in(const json_t *keys, char *said, const char *where)
     }
 }
 
-/** The keys of the schema at a place are those that the reader knows there. */
+/** A number takes whatever its unit, which ends its description, is written as. */
+static void expect_units(const json_t *value, const char *set, const char *before)
+{
+    const char *const help = json_string_value(json_object_get(value, "description"));
+    const char *const at = help == NULL ? NULL : strrchr(help, '(');
+    const char *const unit = at == NULL ? "" : dsgd_xprintf("%.*s", (int)strlen(at) - 2, at + 1);
+    for (size_t i = 0; dsgd_unit_suffix(unit, i) != NULL; i++)
+        for (int blank = 0; blank < 2; blank++) {
+            char *const with =
+                dsgd_xprintf("%s1%s%s", set, blank ? " " : "", dsgd_unit_suffix(unit, i));
+            ck_assert_msg(strstr(said_of(before, with), "has to be a number") == NULL, "%s", with);
+        }
+}
+
+/** The keys of the schema at a place are those that the reader knows there, with their units. */
 static void expect_same_keys(const json_t *schema, const char *place, const char *before)
 {
     const json_t *const keys = json_object_get(schema, "properties");
@@ -253,6 +267,7 @@ static void expect_same_keys(const json_t *schema, const char *place, const char
         char *const unknown = dsgd_xprintf("`%s` is unknown", key);
         char *const said = said_of(before, set);
         ck_assert_msg(strstr(said, unknown) == NULL, "%s is in the schema, but: %s", set, said);
+        expect_units(value, dsgd_xprintf("%s%s%s=", place, dot, key), before);
     }
     char *const set = dsgd_xprintf("%s%sno_such_key=1", place, dot);
     expect_names_in(keys, said_of(before, set), place);

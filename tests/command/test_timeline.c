@@ -365,6 +365,24 @@ TEST(ranks_that_are_waited_for_are_ranks)
     ck_assert_uint_gt(n, 1); /* the key has one, too */
 }
 
+/** Some of all workers are said to be some, and who holds them up is named. */
+TEST(who_is_not_shown_is_said)
+{
+    write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 10M, step: 100ms, "
+                         "samples: 8}\nworkers: 20\nalgorithms: allreduce\nimbalance: {kind: slow, "
+                         "worker: 17, factor: 1.5}\nuntil: {steps: 4}\n");
+    static const char some[] = "16 of 20 workers; worker 17 is waited for";
+    ck_assert_has(unwrapped(dsgd_ends(0, "timeline e.yaml --format text")), some);
+    char *const said = dsgd_ends(0, "timeline e.yaml --format svg -o t.svg 2>&1 >/dev/null");
+    ck_assert_str_eq(said, "");
+    ck_assert_has(read_file("t.svg"), some);
+    ck_assert_has(unwrapped(dsgd_ends(0, "timeline e.yaml --format text --workers 1,17")),
+                  "these are 2 of 20 workers (");
+    ck_assert_ptr_null(strstr(dsgd_ends(0, "timeline e.yaml --format text --set workers=16 --set "
+                                           "imbalance.worker=1"),
+                              "these are"));
+}
+
 /** However many workers, and with names as long as they get. */
 TEST(a_chart_fits_a_terminal)
 {

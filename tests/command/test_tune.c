@@ -128,6 +128,29 @@ TEST(what_diverges_is_last_and_said)
     expect(tuned, "optimizer: {lr: 0.125}");
 }
 
+/** Where the rate rises with the steps, a large one is sooner at the target, and then grows without end. */
+static const struct {
+    const char *rates, *said, *best; /* of tune.csv */
+} traps[] = {
+    {"[1, 10]", "allreduce, local_sgd: diverged: 10", "1\n1\n"},
+    {"[1, 10, 1e-9]", "allreduce, local_sgd: diverged: 10; did not learn: 1e-09", "1\n1\n"},
+    {"[10, 15]", "can be best, so the file's own stays: 10 diverged", ""},
+    {"[1e-9, 1e-8]", "can be best, so the file's own stays: 1e-08 did not learn", ""},
+};
+
+TEST_ROWS(what_cannot_win_is_not_best, traps)
+{
+    write_file("e.yaml", quadratic);
+    const char *const output =
+        tune("r",
+             dsgd_xprintf("--set learn.optimizer.warmup=30 --set learn.evaluate.every=1 --target "
+                          "loss=1e-2 --seeds 2 --over learn.optimizer.lr='%s'",
+                          traps[_i].rates),
+             0);
+    ck_assert_has(unwrapped(output), traps[_i].said);
+    ck_assert_str_eq(awk("/best$/ {print $2}", "r/tune.csv"), traps[_i].best);
+}
+
 TEST(a_best_value_at_the_end_leads_beyond_it)
 {
     write_file("e.yaml", quadratic);
@@ -278,6 +301,21 @@ TEST(the_best_accuracy_at_the_end_is_the_highest)
     const char *const output = tune("r", "--over learn.optimizer.lr='[1e-9, 0.3]' --seeds 2", 0);
     expect(output, "accuracy");
     ck_assert_str_eq(awk("NR > 1 && $9 > last && NR > 2; {last = $9}", "r/tune.csv"), "");
+}
+
+/** From another folder, of an experiment that names a file beside it: the command that is printed runs. */
+TEST(the_last_line_is_a_command_that_runs)
+{
+    const char *const rest = strstr(quadratic, "workload:");
+    shell_ends(0, "mkdir -p %s/of", folder);
+    write_file("of/e.yaml", dsgd_xprintf("platform: net.yaml\n%s", rest));
+    write_file("of/net.yaml", "summary: mine\norigin: mine\nhost_bandwidth: 1GB/s\n");
+    char *const output =
+        dsgd_ends(0, "tune of/e.yaml -o r --target loss=1e-6 --seeds 1 --progress off");
+    char *const command = strstr(output, "tuned: cp r/tuned.yaml of/e-tuned.yaml && dsgd run of/");
+    ck_assert_ptr_nonnull(command);
+    shell_ends(0, "cd %s && dsgd() { " DSGD_BINARY " \"$@\"; } && %s", folder,
+               command + strlen("tuned: "));
 }
 
 static const struct {

@@ -156,8 +156,9 @@ static const struct {
      {{"allreduce", 1, 100, {NOTHING}}, {"power_sgd", 1, 150, {NOTHING}}},
      .said = {"power_sgd is fastest: 150 tokens/s, 1.5 times as fast as allreduce.",
               "Not varied here, though it may decide: how vectors are cut for their exchange "
-              "(buckets), the encoder's speed (a guess); `dsgd run FILE --sensitivity=choices` "
-              "varies it."},
+              "(buckets), the encoder's speed (a guess); `dsgd run FILE` with "
+              "--sensitivity=choices and "
+              "another folder (-o) varies it."},
      .note = "power_sgd is fastest; one seed",
      .run = "\"exchange\": {\"pieces\": \"buckets\"}, \"algorithm\": {\"rank\": 4}, "
             "\"platform\": {\"encoding\": \"memory\"}, \"workload\": {\"unit\": \"tokens\"}"},
@@ -274,6 +275,58 @@ TEST_ROWS(nobody_wins_by_a_trap, cases)
     if (*curves != '\0')
         ck_assert_has(texts_of(read_file("r/figures/headline.svg")),
                       dsgd_xprintf("4 GPUs; %s", cases[_i].note));
+}
+
+/** Without drawn steps two seeds differ in times where an algorithm says that it draws, and nowhere else. */
+TEST(who_draws_is_who_says_so)
+{
+    char *names = dsgd_xstrdup("");
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
+        if (((const dsgd_algorithm *)dsgd_algorithms[i])->reads != DSGD_READS_TO_DECIDE)
+            dsgd_append(&names, "%s%s", i == 0 ? "" : ", ", dsgd_algorithms[i]->name);
+    write_file(
+        "e.yaml",
+        dsgd_xprintf("platform: {host_bandwidth: 20MB/s}\nworkload: {bytes: 1M, step: 100ms, "
+                     "samples: 8}\nworkers: 8\nseed: [1, 2]\nimbalance: {kind: ramp, seconds: "
+                     "45ms}\nnetwork: nics\nuntil: {steps: 120}\nexchange: {pieces: 2}\n"
+                     "algorithms: [%s]\n",
+                     names));
+    dsgd_ends(0, "run e.yaml -o r");
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
+        const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[i];
+        if (a->reads == DSGD_READS_TO_DECIDE)
+            continue;
+        const char *const n =
+            shell_ends(0, "awk -F, '$2 == \"%s\" {print $9}' %s/r/runs.csv | sort -u | wc -l",
+                       a->about.name, folder);
+        ck_assert_msg(atoi(n) == 1 + a->draws, "%s: %s times of two seeds", a->about.name, n);
+    }
+}
+
+static const struct {
+    const char *sets;
+    bool by_chance;
+} chances[] = {
+    {"", false},
+    {"--set imbalance='{kind: slow, worker: 1, factor: 2}'", false},
+    {"--set imbalance=delay-wagma", true},
+    {"--set imbalance='[{kind: ramp, seconds: 1ms}, {kind: normal, mean: 1ms, deviation: 1ms}]'",
+     true},
+    {"--set algorithms='[allreduce, ad_psgd]'", true},
+    {"--set algorithms='[allreduce, {name: d_psgd, graph: matching}]'", true},
+    {"--set placement=random", true},
+};
+
+/** A verdict speaks of seeds where another one could say something else; the note repeats what was given. */
+TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
+{
+    write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 100M, step: 100ms, "
+                         "samples: 8}\nworkers: 4\nalgorithms: [allreduce, wagma]\nnetwork: nics\n"
+                         "until: {steps: 20}\n");
+    dsgd_ends(0, "run e.yaml -o r --set workers=8 %s", chances[_i].sets);
+    const char *const table = unwrapped(dsgd_ends(0, "compare r"));
+    ck_assert_msg((strstr(table, "With one seed") != NULL) == chances[_i].by_chance, "%s", table);
+    ck_assert_has(table, "`dsgd run e.yaml -o r --set workers=8");
 }
 
 /** wagma is as fast as allreduce up to 100 workers, and twice as fast beyond. */

@@ -4,6 +4,8 @@
  */
 #include "command/analysis/report/data.h"
 
+#include "base/json.h"
+
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
 {
     return dsgd_frame_ratio(&report->frame, p, p->baseline == p ? NULL : p->baseline,
@@ -12,8 +14,6 @@ dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point
 
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error)
 {
-    const char *const path = dsgd_xprintf("%s/manifest.json", folder);
-    json_error_t why;
     size_t column = 0;
     *report = (dsgd_report){.folder = folder};
     DSGD_TRY(dsgd_csv_read(&report->runs, error, "%s/runs.csv", folder));
@@ -21,9 +21,13 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
         return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
     DSGD_TRY(dsgd_csv_need(&report->runs, "run", &column, error));
     DSGD_TRY(dsgd_csv_need(&report->runs, "workers", &column, error));
-    report->manifest = json_load_file(path, 0, &why);
+    report->manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
     if (report->manifest == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: line %d: %s", path, why.line, why.text);
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s/manifest.json is missing or no JSON, and says what the runs are; `dsgd run` writes "
+            "it, and `dsgd compare %s` goes without",
+            folder, folder);
     DSGD_TRY(dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error));
     report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
     return DSGD_OK;

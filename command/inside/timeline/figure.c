@@ -64,7 +64,8 @@ void dsgd_view_write_csv(const dsgd_view *view, FILE *stream)
 {
     const dsgd_timeline *const t = view->timeline;
     fputs("kind,since_s,end_s,row,to_row,text\n", stream);
-    write_line(stream, "window", t->since_s, t->end_s, 0, (double)view->n_rows - 1, "");
+    write_line(stream, "window", t->since_s, t->end_s, 0, (double)view->n_rows - 1,
+               dsgd_view_shown(view));
     for (size_t i = 0; i < view->n_rows; i++) {
         char *name = dsgd_view_host_name(view, view->rows[i].host);
         if (view->rows[i].host == view->straggler)

@@ -136,6 +136,9 @@ static void print_key(const dsgd_view *view, int width, bool late, FILE *stream)
         dsgd_append(&key, "; * computes longest");
     if (late)
         dsgd_append(&key, "; v2:1 gives version 2 what it published in step 1 (-: nothing)");
+    const char *const shown = dsgd_view_shown(view);
+    if (strcmp(shown, "all") != 0)
+        dsgd_append(&key, "; these are %s (--workers chooses)", shown);
     dsgd_print_wrapped(stream, "", 0, width, key);
 }
 

@@ -29,6 +29,27 @@ char *dsgd_view_host_name(const dsgd_view *view, int host)
                         server ? host - view->n_workers : host);
 }
 
+const char *dsgd_view_shown(const dsgd_view *view)
+{
+    size_t n_shown = 0;
+    int missed = -1;
+    double *const waited_s = dsgd_keep((size_t)view->n_workers, sizeof *waited_s);
+    for (const dsgd_row *row = view->rows; row < view->rows + view->n_rows; row++) {
+        n_shown += row->host < view->n_workers;
+        for (const dsgd_tile *tile = row->tiles; tile < row->tiles + row->n_tiles; tile++) {
+            const int peer = tile->wait == NULL ? -1 : tile->wait->peer;
+            if (peer < 0 || peer >= view->n_workers || view->row_of[peer] < view->n_rows)
+                continue;
+            waited_s[peer] += tile->end_s - tile->since_s;
+            missed = missed < 0 || waited_s[peer] > waited_s[missed] ? peer : missed;
+        }
+    }
+    if (n_shown == (size_t)view->n_workers)
+        return "all";
+    return dsgd_xprintf("%zu of %d workers%s", n_shown, view->n_workers,
+                        missed < 0 ? "" : dsgd_xprintf("; worker %d is waited for", missed));
+}
+
 char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait)
 {
     if (wait->peer < 0)

@@ -61,6 +61,11 @@ bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
 /** "worker 3" or "server 0". */
 char *dsgd_view_host_name(const dsgd_view *view, int host);
 
+/**
+ * "16 of 64 workers; worker 40 is waited for", the one of the others for whom it is longest; "all": they are shown.
+ */
+const char *dsgd_view_shown(const dsgd_view *view);
+
 /** "worker 3", "worker 3, the last of 15", or NULL: for whom a wait is. */
 char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait);
 

@@ -4,6 +4,7 @@
  */
 #include "base/csv.h"
 #include "base/option.h"
+#include "command/analysis/verdict.h"
 #include "command/experiment/config.h"
 #include "command/studies/study.h"
 #include "command/studies/tune/tune.h"
@@ -14,7 +15,8 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
 {
     const size_t run = dsgd_csv_column(csv, "run"), steps = dsgd_csv_column(csv, "steps");
     const size_t at = t->on == DSGD_TUNE_TIME ? dsgd_csv_column(csv, "virtual_s") : steps;
-    const size_t value = dsgd_csv_column(csv, t->target.column);
+    const size_t value = dsgd_csv_column(csv, t->target.column),
+                 loss = dsgd_csv_column(csv, "loss");
     t->evaluations = dsgd_keep(csv->n_rows + 1, sizeof *t->evaluations);
     for (size_t row = 0; row < csv->n_rows; row++) {
         const double i = dsgd_csv_value(csv, row, run);
@@ -40,6 +42,10 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
         t->evaluations[r->first + r->n++] = now;
         r->steps = dsgd_csv_value(csv, row, steps);
     }
+    for (dsgd_tune_result *r = t->results; r < t->results + t->grid.n_runs; r++)
+        r->diverged = r->diverged ||
+                      (r->n > 0 && dsgd_loss_grew(dsgd_csv_value(csv, r->first, loss),
+                                                  dsgd_csv_value(csv, r->first + r->n - 1, loss)));
     return DSGD_OK;
 }
 
@@ -87,7 +93,8 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a,
     return r == NULL || r->diverged || r->n == 0 ? NULL : r;
 }
 
-const char *dsgd_tune_out(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate)
+/** Why a candidate cannot be best at full length; NULL: it can. */
+static const char *out_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate)
 {
     const char *why = NULL;
     for (size_t s = 0; s < t->n_seeds && why == NULL; s++) {
@@ -148,9 +155,11 @@ static int order_of(double a, double b)
     return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b);
 }
 
-/** Below 0: @p a is better; 0: they are equal. */
+/** Below 0: @p a is better; 0: they are equal. Who cannot win is behind all who can. */
 static int compare(const dsgd_tune *t, const dsgd_tune_trial *a, const dsgd_tune_trial *b)
 {
+    if ((a->out == NULL) != (b->out == NULL))
+        return a->out == NULL ? -1 : 1;
     if (a->n_diverged != b->n_diverged)
         return a->n_diverged > b->n_diverged ? 1 : -1;
     if (a->n_reached != b->n_reached)
@@ -251,6 +260,10 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
         if (a->is_in[i] && dsgd_tune_run(t, a, i, a->rungs[a->rung].length, 0) > 0)
             ranked[n++] = (dsgd_tune_trial){.rung = a->rung, .candidate = i};
     score(t, a, ranked, n);
+    for (dsgd_tune_trial *x = ranked; x < ranked + n; x++) /* at last all runs are known */
+        x->out = x->n_diverged > 0           ? "diverged"
+                 : a->rung + 1 == a->n_rungs ? out_of(t, a, x->candidate)
+                                             : NULL;
     for (size_t i = 1; i < n; i++) /* best first; of equals the one with smaller values */
         for (size_t k = i; k > 0 && compare(t, &ranked[k], &ranked[k - 1]) < 0; k--) {
             const dsgd_tune_trial worse = ranked[k - 1];
@@ -263,14 +276,14 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
     memset(a->is_in, 0, a->n_candidates * sizeof *a->is_in);
     for (size_t i = 0; i < n; i++) {
         ranked[i].ties = i > 0 && compare(t, &ranked[i - 1], &ranked[i]) == 0;
-        ranked[i].fate = i < kept ? DSGD_TUNE_KEPT
-                         : kept == 0 && i == 0 && dsgd_tune_out(t, a, ranked[i].candidate) == NULL
-                             ? DSGD_TUNE_BEST
-                             : DSGD_TUNE_DROPPED;
+        ranked[i].fate = i < kept                                       ? DSGD_TUNE_KEPT
+                         : kept == 0 && i == 0 && ranked[i].out == NULL ? DSGD_TUNE_BEST
+                                                                        : DSGD_TUNE_DROPPED;
         a->is_in[ranked[i].candidate] = i < kept;
     }
     a->last = ranked;
-    a->n_last = n;
+    for (a->n_last = n; a->n_last > 1 && ranked[a->n_last - 1].out != NULL;)
+        a->n_last--;
     a->n_trials += n;
     a->is_over = kept == 0;
     a->rung += kept > 0;

@@ -78,11 +78,9 @@ dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
             json_array_append_new(tried, trial_json(t, a, x));
         }
     DSGD_TRY(dsgd_whole_close(&file, error));
-    const char *const path = dsgd_xprintf("%s/manifest.json", folder);
-    json_error_t why;
-    json_t *const manifest = json_load_file(path, 0, &why);
+    json_t *const manifest = dsgd_manifest_read(folder);
     if (manifest == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s:%d: %s", path, why.line, why.text);
+        return dsgd_fail(error, DSGD_EIO, "%s/manifest.json is missing or no JSON", folder);
     json_object_set_new(manifest, "tune",
                         json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
                                   dsgd_json_text(t->target.text), "measure", t->target.column,
@@ -288,11 +286,11 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
     bool settled = true;
     if (!dsgd_tune_has_best(a))
         say(all, a,
-            dsgd_xprintf("no value that was tried can be best, so the file's own stays%s",
-                         a->n_last == 0
-                             ? ""
-                             : dsgd_xprintf(": %s %s", shown_all(t, a, a->last->candidate),
-                                            dsgd_tune_out(t, a, a->last->candidate))));
+            dsgd_xprintf(
+                "no value that was tried can be best, so the file's own stays%s",
+                a->n_last == 0
+                    ? ""
+                    : dsgd_xprintf(": %s %s", shown_all(t, a, a->last->candidate), a->last->out)));
     else if (t->on != DSGD_TUNE_FINAL && a->last->n_reached == 0)
         say(all, a,
             dsgd_xprintf("no value reaches %s; they are ranked by how near they come",
@@ -310,13 +308,18 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
     }
     if (dsgd_tune_has_best(a))
         say_ends(all, t, a);
-    char *diverged = dsgd_xstrdup("");
-    for (size_t i = 0; i < a->n_trials; i++)
-        if (a->trials[i].n_diverged > 0)
-            dsgd_append(&diverged, "%s%s", *diverged == '\0' ? "diverged: " : "; ",
-                        shown_all(t, a, a->trials[i].candidate));
-    if (*diverged != '\0')
-        say(all, a, diverged);
+    char *lost = dsgd_xstrdup("");
+    const char *before = "";
+    for (const dsgd_tune_trial *x = a->trials; x < a->trials + a->n_trials; x++) {
+        if (x->out == NULL)
+            continue;
+        const bool again = strcmp(x->out, before) == 0;
+        dsgd_append(&lost, "%s%s%s%s", *lost == '\0' ? "" : "; ", again ? "" : x->out,
+                    again ? "" : ": ", shown_all(t, a, x->candidate));
+        before = x->out;
+    }
+    if (*lost != '\0')
+        say(all, a, lost);
 }
 
 /** Runs and steps that were needed, beside what every candidate with every seed to the end takes. */

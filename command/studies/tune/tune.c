@@ -107,16 +107,24 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-/** How to go on; a file that names others by relative paths has to stay beside them. */
+/** How to go on; a file that names others by relative paths has to stand beside them. */
 static void print_end(const dsgd_tune *t)
 {
-    const char *const tuned = dsgd_xprintf("%s/tuned.yaml", t->pool.folder);
+    const char *tuned = dsgd_xprintf("%s/tuned.yaml", t->pool.folder), *const path = t->plain->path;
+    const char *const slash = strrchr(path, '/');
     dsgd_experiment again;
-    dsgd_error why;
-    const dsgd_status status = dsgd_experiment_open(
-        tuned, t->own->v, t->own->n, t->plain->runs[0].config.numerics, &again, &why);
+    char *command = dsgd_xstrdup("");
     printf("all that was tried: %s/tune.csv\n", t->pool.folder);
-    char *command = dsgd_xstrdup("dsgd run");
+    if (dsgd_experiment_open(tuned, t->own->v, t->own->n, t->plain->runs[0].config.numerics, &again,
+                             NULL) != DSGD_OK) {
+        dsgd_append(&command, "cp");
+        dsgd_append_word(&command, tuned);
+        tuned = dsgd_xprintf("%.*s%s-tuned.yaml", slash == NULL ? 0 : (int)(slash + 1 - path), path,
+                             t->plain->name);
+        dsgd_append_word(&command, tuned);
+        dsgd_append(&command, " && ");
+    }
+    dsgd_append(&command, "dsgd run");
     dsgd_append_word(&command, tuned);
     for (size_t i = 0; i < t->own->n; i++)
         if (!dsgd_is_of_algorithms(t->own->v[i])) {
@@ -124,9 +132,6 @@ static void print_end(const dsgd_tune *t)
             dsgd_append_word(&command, t->own->v[i]);
         }
     printf("tuned: %s\n", command);
-    if (status != DSGD_OK)
-        printf("Copy it beside %s first, which names other files: there\n%s\n", t->plain->path,
-               why.text);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -43,6 +43,7 @@ typedef struct dsgd_tune_trial {
     size_t n_diverged, n_reached; /* seeds */
     double place; /* mean time or steps to the target, of seeds that reached it; NAN: none */
     double near; /* mean value of the others, where the first of them ended; NAN: none */
+    const char *out; /* why it cannot be best; but for divergence, of the last rung; NULL: it can */
     bool ties; /* with the one before it */
     dsgd_tune_fate fate;
 } dsgd_tune_trial;
@@ -63,13 +64,13 @@ typedef struct dsgd_tuned {
     bool is_over;
     dsgd_tune_trial *trials; /* [n_trials], rung by rung, best first */
     size_t n_trials;
-    const dsgd_tune_trial *last; /* [n_last]: of the last rung that is over */
+    const dsgd_tune_trial *last; /* [n_last]: of the last rung; who is out is alone */
     size_t n_last;
 } dsgd_tuned;
 
 /** What is known of a run. */
 typedef struct dsgd_tune_result {
-    bool is_done, diverged;
+    bool is_done, diverged; /* the latter too where its loss grew without end */
     const char *out; /* why it cannot win, as verdicts have it; NULL: it can */
     double reached; /* time or steps to the target; NAN: it was not */
     double steps;
@@ -138,9 +139,6 @@ const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned
 /** The same where it ended with a value; NULL: it diverged, or there is none. */
 const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
                                         size_t length, size_t seed);
-
-/** Why a candidate cannot be best at full length; NULL: it can. */
-const char *dsgd_tune_out(const dsgd_tune *tune, const dsgd_tuned *a, size_t candidate);
 
 /** Of a study, whose state is a dsgd_tune: the runs of a round; after it, to the next rungs. */
 void dsgd_tune_choose(void *tune, bool *chosen);
