@@ -58,6 +58,7 @@ ROOMS = [
     ("experiment", "command/experiment/plugin.c", "plugin"),
     ("experiment", "command/experiment/*.c", "schema sweep tables reproduce input tune run fuzz"),
     ("commands", "command/imbalance.c command/import/steps.c", "imbalance_fit input"),
+    ("import", "command/import/*.c command/import.c", "import cluster import_kineto fuzz"),
     ("commands", "command/*platform.c", "describe input"),
     ("commands", "command/*list.c command/*keys.c", "schema describe"),
     ("commands", "command/*test.c", "plugin"),
