@@ -239,6 +239,36 @@ static char *bandwidth_is_never_slower(const trial *t)
     return why;
 }
 
+/** Whoever else is in the list, and in whatever order: under another label, behind another seed. */
+static char *company_changes_nothing(const trial *t)
+{
+    static const char *const columns[] = {"virtual_s", "steps",      "samples",   "messages",
+                                          "bytes",     "comm_share", "final_loss"};
+    const part *const seed = part_find(t->experiment, "seed");
+    part changed = part_copy(t->experiment);
+    part *const list = part_find(&changed, "algorithms");
+    if (t->diverged || seed == NULL || list->n == 0)
+        return NULL;
+    part both = part_empty("algorithms", LIST);
+    part_add(&both, part_copy(&list->parts[0]));
+    part_set(&both.parts[0], "label", "twin");
+    part_add(&both, list->parts[0]);
+    *list = both;
+    part_set(&changed, "seed", dsgd_xprintf("{sweep: [1%s, %s]}", seed->text, seed->text));
+    write_experiment(t->folder, "h", &changed);
+    dsgd_csv runs = {.n_rows = 0};
+    char *why = run_into(t, "h", "h", "");
+    if (why == NULL && dsgd_csv_read(&runs, NULL, "%s/h/runs.csv", t->folder) != DSGD_OK)
+        why = dsgd_xstrdup("company: no runs.csv");
+    for (size_t i = 0; why == NULL && i < runs.n_rows; i++)
+        for (size_t k = 0; why == NULL && k < sizeof columns / sizeof columns[0]; k++)
+            if (strcmp(text(&runs, i, "seed"), text(&t->runs, 0, "seed")) == 0 &&
+                strcmp(text(&runs, i, columns[k]), text(&t->runs, 0, columns[k])) != 0)
+                why = dsgd_xprintf("company: %s is %s, among others %s", columns[k],
+                                   text(&t->runs, 0, columns[k]), text(&runs, i, columns[k]));
+    return why;
+}
+
 /** A record computes what the run did. */
 static char *replay_gives_the_same(const trial *t)
 {
@@ -282,7 +312,7 @@ verdict laws_check(const char *folder, const part *experiment, char **why)
     static char *(*const laws[])(const trial *) = {
         shares_sum_to_one,         samples_are_steps_times_batch, threads_change_nothing,
         numerics_change_no_time,   replay_gives_the_same,         every_message_gives_the_same,
-        bandwidth_is_never_slower,
+        bandwidth_is_never_slower, company_changes_nothing,
     };
     trial t = {.folder = folder, .experiment = experiment};
     char *output = NULL;
