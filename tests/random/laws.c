@@ -150,17 +150,24 @@ static char *samples_are_steps_times_batch(const trial *t)
     return NULL;
 }
 
-/** Same bytes however many processes and threads there are. */
+/** Runs the experiment once more, with options; the bytes are the same. */
+static char *same_bytes(const trial *t, const char *law, const char *name, const char *options)
+{
+    char *output = NULL;
+    char *why = run_into(t, name, "a", options);
+    const char *const compare = dsgd_xprintf(
+        "for d in a %s; do sed 's/,[^,]*$//' $d/runs.csv > $d/without_wall.csv; done; for f in "
+        "without_wall workers curves staleness steps; do cmp a/$f.csv %s/$f.csv || exit; done",
+        name, name);
+    if (why == NULL && shell(t, &output, compare) != 0)
+        why = dsgd_xprintf("%s: %s", law, output);
+    return why;
+}
+
+/** However many processes and threads there are. */
 static char *threads_change_nothing(const trial *t)
 {
-    static const char compare[] =
-        "for d in a b; do sed 's/,[^,]*$//' $d/runs.csv > $d/without_wall.csv; done; for f in "
-        "without_wall workers curves staleness steps; do cmp a/$f.csv b/$f.csv || exit; done";
-    char *output = NULL;
-    char *why = run_into(t, "b", "a", "-j 2 --threads 3");
-    if (why == NULL && shell(t, &output, compare) != 0)
-        why = dsgd_xprintf("threads: %s", output);
-    return why;
+    return same_bytes(t, "threads", "b", "-j 2 --threads 3");
 }
 
 /** Times do not depend on values. */
@@ -275,7 +282,7 @@ static char *replay_gives_the_same(const trial *t)
     char *replayed = NULL, *compared = NULL;
     if (part_find(t->experiment, "learn") == NULL || t->runs.n_rows == 0)
         return NULL;
-    char *why = run_into(t, "f", "a", "--record f.record");
+    char *why = same_bytes(t, "replay", "f", "--record f.record");
     if (why == NULL && run(t, &replayed, "replay -o g f.record") != 0)
         why = dsgd_xprintf("replay: %s", replayed);
     if (why == NULL && shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
