@@ -92,7 +92,7 @@ ROOMS = [
     ("sim", "sim/conformance/*.c", "plugin conformance@alone"),
     ("sim", "sim/engine/timeline.c", "spans timeline lesson"),
     ("sim", "sim/engine/ledger.c", "memory spans accounting timeline lesson"),
-    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings"),
+    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms@alone"),
     ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair alone against_arrivals hang conformance=ad_psgd@alone"),
