@@ -275,9 +275,11 @@ static bool flush_name(const char *path)
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 {
-    errno = ENOSPC; /* of an earlier failure, whose own errno is gone */
+    errno = ENOSPC; /* of an earlier failure, where nothing fails again */
+    if (ferror(file->stream))
+        fputc('\n', file->stream);
     /* On the disk before it has its name, or a power cut could leave an empty file under it. */
-    const bool written = !ferror(file->stream) && fflush(file->stream) == 0 &&
+    const bool written = fflush(file->stream) == 0 && !ferror(file->stream) &&
                          (fsync(fileno(file->stream)) == 0 || errno == EINVAL);
     const int why = errno;
     const bool closed = fclose(file->stream) == 0;

@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,9 +40,30 @@ static void leave(void *memory)
     (void)memory;
 }
 
+static void on_cpu_limit(int number)
+{
+    static const char sentence[] = "dsgd: the limit of CPU time is reached (ulimit -t)\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, sentence, sizeof sentence - 1);
+    _exit(DSGD_ERUNS);
+}
+
+/** Limits that end a process by a signal: a second before, a sentence; what is too long, an error. */
+static void speak_of_limits(void)
+{
+    struct rlimit cpu;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGXCPU, on_cpu_limit);
+    if (getrlimit(RLIMIT_CPU, &cpu) != 0 || cpu.rlim_cur < cpu.rlim_max || cpu.rlim_max < 2)
+        return;
+    cpu.rlim_cur -= cpu.rlim_cur != RLIM_INFINITY;
+    (void)setrlimit(RLIMIT_CPU, &cpu);
+}
+
 void dsgd_program_begin(void)
 {
     json_set_alloc_funcs(keep, leave);
+    speak_of_limits();
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
             (void)open("/dev/null", O_RDONLY); /* the lowest that is free: i */

@@ -163,11 +163,18 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
             f->n_left_out++;
             continue;
         }
-        for (int c = 0; c < DSGD_N_COORDINATES; c++)
+        void *const mark = dsgd_mark();
+        size_t n_new = -seeds.n - points.n;
+        for (int c = 0; c < DSGD_N_COORDINATES; c++) {
+            n_new -= of[c].n;
             at[c] = dsgd_names_add(&of[c], coordinate_of(f, row, c));
+            n_new += of[c].n;
+        }
         f->seed_of[row] = dsgd_names_add(&seeds, dsgd_csv_field(f->csv, row, seed));
         f->point_of[row] =
             dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2]));
+        if (n_new + seeds.n + points.n == 0)
+            dsgd_drop(mark); /* texts that are there already: of many rows they would be large */
         dsgd_frame_point *const p = &f->points[f->point_of[row]];
         memcpy(p->at, at, sizeof at);
         p->rows = dsgd_keep_more(p->rows, p->n_rows + 1, sizeof *p->rows);

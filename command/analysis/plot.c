@@ -138,9 +138,11 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
         execlp("gnuplot", "gnuplot", "-d", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
-    const int state = process < 0 ? 0 : dsgd_child_end(process);
+    const int why = errno, state = process < 0 ? 0 : dsgd_child_end(process);
     signal(SIGINT, on_interrupt);
-    if (process < 0 || (WIFEXITED(state) && WEXITSTATUS(state) == 127))
+    if (process < 0)
+        return dsgd_fail(error, DSGD_EIO, "no process for gnuplot: %s", strerror(why));
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 127)
         return dsgd_fail(error, DSGD_EIO,
                          "gnuplot cannot be started; Debian has it as gnuplot-nox");
     *skipped = WIFEXITED(state) && WEXITSTATUS(state) == SKIPPED;

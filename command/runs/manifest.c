@@ -77,13 +77,31 @@ static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t
     return text;
 }
 
+/** The runs first, first + 1, ..., end - 1 as they stand in a file: so numbers are compared. */
+static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, size_t end)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *const stream = open_memstream(&text, &n);
+    DSGD_ASSERT(stream != NULL, "out of memory");
+    for (size_t i = first; i < end; i++) {
+        void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
+        fputc(i == first ? '[' : ',', stream);
+        json_dumpf(run_json(&experiment->runs[i]), stream, JSON_COMPACT);
+        dsgd_drop(mark);
+    }
+    fputs(first == end ? "[]" : "]", stream);
+    DSGD_ASSERT(fclose(stream) == 0, "out of memory");
+    json_t *const runs = json_loadb(text, n, 0, NULL);
+    free(text);
+    return runs;
+}
+
 /** Of runs first, first + 1, ..., end - 1. */
 static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
                         const char *command)
 {
-    json_t *const runs = json_array();
-    for (size_t i = first; i < end; i++)
-        json_array_append_new(runs, run_json(&experiment->runs[i]));
+    json_t *const runs = runs_as_read(experiment, first, end);
     name_files_from(runs, experiment->path);
     return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
@@ -261,7 +279,10 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
     json_object_set_new(json, "swept", swept);
+    json_t *const runs = json_incref(json_object_get(json, "runs"));
+    json_object_set_new(json, "runs", json_null());
     *whole = as_read(json);
+    json_object_set_new(*whole, "runs", runs);
     return DSGD_OK;
 }
 

@@ -3,6 +3,7 @@
  * Small runs in processes of their own: SimGrid has one engine per process, and what is tested may
  * crash or loop for ever.
  */
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -177,6 +178,7 @@ static void limit(const child_job *job)
 {
     const struct rlimit none = {0, 0};
     const struct rlimit cpu = {(rlim_t)ceil(job->limit_s), (rlim_t)ceil(job->limit_s) + 1};
+    signal(SIGXCPU, SIG_DFL); /* by which it dies, as one that hangs */
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &cpu);
     alarm((unsigned)ceil(10 * job->limit_s));

@@ -169,6 +169,46 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
     }
 }
 
+static dsgd_pick repeated; /* of repeating_work() */
+
+/** Sends its model ten times; at last in an encoding that leaves nothing out. x <- x + all of it. */
+static void repeating_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    dsgd_vector *const given = dsgd_vector_new(self);
+    dsgd_vector *const q = dsgd_vector_new(self);
+    dsgd_selection all = {.common = {.feedback = true}};
+    const dsgd_pick everything = dsgd_encoding_of("threshold", &all); /* of 0 */
+    dsgd_copy(self, given, x);
+    while (dsgd_next_step(self)) {
+        dsgd_encode(self, q, given, self->step < 9 ? &repeated : &everything);
+        dsgd_combine(self, x, 1, 1, q);
+    }
+}
+
+/** Whatever is left out before, and of every encoding: as if all had been sent each time. */
+TEST(with_feedback_nothing_is_lost)
+{
+    static const dsgd_algorithm repeating = {.about = {.name = "repeating"},
+                                             .work = repeating_work};
+    const support_outcome *want = NULL;
+    for (const dsgd_about *const *about = dsgd_encoding_kinds; *about != NULL; about++) {
+        support_case *const c = support_of(&repeating, 2);
+        void *const params = support_alloc(1, (*about)->params_size + 1);
+        dsgd_options_default((*about)->options, params);
+        if ((*about)->options != NULL) /* not those of none */
+            support_set(*about, params, "feedback", true);
+        repeated = (dsgd_pick){*about, params};
+        support_spread(c);
+        c->config.exchange.pieces = 2;
+        support_steps_each(c, 10);
+        const support_outcome *const got = support_ok(c);
+        want = want == NULL ? got : want; /* of none */
+        const double distance = support_distance(got->x, want->x, 2 * got->n_params);
+        ck_assert_msg(distance < support_rounding(), "%s: off by %g", (*about)->name, distance);
+    }
+}
+
 TEST(gossip_of_encoded_models_keeps_their_mean)
 {
     static const char *const names[] = {"uniform", "top_k", "sign"};

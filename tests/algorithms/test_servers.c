@@ -270,6 +270,21 @@ TEST(aau_needs_a_straggler_once_per_epoch)
     ck_assert_double_eq_tol(got->result.shares.wait, (3 * 8.0 / 10) / 4, 0.01);
 }
 
+/** Who finishes within the grace of the first two mixes with them, who does not is left alone. */
+TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the third is */
+{
+    const double h[] = {1, 1, _i == 0 ? 1.18 : 1.22};
+    support_case *c = at_speeds("dsgd_aau", 3, h);
+    support_pick(c, "graph", "complete");
+    support_option(c, "grace", 0.2);
+    support_spread(c);
+    c->learning.optimizer.lr = 0;
+    c->config.until = (dsgd_until){.seconds = 1.3};
+    const support_outcome *const got = support_ok(c);
+    const double apart = support_distance(got->x, got->x + 2 * got->n_params, got->n_params);
+    ck_assert_int_eq(apart < support_rounding(), _i == 0);
+}
+
 /** Of a ring of 4 one pair is always half a step behind the other: an epoch joins them. */
 TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
 {

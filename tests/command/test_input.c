@@ -2,6 +2,7 @@
  * @file test_input.c
  * Every kind of bad input gets one sentence and its exit status, and changes no file.
  */
+#include <ctype.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,7 +195,7 @@ static const struct {
     {NULL, "reproduce --resume", 2, "--resume: the same command goes on from what is done"},
 };
 
-SUITE(input, "input", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
+SUITE(input, "input", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 TEST_ROWS(bad_input_gets_one_sentence_and_its_exit_status, bad)
 {
@@ -259,35 +260,98 @@ TEST(a_name_with_a_line_break_is_no_two_commands)
 
 #if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER) /* which map terabytes */
 
-/** Runs dsgd with mb megabytes of address space at most. */
-static int dsgd_within(int mb, const char *arguments, char **output)
+/** Runs dsgd with a limit of bash's ulimit. */
+static int dsgd_within(const char *limit, long value, const char *arguments, char **output)
 {
-    return shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1; ulimit -c 0; "
-                              "ulimit -v %d; timeout -k 1 20 %s %s; exit $?",
-                              folder, DSGD_SOURCE_DIR, mb * 1000, DSGD_BINARY, arguments),
+    return shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1; ulimit -c 0; ulimit %s "
+                              "%ld; timeout -k 1 20 %s %s; exit $?",
+                              folder, DSGD_SOURCE_DIR, limit, value, DSGD_BINARY, arguments),
                  output);
 }
 
-/** Below the first limit that `--version` lives with, libraries fail to load or to set themselves
- *  up, before main(): each distribution has its own. */
-TEST(little_address_space_ends_with_a_sentence_and_never_hangs)
+/** One of each command. */
+static const char *const all_commands[] = {
+    "run e.yaml -o r --force",
+    "check e.yaml --estimate",
+    "merge q1 q2 -o m --force",
+    "tune e.yaml -o t --set algorithms=ad_psgd --over 'learn.optimizer.lr=[0.1, 0.2]' --seeds 1",
+    "replay record -o p",
+    "timeline e.yaml --format text",
+    "explain e.yaml --set algorithms=ad_psgd",
+    "plot q throughput",
+    "compare q",
+    "report q -o q.html",
+    "reproduce ddp-resnet50 -o f",
+    "list algorithms",
+    "describe algorithm allreduce",
+    "test algorithm allreduce",
+    "platform check idle-switch --workers 2",
+    "imbalance fit s.csv",
+    "import s.csv --platform idle-switch -o i.yaml --force",
+    "task " DSGD_SOURCE_DIR "/course/solutions/1-barrier.yaml",
+};
+enum { N_COMMANDS = sizeof all_commands / sizeof *all_commands };
+
+/** What the commands read. */
+static void write_for_all_commands(void)
 {
-    static const char *const commands[] = {"check e.yaml", "run e.yaml -o r --force",
-                                           "explain e.yaml", "timeline e.yaml --format text",
-                                           "report q -o q.html"};
-    write_experiment("");
+    write_experiment(learn);
+    shell_ends(0, "sed -i 's/^workers:.*/workers: 4/; s/{name: wagma, period: 4}, //' e.yaml; "
+                  "(echo worker,step,seconds; for s in $(seq 40); do echo 0,$s,0.1$((s * 13 %% 11"
+                  ")); done) > s.csv");
     dsgd_ends(0, "run e.yaml -o q");
+    dsgd_ends(0, "run e.yaml -o q0 --only 1 --record record");
+    for (int k = 1; k <= 2; k++)
+        dsgd_ends(0, "run e.yaml -o q%d --shard %d/2", k, k);
+    const char *const help = dsgd_ends(0, "--help");
+    for (const char *c = help; (c = strstr(c, "\n  ")) != NULL; c++) {
+        size_t k = 0, n = strcspn(c + 3, " ") + 1;
+        while (k < N_COMMANDS && strncmp(all_commands[k], c + 3, n) != 0)
+            k++;
+        ck_assert_msg(k < N_COMMANDS || !islower((unsigned char)c[3]), "none of %.20s", c + 3);
+    }
+}
+
+enum { BLOCKS = 3, LOCKED = 5 };
+
+/** Of address space, data (KB), files, blocks of a file, the stack and locked memory (KB). */
+static const struct {
+    const char *option;
+    long first, step; /* step 0: no other */
+} limits[] = {{"-v", 20000, 6000}, {"-d", 4000, 4000}, {"-n", 3, 1},
+              {"-f", 0, 32},       {"-s", 128, 0},     {"-l", 0, 0}};
+
+/** Below the first limit that `--version` lives with, libraries fail to load or to set themselves
+ *  up, before main(): each distribution has its own. Nothing locks memory. */
+TEST_ROWS(little_of_anything_ends_with_a_sentence_and_never_hangs, limits)
+{
     char *output = NULL;
-    int least = 20; /* MB */
-    while (dsgd_within(least, "--version", &output) != 0)
-        ck_assert_msg(++least < 400, "%s", output);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        for (int mb = least; mb <= least + 240; mb += mb < least + 60 ? 6 : 60) {
-            const int status = dsgd_within(mb, commands[i], &output);
-            ck_assert_msg(status == 0 || status == 3 || status == 5, "%s, %d MB: %d %s",
-                          commands[i], mb, status, output);
-            ck_assert_msg(strlen(output) > 10, "%s, %d MB: %s", commands[i], mb, output);
+    long least = limits[_i].first;
+    write_for_all_commands();
+    while (dsgd_within(limits[_i].option, least, "--version", &output) != 0)
+        ck_assert_msg(limits[_i].step > 0 && (least += limits[_i].step) < 400000, "%s", output);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        for (long value = least, k = limits[_i].step == 0; k < 2;
+             value += 6 * limits[_i].step, k++) {
+            const int status = dsgd_within(limits[_i].option, value, all_commands[i], &output);
+            ck_assert_msg(status == 0 ||
+                              (_i != LOCKED && (status == 3 || status == 5) &&
+                               strstr(output, _i == BLOCKS ? "File too large" : "dsgd: ")),
+                          "%s, ulimit %s %ld: %d %s", all_commands[i], limits[_i].option, value,
+                          status, output);
         }
+}
+
+TEST(little_time_ends_with_a_sentence)
+{
+    static const char *const all[] = {"run e.yaml -o r", "timeline e.yaml --steps 99990:99991"};
+    char *output = NULL;
+    write_experiment("exchange: {every_message: true}\n");
+    for (size_t i = 0; i < 2; i++) {
+        const char *const more = " --set workers=256 --set algorithms=d_psgd --set until.steps=1e5";
+        ck_assert_int_eq(dsgd_within("-t", 2, dsgd_xprintf("%s%s", all[i], more), &output), 5);
+        ck_assert_has(output, "the limit of CPU time is reached (ulimit -t)");
+    }
 }
 #endif
 

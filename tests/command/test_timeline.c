@@ -34,6 +34,8 @@ typedef struct trace {
     /* What is summed up. */
     double state_s[WORKERS][3]; /* compute, communicate, wait */
     size_t n_messages, n_arrived, n_late;
+    const json_t *load; /* the last event of the kind */
+    double out_bytes, in_bytes; /* of all loads */
 } trace;
 
 static trace t;
@@ -107,6 +109,19 @@ static void count_interval(const json_t *event)
     }
 }
 
+/** A load lasts until the next of its host. */
+static void add_load(const json_t *event)
+{
+    const json_t *const last = t.load;
+    t.load = event;
+    if (last == NULL || number_in(last, "pid") != number_in(event, "pid"))
+        return;
+    const double us = number_in(event, "ts") - number_in(last, "ts");
+    ck_assert_double_ge(us, 0);
+    t.out_bytes += us * number_in(json_object_get(last, "args"), "out");
+    t.in_bytes += us * number_in(json_object_get(last, "args"), "in");
+}
+
 static void check_event(const json_t *event)
 {
     const char *const phase = json_string_value(json_object_get(event, "ph"));
@@ -123,6 +138,8 @@ static void check_event(const json_t *event)
     }
     if (*phase == 's' || *phase == 'f')
         check_flow(event, *phase == 's');
+    if (*phase == 'C')
+        add_load(event);
     if (*phase == 'i')
         t.n_late += strstr(json_string_value(json_object_get(event, "name")), ": late") != NULL;
 }
@@ -221,6 +238,8 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
             dsgd_xprintf("timeline r --run %zu --steps : --workers all -o t.json", i + 1);
         ck_assert_msg(dsgd(command, &output) == 0, "%s: %s", command, output);
         read_trace("t.json");
+        /* What is sent comes in; of loads there are three digits. */
+        ck_assert_double_le(fabs(t.out_bytes - t.in_bytes), 1e-3 * t.in_bytes);
         compare(&runs, &workers, i);
         const bool partial = strncmp(dsgd_csv_field(&runs, i, 1), "eager_", 6) == 0;
         ck_assert(!partial || t.n_late > 0);

@@ -150,17 +150,24 @@ static char *samples_are_steps_times_batch(const trial *t)
     return NULL;
 }
 
-/** Same bytes however many processes and threads there are. */
+/** Runs the experiment once more, with options; the bytes are the same. */
+static char *same_bytes(const trial *t, const char *law, const char *name, const char *options)
+{
+    char *output = NULL;
+    char *why = run_into(t, name, "a", options);
+    const char *const compare = dsgd_xprintf(
+        "for d in a %s; do sed 's/,[^,]*$//' $d/runs.csv > $d/without_wall.csv; done; for f in "
+        "without_wall workers curves staleness steps; do cmp a/$f.csv %s/$f.csv || exit; done",
+        name, name);
+    if (why == NULL && shell(t, &output, compare) != 0)
+        why = dsgd_xprintf("%s: %s", law, output);
+    return why;
+}
+
+/** However many processes and threads there are. */
 static char *threads_change_nothing(const trial *t)
 {
-    static const char compare[] =
-        "for d in a b; do sed 's/,[^,]*$//' $d/runs.csv > $d/without_wall.csv; done; for f in "
-        "without_wall workers curves staleness steps; do cmp a/$f.csv b/$f.csv || exit; done";
-    char *output = NULL;
-    char *why = run_into(t, "b", "a", "-j 2 --threads 3");
-    if (why == NULL && shell(t, &output, compare) != 0)
-        why = dsgd_xprintf("threads: %s", output);
-    return why;
+    return same_bytes(t, "threads", "b", "-j 2 --threads 3");
 }
 
 /** Times do not depend on values. */
@@ -239,13 +246,43 @@ static char *bandwidth_is_never_slower(const trial *t)
     return why;
 }
 
+/** Whoever else is in the list, and in whatever order: under another label, behind another seed. */
+static char *company_changes_nothing(const trial *t)
+{
+    static const char *const columns[] = {"virtual_s", "steps",      "samples",   "messages",
+                                          "bytes",     "comm_share", "final_loss"};
+    const part *const seed = part_find(t->experiment, "seed");
+    part changed = part_copy(t->experiment);
+    part *const list = part_find(&changed, "algorithms");
+    if (t->diverged || seed == NULL || list->n == 0)
+        return NULL;
+    part both = part_empty("algorithms", LIST);
+    part_add(&both, part_copy(&list->parts[0]));
+    part_set(&both.parts[0], "label", "twin");
+    part_add(&both, list->parts[0]);
+    *list = both;
+    part_set(&changed, "seed", dsgd_xprintf("{sweep: [1%s, %s]}", seed->text, seed->text));
+    write_experiment(t->folder, "h", &changed);
+    dsgd_csv runs = {.n_rows = 0};
+    char *why = run_into(t, "h", "h", "");
+    if (why == NULL && dsgd_csv_read(&runs, NULL, "%s/h/runs.csv", t->folder) != DSGD_OK)
+        why = dsgd_xstrdup("company: no runs.csv");
+    for (size_t i = 0; why == NULL && i < runs.n_rows; i++)
+        for (size_t k = 0; why == NULL && k < sizeof columns / sizeof columns[0]; k++)
+            if (strcmp(text(&runs, i, "seed"), text(&t->runs, 0, "seed")) == 0 &&
+                strcmp(text(&runs, i, columns[k]), text(&t->runs, 0, columns[k])) != 0)
+                why = dsgd_xprintf("company: %s is %s, among others %s", columns[k],
+                                   text(&t->runs, 0, columns[k]), text(&runs, i, columns[k]));
+    return why;
+}
+
 /** A record computes what the run did. */
 static char *replay_gives_the_same(const trial *t)
 {
     char *replayed = NULL, *compared = NULL;
     if (part_find(t->experiment, "learn") == NULL || t->runs.n_rows == 0)
         return NULL;
-    char *why = run_into(t, "f", "a", "--record f.record");
+    char *why = same_bytes(t, "replay", "f", "--record f.record");
     if (why == NULL && run(t, &replayed, "replay -o g f.record") != 0)
         why = dsgd_xprintf("replay: %s", replayed);
     if (why == NULL && shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
@@ -282,7 +319,7 @@ verdict laws_check(const char *folder, const part *experiment, char **why)
     static char *(*const laws[])(const trial *) = {
         shares_sum_to_one,         samples_are_steps_times_batch, threads_change_nothing,
         numerics_change_no_time,   replay_gives_the_same,         every_message_gives_the_same,
-        bandwidth_is_never_slower,
+        bandwidth_is_never_slower, company_changes_nothing,
     };
     trial t = {.folder = folder, .experiment = experiment};
     char *output = NULL;
