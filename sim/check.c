@@ -96,7 +96,11 @@ double dsgd_merging_error(const dsgd_run_config *config)
     const double carried_s = 2 * bytes * s_per_byte * (dsgd_n_servers(config) > 0 ? per_server : 1);
     const double round_s = p->host_latency_s + p->group_latency_s + p->message_overhead_s +
                            p->rendezvous_s + p->collective_launch_s;
-    const double latency_s = 2 * config->workers * round_s;
+    const bool in_rings =
+        p->library != DSGD_LIBRARY_MPI || config->exchange.collective == DSGD_COLLECTIVE_RING ||
+        config->exchange.partial_collective == DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RING;
+    const double latency_s =
+        2 * round_s * (in_rings ? config->workers : dsgd_log2(config->workers) + 2);
     const bool hides =
         config->exchange.overlap && carried_s + n * latency_s <= w->backward_share * w->step_s;
     return (carried_s * (1 / many - 1 / n) + (hides ? 0 : (n - many) * latency_s)) / w->step_s;

@@ -128,11 +128,12 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
     }
     if (error > 0)
         warn(stream,
-             dsgd_xprintf("vectors travel in %d buckets, more than %d MiB each, which moves "
-                          "no step by more than %.2g %% (a bound); exchange: {bucket: "
-                          "%dMi} has all, in several times the CPU time",
-                          DSGD_MANY_BUCKETS, DSGD_DEFAULT_BUCKET_BYTES >> 20, 100 * error,
-                          DSGD_DEFAULT_BUCKET_BYTES >> 20));
+             dsgd_xprintf(
+                 "vectors travel in at most %d buckets, of more than %d MiB each, which moves "
+                 "no step by more than %.2g %% (a bound); exchange: {bucket: "
+                 "%dMi} has all, in several times the CPU time",
+                 DSGD_MANY_BUCKETS, DSGD_DEFAULT_BUCKET_BYTES >> 20, 100 * error,
+                 DSGD_DEFAULT_BUCKET_BYTES >> 20));
     if (seconds > 60)
         warn(stream,
              dsgd_xprintf(
