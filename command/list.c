@@ -366,7 +366,7 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
            "  samples             %g %s per worker and step\n"
            "  backward share      %g\n  own imbalance      ",
            dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
-           n_buckets == 1 ? "" : "s", n_buckets > DSGD_MANY_BUCKETS ? ", or 64" : " by default",
+           n_buckets == 1 ? "" : "s", n_buckets > DSGD_MANY_BUCKETS ? ", or 48" : " by default",
            w.step_s, w.samples, w.sample_unit, w.backward_share);
     for (size_t i = 0; i < w.inherent.n; i++)
         printf(" %s", w.inherent.v[i].about->name);

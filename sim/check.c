@@ -75,6 +75,22 @@ int dsgd_server_parts(const dsgd_run_config *config)
     return config->algorithm->whole_servers || n_servers < 1 ? 1 : n_servers;
 }
 
+/** That the busiest host sends in a step: of two vectors at least, of each worker of a server. */
+static double bytes_of_step(const dsgd_run_config *config, double bytes)
+{
+    const int n_servers = dsgd_n_servers(config);
+    const dsgd_scale scale = {.n_workers = config->workers,
+                              .n_servers = n_servers,
+                              .n_pieces = 1,
+                              .piece_bytes = &bytes,
+                              .collective = config->exchange.collective};
+    const double sent = config->algorithm->traffic == NULL
+                            ? 0
+                            : config->algorithm->traffic(config->params, &scale).bytes;
+    return (sent > 2 * bytes ? sent : 2 * bytes) * /* NAN: not known */
+           (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
+}
+
 double dsgd_merging_error(const dsgd_run_config *config)
 {
     const dsgd_platform *const p = config->platform;
@@ -85,25 +101,28 @@ double dsgd_merging_error(const dsgd_run_config *config)
                            ? 1
                            : config->algorithm->least_pieces(config->params, config->workers);
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
-        least > DSGD_MANY_BUCKETS || n <= many)
+        config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many)
         return INFINITY;
+    /* Who gathers encoded vectors decodes what each worker has sent. */
+    const double encoded =
+        dsgd_run_encodes(config) ? config->workers * dsgd_platform_encoding_s_per_byte(p) : 0;
     const double s_per_byte = dsgd_platform_nic_hosts(p) / dsgd_platform_nic_bytes_per_s(p, 0) +
                               p->reduction_s_per_byte + p->staging_s_per_byte +
-                              p->operation_s_per_byte +
-                              (dsgd_run_encodes(config) ? dsgd_platform_encoding_s_per_byte(p) : 0);
-    const double per_server =
-        dsgd_greater(config->workers / dsgd_greater(dsgd_n_servers(config), 1), 1);
-    const double carried_s = 2 * bytes * s_per_byte * (dsgd_n_servers(config) > 0 ? per_server : 1);
-    const double round_s = p->host_latency_s + p->group_latency_s + p->message_overhead_s +
-                           p->rendezvous_s + p->collective_launch_s;
+                              p->operation_s_per_byte + encoded;
+    const double carried_s = bytes_of_step(config, bytes) * s_per_byte;
+    const double round_s =
+        p->host_latency_s + p->group_latency_s + p->message_overhead_s + p->rendezvous_s;
     const bool in_rings =
         p->library != DSGD_LIBRARY_MPI || config->exchange.collective == DSGD_COLLECTIVE_RING ||
         config->exchange.partial_collective == DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RING;
     const double latency_s =
+        p->collective_launch_s +
         2 * round_s * (in_rings ? config->workers : dsgd_log2(config->workers) + 2);
     const bool hides =
         config->exchange.overlap && carried_s + n * latency_s <= w->backward_share * w->step_s;
-    return (carried_s * (1 / many - 1 / n) + (hides ? 0 : (n - many) * latency_s)) / w->step_s;
+    const double saved_s =
+        hides ? p->collective_launch_s + p->collective_share * latency_s : latency_s;
+    return (carried_s * (1 / many - 1 / n) + saved_s * (n - many)) / w->step_s;
 }
 
 double dsgd_bucket_bytes(const dsgd_run_config *config)

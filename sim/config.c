@@ -63,7 +63,7 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_AS(
         "bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
         "whole tensors in backward order until this size is reached, as in PyTorch DDP; without "
-        "tensors, equal pieces of at most this size. Auto: 25Mi, as in DDP, or a 64th of a larger "
+        "tensors, equal pieces of at most this size. Auto: 25Mi, as in DDP, or a 48th of a larger "
         "vector, where by a bound this moves no step by more than 1 %",
         .init = -1, .min = 1, .max = 1e15, .unit = "bytes", .words = bucket_words),
     DSGD_OPTION_AS(

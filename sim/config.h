@@ -64,7 +64,7 @@ enum {
 };
 
 /** `bucket: auto`: PyTorch DDP's bucket_cap_mb, 25, or as many as that where these would be more: dsgd_bucket_bytes(). */
-enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 64 };
+enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
 
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {

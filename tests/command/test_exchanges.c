@@ -89,7 +89,7 @@ TEST(many_buckets_are_merged_where_a_bound_allows_it)
         static const char *const rows[] = {"1,allreduce,", "2,wagma,", "3,ad_psgd,", "4,d_psgd,"};
         for (size_t k = 0; k < 4; k++) {
             ck_assert_str_eq(cell_of("all/runs.csv", rows[k], "pieces"), "268");
-            ck_assert_str_eq(cell_of("r/runs.csv", rows[k], "pieces"), k < 3 ? "64" : "268");
+            ck_assert_str_eq(cell_of("r/runs.csv", rows[k], "pieces"), k < 3 ? "48" : "268");
             step_s[0] = strtod(cell_of("all/runs.csv", rows[k], "virtual_s"), NULL);
             step_s[1] = strtod(cell_of("r/runs.csv", rows[k], "virtual_s"), NULL);
             ck_assert_double_le(fabs(step_s[1] / step_s[0] - 1), k < 3 ? most : 0);
