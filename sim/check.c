@@ -75,12 +75,72 @@ int dsgd_server_parts(const dsgd_run_config *config)
     return config->algorithm->whole_servers || n_servers < 1 ? 1 : n_servers;
 }
 
+/** That the busiest host sends in a step: of two vectors at least, of each worker of a server. */
+static double bytes_of_step(const dsgd_run_config *config, double bytes)
+{
+    const int n_servers = dsgd_n_servers(config);
+    const dsgd_scale scale = {.n_workers = config->workers,
+                              .n_servers = n_servers,
+                              .n_pieces = 1,
+                              .piece_bytes = &bytes,
+                              .collective = config->exchange.collective};
+    const double sent = config->algorithm->traffic == NULL
+                            ? 0
+                            : config->algorithm->traffic(config->params, &scale).bytes;
+    return (sent > 2 * bytes ? sent : 2 * bytes) * /* NAN: not known */
+           (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
+}
+
+double dsgd_merging_error(const dsgd_run_config *config)
+{
+    const dsgd_platform *const p = config->platform;
+    const dsgd_workload *const w = config->workload;
+    const double many = DSGD_MANY_BUCKETS, bytes = dsgd_workload_bytes(w);
+    const double n = dsgd_ceil(bytes / DSGD_DEFAULT_BUCKET_BYTES);
+    const long least = config->algorithm->least_pieces == NULL
+                           ? 1
+                           : config->algorithm->least_pieces(config->params, config->workers);
+    if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
+        config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many)
+        return INFINITY;
+    /* Who gathers encoded vectors decodes what each worker has sent. */
+    const double encoded =
+        dsgd_run_encodes(config) ? config->workers * dsgd_platform_encoding_s_per_byte(p) : 0;
+    const double s_per_byte = dsgd_platform_nic_hosts(p) / dsgd_platform_nic_bytes_per_s(p, 0) +
+                              p->reduction_s_per_byte + p->staging_s_per_byte +
+                              p->operation_s_per_byte + encoded;
+    const double carried_s = bytes_of_step(config, bytes) * s_per_byte;
+    const double round_s =
+        p->host_latency_s + p->group_latency_s + p->message_overhead_s + p->rendezvous_s;
+    const bool in_rings =
+        p->library != DSGD_LIBRARY_MPI || config->exchange.collective == DSGD_COLLECTIVE_RING ||
+        config->exchange.partial_collective == DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RING;
+    const double latency_s =
+        p->collective_launch_s +
+        2 * round_s * (in_rings ? config->workers : dsgd_log2(config->workers) + 2);
+    const bool hides =
+        config->exchange.overlap && carried_s + n * latency_s <= w->backward_share * w->step_s;
+    const double saved_s =
+        hides ? p->collective_launch_s + p->collective_share * latency_s : latency_s;
+    return (carried_s * (1 / many - 1 / n) + saved_s * (n - many)) / w->step_s;
+}
+
+double dsgd_bucket_bytes(const dsgd_run_config *config)
+{
+    static const double most_error = 0.01;
+    if (config->exchange.bucket_bytes > 0)
+        return config->exchange.bucket_bytes;
+    return dsgd_merging_error(config) <= most_error
+               ? dsgd_workload_bytes(config->workload) / DSGD_MANY_BUCKETS
+               : DSGD_DEFAULT_BUCKET_BYTES;
+}
+
 size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
     const bool fused = exchange->fusion_bytes > 0 && config->workload->tensors.n > 0;
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS && !fused;
-    const dsgd_buckets buckets = {in_buckets ? exchange->bucket_bytes : 0,
+    const dsgd_buckets buckets = {in_buckets ? dsgd_bucket_bytes(config) : 0,
                                   exchange->first_bucket_bytes};
     return dsgd_workload_pieces(
         config->workload, exchange->pieces > 0 ? (size_t)exchange->pieces : 0, buckets, bytes);
@@ -241,9 +301,7 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
-    const bool changed = exchange->bucket_bytes != DSGD_DEFAULT_BUCKET_BYTES;
-    if (!in_buckets &&
-        ((exchange->bucket_bytes > 0 && changed) || exchange->first_bucket_bytes > 0))
+    if (!in_buckets && (exchange->bucket_bytes > 0 || exchange->first_bucket_bytes > 0))
         return dsgd_refuse(
             error,
             "exchange: give either pieces or bucket, not both; pieces: buckets goes with a bucket");
@@ -251,7 +309,8 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
         return dsgd_refuse(error, "exchange: pieces: tensors, but the workload lists none "
                                   "(workload: tensors); give a number of pieces, or buckets");
     const double buckets =
-        in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / exchange->bucket_bytes) : 0;
+        in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / dsgd_bucket_bytes(config))
+                   : 0;
     const double pieces = fmax(buckets, (double)exchange->pieces) * dsgd_server_parts(config);
     if (pieces > MOST_PIECES)
         return dsgd_refuse(error,

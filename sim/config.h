@@ -63,13 +63,13 @@ enum {
     DSGD_PIECES_BUCKETS = -2 /* whole tensors until a bucket has reached its size */
 };
 
-/** PyTorch DDP's bucket_cap_mb: 25. */
-enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20 };
+/** `bucket: auto`: PyTorch DDP's bucket_cap_mb, 25, or as many as that where these would be more: dsgd_bucket_bytes(). */
+enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
 
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
     long pieces; /* a number of equal ones, or a word */
-    double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS */
+    double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS; the former below 0: auto */
     /* Pieces of a gradient become ready during the backward pass, not all at its end. */
     bool overlap;
     bool blocking; /* exchanges of a worker follow one another */

@@ -56,6 +56,19 @@ bool dsgd_run_encodes(const dsgd_run_config *config);
 int dsgd_server_parts(const dsgd_run_config *config);
 
 /**
+ * By how much of a step's time at most it moves a step to merge neighbouring buckets into
+ * DSGD_MANY_BUCKETS. A vector's exchange ends, of all pieces, at the latest sum of when a piece is ready and
+ * of what it and those behind it take: merged ones are ready with their last, so that one of them more is
+ * exposed, less one bucket; and latencies are saved, where the network is not done within the
+ * backward pass, or takes them from the GPU. INFINITY: not known, as of gossip on a graph, where
+ * a delay travels by one neighbour with each piece, and of who cancels gradients by their age.
+ */
+double dsgd_merging_error(const dsgd_run_config *config);
+
+/** The size of a bucket: what is given, or auto. */
+double dsgd_bucket_bytes(const dsgd_run_config *config);
+
+/**
  * The pieces into which a vector is cut for its exchanges, before each of several servers takes its
  * part; *bytes has their sizes, in backward order, and the caller frees it.
  */

@@ -28,7 +28,7 @@ enum {
 /* Of `dsgd run` alone, and of each process and its results: 40 runs of 4 steps took 0.28 s. */
 static const double program_s = 0.03, a_run_s = 0.005;
 
-/* CPU time of all short runs, and of one at least; of a short run, what it may take for a whole period. */
+/* CPU time of all short runs and what was before, and of one at least; of one, what it may take for a whole period. */
 static const double all_s = 4, least_s = 0.1, for_period = 2;
 
 /** How far a short run is. */
@@ -87,12 +87,13 @@ static double cpu_of(const struct rusage *usage)
            1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
-/** CPU time of the processes that have ended. */
+/** CPU time of this process, and of those that have ended. */
 static double spent_s(void)
 {
-    struct rusage usage;
+    struct rusage mine, usage;
+    getrusage(RUSAGE_SELF, &mine);
     getrusage(RUSAGE_CHILDREN, &usage);
-    return cpu_of(&usage);
+    return cpu_of(&mine) + cpu_of(&usage);
 }
 
 static double resident_bytes(pid_t process)
@@ -395,10 +396,13 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
     kind *const kinds = dsgd_keep(experiment->n_runs, sizeof *kinds);
     const size_t n = kinds_of(experiment, kinds);
     size_t n_left = n;
-    double evaluation_s = 0; /* of the kind before, where all learn the same */
-    bool learns_alike = true;
+    double evaluation_s = 0; /* of the kind before, where all evaluate the same */
+    bool evaluates_alike = true;
     for (size_t k = 0; k < experiment->n_columns; k++)
-        learns_alike = learns_alike && strncmp(experiment->columns[k], "learn", 5) != 0;
+        evaluates_alike =
+            evaluates_alike && (strncmp(experiment->columns[k], "learn", 5) != 0 ||
+                                strncmp(experiment->columns[k], "learn.split", 11) == 0 ||
+                                strncmp(experiment->columns[k], "learn.optimizer", 15) == 0);
     json_t *run = NULL;
     size_t at = 0;
     for (size_t turn = 0; turn < 2 * n; turn++) { /* first one of each family */
@@ -407,7 +411,7 @@ dsgd_status dsgd_estimate_runs(const dsgd_experiment *experiment, int numerics,
         if (of->is_known || (turn < n && has_family(kinds, n, of->family)) ||
             (turn > 0 && left_s < least_s))
             continue;
-        of->evaluation_s = learns_alike ? evaluation_s : 0;
+        of->evaluation_s = evaluates_alike ? evaluation_s : 0;
         DSGD_TRY(probe_kind(experiment, numerics, most_steps_of(experiment, of),
                             fmax(least_s, left_s / fmin((double)n_left--, MANY)), of, error));
         of->is_known = true;

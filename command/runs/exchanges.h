@@ -21,7 +21,7 @@ char *dsgd_exchanges_fold(dsgd_columns *t);
 /** Prints a sentence where an experiment varies the network, and leaves out `exchange`. */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
-/** Prints a sentence where it is many pieces that make an experiment take more than a minute. */
+/** Prints a sentence where buckets are merged, and one where many pieces make it take over a minute. */
 void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment);
 
 /**

@@ -21,21 +21,38 @@ static bool is_split(const dsgd_experiment *experiment, size_t i)
            ((const dsgd_split_kind *)learning->split.about)->deal != NULL;
 }
 
+/** A pick with all of its options; "": nothing is picked. */
+static const char *all_of(const dsgd_pick *pick)
+{
+    if (pick->about == NULL)
+        return "";
+    json_t *const options = dsgd_json_options(pick->about->options, pick->params);
+    return dsgd_xprintf("%s %s", pick->about->name, json_dumps(options, JSON_COMPACT));
+}
+
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error)
 {
     size_t n = experiment->n_runs > 0 ? 1 : 0;
     for (size_t k = 0; k < experiment->n_columns; k++)
         if (strncmp(experiment->columns[k], "learn", 5) == 0)
             n = experiment->n_unchanged;
+    json_t *const seen = json_object(); /* once, however many runs have it */
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
         const bool splits_anew =
             is_split(experiment, i) &&
             (i == 0 || config->workers != experiment->runs[i - 1].config.workers);
-        if (config->learning != NULL && (i < n || splits_anew))
+        if (config->learning == NULL || !(i < n || splits_anew))
+            continue;
+        const char *const name =
+            dsgd_xprintf("%s, %s, %s, %d, %" PRIu64, all_of(&config->learning->data),
+                         all_of(&config->learning->model), all_of(&config->learning->split),
+                         config->workers, config->seed);
+        if (json_object_get(seen, name) == NULL)
             DSGD_TRY(dsgd_learning_check(config->learning, config->seed, config->workers, &split,
                                          error));
+        json_object_set_new(seen, name, json_null());
         free(split);
     }
     return DSGD_OK;

@@ -185,6 +185,7 @@ static size_t count_pieces(const dsgd_planned_run *run)
     dsgd_run_config config = run->config;
     double *bytes = NULL;
     config.workload = &run->workload;
+    config.platform = &run->platform;
     const size_t n = dsgd_pieces_of(&config, &bytes);
     free(bytes);
     return n;
@@ -211,7 +212,7 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                            run.platform.library != DSGD_LIBRARY_MPI;
             dsgd_option_put(o, &run.config.exchange, value);
             if (!is_word && value != DSGD_PIECES_BUCKETS) /* which would be refused with theirs */
-                run.config.exchange.bucket_bytes = DSGD_DEFAULT_BUCKET_BYTES;
+                run.config.exchange.bucket_bytes = -1;
             if (!follows &&
                 (is_word ? memcmp(&run.config.exchange, &experiment->runs[i].config.exchange,
                                   sizeof run.config.exchange) != 0

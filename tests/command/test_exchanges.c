@@ -59,7 +59,7 @@ TEST(many_pieces_of_many_steps_are_said_before_a_run)
 {
     static const char said[] = "vectors travel in 268 pieces";
     write_file("m.yaml", "platform: dgx-h100\nworkload: llm-dp-bytedance\nworkers: 256\n"
-                         "algorithms: [allreduce]\nuntil: {steps: 2000}\n");
+                         "algorithms: [d_psgd]\nuntil: {steps: 2000}\n");
     char *output = dsgd_ends(0, "check m.yaml 2>&1 | tr -s ' \\n' ' '");
     ck_assert_has(output, said);
     ck_assert_has(output, "may take 2.3 minutes");
@@ -67,6 +67,36 @@ TEST(many_pieces_of_many_steps_are_said_before_a_run)
     ck_assert_ptr_null(strstr(output, "may take"));
     output = dsgd_ends(0, "check m.yaml --set until.steps=20 2>&1 | tr -s ' \\n' ' '");
     ck_assert_ptr_null(strstr(output, "may take"));
+}
+
+/* What is merged moves less than the bound that is printed; gossip, slow networks and who asks keep all. */
+TEST(many_buckets_are_merged_where_a_bound_allows_it)
+{
+    static const char *const platforms[] = {"dgx-h100", "piz-daint", "dgx1-v100-100g"};
+    for (size_t i = 0; i < sizeof platforms / sizeof platforms[0]; i++) {
+        double step_s[2];
+        char *output = NULL;
+        write_file("m.yaml", dsgd_xprintf("platform: %s\nworkload: llm-dp-bytedance\nworkers: 16\n"
+                                          "algorithms: [allreduce, wagma, ad_psgd, d_psgd]\n"
+                                          "until: {steps: 6}\n",
+                                          platforms[i]));
+        dsgd_ends(0, "run m.yaml -o all --force --set exchange.bucket=25Mi");
+        output = dsgd_ends(0, "run m.yaml -o r --force 2>&1 | tr -s ' \\n' ' '");
+        const char *const bound = strstr(output, "no step by more than ");
+        ck_assert_ptr_nonnull(bound);
+        const double most = strtod(bound + strlen("no step by more than "), NULL) / 100;
+        ck_assert_double_le(most, 0.01);
+        static const char *const rows[] = {"1,allreduce,", "2,wagma,", "3,ad_psgd,", "4,d_psgd,"};
+        for (size_t k = 0; k < 4; k++) {
+            ck_assert_str_eq(cell_of("all/runs.csv", rows[k], "pieces"), "268");
+            ck_assert_str_eq(cell_of("r/runs.csv", rows[k], "pieces"), k < 3 ? "48" : "268");
+            step_s[0] = strtod(cell_of("all/runs.csv", rows[k], "virtual_s"), NULL);
+            step_s[1] = strtod(cell_of("r/runs.csv", rows[k], "virtual_s"), NULL);
+            ck_assert_double_le(fabs(step_s[1] / step_s[0] - 1), k < 3 ? most : 0);
+        }
+    }
+    char *output = dsgd_ends(0, "check m.yaml --set platform=ethernet-10g 2>&1");
+    ck_assert_ptr_null(strstr(output, "no step by more"));
 }
 
 TEST(results_say_how_vectors_travelled)
@@ -208,7 +238,7 @@ TEST(the_options_of_an_exchange_are_described)
 {
     char *output = dsgd_ends(0, "describe exchange");
     ck_assert_has(output, "  pieces             buckets, from 1 to 4096, or tensors, buckets\n");
-    ck_assert_has(output, "  bucket             26214400 (bytes)");
+    ck_assert_has(output, "  bucket             auto (bytes)");
     ck_assert_has(output, "  collective         auto; one of auto, recursive-");
     ck_assert_has(output, "  partial_collective as-collective; one of ");
     for (const char *line = output; *line != '\0'; line += strcspn(line, "\n") + 1)
