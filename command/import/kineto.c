@@ -9,7 +9,7 @@
 #include "command/console/table.h"
 #include "command/import/reader.h"
 #include "command/import/steps.h"
-#include "traces/kineto.h"
+#include "traces/chakra.h"
 
 /** The reader's own; [n_steps][n][n_buckets] are all steps that every trace has in whole. */
 typedef struct work {
@@ -50,7 +50,8 @@ static bool is_sum(const dsgd_kineto_call *c, bool sharded)
 
 static bool recognise(const char *head, size_t n)
 {
-    (void)n;
+    if (dsgd_chakra_is(head, n))
+        return true;
     head += strspn(head, " \t\r\n");
     return (*head == '{' && (strstr(head, "\"traceEvents\"") != NULL ||
                              strstr(head, "\"schemaVersion\"") != NULL)) ||
@@ -77,8 +78,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     if (t.damage != NULL)
         dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
     if (t.n_steps == 0 && t.n_seconds == 0)
-        dsgd_import_gave(in, "left out, as it has no ProfilerStep#n: give torch.profiler a "
-                             "schedule, and call its step()");
+        dsgd_import_gave(in, "left out, as it has no ProfilerStep#n (of Chakra: nothing that takes "
+                             "time): give torch.profiler a schedule, and call its step()");
     else if (t.n_calls == 0 && t.n_seconds == 0 && t.world > 1)
         dsgd_import_gave(in, "no collective on a GPU: profile with ProfilerActivity.CUDA");
     w->traces = dsgd_keep_more(w->traces, w->n + 1, sizeof *w->traces);
@@ -569,8 +570,9 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 }
 
 const dsgd_import_reader dsgd_import_kineto = {
-    .name = "trace of PyTorch's profiler",
-    .gives = "Chrome traces of PyTorch's profiler, one of each rank: workload and imbalance",
+    .name = "profile of a rank",
+    .gives = "profiles, one of each rank: Chrome traces of PyTorch's profiler, or Chakra's "
+             "execution traces (.et): workload and imbalance",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(work),
