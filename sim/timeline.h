@@ -37,11 +37,14 @@ typedef struct dsgd_span {
     long made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double alone_s; /* of a computation: what it takes where no exchange needs the GPU */
-    double turn_s; /* a gradient's backward pass begins; of a wait: the last peer did his part */
-    double bytes;
+    /* A gradient's backward pass begins; of a wait: the last peer did his part; of an exchange: its piece
+     * was ready. */
+    double turn_s;
+    double bytes; /* of an exchange: of a collective's vector */
     /* Of a wait or exchange; of a message "activation", or NULL; dsgd_cancelled of a gradient that was
      * cancelled at its end; dsgd_pass of a pass of one that others follow. */
     const char *verb;
+    const char *collective; /* of all workers, which an exchange is; NULL: none */
 } dsgd_span;
 
 /** The first members of a span that no other host and no piece has to do with; @p kind_ is STEP, ... */

@@ -9,7 +9,7 @@
 #include "command/console/table.h"
 #include "command/import/reader.h"
 #include "command/import/steps.h"
-#include "traces/kineto.h"
+#include "traces/chakra.h"
 
 /** Which collectives of a trace sum the gradients. */
 typedef struct sums {
@@ -56,7 +56,8 @@ static bool is_sum(const dsgd_kineto_call *c, bool sharded)
 
 static bool recognise(const char *head, size_t n)
 {
-    (void)n;
+    if (dsgd_chakra_is(head, n))
+        return true;
     head += strspn(head, " \t\r\n");
     return (*head == '{' && (strstr(head, "\"traceEvents\"") != NULL ||
                              strstr(head, "\"schemaVersion\"") != NULL)) ||
@@ -85,8 +86,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
     in->left_out += t.n_steps == 0 && t.n_seconds == 0;
     if (t.n_steps == 0 && t.n_seconds == 0)
-        dsgd_import_gave(in, "left out, as it has no ProfilerStep#n: give torch.profiler a "
-                             "schedule, and call its step()");
+        dsgd_import_gave(in, "left out, as it has no ProfilerStep#n (of Chakra: nothing that takes "
+                             "time): give torch.profiler a schedule, and call its step()");
     else if (t.n_calls == 0 && t.n_seconds == 0 && t.world > 1)
         dsgd_import_gave(in, "no collective on a GPU: profile with ProfilerActivity.CUDA");
     w->traces = dsgd_keep_more(w->traces, w->n + 1, sizeof *w->traces);
@@ -623,8 +624,9 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 }
 
 const dsgd_import_reader dsgd_import_kineto = {
-    .name = "trace of PyTorch's profiler",
-    .gives = "Chrome traces of PyTorch's profiler, one of each rank: workload and imbalance",
+    .name = "profile of a rank",
+    .gives = "profiles, one of each rank: Chrome traces of PyTorch's profiler, or Chakra's "
+             "execution traces (.et): workload and imbalance",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(work),

@@ -140,7 +140,7 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
                  "this may take %.2g minutes of CPU time or more, as vectors travel in %zu "
                  "pieces. exchange: {pieces: %d} takes about a tenth of that. It moves steps by "
                  "what one piece takes; in lock-step gossip by more, as a delay travels by one "
-                 "neighbour with each piece (d_psgd's by 17 %%, 256 workers of llm-dp-bytedance)",
+                 "neighbour with each piece (d_psgd's by 15 %%, 256 workers of llm-dp-bytedance)",
                  seconds / 60, most, FEW_PIECES));
 }
 

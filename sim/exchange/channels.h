@@ -32,7 +32,7 @@ typedef struct dsgd_job {
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     bool aside; /* goes over a side channel: keeps no other job waiting */
-    double not_before_s; /* when its piece is in host memory */
+    double ready_s, not_before_s; /* when its piece is, and is in host memory */
     bool done;
     double done_s; /* when */
     long collective; /* which of the worker's it belongs to, from 1; 0: to none */

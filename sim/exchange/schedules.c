@@ -84,10 +84,17 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {
+    static const char *const names[] = {"allreduce", "reduce_scatter", "allgather", "reduce",
+                                        "broadcast"};
     dsgd_engine *const engine = channel->worker->engine;
     if (plan->n == 1)
         return (dsgd_await){DSGD_AWAIT_NOTHING};
     dsgd_count_collective(engine, partial, plan->how, plan->bytes);
+    dsgd_span *const span = dsgd_timeline_span(engine, channel->span);
+    if (span != NULL && plan->members.comm == NULL && plan->members.leader < 0) {
+        span->collective = names[plan->part];
+        span->bytes = plan->bytes;
+    }
     return dsgd_schedule_is_closed(engine, plan)
                ? dsgd_closed_schedule_begin(channel, plan, meeting)
                : send_messages(channel, plan);

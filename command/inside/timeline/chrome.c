@@ -201,17 +201,6 @@ typedef struct lanes {
 
 enum { LEAST_NS = 2 }; /* that a flow may begin and end in */
 
-static int by_receiver_and_begin(const void *a, const void *b)
-{
-    const dsgd_span *const s = *(const dsgd_span *const *)a;
-    const dsgd_span *const t = *(const dsgd_span *const *)b;
-    if (s->peer != t->peer)
-        return s->peer - t->peer;
-    if (s->since_s != t->since_s)
-        return s->since_s < t->since_s ? -1 : 1;
-    return s < t ? -1 : s > t;
-}
-
 /** One end of a message: at the sender's, or at the receiver's. */
 static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
 {
@@ -243,16 +232,15 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     }
 }
 
-/** The messages of one direction, in the order of their host. */
-static void write_messages(writer *w, const dsgd_span **messages, size_t n, bool out)
+/** The messages of one direction. */
+static void write_messages(writer *w, bool out)
 {
-    lanes all = {0, NULL};
-    for (size_t i = 0; i < n; i++) {
-        const int host = out ? messages[i]->host : messages[i]->peer;
-        if (i > 0 && host != (out ? messages[i - 1]->host : messages[i - 1]->peer))
-            all.n = 0;
-        if (w->view->row_of[host] < w->view->n_rows)
-            write_end(w, &all, messages[i], out);
+    for (const dsgd_row *row = w->view->rows; row < w->view->rows + w->view->n_rows; row++) {
+        lanes all = {0, NULL};
+        for (size_t i = 0; i < row->n_spans; i++)
+            if (row->spans[i]->kind == DSGD_SPAN_MESSAGE &&
+                row->host == (out ? row->spans[i]->host : row->spans[i]->peer))
+                write_end(w, &all, row->spans[i], out);
     }
 }
 
@@ -274,12 +262,14 @@ static int by_host_and_time(const void *a, const void *b)
 }
 
 /** Bytes per second of each host, a message's spread evenly over its time. */
-static void write_load(writer *w, const dsgd_span **messages, size_t n)
+static void write_load(writer *w)
 {
-    change *const changes = dsgd_keep(4 * n + 1, sizeof *changes);
+    const dsgd_timeline *const t = w->view->timeline;
+    change *const changes = dsgd_keep(4 * t->n_spans + 1, sizeof *changes);
     size_t n_changes = 0;
-    for (size_t i = 0; i < n; i++) {
-        const dsgd_span *const m = messages[i];
+    for (const dsgd_span *m = t->spans; m < t->spans + t->n_spans; m++) {
+        if (m->kind != DSGD_SPAN_MESSAGE)
+            continue;
         const double rate = m->bytes / (m->end_s - m->since_s);
         if (!(rate > 0 && rate < INFINITY))
             continue;
@@ -311,11 +301,6 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
 {
     writer w = {view, stream, 0};
     const dsgd_timeline *const t = view->timeline;
-    const dsgd_span **const messages = dsgd_keep(t->n_spans + 1, sizeof *messages);
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_spans; i++)
-        if (view->spans[i]->kind == DSGD_SPAN_MESSAGE)
-            messages[n++] = view->spans[i];
     fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"dsgd " DSGD_VERSION "\"",
           stream);
     text(&w, ",", "algorithm", view->run->label);
@@ -325,9 +310,8 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
     fputs("},\"traceEvents\":[", stream);
     for (size_t i = 0; i < view->n_rows; i++)
         write_row(&w, &view->rows[i]);
-    write_messages(&w, messages, n, true);
-    write_load(&w, messages, n);
-    qsort(messages, n, sizeof *messages, by_receiver_and_begin);
-    write_messages(&w, messages, n, false);
+    write_messages(&w, true);
+    write_load(&w);
+    write_messages(&w, false);
     fputs("\n]}\n", stream);
 }

@@ -83,12 +83,18 @@ bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait)
 
 /* --- tiles ------------------------------------------------------------------------------------ */
 
+/** A span in the row of a host. */
+typedef struct place {
+    const dsgd_span *span;
+    int host;
+} place;
+
 static int by_host_and_begin(const void *a, const void *b)
 {
-    const dsgd_span *const s = *(const dsgd_span *const *)a;
-    const dsgd_span *const t = *(const dsgd_span *const *)b;
-    if (s->host != t->host)
-        return s->host - t->host;
+    const place *const p = a, *const q = b;
+    const dsgd_span *const s = p->span, *const t = q->span;
+    if (p->host != q->host)
+        return p->host - q->host;
     if (s->since_s != t->since_s)
         return s->since_s < t->since_s ? -1 : 1;
     return s < t ? -1 : s > t; /* as they were recorded */
@@ -171,21 +177,25 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
 static void fill_rows(dsgd_view *view)
 {
     const dsgd_timeline *const t = view->timeline;
-    view->spans = dsgd_keep(t->n_spans + 1, sizeof *view->spans);
-    for (size_t i = 0; i < t->n_spans; i++)
-        view->spans[i] = &t->spans[i];
-    qsort(view->spans, t->n_spans, sizeof *view->spans, by_host_and_begin);
-    size_t at = 0;
-    for (size_t i = 0; i < view->n_rows; i++) {
-        dsgd_row *const row = &view->rows[i];
-        while (at < t->n_spans && view->spans[at]->host < row->host)
-            at++; /* messages of others to these */
-        row->spans = view->spans + at;
-        while (at + row->n_spans < t->n_spans && row->spans[row->n_spans]->host == row->host)
-            row->n_spans++;
-        if (row->host < view->n_workers)
-            cut_row(view, row);
+    const dsgd_span **const spans = dsgd_keep(2 * t->n_spans + 1, sizeof *spans);
+    place *const places = dsgd_keep(2 * t->n_spans + 1, sizeof *places);
+    size_t n = 0;
+    for (const dsgd_span *s = t->spans; s < t->spans + t->n_spans; s++) {
+        places[n++] = (place){s, s->host};
+        if (s->kind == DSGD_SPAN_MESSAGE)
+            places[n++] = (place){s, s->peer};
     }
+    qsort(places, n, sizeof *places, by_host_and_begin);
+    for (size_t i = 0; i < n; i++) {
+        dsgd_row *const row = &view->rows[view->row_of[places[i].host]];
+        spans[i] = places[i].span;
+        if (view->row_of[places[i].host] == view->n_rows)
+            continue; /* a message's other end */
+        row->spans = row->n_spans++ == 0 ? spans + i : row->spans;
+    }
+    for (size_t i = 0; i < view->n_rows; i++)
+        if (view->rows[i].host < view->n_workers)
+            cut_row(view, &view->rows[i]);
 }
 
 /** The worker whose gradients take clearly longer, on the average, than all others'; -1: none. */

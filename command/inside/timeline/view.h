@@ -30,7 +30,7 @@ typedef struct dsgd_row {
     size_t n_tiles; /* of a server none */
     dsgd_tile *tiles; /* [n_tiles], without gaps from the begin to the end of the window */
     size_t n_spans;
-    const dsgd_span *const *spans; /* [n_spans] of this host, as they begin */
+    const dsgd_span *const *spans; /* [n_spans] of this host, as they begin; messages to it, too */
 } dsgd_row;
 
 typedef struct dsgd_view {
@@ -40,7 +40,6 @@ typedef struct dsgd_view {
     size_t n_rows;
     dsgd_row *rows; /* [n_rows] */
     size_t *row_of; /* [hosts]: index of its row; n_rows: it has none */
-    const dsgd_span **spans; /* of all rows */
     int straggler; /* the worker whose gradients take longest; -1: nobody's do, clearly */
 } dsgd_view;
 
@@ -88,6 +87,12 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream);
 
 /** A Gantt chart of at most @p width columns. */
 void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
+
+/** For ATLAHS and LogGOPSim, text. */
+void dsgd_view_write_goal(const dsgd_view *view, FILE *stream);
+
+/** Chakra's execution traces, FOLDER/trace.RANK.et. */
+dsgd_status dsgd_view_write_chakra(const dsgd_view *view, const char *folder, dsgd_error *error);
 
 /** The table of the figure `timeline`. */
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
