@@ -164,6 +164,15 @@ typedef struct dsgd_algorithm {
     bool cancels;
     /** Which scalars it may read. */
     dsgd_reads reads;
+    /**
+     * Optional. What a worker does that comes back after a failure, before it begins its step anew;
+     * @p peer is one that is there. The others go on meanwhile: who asks one that has failed, by
+     * dsgd_pair_average() or dsgd_pair_fetch(), gives up when that is detected. NULL: it waits for
+     * others, and all restart from the last checkpoint.
+     */
+    void (*comes_back)(dsgd_node *self, int peer);
+    /** Optional, pure. Whether it does so with these options. NULL: with all. */
+    bool (*goes_on)(const void *params);
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ SUITE(run, "run", .seconds = 60, .set_up = make_folder, .tear_down = remove_fold
 
 TEST(a_stopped_worker_is_named_and_the_others_are_kept)
 {
-    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output =
         dsgd_ends(5, "run e.yaml -o r --set workers=4 --set algorithms='[allreduce, a_psgd]'");
     ck_assert_has(output, "worker 2 had stopped");
@@ -33,7 +33,7 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
     write_experiment(learn);
     dsgd_ends(5,
               "run e.yaml -o r --set workers=4 --set algorithms=allreduce "
-              "--set 'stops=[{worker: 2, after: 250ms}]' --set "
+              "--set 'failures={policy: none, events: [{worker: 2, at: 250ms}]}' --set "
               "learn.evaluate.local=true --set 'until={%s}'",
               bounds[_i]);
     char *rows = read_file("r/runs.csv");
@@ -398,7 +398,7 @@ TEST(folders_within_results_are_no_links)
 
 TEST(who_sends_to_a_stopped_worker_goes_on)
 {
-    write_experiment("stops: [{worker: 2, after: 0s}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 0s}]}\n");
     dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
 }
 

@@ -67,8 +67,8 @@ static char *run_into(const trial *t, const char *name, const char *file, const 
     char *const arguments =
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = run(t, &output, arguments);
-    /* A worker that stops may leave others waiting for ever, which is a result. */
-    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "stops") != NULL)) {
+    /* A worker that fails may leave others waiting for ever, which is a result. */
+    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "failures") != NULL)) {
         return NULL;
     }
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
