@@ -362,6 +362,15 @@ void dsgd_failing_sum_up(dsgd_engine *engine)
     }
     result->virtual_s += engine->away_s;
     result->samples_per_s *= progress_s / result->virtual_s;
+    result->step_mean_s *= result->virtual_s / progress_s;
+    const double at_work = restarts(engine) ? (progress_s + times->lost_s) / result->virtual_s : 1;
+    for (int i = -1; i < engine->n_workers; i++) {
+        dsgd_time_shares *const shares = i < 0 ? &result->shares : &result->worker_shares[i];
+        shares->compute *= at_work;
+        shares->communicate *= at_work;
+        shares->lost *= at_work;
+        shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
+    }
     times->goodput = 1 - (times->lost_s + times->detect_s + times->repair_s + times->restart_s +
                           times->checkpoint_s) /
                              result->virtual_s;
