@@ -182,7 +182,8 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
 {
     const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
-    dsgd_pair_fetch(self, x, peer);
+    if (peer >= 0)
+        dsgd_pair_fetch(self, x, peer);
     if (p->variant == SHARED_COPY || p->variant == PULL)
         dsgd_copy(self, dsgd_shared(self), x);
 }

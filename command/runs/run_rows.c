@@ -120,7 +120,7 @@ static const dsgd_column run_columns[] = {
           "until failures were known, as far as work waited for that"),
     TIMED(run_row, r.failures.repair_s, "repair_s", "s", "until those who had failed were back"),
     TIMED(run_row, r.failures.restart_s, "restart_s", "s",
-          "starting, and reading a checkpoint or copying a live worker's model"),
+          "starting, and reading a checkpoint or copying a model"),
     TIMED(run_row, r.failures.checkpoint_s, "checkpoint_s", "s",
           "writing checkpoints, while all wait"),
     TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),

@@ -159,21 +159,27 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
     dsgd_failing_times *const times = &engine->result->failures;
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
-        double up_s = take(engine).up_s;
-        while (f->next.down_s <= fmax(known_s, up_s) && f->in_a_row < MOST_IN_A_ROW)
-            up_s = fmax(up_s, take(engine).up_s);
+        dsgd_failure last = take(engine); /* of those that are down, the one who is back last */
+        while (f->next.down_s <= fmax(known_s, last.up_s) && f->in_a_row < MOST_IN_A_ROW) {
+            const dsgd_failure failure = take(engine);
+            last = failure.up_s > last.up_s ? failure : last;
+        }
         if (!spend(engine, &times->detect_s, all_s, known_s))
             return false;
-        if (isinf(up_s) && !(engine->config->until.seconds > 0))
+        int worker = 0;
+        while (!dsgd_failure_is_of(f->source, &last, worker))
+            worker++;
+        if (isinf(last.up_s) && !(engine->config->until.seconds > 0))
             return give_up(engine, *all_s,
-                           "one is never repaired; give repair a time, or until "
-                           "seconds");
+                           dsgd_xprintf("worker %d is never repaired; give repair a time, or until "
+                                        "seconds",
+                                        worker));
         if (f->in_a_row >= MOST_IN_A_ROW)
             return give_up(engine, *all_s,
                            "100,000 failures have come without a step between: mtbf by the number "
                            "of workers is less than detect, repair, restart and the steps from one "
                            "checkpoint to the next take");
-        if (!spend(engine, &times->repair_s, all_s, fmax(known_s, up_s)))
+        if (!spend(engine, &times->repair_s, all_s, fmax(known_s, last.up_s)))
             return false;
         const double ready_s = *all_s + f->config.restart_s + f->cost_s;
         fails = f->next.down_s < ready_s;
@@ -291,9 +297,8 @@ bool dsgd_come_back(dsgd_worker *w)
         change(w, DSGD_JOINS);
         if (engine->failing->config.restart_s > 0)
             dsgd_sleep(engine->failing->config.restart_s);
-        const int peer = live_peer(w);
-        if (w->presence == DSGD_JOINS && peer >= 0)
-            engine->config->algorithm->comes_back(&w->node, peer);
+        if (w->presence == DSGD_JOINS)
+            engine->config->algorithm->comes_back(&w->node, live_peer(w));
         if (w->presence == DSGD_JOINS)
             change(w, DSGD_HERE);
     }

@@ -131,8 +131,9 @@ TEST(who_cannot_go_on_says_why)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
-    ck_assert_has(got->result.why.text,
-                  "alone restarts all workers after a failure, but at 40 s one is never repaired");
+    ck_assert_has(
+        got->result.why.text,
+        "alone restarts all workers after a failure, but at 40 s worker 2 is never repaired");
     f = fail_at(c, 0, NULL);
     f->mtbf_s = 4;
     f->restart_s = 60;
