@@ -189,23 +189,19 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
     return true;
 }
 
-/** A failure at *all_s: until what had been done since the last checkpoint is done again. */
+/** A failure at *all_s: until what was done since the last checkpoint is done again, or the next one. */
 static bool restart(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failing *const f = engine->failing;
     const double now_s = dsgd_now_s();
     if (f->written_s <= now_s)
         f->saved_s = f->snapshot_s;
-    for (bool fails = true; fails;) {
-        if (!bring_back(engine, all_s))
-            return false;
-        const double done_s = *all_s + now_s - f->saved_s;
-        fails = f->next.down_s < done_s;
-        if (!spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s)))
-            return false;
-    }
-    f->in_a_row = 0;
-    return true;
+    if (!bring_back(engine, all_s))
+        return false;
+    const double done_s = *all_s + now_s - f->saved_s;
+    if (f->next.down_s >= done_s)
+        f->in_a_row = 0;
+    return spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
 }
 
 void dsgd_failing_step(dsgd_engine *engine)
