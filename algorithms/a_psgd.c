@@ -20,8 +20,7 @@ static void a_psgd_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self);
-    dsgd_vector *fetched = dsgd_vector_new(self);
-    dsgd_copy(self, fetched, x);
+    dsgd_vector *fetched = dsgd_shared(self);
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -33,6 +32,14 @@ static void a_psgd_work(dsgd_node *self)
         dsgd_server_push_and_fetch(self, u, x);
         dsgd_copy(self, fetched, x);
     }
+}
+
+/** What it had not pushed is lost. */
+static void a_psgd_comes_back(dsgd_node *self, int peer)
+{
+    (void)peer;
+    dsgd_server_fetch(self, dsgd_model(self));
+    dsgd_copy(self, dsgd_shared(self), dsgd_model(self));
 }
 
 /** A push, and the reply, which acknowledges it. */
@@ -68,6 +75,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .serve = dsgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = a_psgd_traffic,
+    .comes_back = a_psgd_comes_back,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 4}, {"servers", 3})}),
 };

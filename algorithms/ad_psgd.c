@@ -177,6 +177,23 @@ static void ad_psgd_assist(dsgd_node *self)
         variants[((const ad_psgd_params *)self->params)->variant].assist(self);
 }
 
+/** A worker that has failed takes another's model, and then goes on; its gradient is lost. */
+static void ad_psgd_comes_back(dsgd_node *self, int peer)
+{
+    const ad_psgd_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    if (peer >= 0)
+        dsgd_pair_fetch(self, x, peer);
+    if (p->variant == SHARED_COPY || p->variant == PULL)
+        dsgd_copy(self, dsgd_shared(self), x);
+}
+
+/** The loops of gossip_process wait for each other by name. */
+static bool ad_psgd_goes_on(const void *params)
+{
+    return ((const ad_psgd_params *)params)->variant != GOSSIP_PROCESS;
+}
+
 static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
 
 static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *error)
@@ -275,6 +292,8 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .assist = ad_psgd_assist,
     .traffic = ad_psgd_traffic,
     .draws = true,
+    .comes_back = ad_psgd_comes_back,
+    .goes_on = ad_psgd_goes_on,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"variant", PULL})},
                       {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph=ring", 0})}),
 };

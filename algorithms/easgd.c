@@ -131,6 +131,17 @@ static const dsgd_option eamsgd_options[] = {
     DSGD_OPTION_END,
 };
 
+static void easgd_comes_back(dsgd_node *self, int peer)
+{
+    (void)peer;
+    dsgd_server_fetch(self, dsgd_model(self)); /* from the centre */
+}
+
+static bool easgd_goes_on(const void *params)
+{
+    return ((const easgd_params *)params)->centre == AT_SERVER;
+}
+
 #define ELASTIC_SENDS "the centre down and the elastic force up: 2 N / tau bytes"
 #define ELASTIC_WAITS "a worker for the server's answer, every tau steps"
 
@@ -148,6 +159,8 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .n_servers = easgd_servers,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = easgd_traffic,
+    .comes_back = easgd_comes_back,
+    .goes_on = easgd_goes_on,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 3}, {"servers", 2})}),

@@ -229,6 +229,11 @@ static void print_doc(const dsgd_algorithm *a)
                             WORKERS, t.bytes / 1e6, t.messages);
     }
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
+    print_wrapped(
+        "failing", DOC_INDENT,
+        a->comes_back == NULL || (a->goes_on != NULL && !a->goes_on(params))
+            ? "after a failure all restart from the last checkpoint"
+            : "the others go on; who comes back takes a live worker's or a server's model");
     print_wrapped("output", DOC_INDENT, outputs[a->output]);
     if (a->reads != DSGD_READS_NOTHING)
         print_wrapped("reads", DOC_INDENT, readings[a->reads]);

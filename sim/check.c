@@ -339,17 +339,39 @@ static dsgd_status check_pieces(const dsgd_run_config *config, dsgd_error *error
                        n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
 }
 
-static dsgd_status check_stops(const dsgd_run_config *config, dsgd_error *error)
+static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *error)
 {
-    const dsgd_stop *const stops = config->stops.v;
-    for (size_t i = 0; i < config->stops.n; i++)
-        if (stops[i].worker >= config->workers)
-            return dsgd_refuse(error, "stops: worker: %ld, but with %d workers they are 0 to %d",
-                               stops[i].worker, config->workers, config->workers - 1);
-    if (config->stops.n > 0 && config->exchange.barrier)
-        return dsgd_refuse(
-            error, "stops: who stops never comes to exchange: barrier; leave one of them out");
-    return DSGD_OK;
+    const dsgd_failures_config *const f = &config->failures;
+    const dsgd_checkpoint *const c = &f->checkpoint;
+    const dsgd_failure_event *const events = f->events.v;
+    for (size_t i = 0; i < f->events.n; i++)
+        if (events[i].worker >= config->workers)
+            return dsgd_refuse(
+                error, "failures: events: worker: %ld, but with %d workers they are 0 to %d",
+                events[i].worker, config->workers, config->workers - 1);
+    const bool stays = f->policy == DSGD_POLICY_NONE || dsgd_goes_on(config);
+    if (dsgd_failures_any(f) && stays && config->exchange.barrier)
+        return dsgd_refuse(error, "failures: who has failed never comes to exchange: barrier; give "
+                                  "policy: restart, or leave one of them out");
+    const dsgd_platform *const p = config->platform;
+    if ((f->per == DSGD_PER_ISLAND && p->island_hosts < 1) ||
+        (f->per == DSGD_PER_GROUP && p->group_hosts < 1))
+        return dsgd_refuse(error, "failures: per: the platform has no %s_hosts; give per: worker",
+                           f->per == DSGD_PER_ISLAND ? "island" : "group");
+    if (c->interval_s > 0 && c->every != DSGD_EVERY_DALY)
+        return dsgd_refuse(error, "failures: checkpoint: give either every or interval, not both");
+    const bool by_rule = c->interval_s <= 0 && c->every < 0 && c->every != DSGD_EVERY_NEVER;
+    if (dsgd_failures_any(f) && !stays && by_rule && f->mtbf_s <= 0 && c->blocking &&
+        dsgd_checkpoint_cost_s(c, dsgd_workload_bytes(config->workload)) > 0)
+        return dsgd_refuse(error, "failures: checkpoint: every: daly and young need an mtbf, which "
+                                  "events and traces do not say; give a number of steps, or an "
+                                  "interval");
+    dsgd_failures *failures = NULL;
+    const dsgd_failure_units units = {config->workers,
+                                      dsgd_xcalloc((size_t)config->workers, sizeof *units.of)};
+    const dsgd_status status = dsgd_failures_open(f, config->seed, units, &failures, error);
+    dsgd_failures_close(failures);
+    return status;
 }
 
 static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
@@ -369,8 +391,9 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,  check_learning, check_algorithm, check_reads, check_library, check_exchange,
-        check_pieces, check_fusion,   check_encoding,  check_stops, check_machine, check_imbalance};
+        check_until,    check_learning, check_algorithm, check_reads,
+        check_library,  check_exchange, check_pieces,    check_fusion,
+        check_encoding, check_failures, check_machine,   check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

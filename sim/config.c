@@ -1,6 +1,6 @@
 /**
  * @file config.c
- * The option tables of a run: its bounds, learning, exchanges, and workers that stop.
+ * The option tables of a run: its bounds, learning and exchanges.
  */
 #include "sim/config.h"
 
@@ -100,14 +100,6 @@ const dsgd_option dsgd_exchange_options[] = {
         "has SimGrid simulate each message, also where a solver of our own does it, or the time of "
         "a whole allreduce is known without, because its messages meet no others: the same to "
         "rounding, and slower"),
-    DSGD_OPTION_END,
-};
-
-const dsgd_option dsgd_stop_options[] = {
-    DSGD_OPTION_LONG(dsgd_stop, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
-    DSGD_OPTION_AS("after", DOUBLE, dsgd_stop, after_s,
-                   "virtual time from which on it begins no step and sends no reply", .max = 1e12,
-                   .unit = "s"),
     DSGD_OPTION_END,
 };
 

@@ -11,6 +11,7 @@
 #include "models/data/split.h"
 #include "models/optim/optimizer.h"
 #include "models/values/values.h"
+#include "traces/failures.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
 
@@ -90,15 +91,8 @@ typedef struct dsgd_until {
     double accuracy; /* of the output, at an evaluation; refused with numerics off */
 } dsgd_until;
 
-/** A worker that stops, with all its actors, at the first step that begins after after_s. */
-typedef struct dsgd_stop {
-    long worker;
-    double after_s; /* virtual */
-} dsgd_stop;
-
-/** Tables of dsgd_until, dsgd_learning, dsgd_exchange_config and dsgd_stop. */
-extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[],
-    dsgd_stop_options[];
+/** Tables of dsgd_until, dsgd_learning and dsgd_exchange_config. */
+extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[];
 
 /** How far a run is, told while it runs; may lie in memory that processes share. */
 typedef struct dsgd_progress {
@@ -133,7 +127,7 @@ typedef struct dsgd_run_config {
     dsgd_until until;
     dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/cluster.h) */
     dsgd_exchange_config exchange;
-    dsgd_records stops; /* of dsgd_stop */
+    dsgd_failures_config failures;
     const dsgd_learning *learning; /* NULL: timing only */
     dsgd_what_if what_if;
 

@@ -167,6 +167,16 @@ typedef struct dsgd_algorithm {
     /* Whom it sends to, or when, is drawn: two seeds differ in their times though no step does. What an
      * option `graph` draws is not meant. */
     bool draws;
+    /**
+     * Optional. What a worker does that comes back after a failure, before it begins its step anew;
+     * @p peer is one that is there, or -1. The others go on meanwhile: who asks one that has failed,
+     * by dsgd_pair_average() or dsgd_pair_fetch(), gives up when that is detected. Of other verbs it may
+     * use those of dsgd_server_push(). NULL: it waits for others, and all restart from the last
+     * checkpoint.
+     */
+    void (*comes_back)(dsgd_node *self, int peer);
+    /** Optional, pure. Whether it does so with these options. NULL: with all. */
+    bool (*goes_on)(const void *params);
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */

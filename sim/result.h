@@ -56,6 +56,17 @@ typedef struct dsgd_step_times {
     dsgd_step_bin *bin; /* [n] */
 } dsgd_step_times;
 
+/**
+ * What failures have cost, of the time of all workers or of its mean: NAN where nothing fails, or
+ * nothing is done about it.
+ */
+typedef struct dsgd_failing_times {
+    long n;
+    double goodput; /* share of the time that is none of these: */
+    double lost_s; /* work that is done again */
+    double detect_s, repair_s, restart_s, checkpoint_s;
+} dsgd_failing_times;
+
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */
 typedef struct dsgd_run_result {
     int outcome; /* dsgd_outcome */
@@ -63,6 +74,7 @@ typedef struct dsgd_run_result {
     double virtual_s;
     double steps; /* gradient steps of all workers / P */
     double samples, learn_samples;
+    dsgd_failing_times failures;
     double samples_per_s, step_mean_s; /* mean over workers; of steps under way: accounting.c */
     dsgd_step_times step_times;
     double exposed_mean_s; /* of that, between passes or after the computation's end */

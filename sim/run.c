@@ -76,6 +76,7 @@ static void open_workers(dsgd_engine *engine)
     for (int i = 0; i < n_hosts; i++)
         open_node(engine, i);
     dsgd_learning_begin(engine);
+    dsgd_failing_begin(engine);
     for (int i = 0; i < n_hosts; i++) {
         dsgd_worker *const w = &engine->workers[i];
         const bool server = i >= engine->n_workers;
@@ -115,6 +116,9 @@ static void fail(dsgd_engine *engine, const char *what)
     if (stopped < engine->n_workers)
         dsgd_append(&why, ", where worker %d had stopped", stopped);
     dsgd_append(&why, "%s%s", waits[0] == '\0' ? "" : ": ", waits);
+    if (stopped < engine->n_workers)
+        dsgd_append(&why, "; by policy: none %s does nothing about it",
+                    engine->config->algorithm->about.name);
     if (left >= 0)
         dsgd_append(
             &why,
@@ -145,17 +149,35 @@ static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
     }
 }
 
+static void sum_up(dsgd_engine *engine)
+{
+    dsgd_sum_up(engine);
+    dsgd_failing_sum_up(engine);
+}
+
 static const double until_nothing_moves_s = 1e9;
+
+/** Until the run's end; workers fail meanwhile. */
+static void await_end(dsgd_engine *engine)
+{
+    for (bool ended = false; !ended;) {
+        const double until_s = dsgd_failing_until_s(engine);
+        const double left_s = until_s - dsgd_now_s();
+        bool posted = true;
+        if (until_s < INFINITY)
+            posted = left_s > 0 && dsgd_semaphore_wait_for(engine->end_semaphore, left_s);
+        else
+            dsgd_semaphore_wait(engine->end_semaphore);
+        ended = posted ? engine->finished || engine->n_working == 0 : dsgd_failing_come(engine);
+    }
+}
 
 /** The actor that ends the run. */
 static void clock_main(void *argument)
 {
     dsgd_engine *const engine = argument;
     const dsgd_run_config *const config = engine->config;
-    if (config->until.seconds > 0)
-        dsgd_semaphore_wait_for(engine->end_semaphore, config->until.seconds);
-    else
-        dsgd_semaphore_wait(engine->end_semaphore);
+    await_end(engine);
     engine->result->virtual_s = dsgd_now_s();
     if (config->steps_each > 0)
         dsgd_sleep(until_nothing_moves_s);
@@ -174,7 +196,7 @@ static void clock_main(void *argument)
         config->inspect(engine, config->inspect_argument);
     if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)
         return;
-    dsgd_sum_up(engine);
+    sum_up(engine);
     dsgd_waits_continue(engine);
 }
 
@@ -227,7 +249,7 @@ static void simulate(dsgd_engine *engine)
     if (engine->continued)
         dsgd_waits_end(engine);
     else
-        dsgd_sum_up(engine);
+        sum_up(engine);
     fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */
@@ -290,6 +312,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
 {
     const double start_s = dsgd_wall_s();
     *result = (dsgd_run_result){.device = "off",
+                                .failures = {0, NAN},
                                 .partial_active_mean = NAN,
                                 .local_loss = NAN,
                                 .local_accuracy = NAN,
@@ -308,12 +331,15 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)
+        status = dsgd_failing_open(&engine, error);
+    if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};
     if (dsgd_recorder_close(engine.recorder, status == DSGD_OK, &why) != DSGD_OK)
         status = dsgd_fail(error, DSGD_EIO, "%s", why.text);
     dsgd_learning_close(&engine);
     dsgd_imbalance_close(engine.imbalance);
+    dsgd_failing_close(&engine);
     free(engine.piece_work);
     free(engine.workers);
     result->n_blocks_kept = dsgd_run_free_all(&engine);

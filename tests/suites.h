@@ -15,6 +15,7 @@
     X(course)                                                                                      \
     X(docs)                                                                                        \
     X(traces)                                                                                      \
+    X(failures)                                                                                    \
     X(platforms)                                                                                   \
     X(imbalance)                                                                                   \
     X(data)                                                                                        \
@@ -44,6 +45,7 @@
     X(outer)                                                                                       \
     X(fragments)                                                                                   \
     X(pair)                                                                                        \
+    X(failing)                                                                                     \
     X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(staging)                                                                                     \

@@ -69,8 +69,9 @@ const dsgd_option dsgd_experiment_options[] = {
     DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
                    "how vectors are cut, and when and how their pieces travel",
                    .fields = dsgd_exchange_options),
-    DSGD_OPTION_AS("stops", RECORDS, dsgd_planned_run, config.stops, "workers that fail",
-                   .fields = dsgd_stop_options, .record_size = sizeof(dsgd_stop)),
+    DSGD_OPTION_AS("failures", RECORD, dsgd_planned_run, config.failures,
+                   "workers that fail and come back, and what is done about it",
+                   .fields = dsgd_failures_options),
     DSGD_OPTION_END,
 };
 

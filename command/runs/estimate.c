@@ -132,7 +132,7 @@ static void run_here(const request *r, dsgd_progress *progress)
     dsgd_run_config config = run->config;
     dsgd_learning learning;
     config.until = (dsgd_until){.steps = r->steps};
-    config.stops.n = 0;
+    config.failures = (dsgd_failures_config){0};
     config.numerics = numerics_of(run, r->numerics);
     config.threads = 1;
     config.memory_bytes =

@@ -23,9 +23,10 @@
 
 static json_t *run_json(const dsgd_planned_run *run)
 {
-    static const char *const members[] = {"algorithm", "label",    "workers",   "seed",  "platform",
-                                          "workload",  "inherent", "imbalance", "until", "learn",
-                                          "placement", "network",  "exchange",  "stops", NULL};
+    static const char *const members[] = {"algorithm", "label",    "workers",   "seed",
+                                          "platform",  "workload", "inherent",  "imbalance",
+                                          "until",     "learn",    "placement", "network",
+                                          "exchange",  "failures", NULL};
     json_t *const all = dsgd_json_options(dsgd_experiment_options, run), *const json =
                                                                              json_object();
     json_object_set(all, "algorithm", json_object_get(all, "algorithms"));
@@ -162,7 +163,7 @@ void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
 
 void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID])
 {
-    static const char *const always[] = {"seed", "until", "label", "stops", NULL};
+    static const char *const always[] = {"seed", "until", "label", "failures", NULL};
     static const char *const too[] = {"workload", "imbalance", "inherent", "placement", NULL};
     void *const mark = dsgd_mark();
     json_t *const json = run_json(run);

@@ -17,7 +17,7 @@
 typedef struct run_row {
     dsgd_run_result r;
     const char *platform, *workload, *status;
-    double learn_samples, throughput_samples_per_s, messages;
+    double learn_samples, throughput_samples_per_s, messages, failures;
     dsgd_evaluation last;
     double pieces, piece_bytes;
     const char *collective, *partial_collective, *mode, *network, *timed_by;
@@ -111,6 +111,18 @@ static const dsgd_column run_columns[] = {
         "processors, servers, network, cooling"),
     TIMED(run_row, cost, "cost", NULL, "GPUs times hours times `price`"),
     TEXT(run_row, currency, "currency", NULL),
+    TIMED(run_row, failures, "failures", NULL, "that have come; empty, like these: none can"),
+    TIMED(run_row, r.failures.goodput, "goodput", "1",
+          "share of the workers' time in which they did what counts once: none of the following"),
+    TIMED(run_row, r.failures.lost_s, "lost_s", "s",
+          "work that a failure has undone; where all restart, steps done again"),
+    TIMED(run_row, r.failures.detect_s, "detect_s", "s",
+          "until failures were known, as far as work waited for that"),
+    TIMED(run_row, r.failures.repair_s, "repair_s", "s", "until those who had failed were back"),
+    TIMED(run_row, r.failures.restart_s, "restart_s", "s",
+          "starting, and reading a checkpoint or copying a model"),
+    TIMED(run_row, r.failures.checkpoint_s, "checkpoint_s", "s",
+          "writing checkpoints, while all wait"),
     TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
      "real seconds of the run"},
@@ -148,6 +160,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
         .throughput_samples_per_s = r->samples_per_s,
         .messages = is_counted ? (double)r->messages : NAN,
         .last = {NAN, NAN, NAN},
+        .failures = isnan(r->failures.goodput) ? NAN : (double)r->failures.n,
         .pieces = is_counted ? (double)r->n_pieces : NAN,
         .piece_bytes = is_counted ? r->piece_bytes : NAN,
         .collective = collective_name(r->collective),

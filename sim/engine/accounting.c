@@ -592,7 +592,7 @@ static double begun_part(const dsgd_worker *w, double end_s)
 {
     const double n = (double)w->node.step; /* one less than done in a barrier */
     const double mean_s = w->step_since_s / n;
-    if (w->stopped || n < 1)
+    if (w->stopped || w->presence != DSGD_HERE || n < 1)
         return 0;
     const double variance_s2 = n > 1 ? (w->step_squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
     const double part = (end_s - w->step_since_s - variance_s2 / mean_s) / mean_s;
@@ -602,9 +602,9 @@ static double begun_part(const dsgd_worker *w, double end_s)
 /** Steps of all workers for one that counts as done: more than 1 where time ended the run amid steps. */
 static double steps_for_one(const dsgd_engine *engine)
 {
-    const double end_s = engine->config->until.seconds;
+    const double end_s = engine->config->until.seconds - engine->away_s;
     double parts = 0;
-    if (end_s > 0 && engine->result->virtual_s >= end_s * (1 - 1e-12))
+    if (engine->config->until.seconds > 0 && engine->result->virtual_s >= end_s * (1 - 1e-12))
         for (int i = 0; i < engine->n_workers; i++)
             parts += begun_part(&engine->workers[i], end_s);
     return 1 + parts / dsgd_greater(1, (double)engine->steps_total);

@@ -169,7 +169,7 @@ void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
     const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
     atomic_store_explicit(&progress->events, before + n,
                           memory_order_relaxed); /* the only writer */
-    atomic_store_explicit(&progress->virtual_s, dsgd_now_s(), memory_order_relaxed);
+    atomic_store_explicit(&progress->virtual_s, dsgd_time_now_s(engine), memory_order_relaxed);
 }
 
 void dsgd_moved(dsgd_engine *engine)

@@ -206,7 +206,8 @@ static dsgd_await compute_piece(dsgd_worker *w)
         w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
     }
     w->gpu_computes = true;
-    if (engine->config->algorithm->cancels || engine->config->platform->collective_share > 0) {
+    if (engine->config->algorithm->cancels || engine->goes_on ||
+        engine->config->platform->collective_share > 0) {
         w->gpu_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
     }
@@ -486,19 +487,11 @@ void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
     begin_pass(w, x, c->backward_s, c->backward < n ? dsgd_pass : NULL);
 }
 
-void dsgd_cancel(dsgd_node *self)
+/** The gradient ends now, and counts as lost. */
+static void cut_off(dsgd_worker *w)
 {
-    dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->computation;
-    DSGD_REQUIRE(engine->config->algorithm->cancels,
-                 "%s cancels a gradient, but does not say that it does (cancels)",
-                 engine->config->algorithm->about.name);
-    if (w->cancelled)
-        return;
-    DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %ld %s",
-                 self->rank, self->step,
-                 c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
     if (dsgd_computing(w)) {
         c->ready = engine->n_pieces;
         c->runs = false;
@@ -513,5 +506,34 @@ void dsgd_cancel(dsgd_node *self)
     }
     w->lost_s += c->end_s - c->since_s;
     c->share = 0;
+}
+
+void dsgd_computation_lose(dsgd_worker *w)
+{
+    const size_t before = w->computation.ready;
+    if (w->computation.number < 0)
+        return;
+    cut_off(w);
+    for (size_t k = before; k < w->engine->n_pieces; k++)
+        w->computation.ready_s[k] = dsgd_now_s();
+    dsgd_updates_apply(w, before);
+    dsgd_ready_wake(w);
+    dsgd_work_wake(w);
+}
+
+void dsgd_cancel(dsgd_node *self)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_engine *const engine = w->engine;
+    dsgd_computation *const c = &w->computation;
+    DSGD_REQUIRE(engine->config->algorithm->cancels,
+                 "%s cancels a gradient, but does not say that it does (cancels)",
+                 engine->config->algorithm->about.name);
+    if (w->cancelled)
+        return;
+    DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %ld %s",
+                 self->rank, self->step,
+                 c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
+    cut_off(w);
     w->cancelled = true;
 }

@@ -130,6 +130,13 @@ typedef struct dsgd_computation {
     struct dsgd_deferred *first_deferred, **end_of_deferred; /* where the next is hung */
 } dsgd_computation;
 
+/** Whether a worker is there. */
+typedef enum dsgd_presence {
+    DSGD_HERE,
+    DSGD_DOWN, /* it has failed */
+    DSGD_JOINS /* it is back, and restores its state */
+} dsgd_presence;
+
 /** A verb in which a worker waits for others, as the report of a run that hangs names them. */
 typedef struct dsgd_waiting {
     const char *verb;
@@ -162,6 +169,9 @@ struct dsgd_worker {
     /* steps.c's. */
     double reduction_s_per_byte; /* of what it receives */
     bool stopped; /* none of its actors continues */
+    dsgd_presence presence; /* failing.c's, as: */
+    double changed_s, up_s; /* since when; until when it is down */
+    double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */
     long *local_steps; /* (S) [n_pieces] made; computation.c's */
@@ -294,6 +304,9 @@ struct dsgd_engine {
     long steps_total; /* of all workers */
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
+    bool goes_on; /* failing.c's: while some workers are down */
+    double
+        away_s; /* failing.c's: of all time, what is no progress; of all else progress is the time */
     long most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
     long moves; /* steps made and computations begun, of all workers */
@@ -330,6 +343,7 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* vectors.c: all of the run */
     dsgd_encoded *all_encoded; /* encodings.c: all of the run */
     struct dsgd_step_count *step_counts; /* accounting.c */
+    struct dsgd_failing *failing; /* failing.c; NULL: nothing fails */
     struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_alarms *alarms; /* exchange/partial.c */
@@ -789,6 +803,42 @@ void dsgd_gpu_has_collectives(dsgd_worker *w, int more);
 
 /** Waits until nothing is computed. */
 void dsgd_computation_wait(dsgd_worker *w);
+
+/** The worker fails: what it computes is lost, and ends now. */
+void dsgd_computation_lose(dsgd_worker *w);
+
+/* --- failing.c: workers that fail and come back -------------------------------------------------- */
+
+/** Once places are known; and when there are workers. */
+dsgd_status dsgd_failing_open(dsgd_engine *engine, dsgd_error *error);
+void dsgd_failing_begin(dsgd_engine *engine);
+void dsgd_failing_close(dsgd_engine *engine);
+
+/** Whether the others go on while some workers are down, if any fail; else all restart, or hang. */
+bool dsgd_goes_on(const dsgd_run_config *config);
+
+/** When the clock is to look, of progress: at a failure, or the end; INFINITY: never. */
+double dsgd_failing_until_s(const dsgd_engine *engine);
+/** That has come. True: it was the run's end. */
+bool dsgd_failing_come(dsgd_engine *engine);
+
+/** A step is made: a checkpoint may be due. */
+void dsgd_failing_step(dsgd_engine *engine);
+
+/** Of a worker that is down: until it is back, and has its state. False: it stays away. */
+bool dsgd_come_back(dsgd_worker *w);
+
+/** Whether @p peer is down; waits until that is detected. */
+bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer);
+
+/** When the result is summed up. */
+void dsgd_failing_sum_up(dsgd_engine *engine);
+
+/** Of all time. */
+static inline double dsgd_time_now_s(const dsgd_engine *engine)
+{
+    return dsgd_now_s() + engine->away_s;
+}
 
 /* --- waiting.c: who waits for whom ------------------------------------------------------------ */
 

@@ -211,17 +211,21 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
-    for (size_t w = 0; w < p; w++) {
-        copy_pieces(engine->workers[w].model, models + w * n);
-        states[w] = engine->workers[w].model_state;
+    size_t here = 0; /* workers, whose models count; all where none is there */
+    for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
+        const dsgd_worker *const w = &engine->workers[i % p];
+        if (i < p && w->presence == DSGD_DOWN)
+            continue;
+        copy_pieces(w->model, models + here * n);
+        states[here++] = w->model_state;
     }
-    const uint32_t m = (uint32_t)copy_output(engine, models + p * n);
+    const uint32_t m = (uint32_t)copy_output(engine, models + here * n);
     result->points = dsgd_xrealloc(result->points, result->n_points + 1, sizeof *result->points);
     dsgd_point *const point = &result->points[result->n_points++];
-    *point =
-        (dsgd_point){.virtual_s = dsgd_now_s(),
-                     .steps = (double)engine->steps_total / (double)p,
-                     .ticket = dsgd_values_evaluate_output(engine->values, p, m, models, states)};
+    *point = (dsgd_point){.virtual_s = dsgd_time_now_s(engine),
+                          .steps = (double)engine->steps_total / (double)p,
+                          .ticket =
+                              dsgd_values_evaluate_output(engine->values, here, m, models, states)};
     dsgd_recorder_point(engine->recorder, point->virtual_s, point->steps);
     free(models);
     free(states);
@@ -310,8 +314,8 @@ static void evaluate_local(dsgd_engine *engine)
 void dsgd_evaluate_last(dsgd_engine *engine)
 {
     const dsgd_run_result *const result = engine->result;
-    const bool evaluated =
-        result->n_points > 0 && result->points[result->n_points - 1].virtual_s == result->virtual_s;
+    const bool evaluated = result->n_points > 0 && result->points[result->n_points - 1].virtual_s ==
+                                                       result->virtual_s + engine->away_s;
     if (!evaluated && engine->config->learning->evaluate.every >= 0)
         dsgd_evaluate_now(engine);
     if (engine->config->learning->evaluate.local && dsgd_learns(engine->config))

@@ -20,7 +20,7 @@ static void report_progress(const dsgd_engine *engine, double samples)
     if (progress == NULL)
         return;
     const double by_steps = (double)engine->steps_total / (double)engine->steps_bound;
-    const double by_time = until->seconds > 0 ? dsgd_now_s() / until->seconds : 0;
+    const double by_time = until->seconds > 0 ? dsgd_time_now_s(engine) / until->seconds : 0;
     const double by_samples = until->samples > 0 ? samples / until->samples : 0;
     atomic_store_explicit(&progress->share, fmax(by_steps, fmax(by_time, by_samples)),
                           memory_order_relaxed);
@@ -53,6 +53,8 @@ static void count_step(dsgd_worker *w)
     if (engine->steps_total >= engine->steps_bound ||
         (until->samples > 0 && samples >= until->samples * (1 - rounding)))
         dsgd_finish(engine);
+    if (engine->failing != NULL && !engine->finished)
+        dsgd_failing_step(engine);
     if (engine->finished)
         stay(w);
 }
@@ -61,13 +63,10 @@ static void count_step(dsgd_worker *w)
 static bool is_to_stop(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
-    const dsgd_run_config *const config = engine->config;
-    const dsgd_stop *const stops = config->stops.v;
-    for (size_t i = 0; i < config->stops.n && !engine->continued; i++)
-        if (stops[i].worker == w->node.rank && dsgd_now_s() >= stops[i].after_s) {
-            dsgd_sleep(0); /* what it has begun at this instant begins */
-            w->stopped = true;
-        }
+    if (dsgd_now_s() >= w->dies_s && !engine->continued) {
+        dsgd_sleep(0); /* what it has begun at this instant begins */
+        w->stopped = true;
+    }
     return w->stopped || (engine->most_steps > 0 && w->steps_done >= engine->most_steps);
 }
 
@@ -75,7 +74,12 @@ bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_computation_wait(w);
-    if (w->cancelled) { /* it begins anew */
+    const bool fails = w->presence != DSGD_HERE;
+    if (fails && !dsgd_come_back(w)) {
+        w->may_return = true;
+        return false;
+    }
+    if (w->cancelled || (fails && self->step >= 0)) { /* it begins anew */
         w->cancelled = false;
         w->n_cancelled++;
         if (w->engine->finished)
@@ -131,6 +135,8 @@ bool dsgd_next_turn(dsgd_node *self, long local_steps)
         dsgd_work_sleep(w);
     rest_if_idle(w);
     dsgd_wait_end(w, wait);
+    while (w->presence != DSGD_HERE)
+        dsgd_work_sleep(w);
     if (dsgd_now_s() < w->turn_s)
         dsgd_sleep(w->turn_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);

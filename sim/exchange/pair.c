@@ -61,13 +61,17 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_worker *const w = channel->worker;
     pair_job *const job = (pair_job *)any_job;
     const bool fetch = job->kind == FETCH;
+    dsgd_worker *const peer = &w->engine->workers[job->peer];
+    if (dsgd_give_up_on(w, peer)) {
+        dsgd_job_finish(any_job);
+        return;
+    }
     const double bytes =
         fetch ? 0 : dsgd_encoded_bytes(w->engine, job->mine.encoded, any_job->piece);
     dsgd_packet *const question =
         dsgd_packet_new(w, channel->number, any_job->piece, fetch ? DSGD_NO_PIECE : job->mine);
     question->kind = job->kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
-    dsgd_worker *const peer = &w->engine->workers[job->peer];
     dsgd_mailbox *const to = questions_to(peer, w->node.rank);
     dsgd_door_enter(peer, channel); /* it answers in the order of sending */
     dsgd_transfer *const sent = dsgd_isend(to, question, bytes);
@@ -81,6 +85,8 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_exchanges_otherwise(w, false);
+    if (w->presence == DSGD_DOWN)
+        return;
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (pair_job){.job = {.run = run_pair, .piece = k},
                       .peer = *(const int *)request->arguments,
@@ -89,10 +95,24 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_exchange_start(w, request, &job->job);
 }
 
+/** Without an answer x stays as it is; what is fetched is the worker's own model. */
+static void keep_own(dsgd_worker *w, size_t k, dsgd_request *request)
+{
+    if (request->in == NULL && request->out->whole != w->model)
+        dsgd_vector_update(request->out, k, dsgd_value_retain(w->model->piece[k].value),
+                           w->model->piece[k].stamp);
+}
+
 static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_vector *const x = request->out;
-    pair_job *const job = (pair_job *)dsgd_begun_of(request, k)->job;
+    const pair_job *const job = (pair_job *)dsgd_begun_of(request, k)->job;
+    request->unchanged =
+        job == NULL || job->reply == NULL; /* this worker, or the peer, has failed */
+    if (request->unchanged) {
+        keep_own(w, k, request);
+        return;
+    }
     const dsgd_piece *const theirs = &job->reply->content;
     dsgd_piece_wait_until_set(x, k);
     if (job->kind == AVERAGE)

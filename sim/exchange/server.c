@@ -102,6 +102,8 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     const uint32_t call = w->encodings++;
+    if (w->presence == DSGD_DOWN)
+        return;
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
         dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
@@ -114,12 +116,16 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 
 static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, DSGD_NO_PIECE)->job);
+    if (w->presence != DSGD_DOWN)
+        dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, DSGD_NO_PIECE)->job);
 }
 
 static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const server_job *const job = (server_job *)dsgd_begun_of(request, k)->job;
+    request->unchanged = job == NULL; /* this worker has failed */
+    if (request->unchanged)
+        return;
     dsgd_piece_wait(request->out, k);
     dsgd_vector_update(request->out, k, dsgd_value_retain(job->reply->content.value),
                        dsgd_local_steps(w, k));
@@ -142,6 +148,8 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
+    if (w->presence == DSGD_DOWN)
+        return;
     server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, dsgd_begun_of(request, k)->sent);
     const int channel = dsgd_channel_of(w, &job->job)->number; /* behind others */
     job->answer = dsgd_irecv(
@@ -154,6 +162,10 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     server_job *const job = (server_job *)dsgd_begun_of(request, k)->job;
     const double since_s = dsgd_now_s();
+    if (job == NULL) {
+        end_fetch(w, k, request);
+        return;
+    }
     dsgd_wait *const wait = dsgd_wait_begin(w, &request->exchange->waiting, &job->job);
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);

@@ -309,12 +309,12 @@ TEST(starvation_is_failure_under_a_bound_of_time_too)
     ck_assert_has(got->result.why.text, "at 0.5 s: worker 0 waits in "
                                         "dsgd_pair_average for worker 0 since 0 s");
     c = support_new("a_psgd", 4); /* one fails, the others continue */
-    dsgd_stop stop = {.worker = 2, .after_s = 3};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {.worker = 2, .at_s = 3};
+    support_dies(c, 1, &stop);
     c->config.until = (dsgd_until){.seconds = 50};
     support_ok(c);
     c = support_new("allreduce", 4);
-    c->config.stops = (dsgd_records){1, &stop};
+    support_dies(c, 1, &stop);
     c->config.until = (dsgd_until){.seconds = 50};
     got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);

@@ -385,8 +385,8 @@ TEST_RANGE(a_worker_that_stops_ends_the_run_or_starves_it, 0, support_n_algorith
 {
     for (int worker = 0; worker < 2; worker++) {
         support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
-        dsgd_stop stop = {worker, 6.5};
-        c->config.stops = (dsgd_records){1, &stop};
+        dsgd_failure_event stop = {worker, 6.5};
+        support_dies(c, 1, &stop);
         c->config.until.steps = SUPPORT_SLOW ? 60 : 200;
         disturb(c);
         const support_outcome *got = support_simulate(c);
@@ -405,8 +405,8 @@ TEST_RANGE(a_worker_that_stops_ends_the_run_or_starves_it, 0, support_n_algorith
 TEST(only_a_worker_can_be_made_to_stop)
 {
     support_case *c = support_new("allreduce", 4);
-    dsgd_stop stop = {4, 1};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {4, 1};
+    support_dies(c, 1, &stop);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_has(got->error.text, "they are 0 to 3");
@@ -416,8 +416,8 @@ TEST(only_a_worker_can_be_made_to_stop)
 TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
 {
     support_case *c = support_of(&support_alone, 4);
-    dsgd_stop stop = {2, 3};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {2, 3};
+    support_dies(c, 1, &stop);
     c->config.until = (dsgd_until){.seconds = 10.5};
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps, (3 * 10 + 3) / 4.0);
@@ -426,10 +426,10 @@ TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
 TEST_RANGE(all_workers_may_stop, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
-    dsgd_stop stops[4];
+    dsgd_failure_event stops[4];
     for (int w = 0; w < 4; w++)
-        stops[w] = (dsgd_stop){w, 3};
-    c->config.stops = (dsgd_records){4, stops};
+        stops[w] = (dsgd_failure_event){w, 3};
+    support_dies(c, 4, stops);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
 }
@@ -441,8 +441,8 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
 {
     static const char *const names[] = {"a_psgd", "easgd", "eamsgd"};
     support_case *c = support_new(names[_i], 4);
-    dsgd_stop stop = {2, 5};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {2, 5};
+    support_dies(c, 1, &stop);
     c->config.until.steps = 30;
     const support_outcome *got = support_ok(c);
     ck_assert_double_gt(got->result.virtual_s, 30);

@@ -466,7 +466,8 @@ TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
 
 TEST(a_run_that_fails_is_said)
 {
-    write_ring("workers: 4\nplatform: idle-switch\nstops: [{worker: 1, after: 150ms}]\n");
+    write_ring("workers: 4\nplatform: idle-switch\nfailures: {policy: none, events: [{worker: 1, "
+               "at: 150ms}]}\n");
     char *output = dsgd_ends(5, "explain e.yaml");
     expect_text(output, "run 1");
     expect_text(output, "worker 1 had stopped");

@@ -141,11 +141,14 @@ TEST(who_cannot_win_wins_no_cell)
         "period: 20}]'",
         0);
     ck_assert_str_eq(awk(winners, "three/phase.csv"), awk(winners, "two/phase.csv"));
-    run("run e.yaml -o failed --refine --set 'stops=[{worker: 2, after: 250ms}]'", 5);
+    run("run e.yaml -o failed --refine --set 'failures={policy: none, events: [{worker: 2, at: "
+        "250ms}]}'",
+        5);
     ck_assert_str_eq(
         awk("NF && NR > 1 && ($5 != \"a_psgd\" || $6 || $7 || $4)", "failed/phase.csv"), "");
     run("plot failed phase --format svg", 0);
-    run("run e.yaml -o none --refine --set 'stops=[{worker: 2, after: 250ms}]' --set "
+    run("run e.yaml -o none --refine --set 'failures={policy: none, events: [{worker: 2, at: "
+        "250ms}]}' --set "
         "'algorithms=[allreduce, {name: allreduce, label: again}]'",
         5);
     ck_assert_str_eq(awk("NF && NR > 1 && ($3 || $5 || $6)", "none/phase.csv"), "");

@@ -17,7 +17,7 @@ SUITE(run, "run", .seconds = 60, .set_up = make_folder, .tear_down = remove_fold
 
 TEST(a_stopped_worker_is_named_and_the_others_are_kept)
 {
-    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output =
         dsgd_ends(5, "run e.yaml -o r --set workers=4 --set algorithms='[allreduce, a_psgd]'");
     ck_assert_has(output, "worker 2 had stopped");
@@ -33,7 +33,7 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
     write_experiment(learn);
     dsgd_ends(5,
               "run e.yaml -o r --set workers=4 --set algorithms=allreduce "
-              "--set 'stops=[{worker: 2, after: 250ms}]' --set "
+              "--set 'failures={policy: none, events: [{worker: 2, at: 250ms}]}' --set "
               "learn.evaluate.local=true --set 'until={%s}'",
               bounds[_i]);
     char *rows = read_file("r/runs.csv");
@@ -43,7 +43,8 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
                           "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
                           "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
                           "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,"
-                          "sent_max_bytes,energy_j,cost,currency,why,wall_s");
+                          "sent_max_bytes,energy_j,cost,currency,failures,goodput,lost_s,detect_s,"
+                          "repair_s,restart_s,checkpoint_s,why,wall_s");
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
@@ -62,7 +63,8 @@ TEST(ages_and_local_models_come_out)
         "local_accuracy_min,exposed_mean_s,active_mean,lag_mean,lag_max,gradient_staleness_mean,"
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
         "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,sent_max_bytes,"
-        "energy_j,cost,currency,why,wall_s\n");
+        "energy_j,cost,currency,failures,goodput,lost_s,detect_s,repair_s,restart_s,checkpoint_s,"
+        "why,wall_s\n");
 }
 
 TEST(whose_the_samples_are_is_said_where_they_are_split)
@@ -400,7 +402,7 @@ TEST(folders_within_results_are_no_links)
 
 TEST(who_sends_to_a_stopped_worker_goes_on)
 {
-    write_experiment("stops: [{worker: 2, after: 0s}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 0s}]}\n");
     dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
 }
 

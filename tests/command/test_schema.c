@@ -203,7 +203,7 @@ static const char everything[] =
     "imbalance: [{kind: delay, workers: 1, seconds: 1ms}]\n"
     "until: {steps: 2}\n"
     "exchange: {pieces: 2}\n"
-    "stops: [{worker: 1, after: 1s}]\n"
+    "failures: {policy: none, checkpoint: {every: 3}, events: [{worker: 1, at: 1s}]}\n"
     "learn: {model: {name: mlp}, data: {name: hyperplane}, optimizer: {lr: 0.1}, evaluate: {every: "
     "1}}\n";
 
@@ -295,9 +295,18 @@ static const json_t *mapping_of(const json_t *root, const json_t *schema, const 
 
 TEST(the_schema_has_the_keys_of_the_reader)
 {
-    static const char *const places[] = {
-        "platform",           "platform.hosts.0", "workload", "exchange",        "until",
-        "workload.tensors.0", "stops.0",          "learn",    "learn.optimizer", "learn.evaluate"};
+    static const char *const places[] = {"platform",
+                                         "platform.hosts.0",
+                                         "workload",
+                                         "exchange",
+                                         "until",
+                                         "workload.tensors.0",
+                                         "failures",
+                                         "failures.events.0",
+                                         "failures.checkpoint",
+                                         "learn",
+                                         "learn.optimizer",
+                                         "learn.evaluate"};
     json_t *const root = schema_of("experiment");
     write_file("everything.yaml", everything);
     ck_assert_str_eq(said_of("seed=3", "seed=4"), "");

@@ -356,7 +356,7 @@ TEST(variations_have_their_places_in_the_list)
 
 TEST(what_has_failed_enters_no_speedup)
 {
-    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output = dsgd_ends(5, "run e.yaml -o r --sensitivity --set workers=4 --set "
                                 "algorithms='[allreduce, a_psgd]'");
     ck_assert_msg(strstr(output, "\n13 runs without results are left out\nno ranking changes\n") !=

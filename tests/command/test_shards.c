@@ -206,7 +206,7 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
 
 TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
 {
-    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     static const char set[] = "--set workers=4 --set algorithms='[allreduce, a_psgd]'";
     dsgd_ends(5, "run e.yaml -o s %s", set);
     char *output = dsgd_ends(5, "merge s -o all");
@@ -214,7 +214,7 @@ TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
     /* Run 1 failed; as if it had been done in t. */
-    dsgd_ends(0, "run e.yaml -o t --only 1 %s --set stops=[]", set);
+    dsgd_ends(0, "run e.yaml -o t --only 1 %s --set failures={}", set);
     output = shell_ends(0, "cp s/manifest.json t");
     output = dsgd_ends(0, "merge s t -o both");
 }

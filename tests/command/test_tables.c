@@ -92,7 +92,7 @@ TEST(a_table_of_many_runs_is_cut_and_says_so)
 
 TEST(a_table_says_why_a_run_has_failed)
 {
-    write_experiment("stops: [{worker: 2, after: 250ms}]\n");
+    write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output = dsgd_ends(5, "run e.yaml -o r --set algorithms='[allreduce, a_psgd]'");
     const char *const table = strstr(output, "\nrun  algorithm ");
     expect_lines_of(table, 100);

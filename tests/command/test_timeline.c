@@ -366,7 +366,8 @@ TEST(a_description_has_the_chart_of_every_algorithm)
 /** A worker that stops: the others wait for it for ever, and the chart says for whom. */
 TEST(a_run_that_fails_is_shown_until_then)
 {
-    write_file("e.yaml", dsgd_xprintf("%sstops: [{worker: 1, after: 1s}]\n", four));
+    write_file("e.yaml",
+               dsgd_xprintf("%sfailures: {policy: none, events: [{worker: 1, at: 1s}]}\n", four));
     char *output = dsgd_ends(0, "timeline e.yaml --format text");
     ck_assert_has(output, "the run fails: ");
     ck_assert_has(output, "<1");

@@ -419,7 +419,7 @@ static const char given[] = "platform: idle-switch\n"
 
 static const char question[] = "question: How?\n"
                                "given: given.yaml\n"
-                               "may_change: [algorithms.1.period, stops]\n"
+                               "may_change: [algorithms.1.period, failures]\n"
                                "goals:\n"
                                "  - {measure: wait_share, of: allreduce, at_most: %s}\n"
                                "  - {measure: throughput_samples_per_s, of: local_sgd,\n"
@@ -505,7 +505,7 @@ static const struct {
 } refused[] = {
     {"until.steps=13", "--set until.steps=13: `until.steps` is another than in the given "
                        "experiment, which has 12, and this is not to be changed; what may be: "
-                       "algorithms.1.period and stops"},
+                       "algorithms.1.period and failures"},
     {"inherent=false", "`inherent` is not in the given experiment, and"},
     {"algorithms.1.order=cta", "`algorithms.1.order` is not in the given experiment, and"},
     {"algorithms=[allreduce]",
@@ -561,6 +561,8 @@ TEST(a_run_that_fails_fails_the_task)
 {
     char *output = NULL;
     write_task("0.4");
-    ck_assert_int_eq(try("e.yaml --set 'stops=[{worker: 1, after: 300ms}]'", &output), 5);
+    ck_assert_int_eq(
+        try("e.yaml --set 'failures={policy: none, events: [{worker: 1, at: 300ms}]}'", &output),
+        5);
     ck_assert_has(output, "dsgd: 8 of 8 runs failed; run 1 (allreduce): ");
 }

@@ -318,6 +318,6 @@ part random_experiment(uint64_t seed)
         if (chance(&s, 0.4))
             part_add(&e, value_of(&s, option(others[i]), 1));
     if (chance(&s, 0.05))
-        part_add(&e, value_of(&s, option("stops"), 1));
+        part_add(&e, value_of(&s, option("failures"), 1));
     return e;
 }

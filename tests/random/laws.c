@@ -67,8 +67,8 @@ static char *run_into(const trial *t, const char *name, const char *file, const 
     char *const arguments =
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = run(t, &output, arguments);
-    /* A worker that stops may leave others waiting for ever, which is a result. */
-    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "stops") != NULL)) {
+    /* A worker that fails may leave others waiting for ever, which is a result. */
+    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "failures") != NULL)) {
         return NULL;
     }
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
@@ -209,10 +209,16 @@ static part *part_under(part *of, const char *key, part_kind kind)
     return part_find(of, key);
 }
 
+/** Then a time that differs by rounding may change what a failure undoes. */
+static bool fails(const trial *t)
+{
+    return part_find(t->experiment, "failures") != NULL;
+}
+
 /** What is computed, or solved, without SimGrid is what its messages would have given, ties included. */
 static char *every_message_gives_the_same(const trial *t)
 {
-    if (t->diverged)
+    if (t->diverged || fails(t))
         return NULL;
     part changed = part_copy(t->experiment);
     char *why = NULL;
@@ -230,7 +236,8 @@ static char *bandwidth_is_never_slower(const trial *t)
 {
     char *why = NULL;
     const part *const given = part_find(t->experiment, "platform");
-    if (t->diverged || !is_synchronous(t->experiment) || given == NULL || given->kind != MAPPING)
+    if (t->diverged || fails(t) || !is_synchronous(t->experiment) || given == NULL ||
+        given->kind != MAPPING)
         return NULL;
     part changed = part_copy(t->experiment);
     part *const platform = part_find(&changed, "platform");

@@ -135,8 +135,8 @@ static const dsgd_algorithm exchanging_beside = {.about = {.name = "exchanging_b
 TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
 {
     support_case *c = support_no_learning(support_of(&exchanging_beside, 2));
-    dsgd_stop stop = {1, 0.5};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {1, 0.5};
+    support_dies(c, 1, &stop);
     c->workload.bytes = 21e9;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.exchange.pieces = 3;

@@ -353,8 +353,8 @@ TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
 TEST(who_waits_for_a_worker_that_stopped_hangs)
 {
     support_case *c = support_new("ad_psgd", 4);
-    dsgd_stop stop = {.worker = 0, .after_s = 3};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {.worker = 0, .at_s = 3};
+    support_dies(c, 1, &stop);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "waits in dsgd_pair_average for worker 0 since");
@@ -365,8 +365,8 @@ TEST(who_waits_for_a_worker_that_stopped_hangs)
 TEST(a_stop_after_the_end_stops_nobody)
 {
     support_case *c = support_new("allreduce", 4);
-    dsgd_stop stop = {.worker = 0, .after_s = 2.1};
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {.worker = 0, .at_s = 2.1};
+    support_dies(c, 1, &stop);
     c->workload.bytes = 4e9; /* all wait in the allreduce at the bound */
     c->config.until = (dsgd_until){.seconds = 2.05};
     support_ok(c);
@@ -377,8 +377,9 @@ TEST_RANGE(a_worker_that_stops_does_its_part_in_what_it_has_begun, 0,
            4) /* _i: network, every_message */
 {
     support_case *c = support_new("dasgd", 4);
-    dsgd_stop stop = {.worker = 0, .after_s = 1.5}; /* begins an average at 2 s, as its step ends */
-    c->config.stops = (dsgd_records){1, &stop};
+    dsgd_failure_event stop = {.worker = 0,
+                               .at_s = 1.5}; /* begins an average at 2 s, as its step ends */
+    support_dies(c, 1, &stop);
     support_option(c, "tau", 2);
     support_option(c, "d", 1);
     c->workload.step_s = 1;

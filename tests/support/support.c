@@ -189,6 +189,11 @@ void support_option(support_case *c, const char *name, double value)
     support_set(&c->config.algorithm->about, (void *)c->config.params, name, value);
 }
 
+void support_dies(support_case *c, size_t n, dsgd_failure_event *events)
+{
+    c->config.failures = (dsgd_failures_config){.policy = DSGD_POLICY_NONE, .events = {n, events}};
+}
+
 void *support_imbalance(support_case *c, const char *kind)
 {
     ck_assert_uint_lt(c->config.imbalance.n, SUPPORT_IMBALANCES);

@@ -114,6 +114,9 @@ bool support_has(const support_case *c, const char *name);
  */
 void support_spread(support_case *c);
 
+/** Workers that fail and are gone; @p events[n]. */
+void support_dies(support_case *c, size_t n, dsgd_failure_event *events);
+
 /** Adds an imbalance entry; returns its parameters, filled with defaults. */
 void *support_imbalance(support_case *c, const char *kind);
 

@@ -107,7 +107,20 @@ static void put_row(dsgd_columns *t, const char *what, double step_s, double sha
     dsgd_columns_take(t, next_head, gain == NULL ? "" : next_text(gain));
 }
 
-static void print_table(const point *p)
+/** What failures cost, in the rows above it too: lost work is computed, the rest waits. */
+static void put_failures(const explained *e, const point *p, dsgd_columns *t)
+{
+    static const char *const causes[] = {"lost", "detect", "repair", "restart", "checkpoint"};
+    const double all_s = mean_of(e, p, "virtual_s");
+    for (size_t k = 0; k < sizeof causes / sizeof causes[0]; k++) {
+        const double share = mean_of(e, p, dsgd_xprintf("%s_s", causes[k])) / all_s;
+        if (share > 0)
+            put_row(t, dsgd_xprintf("  by failures: %s", causes[k]), share * p->step_s, share,
+                    NULL);
+    }
+}
+
+static void print_table(const explained *e, const point *p)
 {
     static const double rounding = 1e-9;
     static const dsgd_ratio one = {.n = 1, .ratio = 1};
@@ -119,6 +132,7 @@ static void print_table(const point *p)
     put_row(&t, "  communicate", p->communicate * p->step_s, p->communicate, NULL);
     const double wait = p->wait < rounding ? 0 : p->wait;
     put_row(&t, "  wait", wait * p->step_s, wait, NULL);
+    put_failures(e, p, &t);
     for (int which = 0; which < DSGD_SAME_STEPS; which++)
         if (p->gain[which].n > 0)
             put_row(&t, dsgd_counterfactual_names[which], p->then_s[which], NAN, &p->gain[which]);
@@ -355,7 +369,7 @@ static dsgd_status print_point(const explained *e, point *p, dsgd_error *error)
     DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[0], &facts, error));
     print_title(e, p);
     printf(p->throughput >= 1000 ? "%.0f samples/s\n\n" : "%.4g samples/s\n\n", p->throughput);
-    print_table(p);
+    print_table(e, p);
     putchar('\n');
     print_workers(&facts, dsgd_results_value(e->results, p->runs[0], "steps"));
     putchar('\n');

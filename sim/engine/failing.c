@@ -1,0 +1,378 @@
+/**
+ * @file failing.c
+ * Workers that fail and come back, and what that costs.
+ *
+ * Where all restart from a checkpoint, nothing of it is simulated but its time: steps that are done
+ * again have the same draws, so they take as long and give the same values as the first time. The
+ * simulation goes through each of them once, in seconds of progress; engine->away_s is what has
+ * passed besides. Where the others go on, failures are simulated: `presence` says who is there.
+ */
+#include "sim/engine/engine.h"
+#include "sim/result.h"
+
+/** Failures without progress between them: so many are taken for ever. */
+enum { MOST_IN_A_ROW = 100000 };
+
+struct dsgd_failing {
+    dsgd_failures_config config;
+    dsgd_failures *source;
+    dsgd_failure next;
+    long in_a_row; /* without progress */
+    /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
+     * that is written beside the steps, and when it is (INFINITY: none). */
+    double cost_s, interval_s;
+    double saved_s, begun_s, snapshot_s, written_s;
+};
+
+bool dsgd_goes_on(const dsgd_run_config *config)
+{
+    const dsgd_algorithm *const a = config->algorithm;
+    return config->failures.policy == DSGD_POLICY_OWN && a->comes_back != NULL &&
+           (a->goes_on == NULL || a->goes_on(config->params));
+}
+
+/** Whether all workers restart together. */
+static bool restarts(const dsgd_engine *engine)
+{
+    return engine->failing != NULL && !engine->goes_on &&
+           engine->failing->config.policy != DSGD_POLICY_NONE;
+}
+
+/** Takes the next failure out of the list. */
+static dsgd_failure take(dsgd_engine *engine)
+{
+    struct dsgd_failing *const f = engine->failing;
+    const dsgd_failure failure = f->next;
+    f->next = dsgd_failures_next(f->source);
+    f->in_a_row++;
+    engine->result->failures.n++;
+    return failure;
+}
+
+/* --- opening ----------------------------------------------------------------------------------- */
+
+/** Workers by what fails together, in the order of ranks. */
+static dsgd_failure_units units_of(const dsgd_engine *engine)
+{
+    const dsgd_platform *const platform = engine->config->platform;
+    const int per = engine->config->failures.per;
+    const long hosts = per == DSGD_PER_ISLAND  ? platform->island_hosts
+                       : per == DSGD_PER_GROUP ? platform->group_hosts
+                                               : 1;
+    const int n = engine->n_workers;
+    const dsgd_failure_units units = {n, dsgd_xcalloc((size_t)n, sizeof *units.of)};
+    long *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
+    for (int w = 0, n_units = 0; w < n; w++) {
+        const long at = dsgd_cluster_places()[w] / hosts;
+        int u = hosts > 1 ? 0 : w;
+        while (u < n_units && block[u] != at)
+            u++;
+        block[u] = at;
+        n_units += u == n_units;
+        units.of[w] = u;
+    }
+    free(block);
+    return units;
+}
+
+/** Nobody comes back: the first failure of each worker counts. */
+static void find_deaths(dsgd_engine *engine)
+{
+    struct dsgd_failing *const f = engine->failing;
+    for (int left = engine->n_workers; left > 0 && f->next.down_s < INFINITY;) {
+        const dsgd_failure failure = take(engine);
+        for (int w = 0; w < engine->n_workers; w++) {
+            double *const dies_s = &engine->workers[w].dies_s;
+            if (*dies_s < INFINITY || !dsgd_failure_is_of(f->source, &failure, w))
+                continue;
+            *dies_s = failure.down_s;
+            left--;
+        }
+    }
+    engine->result->failures.n = 0;
+}
+
+dsgd_status dsgd_failing_open(dsgd_engine *engine, dsgd_error *error)
+{
+    const dsgd_run_config *const config = engine->config;
+    if (!dsgd_failures_any(&config->failures))
+        return DSGD_OK;
+    struct dsgd_failing *const f = dsgd_run_alloc(engine, sizeof *f);
+    *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY};
+    if (f->config.policy == DSGD_POLICY_NONE)
+        f->config.repair_s = DSGD_REPAIR_NEVER;
+    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
+    f->next = dsgd_failures_next(f->source);
+    const dsgd_checkpoint *const c = &f->config.checkpoint;
+    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes);
+    f->interval_s = c->interval_s > 0 ? c->interval_s
+                    : c->every == DSGD_EVERY_NEVER
+                        ? INFINITY
+                        : dsgd_checkpoint_interval_s(c->every, c->blocking ? f->cost_s : 0,
+                                                     dsgd_failures_mtbf_s(f->source));
+    engine->goes_on = dsgd_goes_on(config);
+    engine->failing = f;
+    return DSGD_OK;
+}
+
+void dsgd_failing_begin(dsgd_engine *engine)
+{
+    for (int w = 0; w < engine->n_workers; w++)
+        engine->workers[w].dies_s = INFINITY;
+    if (engine->failing != NULL && engine->failing->config.policy == DSGD_POLICY_NONE)
+        find_deaths(engine);
+}
+
+void dsgd_failing_close(dsgd_engine *engine)
+{
+    if (engine->failing != NULL)
+        dsgd_failures_close(engine->failing->source);
+}
+
+/* --- all restart --------------------------------------------------------------------------------- */
+
+/** Adds to @p cause until @p until_s of all time. False: `until: seconds` comes first. */
+static bool spend(const dsgd_engine *engine, double *cause, double *all_s, double until_s)
+{
+    const double bound_s = engine->config->until.seconds;
+    const bool is_over = bound_s > 0 && until_s >= bound_s;
+    const double end_s = is_over ? bound_s : until_s;
+    *cause += end_s - *all_s;
+    *all_s = end_s;
+    return !is_over;
+}
+
+/** Ends the run as failed. */
+static bool give_up(dsgd_engine *engine, double all_s, const char *why)
+{
+    dsgd_run_result *const result = engine->result;
+    result->outcome = DSGD_RUN_FAILED;
+    dsgd_fail(&result->why, DSGD_OK, "%s restarts all workers after a failure, but at %g s %s",
+              engine->config->algorithm->about.name, all_s, why);
+    return false;
+}
+
+/** From a failure at *all_s until all work again. False: the run is over. */
+static bool bring_back(dsgd_engine *engine, double *all_s)
+{
+    struct dsgd_failing *const f = engine->failing;
+    dsgd_failing_times *const times = &engine->result->failures;
+    for (bool fails = true; fails;) {
+        const double known_s = f->next.down_s + f->config.detect_s;
+        dsgd_failure last = take(engine); /* of those that are down, the one who is back last */
+        while (f->next.down_s <= fmax(known_s, last.up_s) && f->in_a_row < MOST_IN_A_ROW) {
+            const dsgd_failure failure = take(engine);
+            last = failure.up_s > last.up_s ? failure : last;
+        }
+        if (!spend(engine, &times->detect_s, all_s, known_s))
+            return false;
+        int worker = 0;
+        while (!dsgd_failure_is_of(f->source, &last, worker))
+            worker++;
+        if (isinf(last.up_s) && !(engine->config->until.seconds > 0))
+            return give_up(engine, *all_s,
+                           dsgd_xprintf("worker %d is never repaired; give repair a time, or until "
+                                        "seconds",
+                                        worker));
+        if (f->in_a_row >= MOST_IN_A_ROW)
+            return give_up(engine, *all_s,
+                           "100,000 failures have come without a step between: mtbf by the number "
+                           "of workers is less than detect, repair, restart and the steps from one "
+                           "checkpoint to the next take");
+        if (!spend(engine, &times->repair_s, all_s, fmax(known_s, last.up_s)))
+            return false;
+        const double ready_s = *all_s + f->config.restart_s + f->cost_s;
+        fails = f->next.down_s < ready_s;
+        if (!spend(engine, &times->restart_s, all_s, fmin(f->next.down_s, ready_s)))
+            return false;
+    }
+    return true;
+}
+
+/** A failure at *all_s: until what was done since the last checkpoint is done again, or the next one. */
+static bool restart(dsgd_engine *engine, double *all_s)
+{
+    struct dsgd_failing *const f = engine->failing;
+    const double now_s = dsgd_now_s();
+    if (f->written_s <= now_s)
+        f->saved_s = f->snapshot_s;
+    if (!bring_back(engine, all_s))
+        return false;
+    const double done_s = *all_s + now_s - f->saved_s;
+    if (f->next.down_s >= done_s)
+        f->in_a_row = 0;
+    return spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
+}
+
+void dsgd_failing_step(dsgd_engine *engine)
+{
+    struct dsgd_failing *const f = engine->failing;
+    const double now_s = dsgd_now_s();
+    if (!restarts(engine) || engine->steps_total % engine->n_workers != 0)
+        return;
+    if (f->written_s <= now_s) {
+        f->saved_s = f->snapshot_s;
+        f->written_s = INFINITY;
+    }
+    const dsgd_checkpoint *const c = &f->config.checkpoint;
+    const long step = engine->steps_total / engine->n_workers;
+    const bool by_steps = c->interval_s <= 0 && c->every > 0;
+    if (f->written_s < INFINITY ||
+        !(by_steps ? step % c->every == 0 : now_s - f->begun_s >= f->interval_s))
+        return;
+    f->begun_s = now_s;
+    if (!c->blocking) {
+        f->snapshot_s = now_s;
+        f->written_s = now_s + f->cost_s;
+        return;
+    }
+    double *const cause = &engine->result->failures.checkpoint_s;
+    double all_s = now_s + engine->away_s;
+    bool over = false;
+    while (!over && f->next.down_s < all_s + f->cost_s)
+        over = !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
+    over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
+    engine->away_s = all_s - now_s;
+    f->saved_s = now_s;
+    if (over)
+        dsgd_finish(engine);
+    else if (f->cost_s > 0)
+        dsgd_semaphore_post(engine->end_semaphore); /* the clock waits for less progress now */
+}
+
+/* --- the others go on ---------------------------------------------------------------------------- */
+
+/** Counts the time since the last change; changes. */
+static void change(dsgd_worker *w, dsgd_presence to)
+{
+    dsgd_failing_times *const times = &w->engine->result->failures;
+    double *const cause = w->presence == DSGD_DOWN    ? &times->repair_s
+                          : w->presence == DSGD_JOINS ? &times->restart_s
+                                                      : &times->lost_s;
+    const double since_s = w->presence == DSGD_HERE ? w->step_since_s : w->changed_s;
+    *cause += (dsgd_now_s() - since_s) / w->engine->n_workers;
+    w->changed_s = dsgd_now_s();
+    w->presence = to;
+}
+
+static void go_down(dsgd_engine *engine)
+{
+    const dsgd_failure failure = take(engine);
+    for (int i = 0; i < engine->n_workers; i++) {
+        dsgd_worker *const w = &engine->workers[i];
+        if (!dsgd_failure_is_of(engine->failing->source, &failure, i))
+            continue;
+        w->up_s = fmax(w->up_s, failure.up_s);
+        if (w->presence == DSGD_DOWN)
+            continue;
+        const bool computes = w->presence == DSGD_HERE;
+        change(w, DSGD_DOWN);
+        if (computes)
+            dsgd_computation_lose(w);
+    }
+}
+
+/** The next worker by rank that is there; -1: none. */
+static int live_peer(const dsgd_worker *w)
+{
+    const int p = w->engine->n_workers;
+    for (int i = 1; i < p; i++)
+        if (w->engine->workers[(w->node.rank + i) % p].presence == DSGD_HERE)
+            return (w->node.rank + i) % p;
+    return -1;
+}
+
+bool dsgd_come_back(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    while (w->presence != DSGD_HERE) {
+        while (dsgd_now_s() < w->up_s && w->up_s < INFINITY)
+            dsgd_sleep(w->up_s - dsgd_now_s());
+        if (w->up_s == INFINITY)
+            return false;
+        change(w, DSGD_JOINS);
+        if (engine->failing->config.restart_s > 0)
+            dsgd_sleep(engine->failing->config.restart_s);
+        if (w->presence == DSGD_JOINS)
+            engine->config->algorithm->comes_back(&w->node, live_peer(w));
+        if (w->presence == DSGD_JOINS)
+            change(w, DSGD_HERE);
+    }
+    for (size_t k = 0; k < engine->n_pieces; k++) {
+        dsgd_value_release(engine->values, w->optimizer_state[k]);
+        w->optimizer_state[k] = DSGD_ZERO_VALUE;
+    }
+    w->step_since_s = dsgd_now_s();
+    dsgd_work_wake(w); /* assist() */
+    return true;
+}
+
+bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer)
+{
+    static const double least_s = 1e-3; /* a refused connection */
+    if (peer->presence == DSGD_HERE)
+        return false;
+    const double known_s = peer->changed_s + w->engine->failing->config.detect_s;
+    const double since_s = dsgd_now_s();
+    dsgd_sleep(peer->presence == DSGD_DOWN ? fmax(least_s, known_s - since_s) : least_s);
+    if (w->presence == DSGD_HERE && !dsgd_computing(w)) { /* nor was that hidden */
+        const double from_s = fmax(since_s, fmax(w->changed_s, w->computation.end_s));
+        w->engine->result->failures.detect_s += (dsgd_now_s() - from_s) / w->engine->n_workers;
+        w->changed_s = dsgd_now_s(); /* of several pieces it counts once */
+    }
+    return true;
+}
+
+/* --- the clock, and the end ----------------------------------------------------------------------- */
+
+double dsgd_failing_until_s(const dsgd_engine *engine)
+{
+    const double bound_s = engine->config->until.seconds;
+    const double end_s = bound_s > 0 ? bound_s : INFINITY;
+    const bool fails = engine->goes_on || restarts(engine);
+    return (fails ? fmin(end_s, engine->failing->next.down_s) : end_s) - engine->away_s;
+}
+
+bool dsgd_failing_come(dsgd_engine *engine)
+{
+    const double bound_s = engine->config->until.seconds;
+    if (engine->failing == NULL || (bound_s > 0 && bound_s <= engine->failing->next.down_s))
+        return true;
+    if (engine->goes_on) {
+        go_down(engine);
+        return false;
+    }
+    double all_s = dsgd_now_s() + engine->away_s;
+    const bool over = !restart(engine, &all_s);
+    engine->away_s = all_s - dsgd_now_s();
+    return over;
+}
+
+void dsgd_failing_sum_up(dsgd_engine *engine)
+{
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].presence != DSGD_HERE)
+            change(&engine->workers[i], engine->workers[i].presence);
+    dsgd_run_result *const result = engine->result;
+    dsgd_failing_times *const times = &result->failures;
+    const double progress_s = result->virtual_s;
+    if (!engine->goes_on && !restarts(engine)) {
+        times->lost_s = times->detect_s = times->repair_s = times->restart_s = NAN;
+        times->checkpoint_s = NAN;
+        return;
+    }
+    result->virtual_s += engine->away_s;
+    result->samples_per_s *= progress_s / result->virtual_s;
+    result->step_mean_s *= result->virtual_s / progress_s;
+    const double at_work = restarts(engine) ? (progress_s + times->lost_s) / result->virtual_s : 1;
+    for (int i = -1; i < engine->n_workers; i++) {
+        dsgd_time_shares *const shares = i < 0 ? &result->shares : &result->worker_shares[i];
+        shares->compute *= at_work;
+        shares->communicate *= at_work;
+        shares->lost *= at_work;
+        shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
+    }
+    times->goodput = 1 - (times->lost_s + times->detect_s + times->repair_s + times->restart_s +
+                          times->checkpoint_s) /
+                             result->virtual_s;
+}

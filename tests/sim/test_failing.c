@@ -1,0 +1,226 @@
+/**
+ * @file test_failing.c
+ * Workers that fail and come back: what that costs, against closed forms; that all algorithms meet
+ * the same failures and go on or end with a sentence; that a restart changes no value.
+ */
+#include "sim/result.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+/** Fills the failures with their defaults, and events[n], if any. */
+static dsgd_failures_config *fail_at(support_case *c, size_t n, dsgd_failure_event *events)
+{
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.events = (dsgd_records){n, events};
+    return &c->config.failures;
+}
+
+/** Steps of a second each, without messages, that all restart. */
+static support_case *seconds_alone(int workers, dsgd_until until)
+{
+    support_case *c = support_no_learning(support_of(&support_alone, workers));
+    c->config.until = until;
+    return c;
+}
+
+/** Times without learning; the pairs' averages by hand. */
+static support_case *pairs(int workers, double seconds, double averagings)
+{
+    support_case *c = support_no_learning(support_new("ad_psgd", workers));
+    support_option(c, "averagings", averagings);
+    c->config.until = (dsgd_until){.seconds = seconds};
+    return c;
+}
+
+static double all_causes_s(const dsgd_failing_times *t)
+{
+    return t->lost_s + t->detect_s + t->repair_s + t->restart_s + t->checkpoint_s;
+}
+
+SUITE(failing, "restart", .seconds = 120);
+
+/** A failure half a step behind each tenth: T is what detection, repair, restart and half a step take. */
+TEST(goodput_is_that_of_a_constant_cost)
+{
+    enum { N = 9 };
+    static dsgd_failure_event events[N];
+    support_case *c = seconds_alone(4, (dsgd_until){.steps = 100});
+    dsgd_failures_config *f = fail_at(c, N, events);
+    f->detect_s = 2;
+    f->restart_s = 3;
+    const double t_s = 5 + 3 + 0.5;
+    for (int k = 1; k <= N; k++)
+        events[k - 1] = (dsgd_failure_event){k % 4, 10 * k + 0.5 + (k - 1) * t_s, 5};
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_int_eq(t.n, N);
+    ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
+    ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
+    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* from when it is known */
+    ck_assert_double_eq_tol(t.restart_s, N * 3, 1e-6);
+    ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
+}
+
+/** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s behind. */
+TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
+{
+    const bool blocking = _i == 0;
+    static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
+    support_case *c = seconds_alone(2, (dsgd_until){.steps = 45});
+    fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 6e9, 3e9, blocking};
+    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* the second is not whole */
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
+    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* it is read */
+    ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
+}
+
+/**
+ * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval and Young's
+ * are the best, of a sixteenth to eight times as long.
+ */
+TEST(the_interval_of_young_and_daly_is_the_best)
+{
+    const double c_s = 2, r_s = 10, m_s = 100;
+    double goodput[10], best = 0; /* of factors, then of the rules */
+    for (int i = 0; i < 10; i++) {
+        const long rule = i == 9 ? DSGD_EVERY_YOUNG : DSGD_EVERY_DALY;
+        const double rule_s = dsgd_checkpoint_interval_s(rule, c_s, m_s);
+        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s); /* whole steps */
+        support_case *c = seconds_alone(2, (dsgd_until){.steps = 200000});
+        dsgd_failures_config *f = fail_at(c, 0, NULL);
+        f->mtbf_s = 2 * m_s;
+        f->detect_s = 0;
+        f->restart_s = r_s - c_s;
+        f->checkpoint.seconds = c_s;
+        f->checkpoint.every = rule;
+        f->checkpoint.interval_s = i < 8 ? tau_s : 0;
+        goodput[i] = support_ok(c)->result.failures.goodput;
+        const double want = tau_s / (m_s * exp(r_s / m_s) * expm1((tau_s + c_s) / m_s));
+        ck_assert_double_eq_tol(goodput[i] / want, 1, 0.02); /* some 3,000 failures: 1 % */
+        best = fmax(best, goodput[i]);
+    }
+    ck_assert_double_ge(fmin(goodput[8], goodput[9]), 0.97 * best);
+}
+
+TEST(seconds_end_a_run_whatever_happens_then)
+{
+    for (double end_s = 1; end_s < 60; end_s += 0.75) {
+        support_case *c = seconds_alone(3, (dsgd_until){.seconds = end_s});
+        static dsgd_failure_event events[] = {{0, 12.25, 9}, {1, 30, 4}};
+        dsgd_failures_config *f = fail_at(c, 2, events);
+        f->restart_s = 2;
+        f->checkpoint.every = 5;
+        f->checkpoint.seconds = 1;
+        const support_outcome *got = support_ok(c);
+        const dsgd_failing_times *t = &got->result.failures;
+        ck_assert_double_eq_tol(got->result.virtual_s, end_s, 1e-9);
+        ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / end_s, 1e-12);
+        ck_assert_double_eq_tol(got->result.steps, end_s * t->goodput - 0.5, 0.5 + 1e-9);
+    }
+}
+
+TEST(who_cannot_go_on_says_why)
+{
+    static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
+    support_case *c = support_new("allreduce", 4);
+    fail_at(c, 1, &event);
+    ck_assert_has(support_simulate(c)->result.why.text,
+                  "allreduce restarts all workers after a failure, but at 13 s worker 2 is never");
+    c->config.failures.policy = DSGD_POLICY_NONE;
+    ck_assert_has(support_simulate(c)->result.why.text,
+                  "; by policy: none allreduce does nothing about it");
+    dsgd_failures_config *f = fail_at(c, 0, NULL);
+    f->mtbf_s = 4;
+    f->restart_s = 60;
+    ck_assert_has(support_simulate(c)->result.why.text,
+                  "100,000 failures have come without a step between");
+}
+
+CASE("going on", .seconds = 60);
+
+/** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10 GB/s. */
+TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 3)
+{
+    static dsgd_failure_event event = {1, 4.5, 0.25};
+    support_case *c = pairs(2, 60.25, 0);
+    fail_at(c, 1, &event)->restart_s = 3;
+    c->workload.bytes = 1e9;
+    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i == 1;
+    const support_outcome *got = support_ok(c);
+    const dsgd_failing_times *t = &got->result.failures;
+    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
+    ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
+    ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
+    ck_assert_double_eq_tol(t->restart_s, (3 + copy_s) / 2, 1e-6);
+    ck_assert_double_eq(got->result.steps, (60 + 4 + floor(60.25 - 7.75 - copy_s)) / 2);
+}
+
+/** All who ask worker 0, which is gone from 5 s on, give up at 15 s, and then at once. */
+TEST_RANGE(nobody_waits_for_the_dead_beyond_the_deadline, 0, 3)
+{
+    static const int variants[] = {0, 2, 3}; /* paper, shared_copy, pull */
+    static dsgd_failure_event event = {0, 5, DSGD_REPAIR_NEVER};
+    support_case *c = pairs(4, 200, variants[_i] == 3 ? -1 : 1);
+    fail_at(c, 1, &event);
+    support_option(c, "variant", variants[_i]);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_ge(got.steps, (3 * (200 - 10) + 5) / 4.0 * 0.99);
+    ck_assert_double_le(got.steps, (3 * 200 + 5) / 4.0);
+    ck_assert_int_eq(got.failures.detect_s > 1,
+                     variants[_i] != 2); /* they did ask, or beside steps */
+}
+
+CASE("all algorithms", .seconds = 240);
+
+enum { LAWS = 3, SEEDS = 2 };
+
+/** Exponential; many soon after a repair; listed. */
+static void apply_law(support_case *c, int law)
+{
+    static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};
+    dsgd_failures_config *f = fail_at(c, law == 2 ? 3 : 0, events);
+    f->detect_s = 0.5;
+    f->restart_s = 0.25;
+    f->checkpoint.seconds = 0.125;
+    f->checkpoint.every = law == 2 ? 4 : DSGD_EVERY_DALY;
+    f->repair_s = 1;
+    f->mtbf_s = law == 0 ? 120 : law == 1 ? 300 : 0;
+    f->shape = law == 1 ? 0.7 : 1;
+    f->repair_varies = law == 1;
+}
+
+/** The same bytes for any number of threads; and, where all restart, the values of no failure. */
+TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
+{
+    support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
+    c->config.until.steps = 12;
+    c->config.seed = 1 + (uint64_t)(_i % SEEDS);
+    const support_outcome *whole = support_ok(c);
+    apply_law(c, _i / SEEDS % LAWS);
+    const support_outcome *got = support_ok(c);
+    c->config.threads = 4;
+    const support_outcome *again = support_ok(c);
+    const dsgd_failing_times *t = &got->result.failures;
+    const size_t n = 16 * got->n_params * sizeof *got->x;
+    ck_assert_mem_eq(t, &again->result.failures, sizeof *t);
+    ck_assert_mem_eq(got->x, again->x, n);
+    ck_assert_double_eq(got->result.virtual_s, again->result.virtual_s);
+    ck_assert_double_eq(got->result.steps, whole->result.steps);
+    ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / got->result.virtual_s, 1e-9);
+    if (dsgd_goes_on(&c->config))
+        return;
+    ck_assert_mem_eq(got->x, whole->x, n);
+    ck_assert_double_eq_tol(got->result.virtual_s, whole->result.virtual_s + all_causes_s(t), 1e-9);
+}
+
+TEST(all_algorithms_meet_the_same_failures)
+{
+    support_case *c = pairs(16, 300, 1), *other = support_new("allreduce", 16);
+    support_no_learning(other)->config.until = c->config.until;
+    apply_law(c, 0);
+    apply_law(other, 0);
+    const long n = support_ok(c)->result.failures.n;
+    ck_assert_int_gt(n, 20);
+    ck_assert_int_eq(support_ok(other)->result.failures.n, n);
+}

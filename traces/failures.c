@@ -1,0 +1,271 @@
+/**
+ * @file failures.c
+ * Up-times by a Weibull distribution, repairs fixed or exponential, by unit and number of the
+ * failure; beside them a list, which events and a trace fill.
+ */
+#include "traces/failures.h"
+
+#include "base/csv.h"
+
+static const char *const policies[] = {"own", "restart", "none", NULL};
+static const char *const pers[] = {"worker", "island", "group", NULL};
+static const char *const repairs[] = {"never", "as-all", NULL};
+static const char *const never[] = {"never", NULL};
+static const char *const every_words[] = {"daly", "young", "never", NULL};
+
+static const dsgd_option event_options[] = {
+    DSGD_OPTION_LONG(dsgd_failure_event, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
+    DSGD_OPTION_AS("at", DOUBLE, dsgd_failure_event, at_s, "virtual time at which it fails",
+                   .max = 1e12, .unit = "s"),
+    DSGD_OPTION_AS("repair", DOUBLE, dsgd_failure_event, repair_s,
+                   "after so long it is back; as-all: after failures.repair",
+                   .init = DSGD_REPAIR_AS_ALL, .max = 1e12, .unit = "s", .words = repairs),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option checkpoint_options[] = {
+    DSGD_OPTION_LONG(dsgd_checkpoint, every, DSGD_EVERY_DALY, 1, 1e12, "steps",
+                     "between two of them; daly and young: the interval at which least is lost, by "
+                     "mtbf and what one takes; never: restart from the beginning",
+                     .words = every_words),
+    DSGD_OPTION_AS("interval", DOUBLE, dsgd_checkpoint, interval_s,
+                   "in place of every: work between two of them, up to the end of a step",
+                   .max = 1e12, .unit = "s"),
+    DSGD_OPTION_DOUBLE(dsgd_checkpoint, seconds, 0, 0, 1e12, "s",
+                       "that one takes to write, and to read, besides its bytes"),
+    DSGD_OPTION_DOUBLE(dsgd_checkpoint, bytes, 0, 0, 1e18, "bytes",
+                       "that are written, once for all workers; 0: the workload's"),
+    DSGD_OPTION_AS("bandwidth", DOUBLE, dsgd_checkpoint, bytes_per_s,
+                   "of the storage; 0: its bytes take no time", .max = 1e18, .unit = "bytes/s"),
+    DSGD_OPTION_BOOL(dsgd_checkpoint, blocking, true,
+                     "all wait until it is written; else it is beside the steps, and is of use "
+                     "from then on"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_option dsgd_failures_options[] = {
+    DSGD_OPTION_AS("mtbf", DOUBLE, dsgd_failures_config, mtbf_s,
+                   "mean time from a repair to the next failure, of each of what `per` says; 0: "
+                   "none are drawn",
+                   .max = 1e15, .unit = "s"),
+    DSGD_OPTION_DOUBLE(dsgd_failures_config, shape, 1, 0.1, 10, NULL,
+                       "of the Weibull distribution of these times; 1: exponential; less: more "
+                       "failures soon after the begin and after a repair"),
+    DSGD_OPTION_CHOICE(
+        dsgd_failures_config, per, pers,
+        "what fails together: a worker, or the platform's islands (nodes) or groups"),
+    DSGD_OPTION_AS("repair", DOUBLE, dsgd_failures_config, repair_s,
+                   "from a failure until its workers are back; 0: others take over at once",
+                   .max = 1e15, .unit = "s", .words = never),
+    DSGD_OPTION_BOOL(dsgd_failures_config, repair_varies, false,
+                     "repair is the mean of an exponential distribution, not fixed"),
+    DSGD_OPTION_RECORDS(dsgd_failures_config, events, dsgd_failure_event, event_options,
+                        "failures at given times, besides"),
+    DSGD_OPTION_STRING(dsgd_failures_config, trace,
+                       "CSV file of such: worker,time_s,event, where event is down or up; rows of "
+                       "workers that a run lacks do not count"),
+    DSGD_OPTION_CHOICE(dsgd_failures_config, policy, policies,
+                       "own: what the algorithm does (dsgd describe algorithm); restart: all "
+                       "workers, from the last checkpoint; none: who has failed is gone, and who "
+                       "waits for it hangs"),
+    DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
+                   "from a failure until the others know", .init = 10, .max = 1e12, .unit = "s"),
+    DSGD_OPTION_AS("restart", DOUBLE, dsgd_failures_config, restart_s,
+                   "of starting processes and making communicators, before state is read or copied",
+                   .max = 1e12, .unit = "s"),
+    DSGD_OPTION_RECORD(dsgd_failures_config, checkpoint, checkpoint_options,
+                       "what restarts begin from"),
+    DSGD_OPTION_END,
+};
+
+struct dsgd_failures {
+    const dsgd_failures_config *config;
+    uint64_t seed;
+    dsgd_failure_units units;
+    int n_units; /* that are drawn */
+    dsgd_failure *drawn; /* [n_units] the next of each */
+    uint32_t *n_drawn; /* [n_units] */
+    size_t n_listed, n_taken;
+    dsgd_failure *listed; /* [n_listed] by time */
+};
+
+bool dsgd_failures_any(const dsgd_failures_config *config)
+{
+    return config->mtbf_s > 0 || config->events.n > 0 || config->trace != NULL;
+}
+
+/* --- drawn ------------------------------------------------------------------------------------ */
+
+static void draw_next(dsgd_failures *f, int unit)
+{
+    const dsgd_failures_config *const config = f->config;
+    dsgd_failure *const next = &f->drawn[unit];
+    dsgd_draw at = {f->seed, DSGD_DRAW_FAILURES, (uint32_t)unit, f->n_drawn[unit]++, 0};
+    const double scale_s = config->mtbf_s / tgamma(1 + 1 / config->shape);
+    next->down_s = next->up_s + scale_s * pow(-log(dsgd_draw_uniform(at)), 1 / config->shape);
+    at.index = 1;
+    next->up_s = config->repair_s < 0
+                     ? INFINITY
+                     : next->down_s + config->repair_s *
+                                          (config->repair_varies ? -log(dsgd_draw_uniform(at)) : 1);
+}
+
+static void open_drawn(dsgd_failures *f)
+{
+    for (int w = 0; w < f->units.n_workers && f->config->mtbf_s > 0; w++)
+        f->n_units = f->units.of[w] >= f->n_units ? f->units.of[w] + 1 : f->n_units;
+    f->drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->drawn);
+    f->n_drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->n_drawn);
+    for (int u = 0; u < f->n_units; u++) {
+        f->drawn[u] = (dsgd_failure){.worker = -1, .unit = u};
+        draw_next(f, u);
+    }
+}
+
+/* --- listed ----------------------------------------------------------------------------------- */
+
+static void list(dsgd_failures *f, long worker, double down_s, double up_s)
+{
+    f->listed = dsgd_xrealloc(f->listed, f->n_listed + 1, sizeof *f->listed);
+    f->listed[f->n_listed++] = (dsgd_failure){down_s, up_s, (int)worker, -1};
+}
+
+static void list_events(dsgd_failures *f)
+{
+    const dsgd_failure_event *const events = f->config->events.v;
+    for (size_t i = 0; i < f->config->events.n; i++) {
+        const bool as_all = events[i].repair_s == DSGD_REPAIR_AS_ALL;
+        const double repair_s = as_all ? f->config->repair_s : events[i].repair_s;
+        list(f, events[i].worker, events[i].at_s,
+             repair_s < 0 ? INFINITY : events[i].at_s + repair_s);
+    }
+}
+
+/** One row of a trace: begins a failure, or ends the worker's last one, open[worker]. */
+static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, const size_t column[3],
+                            size_t *open, dsgd_error *error)
+{
+    const double worker = dsgd_csv_value(csv, i, column[0]);
+    const double at_s = dsgd_csv_value(csv, i, column[1]);
+    const char *const event = dsgd_csv_field(csv, i, column[2]);
+    const bool down = strcmp(event, "down") == 0;
+    if (!(worker >= 0) || worker != floor(worker) || !(at_s >= 0 && at_s <= 1e12) ||
+        (!down && strcmp(event, "up") != 0))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:%zu: \"%s\", \"%s\", \"%s\": a whole number of a worker, seconds from "
+                         "0 to 1e12, and down or up are needed",
+                         csv->path, csv->lines[i + 1], dsgd_csv_field(csv, i, column[0]),
+                         dsgd_csv_field(csv, i, column[1]), event);
+    if (worker >= f->units.n_workers)
+        return DSGD_OK;
+    size_t *const last = &open[(size_t)worker];
+    if (down == (*last > 0) || (!down && at_s < f->listed[*last - 1].down_s))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:%zu: worker %.0f is %s at %g s, but was so before; of each worker, "
+                         "down and up take turns, by rising times",
+                         csv->path, csv->lines[i + 1], worker, event, at_s);
+    if (down)
+        list(f, (long)worker, at_s, INFINITY);
+    else
+        f->listed[*last - 1].up_s = at_s;
+    *last = down ? f->n_listed : 0;
+    return DSGD_OK;
+}
+
+static dsgd_status list_trace(dsgd_failures *f, dsgd_error *error)
+{
+    static const char *const names[3] = {"worker", "time_s", "event"};
+    dsgd_csv csv;
+    size_t column[3];
+    DSGD_TRY(dsgd_csv_read(&csv, error, "%s", f->config->trace));
+    for (size_t k = 0; k < 3; k++)
+        DSGD_TRY(dsgd_csv_need(&csv, names[k], &column[k], error));
+    size_t *const open = dsgd_xcalloc((size_t)f->units.n_workers, sizeof *open);
+    dsgd_status status = DSGD_OK;
+    for (size_t i = 0; i < csv.n_rows && status == DSGD_OK; i++)
+        status = list_row(f, &csv, i, column, open, error);
+    free(open);
+    return status;
+}
+
+static int earliest_first(const void *a, const void *b)
+{
+    const dsgd_failure *const x = a, *const y = b;
+    return x->down_s != y->down_s ? (x->down_s < y->down_s ? -1 : 1) : x->worker - y->worker;
+}
+
+dsgd_status dsgd_failures_open(const dsgd_failures_config *config, uint64_t seed,
+                               dsgd_failure_units units, dsgd_failures **failures,
+                               dsgd_error *error)
+{
+    dsgd_failures *const f = dsgd_xcalloc(1, sizeof *f);
+    *f = (dsgd_failures){.config = config, .seed = seed, .units = units};
+    list_events(f);
+    const dsgd_status status = config->trace == NULL ? DSGD_OK : list_trace(f, error);
+    if (f->n_listed > 0)
+        qsort(f->listed, f->n_listed, sizeof *f->listed, earliest_first);
+    open_drawn(f);
+    *failures = f;
+    if (status != DSGD_OK) {
+        dsgd_failures_close(f);
+        *failures = NULL;
+    }
+    return status;
+}
+
+void dsgd_failures_close(dsgd_failures *f)
+{
+    if (f == NULL)
+        return;
+    free(f->units.of);
+    free(f->drawn);
+    free(f->n_drawn);
+    free(f->listed);
+    free(f);
+}
+
+dsgd_failure dsgd_failures_next(dsgd_failures *f)
+{
+    int first = -1;
+    for (int u = 0; u < f->n_units; u++)
+        if (first < 0 || f->drawn[u].down_s < f->drawn[first].down_s)
+            first = u;
+    const bool is_listed = f->n_taken < f->n_listed &&
+                           (first < 0 || f->listed[f->n_taken].down_s <= f->drawn[first].down_s);
+    if (is_listed)
+        return f->listed[f->n_taken++];
+    if (first < 0)
+        return (dsgd_failure){INFINITY, INFINITY, -1, -1};
+    const dsgd_failure next = f->drawn[first];
+    draw_next(f, first);
+    return next;
+}
+
+bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int worker)
+{
+    return failure->worker >= 0 ? failure->worker == worker : f->units.of[worker] == failure->unit;
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------ */
+
+double dsgd_failures_mtbf_s(const dsgd_failures *f)
+{
+    return f->n_units > 0 ? f->config->mtbf_s / f->n_units : NAN;
+}
+
+double dsgd_checkpoint_cost_s(const dsgd_checkpoint *c, double model_bytes)
+{
+    const double bytes = c->bytes > 0 ? c->bytes : model_bytes;
+    return c->seconds + (c->bytes_per_s > 0 ? bytes / c->bytes_per_s : 0);
+}
+
+double dsgd_checkpoint_interval_s(long rule, double cost_s, double mtbf_s)
+{
+    if (cost_s <= 0)
+        return 0;
+    const double young_s = sqrt(2 * cost_s * mtbf_s);
+    const double ratio = cost_s / (2 * mtbf_s);
+    if (rule == DSGD_EVERY_YOUNG)
+        return young_s;
+    return ratio >= 1 ? mtbf_s : young_s * (1 + sqrt(ratio) / 3 + ratio / 9) - cost_s;
+}
