@@ -285,8 +285,11 @@ class Results:
     def figure(self, name, program="dsgd", **options):
         """A figure of `dsgd plot`, as a notebook shows it; figure.svg is its text. Options are those of `dsgd plot`."""
         with tempfile.TemporaryDirectory() as folder:
-            _call([program, "plot", self.folder, name], dict(options, output=folder, format="svg"))
-            with open(os.path.join(folder, os.path.basename(name).replace(".gp", "") + ".svg"), encoding="utf-8") as file:
+            said = _call([program, "plot", self.folder, name], dict(options, output=folder, format="svg"))
+            path = os.path.join(folder, os.path.basename(name).replace(".gp", "") + ".svg")
+            if not os.path.exists(path):  # skipped, and told why
+                raise Error(said.strip(), 0, said)
+            with open(path, encoding="utf-8") as file:
                 return Figure(file.read())
 
     def by_run(self, name):

@@ -16,12 +16,6 @@ static void allreduce_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic allreduce_traffic(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    return dsgd_allreduce_traffic(scale);
-}
-
 const dsgd_algorithm dsgd_algorithm_allreduce = {
     .about = {.name = "allreduce",
               .summary =
@@ -32,7 +26,7 @@ const dsgd_algorithm dsgd_algorithm_allreduce = {
             .sends = "one allreduce of the gradient: about 2 N bytes",
             .waits = "everyone for the slowest, in every step"},
     .work = allreduce_work,
-    .traffic = allreduce_traffic,
+    .traffic = dsgd_allreduce_per_step,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN}),
 };

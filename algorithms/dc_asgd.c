@@ -74,12 +74,6 @@ static void dc_asgd_serve(dsgd_node *self)
     }
 }
 
-static dsgd_traffic dc_asgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    return dsgd_vector_traffic(scale, 2);
-}
-
 static const char *const form_words[] = {"adaptive", "constant", NULL};
 
 static const dsgd_option dc_asgd_options[] = {
@@ -109,6 +103,6 @@ const dsgd_algorithm dsgd_algorithm_dc_asgd = {
     .work = dc_asgd_work,
     .serve = dc_asgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = dc_asgd_traffic,
+    .traffic = dsgd_push_and_fetch_per_step,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", CONSTANT})}),
 };

@@ -119,12 +119,6 @@ static void drop_compute_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic drop_compute_traffic(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    return dsgd_allreduce_traffic(scale);
-}
-
 static const char *const threshold_words[] = {"none", "auto", NULL};
 
 static const dsgd_option drop_compute_options[] = {
@@ -160,7 +154,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
                      "their exchange hides behind its backward pass alone: compare with "
                      "`threshold: none`, not with an allreduce without micro-batches"},
     .work = drop_compute_work,
-    .traffic = drop_compute_traffic,
+    .traffic = dsgd_allreduce_per_step,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", NONE})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", 1e6}, {"micro_batches", 3})},

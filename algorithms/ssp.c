@@ -83,12 +83,6 @@ static void ssp_serve(dsgd_node *self)
     }
 }
 
-static dsgd_traffic ssp_traffic(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    return dsgd_vector_traffic(scale, 2);
-}
-
 static const char *const slack_words[] = {"infinite", NULL};
 
 static const dsgd_option ssp_options[] = {
@@ -119,7 +113,7 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
     .work = ssp_work,
     .serve = ssp_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = ssp_traffic,
+    .traffic = dsgd_push_and_fetch_per_step,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", INFINITE})}),
 };

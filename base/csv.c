@@ -11,6 +11,7 @@
 typedef struct cursor {
     char *at;
     size_t line;
+    char separator[4]; /* and what else ends a field without quotes */
 } cursor;
 
 /** Removes the byte order mark of UTF-8 and the carriage returns at line ends. */
@@ -40,21 +41,31 @@ static bool read_quoted(cursor *c, char *to)
     return false;
 }
 
+/** The decimal comma of a number, where fields are separated otherwise, as a point. */
+static void mend_decimal(char *field)
+{
+    char *const comma = field + strspn(field, "+-0123456789");
+    if (*comma == ',' && comma > field && comma[1 + strspn(comma + 1, "0123456789eE+-")] == '\0')
+        *comma = '.';
+}
+
 /** Reads one field; *last: it ended its row. NULL: malformed. */
 static char *read_field(cursor *c, bool *last)
 {
     char *const field = c->at;
     if (*c->at != '"')
-        c->at += strcspn(c->at, ",\"\n");
+        c->at += strcspn(c->at, c->separator);
     else if (!read_quoted(c, field))
         return NULL;
     const char end = *c->at;
-    if (end != ',' && end != '\n' && end != '\0')
+    if (end != *c->separator && end != '\n' && end != '\0')
         return NULL; /* a quote within a field, or something behind one */
-    *last = end != ',';
+    *last = end != *c->separator;
     c->line += end == '\n';
     if (end != '\0')
         *c->at++ = '\0';
+    if (*c->separator == ';')
+        mend_decimal(field);
     return field;
 }
 
@@ -75,8 +86,11 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
     if (row == 0)
         csv->n_columns = *n;
     if (*n - before != csv->n_columns)
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: %zu fields, where the header has %zu", csv->path,
-                         csv->lines[row], *n - before, csv->n_columns);
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: %zu fields, where the header has %zu%s",
+                         csv->path, csv->lines[row], *n - before, csv->n_columns,
+                         *n - before < csv->n_columns
+                             ? ""
+                             : ": with decimal commas, fields have to be separated by `;`");
     csv->n_rows = row;
     return DSGD_OK;
 }
@@ -94,7 +108,10 @@ static bool skip_line(cursor *c)
 
 static dsgd_status parse(dsgd_csv *csv, char *text, dsgd_error *error)
 {
-    cursor c = {text, 1};
+    strip(text);
+    const size_t first = strcspn(text, ",;\t\n");
+    cursor c = {
+        text, 1, {text[first] == ';' || text[first] == '\t' ? text[first] : ',', '"', '\n'}};
     size_t n = 0;
     for (size_t row = 0; *c.at != '\0';)
         if (row == 0 || !skip_line(&c))
@@ -113,8 +130,7 @@ dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ..
     DSGD_TRY(dsgd_file_read(csv->path, &text, &n, error));
     if (strlen(text) != n)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
-    strip(text);
-    if (text[0] == '\0')
+    if (text[strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0] == '\0')
         return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
     return parse(csv, text, error);
 }

@@ -8,7 +8,8 @@
 
 /**
  * A CSV file in memory: a header, and rows with the same number of fields. Below the header, blank
- * lines and lines that begin with # are no rows.
+ * lines and lines that begin with # are no rows. Fields are separated by what separates the first two of the header:
+ * a comma, a tab or a semicolon; with a semicolon numbers may have a decimal comma.
  */
 typedef struct dsgd_csv {
     const char *path;

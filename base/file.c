@@ -39,13 +39,40 @@ static size_t read_all(FILE *stream, char **text)
     return n;
 }
 
+/**
+ * A file; a pipe only where the shell or the system has one (/dev/stdin, <(...)), as any other may
+ * never have a writer. NULL with errno.
+ */
+static FILE *open_to_read(const char *path)
+{
+    struct stat facts;
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return NULL;
+    if (fstat(descriptor, &facts) != 0 ||
+        (S_ISFIFO(facts.st_mode) && strncmp(path, "/dev/", 5) != 0 &&
+         strncmp(path, "/proc/", 6) != 0)) {
+        close(descriptor);
+        errno = ENOTSUP;
+        return NULL;
+    }
+    fcntl(descriptor, F_SETFL, O_RDONLY);
+    return fdopen(descriptor, "r");
+}
+
+static dsgd_status fail_unread(dsgd_error *error, const char *path)
+{
+    return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %s", path,
+                     errno == ENOTSUP ? "it is a pipe" : strerror(errno));
+}
+
 static dsgd_error unread; /* of the last that is there */
 
 void dsgd_file_note_unread(const char *path)
 {
     const int why = errno;
     if (why != ENOENT && why != ENOTDIR && why != EISDIR)
-        dsgd_fail(&unread, DSGD_EIO, "%s: the file cannot be read: %m", path);
+        fail_unread(&unread, path);
     errno = why;
 }
 
@@ -58,7 +85,7 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
 {
     *text = NULL;
     *length = 0;
-    FILE *const stream = fopen(path, "r");
+    FILE *const stream = open_to_read(path);
     if (stream != NULL) {
         *length = read_all(stream, text);
         const int why = errno;
@@ -69,12 +96,12 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
         errno = why;
     }
     dsgd_file_note_unread(path);
-    return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    return fail_unread(error, path);
 }
 
 FILE *dsgd_file_open(const char *path)
 {
-    FILE *const stream = fopen(path, "r");
+    FILE *const stream = open_to_read(path);
     if (stream == NULL)
         dsgd_file_note_unread(path);
     return stream;
@@ -279,6 +306,16 @@ bool dsgd_can_read(const char *path, ...)
     char *const name = dsgd_xvprintf(path, arguments);
     va_end(arguments);
     return access(name, R_OK) == 0;
+}
+
+dsgd_status dsgd_make_folder_within(const char *folder, const char *name, dsgd_error *error)
+{
+    const char *const path = dsgd_xprintf("%s/%s", folder, name);
+    struct stat facts;
+    if (lstat(path, &facts) == 0 && !S_ISDIR(facts.st_mode))
+        return dsgd_fail(error, DSGD_EIO, "%s: a folder is needed here, and neither link nor file",
+                         path);
+    return dsgd_make_folder(error, "%s", path);
 }
 
 dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)

@@ -47,6 +47,8 @@ bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));
 /** Like mkdir -p of a path that is formatted. DSGD_EIO where it cannot be made or written to. */
 dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/** Makes a folder in one that others may have written: no link is followed. */
+dsgd_status dsgd_make_folder_within(const char *folder, const char *name, dsgd_error *error);
 
 /**
  * Whether a text can name a file or folder inside another: it is not empty, does not begin with a

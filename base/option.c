@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 
-#include "base/status.h"
 #include "base/unit.h"
 
 const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name)
@@ -17,12 +16,15 @@ const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char 
     return NULL;
 }
 
-void dsgd_about_names(const dsgd_about *const *registry, const char *names[DSGD_MOST_NAMES])
+const char *const *dsgd_about_names(const dsgd_about *const *registry)
 {
     size_t n = 0;
-    for (; n < DSGD_MOST_NAMES - 1 && registry[n] != NULL; n++)
+    while (registry[n] != NULL)
+        n++;
+    const char **const names = dsgd_keep(n + 1, sizeof *names);
+    while (n-- > 0)
         names[n] = registry[n]->name;
-    names[n] = NULL;
+    return names;
 }
 
 const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name)

@@ -186,8 +186,8 @@ const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char 
 
 enum { DSGD_MOST_NAMES = 64 };
 
-/** The names in a registry, for dsgd_hint(): at most DSGD_MOST_NAMES - 1, then NULL. */
-void dsgd_about_names(const dsgd_about *const *registry, const char *names[DSGD_MOST_NAMES]);
+/** The names in a registry, for dsgd_hint(), and then NULL. */
+const char *const *dsgd_about_names(const dsgd_about *const *registry);
 
 /** The option called @p name, or NULL. @p options may be NULL. */
 const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);

@@ -133,6 +133,8 @@ static dsgd_status expand(const arguments *a, const dsgd_experiment *experiment,
         DSGD_TRY(dsgd_expand_slurm(&e, error));
     else if (a->form == AS_JSON)
         dsgd_expand_json(&e);
+    else if (strpbrk(dsgd_xprintf("%s%s", e.command, e.folder), "\n\r") != NULL)
+        return dsgd_refuse(error, "--as commands: a line each, but a name here has a line break");
     else
         dsgd_expand_commands(&e);
     return DSGD_OK;

@@ -47,14 +47,12 @@ static const dsgd_argument options[] = {
 static dsgd_status check_source(const char *source, dsgd_error *error)
 {
     struct stat facts;
-    const char *names[DSGD_MOST_NAMES];
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
         return DSGD_OK; /* its reader has the better sentence */
-    dsgd_about_names(dsgd_algorithms, names);
     return dsgd_refuse(error,
                        "explain %s: this is no file, no folder and no algorithm%s; `dsgd list "
                        "algorithms` lists them",
-                       source, dsgd_hint(source, names));
+                       source, dsgd_hint(source, dsgd_about_names(dsgd_algorithms)));
 }
 
 static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error *error)

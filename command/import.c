@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
@@ -21,18 +20,20 @@ typedef struct arguments {
 } arguments;
 
 /** A row for each; files are offered in this order, at last to what looks for its tables in any text. */
-static const dsgd_import_reader *const readers[] = {&dsgd_import_kineto,   &dsgd_import_step_times,
-                                                    &dsgd_import_topology, &dsgd_import_slurm,
-                                                    &dsgd_import_step_log, &dsgd_import_nccl_tests};
+const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
+    &dsgd_import_kineto, &dsgd_import_step_times, &dsgd_import_topology,
+    &dsgd_import_slurm,  &dsgd_import_step_log,   &dsgd_import_nccl_tests};
 
-enum { READERS = sizeof readers / sizeof *readers, MOST_DEPTH = 8 };
+enum { MOST_DEPTH = 8 };
 
 /** A command under way. */
 typedef struct work {
     dsgd_import in;
-    void *states[READERS];
-    bool found[READERS];
+    void *states[DSGD_IMPORT_READERS];
+    bool found[DSGD_IMPORT_READERS];
     dsgd_columns recognised;
+    dsgd_error refused; /* of the first file in a folder that was left out; empty: none */
+    dsgd_status why;
 } work;
 
 static void note(work *w, const char *path, const char *what, const char *gave)
@@ -43,11 +44,36 @@ static void note(work *w, const char *path, const char *what, const char *gave)
     dsgd_columns_put(&w->recognised, "gives", "%s", gave);
 }
 
+/** Offers a file to the readers; who refuses it has not seen it. */
+static dsgd_status offer(work *w, const char *path, const char *head, size_t n, dsgd_error *error)
+{
+    w->in.gave = NULL;
+    for (int i = 0; i < DSGD_IMPORT_READERS && w->in.gave == NULL; i++) {
+        const dsgd_import_reader *const r = dsgd_import_readers[i];
+        if (!r->recognise(head, n))
+            continue;
+        const dsgd_import before = w->in;
+        void *const state = dsgd_keep(r->state_bytes, 1);
+        if (w->states[i] != NULL)
+            memcpy(state, w->states[i], r->state_bytes);
+        const dsgd_status status = r->read(&w->in, path, state, error);
+        if (status != DSGD_OK) {
+            w->in = before;
+            return status;
+        }
+        w->states[i] = state;
+        if (w->in.gave != NULL)
+            note(w, path, r->name, w->in.gave);
+        w->found[i] = w->found[i] || w->in.gave != NULL;
+    }
+    return DSGD_OK;
+}
+
 static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_error *error)
 {
     enum { HEAD = 1 << 16 };
     char *const head = dsgd_keep(HEAD + 1, 1);
-    const char *known[READERS + 1] = {NULL};
+    const char *known[DSGD_IMPORT_READERS + 1] = {NULL};
     if (strpbrk(path, "\r\n") != NULL)
         return dsgd_refuse(error,
                            "%s: a name with a line break cannot stand in a comment of the "
@@ -58,21 +84,28 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
     gzclose(file);
     if (n < 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    for (int i = 0; i < READERS; i++) {
-        w->in.gave = NULL;
-        known[i] = readers[i]->gives;
-        if (readers[i]->recognise(head, (size_t)n))
-            DSGD_TRY(readers[i]->read(&w->in, path, &w->states[i], error));
-        if (w->in.gave == NULL)
-            continue;
-        note(w, path, readers[i]->name, w->in.gave);
-        w->found[i] = true;
-        return DSGD_OK;
-    }
-    if (is_named)
+    DSGD_TRY(offer(w, path, head, (size_t)n, error));
+    for (int i = 0; i < DSGD_IMPORT_READERS; i++)
+        known[i] = dsgd_import_readers[i]->gives;
+    if (w->in.gave == NULL && is_named)
         return dsgd_refuse(error, "%s: nothing in it can be imported, which are %s", path,
                            dsgd_listed(known, "; or "));
-    note(w, path, "not recognised", "");
+    if (w->in.gave == NULL)
+        note(w, path, "not recognised", "");
+    return DSGD_OK;
+}
+
+/** In a folder, what a reader refuses is told and left out: the rest may suffice. */
+static dsgd_status try_file(work *w, const char *path)
+{
+    dsgd_error error = {""};
+    const dsgd_status status = read_file(w, path, false, &error);
+    if (status == DSGD_OK)
+        return DSGD_OK;
+    note(w, path, "left out", error.text);
+    if (w->why == DSGD_OK)
+        w->refused = error;
+    w->why = w->why == DSGD_OK ? status : w->why;
     return DSGD_OK;
 }
 
@@ -85,7 +118,7 @@ static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *e
         return dsgd_refuse(error, "%s: this is no file; what a pipe gives has to be one first",
                            path);
     if (!is_there || !S_ISDIR(facts.st_mode))
-        return read_file(w, path, depth == 0, error);
+        return depth == 0 ? read_file(w, path, true, error) : try_file(w, path);
     char **names = dsgd_folder_names(path, NULL);
     if (names == NULL || depth == MOST_DEPTH)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %s", path,
@@ -144,12 +177,14 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     for (size_t i = 0; i < a.paths.n; i++)
         DSGD_TRY(read_path(&w, a.paths.v[i], 0, error));
     dsgd_columns_print(&w.recognised);
+    if (memchr(w.found, 1, sizeof w.found) == NULL && w.why != DSGD_OK)
+        return dsgd_fail(error, w.why, "%s", w.refused.text);
     if (memchr(w.found, 1, sizeof w.found) == NULL)
         return dsgd_refuse(error, "%s: no file in it is of a kind that is known", a.paths.v[0]);
     DSGD_TRY(dsgd_import_open_platform(&w.in, error));
-    for (int i = 0; i < READERS; i++)
-        if (w.found[i] && readers[i]->finish != NULL)
-            DSGD_TRY(readers[i]->finish(&w.in, w.states[i], error));
+    for (int i = 0; i < DSGD_IMPORT_READERS; i++)
+        if (w.found[i] && dsgd_import_readers[i]->finish != NULL)
+            DSGD_TRY(dsgd_import_readers[i]->finish(&w.in, w.states[i], error));
     if (a.nodelist != NULL && !dsgd_import_has(&w.in, DSGD_IMPORT_TOP, "placement"))
         return dsgd_refuse(error, "--nodelist: none of the files is a topology of Slurm, in which "
                                   "the nodes have a place");

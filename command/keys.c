@@ -11,7 +11,6 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
 #include "command/studies/study.h"
-#include "sim/registry.h"
 #include "traces/imbalance.h"
 
 /* --- which keys ------------------------------------------------------------------------------- */
@@ -89,11 +88,9 @@ static char *values_text(const dsgd_option *o)
     if (o->words != NULL)
         dsgd_append(&text, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ",
                     dsgd_listed(o->words, ", "));
-    if (o->registry != NULL) {
-        const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(o->registry, names);
-        dsgd_append(&text, "; %s; or {%s: one of these, ...}", dsgd_listed(names, ", "), o->key);
-    }
+    if (o->registry != NULL)
+        dsgd_append(&text, "; %s; or {%s: one of these, ...}",
+                    dsgd_listed(dsgd_about_names(o->registry), ", "), o->key);
     if (o->shipped != NULL)
         dsgd_append(&text, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
     if (o->multiplies)

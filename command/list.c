@@ -328,8 +328,7 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
         dsgd_can_read("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name))
         return describe_set(f, name, error);
     if (about == NULL) {
-        const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(f->registry, names);
+        const char *const *const names = dsgd_about_names(f->registry);
         return dsgd_refuse(
             error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name,
             f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names),

@@ -11,7 +11,6 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
-#include "sim/algorithm.h"
 #include "sim/network/machine.h"
 #include "sim/network/nodes.h"
 #include "traces/closed_form.h"

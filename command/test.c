@@ -44,13 +44,11 @@ static void print_check(const dsgd_check *check, void *argument)
 static const dsgd_algorithm *find(const char *name, dsgd_error *error)
 {
     const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, name);
-    const char *names[DSGD_MOST_NAMES];
-    dsgd_about_names(dsgd_algorithms, names);
     if (about == NULL)
         dsgd_refuse(error,
                     "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE "
                     "adds others",
-                    name, dsgd_hint(name, names));
+                    name, dsgd_hint(name, dsgd_about_names(dsgd_algorithms)));
     return (const dsgd_algorithm *)about;
 }
 

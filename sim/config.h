@@ -112,7 +112,8 @@ typedef struct dsgd_progress {
 /** A run as it would be with the same draws and another computation. Zeros: as it is. */
 typedef struct dsgd_what_if {
     double step_s; /* every gradient of every worker takes this on its own host */
-    int worker, as; /* this worker's steps take, on its host, what the other's steps take there */
+    int worker; /* whose steps take this times as long */
+    double factor;
 } dsgd_what_if;
 
 struct dsgd_algorithm;

@@ -237,6 +237,19 @@ static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
     return (dsgd_traffic){t.messages * times, t.bytes * times};
 }
 
+/** For `.traffic` whatever the parameters: an allreduce in each step; a vector up and one down. */
+static inline dsgd_traffic dsgd_allreduce_per_step(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    return dsgd_allreduce_traffic(scale);
+}
+
+static inline dsgd_traffic dsgd_push_and_fetch_per_step(const void *params, const dsgd_scale *scale)
+{
+    (void)params;
+    return dsgd_vector_traffic(scale, 2);
+}
+
 /** For `.traffic` of parameters that begin with a `long period`: an allreduce in each. */
 static inline dsgd_traffic dsgd_allreduce_per_period(const void *params, const dsgd_scale *scale)
 {

@@ -63,7 +63,7 @@ typedef struct dsgd_run_result {
     double virtual_s;
     double steps; /* gradient steps of all workers / P */
     double samples, learn_samples;
-    double step_mean_s; /* seconds of one step, mean over workers */
+    double samples_per_s, step_mean_s; /* mean over workers; of steps under way: accounting.c */
     dsgd_step_times step_times;
     double exposed_mean_s; /* of that, between passes or after the computation's end */
     dsgd_time_shares shares; /* mean over workers */

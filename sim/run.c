@@ -183,7 +183,13 @@ static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
 {
     const int n = dsgd_waits_watched(engine);
     if (!ended || n == engine->n_workers)
-        fail(engine, "every worker waited for another (deadlock or starvation)");
+        fail(engine,
+             engine->config->platform->topology == DSGD_TOPOLOGY_XML
+                 ? "every worker waited for another; unless the algorithm does that by itself, a "
+                   "link or host in the platform's file fails by a profile, or carries nothing"
+                 : "every worker waited for another (deadlock or starvation)");
+    else if (engine->result->outcome == DSGD_RUN_OK && isinf(engine->result->virtual_s))
+        fail(engine, "something takes for ever: a bandwidth or speed of almost nothing");
     else if (n > 0)
         fail(engine, n == 1 ? "a worker hung" : "some workers hung");
     else if (engine->result->outcome == DSGD_RUN_OK && engine->config->steps_each == 0 &&

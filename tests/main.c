@@ -3,11 +3,6 @@
  * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would
  * call a success; returns 77, "skipped", where they are to run on a CUDA device and there is none.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/program.h"
 #include "tests/suites.h"
 #include "tests/support/support.h"

@@ -14,7 +14,7 @@
 typedef struct parametric_params {
     double mean, deviation, shift, min, max;
     long draws;
-    bool scale;
+    bool scale, common;
 } parametric_params;
 
 /** Constants of all draws. */
@@ -59,6 +59,7 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     const parametric_params *const p = params;
     const parametric_state *const s = at.state;
     double sum = 0;
+    at.worker = p->common ? 0 : at.worker;
     for (long i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
@@ -79,6 +80,9 @@ static const dsgd_option parametric_options[] = {
     DSGD_OPTION_LONG(parametric_params, draws, 1, 1, 4096, NULL,
                      "draws whose mean counts, as in a step of that many micro-batches"),
     DSGD_OPTION_SCALE(parametric_params),
+    DSGD_OPTION_BOOL(
+        parametric_params, common, false,
+        "a step's draw is the same for all workers, whom it therefore makes nobody wait"),
     DSGD_OPTION_END,
 };
 

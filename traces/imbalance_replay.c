@@ -17,12 +17,13 @@ typedef struct replay_params {
 } replay_params;
 
 /**
- * From here on up a sample is taken for one of an exponential distribution: the slowest of many can be
- * slower than all that were measured.
+ * From here on up a sample is taken for one of a Weibull distribution: the slowest of many can be slower than
+ * all that were measured.
  */
 typedef struct tail {
     double from;
     double n, excess; /* values from there on; by how much they are above it, mean */
+    double shape; /* by their scatter: 1: exponential, 1.4: about normal, below 1: outliers */
 } tail;
 
 /**
@@ -121,6 +122,8 @@ static tail tail_of(const double *x, size_t n, double share)
     for (size_t i = 0; i < n; i++)
         if (sorted[i] >= t.from)
             t.excess += (sorted[i] - t.from - t.excess) / ++t.n;
+    const double scatter = gsl_stats_sd(sorted + n - (size_t)t.n, 1, (size_t)t.n) / t.excess;
+    t.shape = fmin(fmax(pow(scatter, -1.086), 0.7), 1.4); /* a few values do not tell more */
     return t;
 }
 
@@ -159,6 +162,7 @@ static void decompose(replay_state *s)
     shrink(s->of_step, n_steps, noise, (double)n_workers);
     s->slow_workers = tail_of(s->of_worker, n_workers, slow_workers);
     s->slow_rests = tail_of(s->seconds, n, slow_rests);
+    s->slow_rests.shape = 1;
 }
 
 /** A drawn value, or what is in the tail in its place, whose mean is wrong by what it can be. */
@@ -167,7 +171,8 @@ static double with_tail(double x, const tail *t, dsgd_draw place, dsgd_draw mean
     if (x < t->from)
         return x;
     const double error = gsl_cdf_ugaussian_Pinv(dsgd_draw_uniform(mean)) / sqrt(t->n);
-    return t->from - t->excess * exp(error) * log(dsgd_draw_uniform(place));
+    return t->from + t->excess * exp(error) * pow(-log(dsgd_draw_uniform(place)), 1 / t->shape) /
+                         tgamma(1 + 1 / t->shape);
 }
 
 /**
@@ -247,8 +252,9 @@ static const dsgd_option replay_options[] = {
         replay_params, resample, false,
         "other workers and steps like these, of any number, other ones for each seed: "
         "what is a worker's in all steps, what is a step's at all workers, and the rest "
-        "are drawn apart; slow workers, and the slowest twentieth of the rest, have an "
-        "exponential tail"),
+        "are drawn apart; slow workers have a tail as they scatter, the slowest "
+        "twentieth of the rest an exponential one; who is rarer than 3 in the measured workers "
+        "may be in none of them, and in no interval"),
     DSGD_OPTION_END,
 };
 

@@ -101,6 +101,11 @@ static double number(const reader *r, field f)
     return r->values[f][0] == '\0' ? NAN : strtod(r->values[f], NULL);
 }
 
+static bool is_index(const reader *r, field f)
+{
+    return number(r, f) >= 0 && number(r, f) <= 1 << 20;
+}
+
 static double bytes_of(const reader *r)
 {
     static const struct {
@@ -194,7 +199,7 @@ static void end_event(reader *r)
                 (launch){number(r, CORRELATION), begin_us, number(r, TID)});
     } else if (begins(name, "ProfilerStep#") && !begins(category, "gpu")) {
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
-        t->steps[t->n_steps++] = (dsgd_kineto_step){strtol(name + 13, NULL, 10), begin_us, end_us};
+        t->steps[t->n_steps++] = (dsgd_kineto_step){begin_us, end_us, strtol(name + 13, NULL, 10)};
     } else if (begins(name, "autograd::engine::evaluate_function")) {
         ADD(r->backward_us, r->n_backward, begin_us);
     } else if (begins(name, "record_param_comms") ||
@@ -203,8 +208,8 @@ static void end_event(reader *r)
             (note){begin_us, end_us, number(r, TID), bytes_of(r), fmax(number(r, SIZE), 0),
                    name[0] == 'n' ? dsgd_xstrdup(name + 5) : what_of(r),
                    dsgd_xstrdup(r->values[GROUP])});
-    } else if (dsgd_ends_with(name, "-compute") && number(r, PID) >= 0 && number(r, TID) >= 0 &&
-               number(r, STEP) >= 0) {
+    } else if (dsgd_ends_with(name, "-compute") && is_index(r, PID) && is_index(r, TID) &&
+               is_index(r, STEP)) {
         add_seconds(r);
     }
 }
@@ -314,17 +319,11 @@ static int by_begin(const void *a, const void *b)
     return by_first(&((const kernel *)a)->begin_us, &((const kernel *)b)->begin_us);
 }
 
-static int steps_by_begin(const void *a, const void *b)
+/** By the first two. */
+static int by_both(const void *a, const void *b)
 {
-    return by_first(&((const dsgd_kineto_step *)a)->begin_us,
-                    &((const dsgd_kineto_step *)b)->begin_us);
-}
-
-static int calls_by_launch(const void *a, const void *b)
-{
-    const dsgd_kineto_call *const x = a, *const y = b;
-    return x->launched_us != y->launched_us ? (x->launched_us > y->launched_us) * 2 - 1
-                                            : (x->begin_us > y->begin_us) * 2 - 1;
+    const int first = by_first(a, b);
+    return first != 0 ? first : by_first((const double *)a + 1, (const double *)b + 1);
 }
 
 static const launch *launch_of(const reader *r, double correlation)
@@ -382,7 +381,7 @@ static void join_calls(reader *r)
         add_note(r, launch_of(r, r->correlations[i]), c);
         c->step = step_at(t, c->launched_us);
     }
-    sort(t->calls, t->n_calls, sizeof *t->calls, calls_by_launch);
+    sort(t->calls, t->n_calls, sizeof *t->calls, by_both);
 }
 
 /** By launch order: what a collective waits for, and where the backward passes begin. */
@@ -438,7 +437,7 @@ static void count_busy(reader *r)
 static void finish(reader *r)
 {
     dsgd_kineto *const t = r->trace;
-    sort(t->steps, t->n_steps, sizeof *t->steps, steps_by_begin);
+    sort(t->steps, t->n_steps, sizeof *t->steps, by_first);
     sort(r->launches, r->n_launches, sizeof *r->launches, by_first);
     sort(r->notes, r->n_notes, sizeof *r->notes, by_first);
     join_calls(r);

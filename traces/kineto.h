@@ -9,10 +9,9 @@
 
 /** A collective on the GPU's timeline. All times are in microseconds of the rank's own clock. */
 typedef struct dsgd_kineto_call {
-    double begin_us, end_us;
+    double launched_us, begin_us, end_us;
     double
         ready_us; /* what it needs is there: kernels launched before it have ended, and it is launched */
-    double launched_us;
     const char *what; /* PyTorch's or NCCL's word: "allreduce"; NULL: the trace does not say */
     const char *group; /* name of its process group; "": not said */
     double bytes; /* that each rank puts in; 0: not said */
@@ -22,8 +21,8 @@ typedef struct dsgd_kineto_call {
 } dsgd_kineto_call;
 
 typedef struct dsgd_kineto_step {
-    long number; /* ProfilerStep#number */
     double begin_us, end_us; /* on the host */
+    long number; /* ProfilerStep#number */
     double backward_us; /* the first kernel of its backward pass begins; NAN: not told */
     double busy_us; /* in which kernels run */
 } dsgd_kineto_step;

@@ -5,8 +5,6 @@
  */
 #include "traces/nccl.h"
 
-#include <math.h>
-
 const char *const dsgd_gpu_generations[] = {"volta", "ampere", "hopper", "blackwell", NULL};
 
 const char *const dsgd_nccl_calls[] = {"all_reduce", "all_gather", "broadcast", NULL};
@@ -18,7 +16,8 @@ static const dsgd_option table_options[] = {
     DSGD_OPTION_LONG(dsgd_nccl_table, nodes, 0, 1, 1 << 20, NULL, "that took part",
                      .required = true),
     DSGD_OPTION_LONG(dsgd_nccl_table, gpus, 0, 1, 4096, NULL, "of each node", .required = true),
-    DSGD_OPTION_NUMBERS(dsgd_nccl_table, bytes, 1, 1e15, "sizes, ascending", .required = true),
+    DSGD_OPTION_NUMBERS(dsgd_nccl_table, bytes, 1, 1e15, "sizes, ascending", .required = true,
+                        .unit = "bytes"),
     DSGD_OPTION_NUMBERS(dsgd_nccl_table, us, 1e-3, 1e12, "the time of each, in microseconds",
                         .required = true),
     DSGD_OPTION_END,

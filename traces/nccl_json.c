@@ -3,7 +3,6 @@
  * JSON of nccl-tests, and of NCCL's Inspector (formats 4.0 to 4.3: an object per collective and rank, whose
  * communicator is told in it or in the last object that tells one).
  */
-#include <ctype.h>
 #include <jansson.h>
 
 #include "traces/nccl_log.h"
@@ -25,13 +24,11 @@ static double number(const json_t *object, const char *key)
     return x > 0 && x < 1e18 ? x : 0;
 }
 
-/** A text, with blanks for what a terminal would obey; empty: none. */
+/** A text; empty: none. */
 static const char *word(const json_t *object, const char *key)
 {
-    char *const text = dsgd_xstrdup(json_string_value(json_object_get(object, key)));
-    for (char *c = text; c != NULL && *c != '\0'; c++)
-        *c = iscntrl((unsigned char)*c) ? ' ' : *c;
-    return text == NULL ? "" : text;
+    const char *const text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : dsgd_xstrdup(text);
 }
 
 static int call_of(const char *name, bool is_test)
@@ -41,26 +38,6 @@ static int call_of(const char *name, bool is_test)
         if (strcmp(slash == NULL ? name : slash + 1, is_test ? calls[i].test : calls[i].call) == 0)
             return i;
     return -1;
-}
-
-/** Appends a size to the last table. */
-static void add_size(dsgd_nccl_logs *logs, double bytes, double us, double line)
-{
-    dsgd_nccl_log *const log = &logs->v[logs->n - 1];
-    dsgd_nccl_table *const t = &log->table;
-    const size_t n = t->us.n = ++t->bytes.n;
-    t->bytes.v = dsgd_keep_more(t->bytes.v, n, sizeof(double));
-    t->us.v = dsgd_keep_more(t->us.v, n, sizeof(double));
-    log->lines = dsgd_keep_more(log->lines, n, sizeof(double));
-    t->bytes.v[n - 1] = bytes;
-    t->us.v[n - 1] = us;
-    log->lines[n - 1] = line;
-}
-
-static void add_table(dsgd_nccl_logs *logs, dsgd_nccl_log log)
-{
-    logs->v = dsgd_keep_more(logs->v, logs->n + 1, sizeof *logs->v);
-    logs->v[logs->n++] = log;
 }
 
 /* --- nccl-tests ------------------------------------------------------------------------------- */
@@ -112,9 +89,10 @@ static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *l
         }
         if (bytes <= last) {
             shape.table.call = calls[call].is;
-            add_table(logs, shape);
+            dsgd_nccl_logs_add(logs, shape);
         }
-        add_size(logs, bytes, out > 0 && in > 0 ? (out + in) / 2 : out + in, 1);
+        dsgd_nccl_log_add(&logs->v[logs->n - 1], bytes,
+                          out > 0 && in > 0 ? (out + in) / 2 : out + in, 1);
         last = bytes;
         varies = fmax(varies, variation_of(r));
     }
@@ -267,11 +245,11 @@ void dsgd_nccl_logs_end(dsgd_nccl_logs *logs)
         if (i == 0 || by_table(&v[i], &v[i - 1]) != 0) {
             const dsgd_nccl_table of = {.call = calls[v[i].call].is, .nodes = (long)v[i].nodes};
             drop_short(logs, before);
-            add_table(logs,
-                      (dsgd_nccl_log){.file = v[i].file, .ranks = (long)v[i].ranks, .table = of});
+            dsgd_nccl_logs_add(
+                logs, (dsgd_nccl_log){.file = v[i].file, .ranks = (long)v[i].ranks, .table = of});
         }
         const double median = v[i + (end - i) / 2].us;
-        add_size(logs, v[i].bytes, median, v[i].line);
+        dsgd_nccl_log_add(&logs->v[logs->n - 1], v[i].bytes, median, v[i].line);
         widest = fmax(widest, v[i + (end - i - 1) * 9 / 10].us / median);
     }
     logs->said = dsgd_xprintf("%s; of one size nine of ten take at most %.3g times the median",
@@ -284,15 +262,9 @@ void dsgd_nccl_logs_end(dsgd_nccl_logs *logs)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static const char *begin_of(const char *text)
-{
-    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    return text + strspn(text, " \t\r\n");
-}
-
 bool dsgd_nccl_json_is(const char *head)
 {
-    return *begin_of(head) == '{' &&
+    return head[strspn(head, " \t\r\n\xef\xbb\xbf")] == '{' &&
            (strstr(head, "\"coll_perf\"") != NULL || strstr(head, "\"dump_stats\"") != NULL ||
             (strstr(head, "\"args\"") != NULL && strstr(head, "_perf\"") != NULL));
 }
@@ -300,7 +272,7 @@ bool dsgd_nccl_json_is(const char *head)
 dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                 dsgd_error *error)
 {
-    const char *const name = dsgd_xstrdup(file), *const first = begin_of(text);
+    const char *const name = dsgd_xstrdup(file), *const first = text + strspn(text, " \t\r\n");
     dsgd_inspected at = {.file = name, .line = 1};
     for (const char *c = text; c < first; c++)
         at.line += *c == '\n';

@@ -112,6 +112,24 @@ static int row_of(char *line, row *r)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+dsgd_nccl_log *dsgd_nccl_logs_add(dsgd_nccl_logs *logs, dsgd_nccl_log log)
+{
+    logs->v = dsgd_keep_more(logs->v, logs->n + 1, sizeof *logs->v);
+    logs->v[logs->n] = log;
+    return &logs->v[logs->n++];
+}
+
+void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line)
+{
+    const size_t n = log->table.us.n = ++log->table.bytes.n;
+    double **const to[] = {&log->table.bytes.v, &log->table.us.v, &log->lines};
+    const double values[] = {bytes, us, line};
+    for (size_t i = 0; i < 3; i++) {
+        *to[i] = dsgd_keep_more(*to[i], n, sizeof(double));
+        (*to[i])[n - 1] = values[i];
+    }
+}
+
 /** Whether the bandwidths, which are rounded, are those of a number of ranks. */
 static bool fits(const state *s, int call, long ranks)
 {
@@ -164,19 +182,10 @@ static dsgd_status add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *
     if (s->table != NULL && r->bytes <= s->table->table.bytes.v[s->table->table.bytes.n - 1])
         DSGD_TRY(end_table(s, logs, error));
     if (s->table == NULL) {
-        logs->v = dsgd_keep_more(logs->v, logs->n + 1, sizeof *logs->v);
-        s->table = &logs->v[logs->n++];
-        *s->table = (dsgd_nccl_log){.file = s->file};
+        s->table = dsgd_nccl_logs_add(logs, (dsgd_nccl_log){.file = s->file});
         s->algbw = s->busbw = 0;
     }
-    dsgd_nccl_table *const t = &s->table->table;
-    const size_t n = t->us.n = ++t->bytes.n;
-    t->bytes.v = dsgd_keep_more(t->bytes.v, n, sizeof(double));
-    t->us.v = dsgd_keep_more(t->us.v, n, sizeof(double));
-    s->table->lines = dsgd_keep_more(s->table->lines, n, sizeof(double));
-    t->bytes.v[n - 1] = r->bytes;
-    t->us.v[n - 1] = r->us;
-    s->table->lines[n - 1] = (double)line;
+    dsgd_nccl_log_add(s->table, r->bytes, r->us, (double)line);
     s->sums = r->sums;
     s->has_root = r->root >= 0;
     s->algbw = fmax(s->algbw, r->algbw);
@@ -195,7 +204,8 @@ static void note_rank(state *s, const char *rank)
     const long number = strtol(rank + strlen("Rank "), NULL, 10);
     if (host == NULL || sscanf(host, " on %255s device %*d [%*[^]]] %n", name, &at) != 1 || at == 0)
         return;
-    s->gpu = dsgd_xprintf("%.*s", (int)strcspn(host + at, "\r"), host + at);
+    if (host[at] > ' ')
+        s->gpu = dsgd_xprintf("%.*s", (int)strcspn(host + at, "\r"), host + at);
     s->highest = number > s->highest ? number : s->highest;
     s->n_ranks++;
     for (long i = 0; i < s->n_hosts; i++)

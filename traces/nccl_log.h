@@ -26,6 +26,10 @@ typedef struct dsgd_nccl_logs {
     const char *said; /* what else JSON tells, a sentence; NULL: nothing */
 } dsgd_nccl_logs;
 
+/** Appends a table, and a size to one. */
+dsgd_nccl_log *dsgd_nccl_logs_add(dsgd_nccl_logs *logs, dsgd_nccl_log log);
+void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line);
+
 /** Appends the tables of a text. DSGD_EIO with file and line where bandwidths and ranks contradict. */
 dsgd_status dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                dsgd_error *error);

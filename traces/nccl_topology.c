@@ -136,6 +136,16 @@ static void read_link(reading *r, const char **a, bool amd)
         note_word(&r->targets, &r->n_targets, attribute(a, "target"));
 }
 
+/** An interface of containers and bridges, which NCCL's sockets list beside those that carry it. */
+static bool is_virtual(const char *name)
+{
+    static const char *const begins[] = {"veth", "br-", "cali", "tunl", "docker", "virbr"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 static void read_element(reading *r, const char *name, const char **a)
 {
     if (strcmp(name, "pci") == 0)
@@ -145,7 +155,7 @@ static void read_element(reading *r, const char *name, const char **a)
         add_device(r, &r->gpus, attribute(a, "dev"));
         r->gcn = strtol(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
         r->sm = (long)number(a, "sm");
-    } else if (strcmp(name, "net") == 0) {
+    } else if (strcmp(name, "net") == 0 && !is_virtual(attribute(a, "name"))) {
         static const double most = 1e7; /* Mb/s: 10 Tb/s, which no port has */
         const double speed = number(a, "speed");
         add_device(r, &r->nics, attribute(a, "name"))->bytes_per_s =

@@ -75,8 +75,8 @@ static size_t differs_at(const table *t, size_t row, const dsgd_frame_point *p)
     return c;
 }
 
-/** Whether there are such runs, be they drawn or not. */
-static dsgd_status check_row(const table *t, size_t row, dsgd_error *error)
+/** Whether there are such runs, be they drawn or not; says so where there are none. */
+static bool has_runs(const table *t, size_t row)
 {
     const dsgd_frame *const f = &t->runs->frame;
     size_t c = 0;
@@ -87,12 +87,12 @@ static dsgd_status check_row(const table *t, size_t row, dsgd_error *error)
     }
     for (size_t i = 0; c < t->csv->n_columns && i < f->n_points; i++)
         dsgd_names_add(&values, dsgd_frame_value(f, &f->points[i], (size_t)t->is[c]));
-    return c == t->csv->n_columns
-               ? DSGD_OK
-               : dsgd_refuse(error, "%s:%zu: %s is `%s`, which no such run of %s has; there is %s",
-                             t->csv->path, t->csv->lines[row + 1], t->csv->fields[c],
-                             dsgd_csv_field(t->csv, row, c), t->runs->csv.path,
-                             dsgd_listed(values.v, ", "));
+    if (c < t->csv->n_columns)
+        fprintf(stderr,
+                "dsgd: %s:%zu: not drawn: %s is `%s`, which no such run of %s has; there is %s\n",
+                t->csv->path, t->csv->lines[row + 1], t->csv->fields[c],
+                dsgd_csv_field(t->csv, row, c), t->runs->csv.path, dsgd_listed(values.v, ", "));
+    return c == t->csv->n_columns;
 }
 
 /** A line for each series and frame that a row is about; of no algorithm: series 0, once a frame. */
@@ -133,6 +133,7 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
                                dsgd_error *error)
 {
     table t = {runs, csv, NULL, "place", NULL};
+    size_t n_drawn = 0;
     *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n"); /* gnuplot takes no empty block */
     if (shipped && dsgd_csv_column(csv, "published") >= csv->n_columns)
         return DSGD_OK;
@@ -141,9 +142,12 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
         if (t.y == NULL && (*dsgd_field_of(csv, row, "over") != '\0' ||
                             strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
             continue; /* a ratio, or a bound */
-        if (!shipped) /* its runs may have been changed */
-            DSGD_TRY(check_row(&t, row, error));
+        if (!shipped && !has_runs(&t, row)) /* what is shipped may have other runs by now */
+            continue;
         DSGD_TRY(put_row(&t, row, text, error));
+        n_drawn++;
     }
-    return DSGD_OK;
+    return shipped || n_drawn > 0 ? DSGD_OK
+                                  : dsgd_refuse(error, "%s: no row of it is about runs of %s",
+                                                csv->path, runs->csv.path);
 }

@@ -6,14 +6,18 @@
 
 #include <ctype.h>
 
-/** In single quotes, which are doubled within; control characters, which would end a line, are spaces. */
+/**
+ * In single quotes; gnuplot 5.4 does not take every text with doubled ones within, so they are
+ * drawn as apostrophes. Control characters, which would end a line, are spaces.
+ */
 static void put_text(FILE *out, const char *text)
 {
     fputc('\'', out);
     for (; *text != '\0'; text++) {
         if (*text == '\'')
-            fputc('\'', out);
-        fputc(iscntrl((unsigned char)*text) ? ' ' : *text, out);
+            fputs("\u2019", out);
+        else
+            fputc(iscntrl((unsigned char)*text) ? ' ' : *text, out);
     }
     fputc('\'', out);
 }

@@ -159,7 +159,7 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
 {
     if (strchr(folder, '\'') != NULL)
         return dsgd_refuse(error, "%s: gnuplot cannot take a folder with a ' in its name", folder);
-    return dsgd_make_folder(error, "%s/figures", folder);
+    return dsgd_make_folder_within(folder, "figures", error);
 }
 
 /** Draws it in all formats; *n_skipped counts it where the folder does not have its data. */

@@ -24,7 +24,7 @@ static const dsgd_option range_options[] = {
 /** The numbers at both ends of a range; the factor of the suffix in which others are written. */
 static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
 {
-    static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s"};
+    static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s", "W", "s/B", "1/s"};
     *suffix = r->to + strspn(r->to, "0123456789.+-eE");
     for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
         if (dsgd_parse_number(r->from, units[k], from) && dsgd_parse_number(r->to, units[k], to) &&

@@ -75,10 +75,13 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
     const char *const text = dsgd_entry_text(entry);
     if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
         const char *const words = dsgd_listed(o->words, " or ");
+        char *needed = dsgd_xprintf("a number%s%s", o->unit == NULL ? "" : " in ",
+                                    o->unit == NULL ? "" : o->unit);
+        for (size_t i = 0; dsgd_unit_suffix(o->unit, i) != NULL; i++)
+            dsgd_append(&needed, "%s%s", i == 0 ? ", without unit or with " : ", ",
+                        dsgd_unit_suffix(o->unit, i));
         return refuse(r, entry,
-                      dsgd_xprintf("a number%s%s%s%s", o->unit == NULL ? "" : " in ",
-                                   o->unit == NULL ? "" : o->unit, *words == '\0' ? "" : ", or ",
-                                   words));
+                      dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : "; or ", words));
     }
     if (*number < o->min || *number > o->max)
         return dsgd_entry_fail(r->config, entry, r->error,
@@ -238,10 +241,9 @@ static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
                                "%s is missing: give a name, or {%s: NAME, ...}", o->key, o->key);
     pick->about = dsgd_about_find(o->registry, name);
     if (pick->about == NULL) {
-        const char *names[DSGD_MOST_NAMES];
-        dsgd_about_names(o->registry, names);
         const bool is_algorithm = o->registry == dsgd_algorithms;
-        return unknown(r, named, is_algorithm ? "algorithm" : o->key, name, names,
+        return unknown(r, named, is_algorithm ? "algorithm" : o->key, name,
+                       dsgd_about_names(o->registry),
                        is_algorithm ? "; --plugin FILE adds others" : "");
     }
     pick->params = dsgd_keep(1, pick->about->params_size);
@@ -317,10 +319,9 @@ static dsgd_status take_picks(const reader *r, dsgd_entry *element, void *field)
     if (name == NULL || r->o->shipped == NULL || dsgd_about_find(r->o->registry, name) != NULL) {
         DSGD_TRY(read_pick(r, element, &pick));
     } else {
-        const char *kinds[DSGD_MOST_NAMES];
         dsgd_config *file = NULL;
-        dsgd_about_names(r->o->registry, kinds);
-        DSGD_TRY(dsgd_named_open(r->config, element, r->o->shipped, name, kinds, &file, r->error));
+        DSGD_TRY(dsgd_named_open(r->config, element, r->o->shipped, name,
+                                 dsgd_about_names(r->o->registry), &file, r->error));
         DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_imbalance_set_options, NULL,
                                   &set, r->error));
     }

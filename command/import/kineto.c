@@ -57,10 +57,9 @@ static bool recognise(const char *head, size_t n)
            (*head == '[' && strstr(head, "\"ph\"") != NULL);
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
-    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
-    work *const w = *state;
+    work *const w = state;
     dsgd_kineto t;
     w->in = in;
     DSGD_TRY(dsgd_kineto_read(path, &t, error));
@@ -351,27 +350,11 @@ static void put_workload(work *w, double computed_s, const size_t *used, size_t 
     dsgd_import_line(in, DSGD_IMPORT_TOP, NULL, "exchange: {pieces: tensors}");
 }
 
-/** What all ranks of a step have in common is taken out: it holds nobody up. */
-static double level_steps(double *seconds, size_t n_steps, size_t n)
-{
-    double *const medians = dsgd_keep(2 * n_steps + n, sizeof *medians), *const x =
-                                                                             medians + n_steps;
-    for (size_t k = 0; k < n_steps; k++) {
-        memcpy(x, &seconds[k * n], n * sizeof *x);
-        medians[k] = median(x, n);
-    }
-    memcpy(x, medians, n_steps * sizeof *x);
-    const double all = median(x, n_steps);
-    for (size_t i = 0; i < n_steps * n; i++)
-        seconds[i] *= all / medians[i / n];
-    return gsl_stats_sd(medians, 1, n_steps) / all;
-}
-
 static void tell_buckets(const work *w, const size_t *used, size_t n)
 {
     dsgd_columns table = {.n_rows = 0};
     double *const x = dsgd_keep(n, sizeof *x);
-    dsgd_measured *const m = &w->in->measured;
+    dsgd_profiled *const m = &w->in->measured;
     m->bucket_s = dsgd_keep(w->n_buckets, sizeof(double));
     m->bucket_bytes = dsgd_keep(w->n_buckets, sizeof(double));
     for (size_t b = 0; b < w->n_buckets; b++) {
@@ -388,8 +371,10 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
                    (call_at(w, used[i], 0, b)->end_us - fmax(arrival_us(w, used[i], b), before_us));
         }
         /* Where ranks are missing, others may have been late: the least has waited least. */
-        m->bucket_s[b] = (long)w->n < w->ranks ? gsl_stats_min(x, 1, n) : median(x, n);
-        dsgd_columns_put(&table, "its sum (ms)", "%.4g", 1e3 * m->bucket_s[b]);
+        m->is_bound = (long)w->n < w->ranks;
+        m->bucket_s[b] = m->is_bound ? gsl_stats_min(x, 1, n) : median(x, n);
+        dsgd_columns_put(&table, "its sum (ms)", "%s%.4g", m->is_bound ? "<= " : "",
+                         1e3 * m->bucket_s[b]);
     }
     dsgd_columns_print(&table);
     m->n_buckets = w->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
@@ -455,10 +440,8 @@ static void put_step(work *w)
                               "profile with record_shapes, or by PyTorch 2.2 or later)",
                               unsized, t->n_calls),
            w->in->workload_name);
-    dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD, "assumed", "like: %s", w->in->workload_name);
-    dsgd_import_line(w->in, DSGD_IMPORT_WORKLOAD,
-                     dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps), "step: %.6g",
-                     median(x, t->n_steps));
+    dsgd_import_step(w->in, median(x, t->n_steps),
+                     dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps));
 }
 
 static dsgd_status put_all(work *w, dsgd_error *error)
@@ -478,25 +461,32 @@ static dsgd_status put_all(work *w, dsgd_error *error)
                     .column = DSGD_COMPUTING,
                     .n = n * w->n,
                     .seconds = dsgd_keep(n * w->n + 1, sizeof(double)),
-                    .worker = dsgd_keep(n * w->n + 1, sizeof(double))};
+                    .worker = dsgd_keep(n * w->n + 1, sizeof(double)),
+                    .step = dsgd_keep(n * w->n + 1, sizeof(double))};
     for (size_t i = 0; i < n * w->n; i++) {
         x[i] = m.seconds[i] = compute_s(w, used[i / w->n], i % w->n);
         m.worker[i] = (double)w->traces[i % w->n].rank;
+        const size_t step = i / w->n;
+        m.step[i] = (double)step;
     }
     for (size_t i = 0; i < n_checked; i++)
         steps[i] = step_s(w, checked[i]);
     w->in->measured.step_s = median(steps, n_checked);
+    w->in->measured.deviation_s = n_checked > 2 ? gsl_stats_sd(steps, 1, n_checked) : 0;
     const double computed_s = median(x, n * w->n);
     printf(
         "%s: %zu steps make the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
         w->traces[0].file, n, 1e3 * computed_s, n_checked, 1e3 * w->in->measured.step_s);
     tell_buckets(w, checked, n_checked);
     tell_limits(w, checked, n_checked);
-    if (w->n >= 4)
-        printf("steps differ by %.3g %% at all ranks together\n",
-               100 * level_steps(m.seconds, n, w->n));
     const double mean_s = dsgd_import_steps(w->in, &m);
     put_workload(w, isnan(mean_s) ? computed_s : mean_s, used, n);
+    /* What is measured has in it what a GPU loses to its collectives. */
+    static const char *const losses[] = {"collective_share", "collective_launch",
+                                         "collective_copy"};
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+        DSGD_TRY(dsgd_import_number_is(
+            w->in, losses[i], 0, dsgd_xprintf("%s: computing has it", w->traces[0].file), error));
     return DSGD_OK;
 }
 
@@ -544,13 +534,15 @@ static void put_timeline(work *w, const dsgd_kineto *t)
     dsgd_steps m = {.file = t->file,
                     .column = DSGD_COMPUTING,
                     .seconds = dsgd_keep(n + 1, sizeof(double)),
-                    .worker = dsgd_keep(n + 1, sizeof(double))};
+                    .worker = dsgd_keep(n + 1, sizeof(double)),
+                    .step = dsgd_keep(n + 1, sizeof(double))};
     qsort(t->seconds, n, sizeof *t->seconds, by_step);
     for (size_t i = 0; i < n; i++) {
         const dsgd_kineto_seconds *const s = &t->seconds[i];
         if (i > 0 && s->worker == s[-1].worker && s->step == s[-1].step)
             continue;
         m.seconds[m.n] = s->seconds;
+        m.step[m.n] = (double)s->step;
         m.worker[m.n++] = (double)s->worker;
         highest = s->worker > highest ? s->worker : highest;
     }
@@ -581,5 +573,6 @@ const dsgd_import_reader dsgd_import_kineto = {
     .gives = "Chrome traces of PyTorch's profiler, one of each rank: workload and imbalance",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

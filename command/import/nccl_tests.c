@@ -30,11 +30,18 @@ static bool recognise(const char *head, size_t n)
     return true; /* tables can stand far behind, in the text of a page */
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+/** Whether a log of one size goes on in the next one. */
+static bool is_next_size(const dsgd_nccl_log *log)
+{
+    const dsgd_nccl_table *const t = &log->table, *const next = &log[1].table;
+    return t->bytes.n == 1 && next->bytes.n == 1 && t->call == next->call &&
+           next->bytes.v[0] > t->bytes.v[0] && log[0].ranks == log[1].ranks;
+}
+
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
     char *text = NULL;
-    *state = *state == NULL ? dsgd_keep(1, sizeof(work)) : *state;
-    work *const m = *state;
+    work *const m = state;
     const dsgd_nccl_logs before = m->logs;
     m->in = in;
     DSGD_TRY(dsgd_import_text(path, &text, error));
@@ -46,13 +53,15 @@ static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_er
         dsgd_import_gave(in, "%zu collectives of NCCL's Inspector",
                          m->logs.n_inspected - before.n_inspected);
     for (size_t i = before.n; i < m->logs.n; i++) {
-        const dsgd_nccl_log *const log = &m->logs.v[i];
-        const size_t n = log->table.bytes.n;
+        const dsgd_nccl_log *const log = &m->logs.v[i], *last = log;
+        while (i + 1 < m->logs.n && is_next_size(last))
+            last = &m->logs.v[++i]; /* a run for each size */
+        const size_t n = last->table.bytes.n;
         dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %zu sizes from %s to %s", log->lines[0],
-                         log->lines[n - 1], dsgd_nccl_calls[log->table.call],
-                         log->gpu == NULL ? "GPUs not named" : log->gpu, n,
+                         last->lines[n - 1], dsgd_nccl_calls[log->table.call],
+                         log->gpu == NULL ? "GPUs not named" : log->gpu, n + (size_t)(last - log),
                          dsgd_import_bytes(log->table.bytes.v[0]),
-                         dsgd_import_bytes(log->table.bytes.v[n - 1]));
+                         dsgd_import_bytes(last->table.bytes.v[n - 1]));
         if (log->gpu != NULL)
             dsgd_import_gpu(in, log->gpu, path);
     }
@@ -71,12 +80,11 @@ static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error 
     const char *const at = dsgd_xprintf("%s:%.0f", log->file, log->lines[0]);
     dsgd_nccl_table *const t = &log->table;
     log->ranks = log->ranks > 0 ? log->ranks : m->in->ranks;
-    if (log->ranks < 2 || t->bytes.n < 2)
-        return dsgd_refuse(
-            error,
-            "%s: %ld GPUs and %zu sizes, but a table has two or more; --ranks N says "
-            "how many GPUs took part where the log does not",
-            at, log->ranks, t->bytes.n);
+    if (log->ranks < 2)
+        return dsgd_refuse(error, "%s: %s", at,
+                           log->ranks == 1
+                               ? "one GPU alone, which sends nothing: bring a log of two or more"
+                               : "how many GPUs took part it does not say; --ranks N does");
     if (t->nodes == 0)
         t->nodes = m->in->nodes > 0 ? m->in->nodes : (log->ranks + per_node - 1) / per_node;
     t->gpus = log->ranks / t->nodes;
@@ -183,6 +191,9 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
         if (k == m->n_pools)
             make_pool(m, &m->logs.v[i].table);
         m->pools[k].sockets = m->pools[k].sockets || m->logs.v[i].sockets;
+        if (m->pools[k].of.table.bytes.n < 2)
+            return dsgd_refuse(error, "%s:%.0f: %s: one size, but a table has two or more",
+                               m->logs.v[i].file, m->logs.v[i].lines[0], m->pools[k].title);
     }
     return DSGD_OK;
 }
@@ -236,7 +247,10 @@ static void compare_gpus(const work *m)
 {
     for (size_t i = 0; i < m->logs.n; i++) {
         const char *const gpu = m->logs.v[i].gpu;
-        if (gpu != NULL && m->in->platform.gpu != NULL && strstr(gpu, m->in->platform.gpu) == NULL)
+        const char *const before = i == 0 ? NULL : m->logs.v[i - 1].gpu;
+        if (gpu != NULL && m->in->platform.gpu != NULL &&
+            strstr(gpu, m->in->platform.gpu) == NULL &&
+            (before == NULL || strcmp(gpu, before) != 0))
             printf("warning: %s:%.0f: its GPUs are %s, those of %s are %s\n", m->logs.v[i].file,
                    m->logs.v[i].lines[0], gpu, m->in->platform_name, m->in->platform.gpu);
     }
@@ -334,9 +348,14 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
             largest = &m->pools[i];
     }
     dsgd_import_workers(in, largest->of.table.nodes * largest->of.table.gpus, largest->from[0] + 1);
+    const dsgd_nccl_table *const t = &largest->of.table;
+    const bool is_full = t->nodes == 1 || t->gpus == in->platform.island_hosts;
     printf("between nodes %.4g of the formulas' rates and %.4g of their latencies, within one %.4g "
-           "and %.4g; `dsgd platform check %s` shows times\n",
-           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output);
+           "and %.4g; `dsgd platform check %s --workers %ld` shows times%s\n",
+           nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output,
+           t->nodes * t->gpus,
+           is_full ? ""
+                   : dsgd_xprintf(" of full nodes, where the log had %ld GPUs on each", t->gpus));
     return DSGD_OK;
 }
 
@@ -347,5 +366,6 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
         "rccl-tests print: the platform's collectives",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

@@ -30,6 +30,20 @@ static void blank_controls(char *text, size_t n, const char *but)
             *c = ' ';
 }
 
+/** A copy for a comment or a terminal: YAML has no bytes that are no text in UTF-8, either. */
+static char *plain(const char *text)
+{
+    const size_t n = strlen(text);
+    char *const copy = dsgd_xstrdup(text);
+    blank_controls(copy, n, "");
+    for (size_t i = 0, length = 0; i < n; i += length) {
+        length = dsgd_utf8_length(copy + i, n - i);
+        if (length == 0)
+            copy[i] = ' ', length = 1;
+    }
+    return copy;
+}
+
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
 {
     enum { STEP = 1 << 20, MOST = 1 << 30 };
@@ -56,19 +70,16 @@ void dsgd_import_gave(dsgd_import *m, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *const text = dsgd_xvprintf(format, arguments);
+    char *const text = plain(dsgd_xvprintf(format, arguments));
     va_end(arguments);
-    blank_controls(text, strlen(text), "");
-    m->gave = m->gave == NULL ? dsgd_xstrdup(text) : dsgd_xprintf("%s; %s", m->gave, text);
+    m->gave = m->gave == NULL ? text : dsgd_xprintf("%s; %s", m->gave, text);
 }
 
 void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from)
 {
     if (m->gpu != NULL)
         return;
-    char *const copy = dsgd_xstrdup(name);
-    blank_controls(copy, strlen(copy), "");
-    m->gpu = copy;
+    m->gpu = plain(name);
     m->gpu_from = dsgd_xstrdup(from);
 }
 
@@ -84,7 +95,7 @@ void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, c
     if (m->parts[part] == NULL)
         m->parts[part] = dsgd_xstrdup("");
     dsgd_append(&m->parts[part], "%s%s%s\n", text, from == NULL ? "" : " # ",
-                from == NULL ? "" : from);
+                from == NULL ? "" : plain(from));
 }
 
 bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *key)
@@ -165,7 +176,7 @@ dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value,
     if (other != NULL)
         return DSGD_OK;
     m->numbers = dsgd_keep_more(m->numbers, m->n_numbers + 1, sizeof *m->numbers);
-    m->numbers[m->n_numbers] = (dsgd_import_number){dsgd_xstrdup(key), dsgd_xstrdup(from), value};
+    m->numbers[m->n_numbers] = (dsgd_import_number){dsgd_xstrdup(key), plain(from), value};
     put_number(m, &m->numbers[m->n_numbers++]);
     return DSGD_OK;
 }
@@ -269,6 +280,10 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
         return DSGD_EIO;
     fputs("# By `dsgd import`: behind each number the file and line that it is from.\n", stream);
     write_platform(stream, m);
+    char *guesses = dsgd_xstrdup("");
+    if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL ||
+        strstr(m->parts[DSGD_IMPORT_WORKLOAD], assumed) != NULL)
+        dsgd_append(&guesses, "a model as in workload %s (--workload), ", m->workload_name);
     if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL)
         fprintf(stream, "workload: %s # %s\n", dsgd_yaml_word(m->workload_name), assumed);
     else
@@ -279,7 +294,10 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
     write_part(stream, m, DSGD_IMPORT_TOP, 0);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (!dsgd_import_has(m, DSGD_IMPORT_TOP,
-                             dsgd_xprintf("%.*s", (int)strcspn(rest[i], ":"), rest[i])))
+                             dsgd_xprintf("%.*s", (int)strcspn(rest[i], ":"), rest[i]))) {
             fprintf(stream, "%s # assumed\n", rest[i]);
+            dsgd_append(&guesses, "%s, ", rest[i]);
+        }
+    printf("assumed, as no file says it: %.*s\n", (int)strlen(guesses) - 2, guesses);
     return dsgd_whole_close(&file, error);
 }

@@ -27,13 +27,14 @@ typedef struct dsgd_import_number {
 } dsgd_import_number;
 
 /** What a job was seen to do, to be held against a simulation; step_s 0: nothing. */
-typedef struct dsgd_measured {
-    double step_s;
+typedef struct dsgd_profiled {
+    double step_s, deviation_s; /* of steps; 0: too few */
     size_t n_buckets;
+    bool is_bound; /* ranks have no trace: of what bucket_s has in it for them, nothing is known */
     double *bucket_bytes,
         *bucket_s; /* [n_buckets]: from when all ranks have begun a sum to its end */
     const char *doubt; /* of the profile itself, and what to bring; NULL: none */
-} dsgd_measured;
+} dsgd_profiled;
 
 typedef struct dsgd_import {
     /* By the command line; NULL and 0: not said. */
@@ -45,7 +46,7 @@ typedef struct dsgd_import {
     dsgd_import_number *numbers; /* [n_numbers] of the platform */
     size_t n_numbers;
     char *parts[DSGD_IMPORT_PARTS]; /* lines of YAML, not indented */
-    dsgd_measured measured;
+    dsgd_profiled measured;
     char *gave; /* of the file that is read: what it gave, in a line; NULL: nothing */
     /* From finish() on: the platform with all numbers, and the name of that from which it departs. */
     dsgd_platform platform;
@@ -57,13 +58,18 @@ typedef struct dsgd_import_reader {
     /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. */
     bool (*recognise)(const char *head, size_t n);
     /**
-     * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. *state is
-     * the reader's own, NULL at first.
+     * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. state[state_bytes]
+     * is the reader's own, zeros at first, and as before where a file is refused.
      */
-    dsgd_status (*read)(dsgd_import *m, const char *path, void **state, dsgd_error *error);
+    dsgd_status (*read)(dsgd_import *m, const char *path, void *state, dsgd_error *error);
+    size_t state_bytes;
     /** Optional. */
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
+
+enum { DSGD_IMPORT_READERS = 6 };
+extern const dsgd_import_reader
+    *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* (command/import.c) */
 
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
     dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology;

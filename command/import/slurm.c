@@ -14,10 +14,9 @@ static bool recognise(const char *head, size_t n)
     return dsgd_slurm_is_conf(head) || dsgd_slurm_is_yaml(head);
 }
 
-static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_error *error)
 {
-    *state = *state == NULL ? dsgd_keep(1, sizeof(dsgd_slurm_topology)) : *state;
-    dsgd_slurm_topology *const t = *state;
+    dsgd_slurm_topology *const t = state;
     char *text = NULL;
     const size_t before = t->n;
     size_t n = 0;
@@ -114,5 +113,6 @@ const dsgd_import_reader dsgd_import_slurm = {
     .gives = "a topology.conf or topology.yaml of Slurm",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(dsgd_slurm_topology),
     .finish = finish,
 };

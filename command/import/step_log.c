@@ -6,7 +6,7 @@
 
 #include <gsl/gsl_sort.h>
 
-#include "command/import/reader.h"
+#include "command/import/steps.h"
 
 enum { LEAST_TIMES = 3 };
 
@@ -15,6 +15,7 @@ typedef struct work {
     dsgd_step_log log;
     const char *path;
     double median_s;
+    bool settles; /* the first time has compiling and caching in it */
 } work;
 
 static bool recognise(const char *head, size_t n)
@@ -23,7 +24,7 @@ static bool recognise(const char *head, size_t n)
     return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
 }
 
-static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_error *error)
 {
     char *text = NULL;
     DSGD_TRY(dsgd_import_text(path, &text, error));
@@ -35,13 +36,12 @@ static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_err
                            "%s: %zu steps of %s have a time, and %zu none, but %d are needed: %s",
                            path, log.n, log.tool, log.left_out, LEAST_TIMES,
                            "give a longer log, with its clock and decimal points");
-    const bool settles =
-        log.n > 2 * LEAST_TIMES; /* the first time has compiling and caching in it */
+    const bool settles = log.n > 2 * LEAST_TIMES;
     double *const s = dsgd_keep(log.n, sizeof *s);
     const size_t n = log.n - settles;
     memcpy(s, log.seconds + settles, n * sizeof *s);
     gsl_sort(s, 1, n);
-    work w = {log, dsgd_xstrdup(path), s[(n - 1) / 2]};
+    work w = {log, dsgd_xstrdup(path), s[(n - 1) / 2], settles};
     dsgd_import_gave(
         m, "lines %.0f-%.0f: %zu times of %s, median %.4g s (9 of 10 up to %.4g s)%s",
         log.lines[settles], log.lines[log.n - 1], n, log.tool, w.median_s, s[(n - 1) * 9 / 10],
@@ -49,11 +49,11 @@ static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_err
                                : "");
     if (log.left_out > 0)
         dsgd_import_gave(m, "left out: %zu lines without a time", log.left_out);
-    if (*state != NULL)
+    work *const first = state;
+    if (first->path != NULL)
         return dsgd_refuse(error, "%s: step times stand in %s already; give the log of one run",
-                           path, ((work *)*state)->path);
-    *state = dsgd_keep(1, sizeof w);
-    memcpy(*state, &w, sizeof w);
+                           path, first->path);
+    *first = w;
     return DSGD_OK;
 }
 
@@ -65,7 +65,18 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     (void)error;
     if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
         return DSGD_OK; /* a profile says more */
-    dsgd_import_step(m, w->median_s, from);
+    dsgd_steps all = {.file = w->path,
+                      .column = "steps",
+                      .is_whole = true,
+                      .n = w->log.n - w->settles,
+                      .seconds = w->log.seconds + w->settles};
+    double mean_s = NAN;
+    if (w->log.steps_per_line > 1)
+        printf("imbalance: none, by %s: each time is a mean of %.0f steps; log every step\n",
+               w->path, w->log.steps_per_line);
+    else
+        mean_s = dsgd_import_steps(m, &all);
+    dsgd_import_step(m, isnan(mean_s) ? w->median_s : mean_s, from);
     if (w->log.batch > 0 && m->ranks > 0)
         dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "samples: %.6g",
                          w->log.batch / (double)m->ranks);
@@ -81,5 +92,6 @@ const dsgd_import_reader dsgd_import_step_log = {
     .gives = "step times in a log of training",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(work),
     .finish = finish,
 };

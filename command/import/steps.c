@@ -52,7 +52,7 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
 {
     dsgd_step_times at;
     DSGD_TRY(dsgd_step_times_find(csv, m->column, m->unit, &at, error));
-    const size_t column = at.time, worker = at.worker;
+    const size_t column = at.time, worker = at.worker, step = at.step;
     m->can_replay = worker < csv->n_columns && m->column == NULL && m->unit == NULL;
     m->column = csv->fields[column];
     m->unit = at.unit->text;
@@ -60,11 +60,15 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
     m->seconds = dsgd_keep(m->n + 1, sizeof *m->seconds);
     if (worker < csv->n_columns && worker != column)
         m->worker = dsgd_keep(m->n + 1, sizeof *m->worker);
+    if (m->worker != NULL && step < csv->n_columns && step != column)
+        m->step = dsgd_keep(m->n + 1, sizeof *m->step);
     for (size_t i = 0; i < m->n; i++) {
         DSGD_TRY(read_field(csv, i, column, true, &m->seconds[i], error));
         m->seconds[i] *= at.unit->factor;
         if (m->worker != NULL)
             DSGD_TRY(read_field(csv, i, worker, false, &m->worker[i], error));
+        if (m->step != NULL)
+            DSGD_TRY(read_field(csv, i, step, false, &m->step[i], error));
     }
     if (m->n < DSGD_LEAST_STEPS)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
@@ -114,6 +118,20 @@ static void find_outliers(dsgd_steps *m)
         m->seconds[i] /= means_s[(size_t)m->worker[i]];
 }
 
+/** What all workers of a step have in common holds nobody up: it is taken out, where it is no chance. */
+static void level_steps(dsgd_steps *m)
+{
+    enum { LEAST_WORKERS = 4 };
+    double *const x = dsgd_keep(m->n, sizeof *x);
+    memcpy(x, m->seconds, m->n * sizeof *x);
+    dsgd_fit_level(x, m->worker, m->n);
+    const dsgd_variance_components steps = dsgd_fit_components(x, m->step, m->n);
+    if (steps.p_value >= least_p_value || m->n < LEAST_WORKERS * steps.n_workers)
+        return;
+    m->common = steps.persistent_s / gsl_stats_mean(x, 1, m->n);
+    dsgd_fit_level(m->seconds, m->step, m->n);
+}
+
 dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
 {
     gsl_stats_minmax(&m->min_s, &m->max_s, m->seconds, 1, m->n);
@@ -129,6 +147,8 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: all values of %s are %g, or next to it: there is nothing to fit",
                          m->file, m->column, m->mean_s);
+    if (m->step != NULL)
+        level_steps(m);
     if (m->worker != NULL) {
         m->parts = dsgd_fit_components(m->seconds, m->worker, m->n);
         find_outliers(m);
@@ -166,6 +186,9 @@ static void print_fits(const dsgd_steps *m)
                m->factors[k]);
     if (m->n_outliers > 0)
         puts("(what follows is without these factors)");
+    if (m->common > 0)
+        printf("steps differ by %.3g %% (standard deviation) at all workers together\n",
+               100 * m->common);
     if (m->worker != NULL)
         printf("%zu workers: their own means differ by %.3g %% (standard deviation), %s by chance\n"
                "(p = %.2g); from step to step it is %.3g %%%s\n",
@@ -188,6 +211,10 @@ static void add_persistent(const dsgd_steps *m, char **text)
         dsgd_append(text, "  - {kind: slow, worker: %.0f, factor: %.4g}\n", m->outliers[k],
                     m->factors[k]);
     const double deviation = m->parts.persistent_s / m->mean_s;
+    if (m->common > 0)
+        dsgd_append(text,
+                    "  - {kind: lognormal, mean: 1, deviation: %.4g, scale: true, common: true}\n",
+                    m->common);
     if (m->persistent && deviation <= most_persistent)
         dsgd_append(text, "  - {kind: persistent, deviation: %.4g}\n", deviation);
     else if (m->persistent)
@@ -264,7 +291,7 @@ char *dsgd_steps_entries(const dsgd_steps *m, bool as_measured)
                     best->mean_s / m->mean_s, best->deviation_s / m->mean_s);
         if (best->shifted)
             dsgd_append(&text, "shift: %.9g, ", best->shift_s / m->mean_s);
-        dsgd_append(&text, "scale: true}\n");
+        dsgd_append(&text, "scale: true%s}\n", m->is_whole ? ", common: true" : "");
     }
     add_persistent(m, &text);
     return text;
@@ -291,8 +318,13 @@ double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
                is_computing && m->factors[i] > 1
                    ? "; the others wait for its computing, not for a link"
                    : "");
-    printf("ranks differ by %.3g %% for good and %.3g %% from step to step (standard deviations)\n",
-           100 * m->parts.persistent_s / m->mean_s, 100 * m->parts.passing_s / m->mean_s);
+    if (m->is_whole || m->step != NULL)
+        printf("steps differ by %.3g %% at all ranks together\n",
+               100 * (m->is_whole ? m->deviation_s / m->mean_s : m->common));
+    if (!m->is_whole)
+        printf("ranks differ by %.3g %% for good and %.3g %% from step to step (standard "
+               "deviations)\n",
+               100 * m->parts.persistent_s / m->mean_s, 100 * m->parts.passing_s / m->mean_s);
     char *rest = dsgd_steps_entries(m, false), *line = NULL;
     while ((line = strsep(&rest, "\n")) != NULL)
         if (strlen(line) > 2)
@@ -304,24 +336,23 @@ static bool recognise(const char *head, size_t n)
 {
     dsgd_csv csv;
     const size_t first = strcspn(head, "\r\n");
-    return first < n && strpbrk(head, "{}<>\"") == NULL &&
+    return first < n && strpbrk(head, "{}<>") == NULL &&
            dsgd_csv_parse(&csv, dsgd_xprintf("%.*s\n", (int)first, head), NULL) == DSGD_OK &&
            dsgd_steps_are_in(&csv);
 }
 
-static dsgd_status read(dsgd_import *in, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)
 {
     dsgd_csv csv;
-    dsgd_steps *const m = dsgd_keep(1, sizeof *m);
-    m->file = dsgd_xstrdup(path);
-    if (*state != NULL)
+    dsgd_steps *const m = state;
+    if (m->file != NULL)
         return dsgd_refuse(error, "%s and %s both have step times: of two jobs? Give those of one",
-                           ((dsgd_steps *)*state)->file, path);
+                           m->file, path);
+    m->file = dsgd_xstrdup(path);
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s", path));
     DSGD_TRY(dsgd_steps_read(&csv, m, error));
     dsgd_import_gave(in, "%zu values of %s, in %s%s", m->n, m->column, m->unit,
                      m->worker == NULL ? "" : ", of workers");
-    *state = m;
     return DSGD_OK;
 }
 
@@ -345,5 +376,6 @@ const dsgd_import_reader dsgd_import_step_times = {
     .gives = "CSV files of step times, as `dsgd imbalance fit` reads them: imbalance",
     .recognise = recognise,
     .read = read,
+    .state_bytes = sizeof(dsgd_steps),
     .finish = finish,
 };

@@ -65,7 +65,7 @@ static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, d
         printf("warning: %s: %.*s\n", path, (int)strcspn(w, "\n"), w);
 }
 
-static dsgd_status read(dsgd_import *m, const char *path, void **state, dsgd_error *error)
+static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_error *error)
 {
     char *text = NULL;
     dsgd_nccl_topology t;

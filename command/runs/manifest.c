@@ -4,7 +4,6 @@
  */
 #include "command/runs/manifest.h"
 
-#include <cblas.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
@@ -60,13 +59,12 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
     json_t *const runs = json_array();
     for (size_t i = first; i < end; i++)
         json_array_append_new(runs, run_json(&experiment->runs[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
+    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
                      dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
-                     "libraries", "network", networks_of(experiment, first, end), "openblas",
-                     openblas_get_config(), "cpu_level", dsgd_device_cpu_level(), "gsl",
-                     gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
-                     gnu_get_libc_version(), "runs", runs);
+                     "libraries", "network", networks_of(experiment, first, end), "cpu_level",
+                     dsgd_device_cpu_level(), "gsl", gsl_version, "jansson", JANSSON_VERSION,
+                     "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
 }
 
 char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
@@ -286,7 +284,7 @@ static const char *holder_of(int descriptor)
 static dsgd_status lock(const char *folder, dsgd_error *error)
 {
     DSGD_TRY(dsgd_make_folder(error, "%s", folder));
-    DSGD_TRY(dsgd_make_folder(error, "%s/.parts", folder));
+    DSGD_TRY(dsgd_make_folder_within(folder, ".parts", error));
     const char *const path = dsgd_xprintf("%s/.parts/lock", folder);
     const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0)

@@ -35,8 +35,8 @@ dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, cons
     return dsgd_whole_close(&file, error);
 }
 
-/** Finds the sections; false unless all of them are there as they were written. */
-static bool find_sections(dsgd_part *p, size_t n)
+/** Finds the sections; false unless all of them are there as run @p run (from 1) wrote them. */
+static bool find_sections(dsgd_part *p, size_t run, size_t n)
 {
     unsigned long expected = 0;
     int length = 0;
@@ -58,7 +58,8 @@ static bool find_sections(dsgd_part *p, size_t n)
         at = end;
     }
     p->checksum = expected;
-    return sum == n_body && crc32_z(0, (const unsigned char *)body, n_body) == expected;
+    return sum == n_body && crc32_z(0, (const unsigned char *)body, n_body) == expected &&
+           strtoul(p->sections[DSGD_PART_RUNS], NULL, 10) == run;
 }
 
 dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error)
@@ -69,7 +70,7 @@ dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_erro
         dsgd_file_read(dsgd_xprintf(PART, folder, i + 1), &p->text, &n, error);
     if (status != DSGD_OK)
         return errno == ENOENT ? DSGD_OK : status;
-    if (!find_sections(p, n))
+    if (!find_sections(p, i + 1, n))
         p->text = NULL;
     return DSGD_OK;
 }

@@ -130,7 +130,7 @@ static int run_here(const void *task_of_pool)
     config.record = record_path(asked, i);
     if (config.record != NULL)
         config.record_about = dsgd_results_about(asked->experiment, i, asked->command);
-    dsgd_run_result result;
+    dsgd_run_result result = {0};
     dsgd_error error = {""};
     const dsgd_status status = asked->simulate == NULL
                                    ? dsgd_simulate(&config, &result, &error)
@@ -140,8 +140,10 @@ static int run_here(const void *task_of_pool)
         result.why = error;
         fprintf(stderr, "%s\n", error.text);
     }
-    if (dsgd_results_write(asked->results->folder, asked->experiment, i, &result, &error) !=
-        DSGD_OK) {
+    const dsgd_status written =
+        dsgd_results_write(asked->results->folder, asked->experiment, i, &result, &error);
+    dsgd_run_result_free(&result);
+    if (written != DSGD_OK) {
         fprintf(stderr, "%s\n", error.text);
         return DSGD_EIO;
     }
@@ -232,7 +234,8 @@ static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
     r.steps = progress->steps;
     r.total_wall_s = t->start_wall_s > 0 ? dsgd_wall_s() - t->start_wall_s : 0;
     r.shares = (dsgd_time_shares){NAN, NAN, NAN, NAN};
-    r.samples = r.step_mean_s = r.exposed_mean_s = r.bytes = r.partial_active_mean = NAN;
+    r.samples = r.samples_per_s = r.step_mean_s = r.exposed_mean_s = r.bytes =
+        r.partial_active_mean = NAN;
     r.staleness_mean = r.staleness_max = r.lag_mean = r.lag_max = NAN;
     r.gradient_staleness_mean = r.gradient_staleness_max = NAN;
     dsgd_progress_say(&p->view, t->i, why->text);

@@ -48,7 +48,8 @@ static const dsgd_column run_columns[] = {
           "of the workload, and of the reduced model; without what DropCompute drops"),
     TIMED(run_row, learn_samples, "learn_samples", NULL, NULL),
     TIMED(run_row, throughput_samples_per_s, "throughput_samples_per_s", "samples/s",
-          "samples of the workload per simulated second"),
+          "samples of the workload per simulated second; of steps that `until: {seconds: T}` cuts "
+          "short counts what has passed"),
     TIMED(run_row, r.step_mean_s, "step_mean_s", "s",
           "simulated seconds per step, mean over workers"),
     TIMED(run_row, r.shares.compute, "compute_share", "1",
@@ -144,7 +145,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
         .workload = run->workload_name,
         .status = outcomes[r->outcome],
         .learn_samples = r->n_points == 0 ? NAN : r->learn_samples,
-        .throughput_samples_per_s = r->virtual_s > 0 ? r->samples / r->virtual_s : NAN,
+        .throughput_samples_per_s = r->samples_per_s,
         .messages = is_counted ? (double)r->messages : NAN,
         .last = {NAN, NAN, NAN},
         .pieces = is_counted ? (double)r->n_pieces : NAN,

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "command/analysis/verdict.h"
 #include "command/experiment/config.h"
+#include "command/studies/study.h"
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
@@ -115,7 +116,7 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
 {
     *phase = (dsgd_phase){.experiment = experiment,
                           .results = results,
-                          .is_out = dsgd_keep(experiment->n_runs, sizeof *phase->is_out)};
+                          .out = dsgd_keep(experiment->n_runs, sizeof *phase->out)};
     if (find_sides(phase))
         find_runs(phase);
     if (phase->n_algorithms < 2)
@@ -168,7 +169,8 @@ static void find_weights(double u, double v, double weights[4])
 static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, size_t s)
 {
     const size_t run = c->runs[a * p->n_seeds + s];
-    return run > 0 && !p->is_out[run - 1] ? log(dsgd_results_throughput(p->results, run - 1)) : NAN;
+    return run > 0 && p->out[run - 1] == NULL ? log(dsgd_results_throughput(p->results, run - 1))
+                                              : NAN;
 }
 
 /** Winner and second; what is not known comes last. */
@@ -267,25 +269,9 @@ static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
     return largest;
 }
 
-/** Who cannot win, as verdicts have it. */
-static void read_fates(dsgd_phase *p)
-{
-    dsgd_csv runs;
-    dsgd_verdicts v;
-    if (dsgd_csv_read(&runs, NULL, "%s/runs.csv", p->results->folder) != DSGD_OK ||
-        dsgd_verdicts_open(&runs, p->results->folder, &(dsgd_framing){.by = NULL}, NULL, NULL, &v,
-                           NULL) != DSGD_OK)
-        return;
-    for (size_t row = 0; row < runs.n_rows; row++) {
-        const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
-        if (run >= 1 && run <= (double)p->experiment->n_runs)
-            p->is_out[(size_t)run - 1] = v.out[row] != NULL;
-    }
-}
-
 static void read_wanted(dsgd_phase *p)
 {
-    read_fates(p);
+    (void)dsgd_study_fates(p->results->folder, p->experiment->n_runs, p->out, NULL);
     const dsgd_phase_block whole = whole_grid(p);
     for (size_t k = 0; k < 4; k++)
         p->noise[k] = noise_of(p, corner_of(p, &whole, k));

@@ -11,7 +11,6 @@
 #include "command/console/table.h"
 #include "command/experiment/config.h"
 #include "command/experiment/plugin.h"
-#include "command/runs/swept.h"
 
 dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
                                   double *percent, dsgd_error *error)

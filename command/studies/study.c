@@ -5,6 +5,7 @@
 #include "command/studies/study.h"
 
 #include "base/file.h"
+#include "command/analysis/verdict.h"
 #include "command/runs/prepare.h"
 
 dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explains,
@@ -13,6 +14,20 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explai
     DSGD_TRY(learn ? dsgd_prepare_data(config->experiment, error) : DSGD_OK);
     return dsgd_prepare_device(config->experiment, explains, &config->numerics, &config->gpus,
                                error);
+}
+
+dsgd_status dsgd_study_fates(const char *folder, size_t n_runs, const char **why, dsgd_error *error)
+{
+    dsgd_csv runs;
+    dsgd_verdicts v;
+    DSGD_TRY(dsgd_csv_read(&runs, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_verdicts_open(&runs, folder, &(dsgd_framing){.by = NULL}, NULL, NULL, &v, error));
+    for (size_t row = 0; row < runs.n_rows; row++) {
+        const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
+        if (run >= 1 && run <= (double)n_runs)
+            why[(size_t)run - 1] = v.out[row];
+    }
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,

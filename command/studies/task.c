@@ -4,7 +4,6 @@
  */
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/program.h"
 #include "command/analysis/comparison.h"
 #include "command/analysis/frame.h"

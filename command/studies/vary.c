@@ -7,7 +7,6 @@
 
 #include "command/analysis/frame.h"
 #include "command/experiment/config.h"
-#include "models/encodings/params.h"
 
 /** Numbers that are known, or whose change changes nothing. Whole numbers are counts and shapes. */
 static const char *const exact[] = {

@@ -364,7 +364,8 @@ static const dsgd_option low_rank_options[] = {
     DSGD_OPTION_END,
 };
 
-KIND(low_rank, low_rank_params, "two factors of the piece as a matrix, from a drawn start",
+KIND(low_rank, low_rank_params,
+     "PowerSGD: two factors of the piece as a matrix, from a drawn start",
      "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019", .apply = low_rank_apply,
      .bytes = low_rank_bytes, .of_differences = true);
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/option.h"
 
 typedef enum dsgd_optimizer_kind {

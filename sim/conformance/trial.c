@@ -8,7 +8,6 @@
 
 #include "base/child.h"
 #include "base/draw.h"
-#include "base/program.h"
 #include "models/data/data.h"
 #include "models/zoo/model.h"
 #include "sim/conformance/checks.h"

@@ -583,6 +583,33 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
     busiest_s(engine, true);
 }
 
+/**
+ * What counts of a worker's step that is under way when a run's time is over: age / m - c, of steps of mean m and
+ * squared coefficient of variation c. A renewal process has made T / m - (1 - c) / 2 steps by T on
+ * average, and the age of the one under way is m (1 + c) / 2: together T / m. Constant steps: exact.
+ */
+static double begun_part(const dsgd_worker *w, double end_s)
+{
+    const double n = (double)w->node.step; /* one less than done in a barrier */
+    const double mean_s = w->step_since_s / n;
+    if (w->stopped || n < 1)
+        return 0;
+    const double variance_s2 = n > 1 ? (w->step_squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
+    const double part = (end_s - w->step_since_s - variance_s2 / mean_s) / mean_s;
+    return dsgd_less(1, part) + n - (double)w->steps_done;
+}
+
+/** Steps of all workers for one that counts as done: more than 1 where time ended the run amid steps. */
+static double steps_for_one(const dsgd_engine *engine)
+{
+    const double end_s = engine->config->until.seconds;
+    double parts = 0;
+    if (end_s > 0 && engine->result->virtual_s >= end_s * (1 - 1e-12))
+        for (int i = 0; i < engine->n_workers; i++)
+            parts += begun_part(&engine->workers[i], end_s);
+    return 1 + parts / dsgd_greater(1, (double)engine->steps_total);
+}
+
 void dsgd_sum_up(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -592,7 +619,11 @@ void dsgd_sum_up(dsgd_engine *engine)
     result->samples = engine->whole_steps * config->workload->samples;
     if (dsgd_learns(config))
         result->learn_samples = engine->whole_steps * (double)config->learning->batch;
-    result->step_mean_s = engine->steps_total > 0 ? result->virtual_s / result->steps : NAN;
+    const double for_one = steps_for_one(engine);
+    result->samples_per_s =
+        result->virtual_s > 0 ? result->samples / result->virtual_s * for_one : NAN;
+    result->step_mean_s =
+        engine->steps_total > 0 ? result->virtual_s / result->steps / for_one : NAN;
     result->staleness_mean = mean_of(engine->staleness);
     result->lag_mean = mean_of(engine->lag);
     result->gradient_staleness_mean = mean_of(engine->gradient_staleness);

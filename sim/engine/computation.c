@@ -340,10 +340,8 @@ static double reference_time_s(dsgd_node *self)
     const dsgd_what_if *const what_if = &engine->config->what_if;
     if (what_if->step_s > 0)
         return what_if->step_s / slowness(w);
-    if (what_if->worker == what_if->as || self->rank != what_if->worker)
-        return drawn_time_s(engine, self->rank, self->step);
-    return drawn_time_s(engine, what_if->as, self->step) * slowness(&engine->workers[what_if->as]) /
-           slowness(w);
+    const bool changed = what_if->factor > 0 && self->rank == what_if->worker;
+    return drawn_time_s(engine, self->rank, self->step) * (changed ? what_if->factor : 1);
 }
 
 double dsgd_compute_time_s(dsgd_node *self)

@@ -208,6 +208,7 @@ struct dsgd_worker {
     long steps_done;
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double step_since_s; /* begin of its step */
+    double step_squares_s2; /* of the steps that it has done: sum of t^2 */
     size_t step_span; /* timeline.c's */
     uint32_t draws, shared_draws; /* made by the algorithm in this step */
     uint32_t encodings; /* begun in this step */

@@ -89,8 +89,10 @@ bool dsgd_next_step(dsgd_node *self)
     }
     if (w->engine->config->exchange.barrier)
         dsgd_barrier(self);
+    const double step_s = dsgd_now_s() - w->step_since_s;
     if (self->step >= 0)
-        dsgd_count_step_time(w->engine, dsgd_now_s() - w->step_since_s);
+        dsgd_count_step_time(w->engine, step_s);
+    w->step_squares_s2 += self->step >= 0 ? step_s * step_s : 0;
     w->step_since_s = dsgd_now_s();
     self->step++;
     dsgd_timeline_step(w);

@@ -32,7 +32,6 @@
 #include "sim/network/nodes.h"
 #include "sim/network/paths.h"
 #include "sim/result.h"
-#include "sim/run.h"
 
 /** An allreduce under way. */
 typedef struct dsgd_schedule {

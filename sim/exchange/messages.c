@@ -162,9 +162,9 @@ static dsgd_await next_of_receiver(void *argument)
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
-    if (w->stopped)
-        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->engine->never_semaphore};
-    if (r->message != NULL) {
+    if (r->message != NULL && w->stopped) {
+        dsgd_packet_free(w, r->message); /* its host takes what comes, and nobody reads it */
+    } else if (r->message != NULL) {
         if (!dsgd_is_server(w))
             dsgd_count_communication(w, r->since_s);
         else if (r->from == ALL_WORKERS)

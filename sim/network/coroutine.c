@@ -56,8 +56,8 @@ static char *take_stack(void)
     if (stacks.n_used == stacks.n_mappings * MAPPING_STACKS) {
         char *const mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        DSGD_ASSERT(mapping != MAP_FAILED, "no address space for the stacks of %zu actors",
-                    stacks.n_used);
+        if (mapping == MAP_FAILED)
+            dsgd_no_memory();
         madvise(mapping, mapping_bytes,
                 MADV_NOHUGEPAGE); /* 2 MiB would be 16 stacks, all resident */
         stacks.mapping =

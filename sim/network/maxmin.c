@@ -9,8 +9,6 @@
  */
 #include "sim/network/maxmin.h"
 
-#include <math.h>
-
 #include "base/round.h"
 #include "base/status.h"
 

@@ -4,8 +4,6 @@
  */
 #include "sim/network/nodes.h"
 
-#include <math.h>
-
 /** Where a host is. */
 typedef struct host {
     int node, nic, group;

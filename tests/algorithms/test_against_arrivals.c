@@ -4,7 +4,6 @@
  * (tests/support/arrivals.h): replayed step times, in which one step in six takes up to 6 s more,
  * and messages of a byte, a microsecond each.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/support/arrivals.h"

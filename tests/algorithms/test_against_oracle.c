@@ -3,9 +3,6 @@
  * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h and its neighbours),
  * with nobody late.
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/draw.h"
 #include "models/encodings/params.h"
 #include "tests/support/lockstep.h"
@@ -30,8 +27,7 @@ static twin *twin_of(const char *algorithm, int workers, long pieces)
     twin *const t = support_alloc(1, sizeof *t);
     t->c = support_new(algorithm, workers);
     t->c->learning.optimizer.weight_decay = 0.01;
-    t->c->config.until = (dsgd_until){0};
-    t->c->config.steps_each = STEPS;
+    support_steps_each(t->c, STEPS);
     t->c->config.exchange.pieces = pieces;
     t->pieces = (size_t)pieces;
     t->data = support_problem_new(t->c);

@@ -3,11 +3,6 @@
  * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its
  * time does not depend on numerics.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -165,8 +160,7 @@ TEST(ends_by_virtual_seconds_samples_or_accuracy)
 
 TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
 {
-    support_case *c = support_new(NULL, 100);
-    support_algorithm(c, &support_alone);
+    support_case *c = support_of(&support_alone, 100);
     c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of the workers together */
     c->learning.evaluate.every = 0.07;
     const support_outcome *got = support_ok(c);
@@ -175,7 +169,7 @@ TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
     for (int i = 0; i < 5; i++)
         ck_assert_double_eq_tol(got->points[i].steps, 0.07 * i, 1e-12);
     c = support_new(NULL, 1);
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     c->workload.samples = 0.3;
     ck_assert_double_lt(3 * c->workload.samples, 0.9);
     c->config.until = (dsgd_until){.samples = 0.9};
@@ -220,8 +214,7 @@ TEST(a_gossip_process_applies_each_gradient_a_step_late)
 
 TEST(local_evaluations_are_those_of_each_worker_alone)
 {
-    support_case *c = support_new(NULL, 3);
-    support_algorithm(c, &support_alone);
+    support_case *c = support_of(&support_alone, 3);
     support_use_mlp(c);
     c->learning.optimizer = (dsgd_optimizer){.lr = 0};
     c->learning.evaluate.local = true;
@@ -258,8 +251,7 @@ TEST(local_evaluations_are_those_of_each_worker_alone)
 TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
 {
     const double bound = 1.96 * 0.5 / sqrt(64 * 5000);
-    support_case *c = support_new(NULL, 64);
-    support_algorithm(c, &support_alone);
+    support_case *c = support_of(&support_alone, 64);
     support_use_mlp(c);
     c->learning.evaluate.local = true;
     c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
@@ -292,8 +284,7 @@ static const dsgd_algorithm starving = {.about = {.name = "starving"}, .work = s
 
 TEST(starvation_is_reported_not_waited_for)
 {
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &starving);
+    support_case *c = support_of(&starving, 4);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "waited");
@@ -305,8 +296,7 @@ TEST(starvation_is_reported_not_waited_for)
  */
 TEST(starvation_is_failure_under_a_bound_of_time_too)
 {
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &starving);
+    support_case *c = support_of(&starving, 4);
     c->config.until = (dsgd_until){.seconds = 50};
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
@@ -357,8 +347,7 @@ static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work
 
 TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i: the verb */
 {
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &lost);
+    support_case *c = support_of(&lost, 4);
     verb = _i;
     support_expect_abort(c, verb == 0 || verb == 2
                                 ? "names worker 4 in step -1, but with 4 workers they are 0"
@@ -377,8 +366,7 @@ TEST(fewer_servers_than_none_are_refused)
                                 .work = starving_work,
                                 .serve = starving_work,
                                 .n_servers = fewer_than_none};
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &odd);
+    support_case *c = support_of(&odd, 4);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
     ck_assert_has(got->error.text, "`odd`: n_servers() gives -2 with 4 workers");

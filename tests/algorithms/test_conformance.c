@@ -4,11 +4,7 @@
  * by existing; that these checks notice what is wrong; and what a worker that stops leaves behind.
  * The device is that of the environment (support.h).
  */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/conformance/conformance.h"
 #include "tests/support/suite.h"
@@ -117,8 +113,7 @@ TEST_RANGE(who_has_a_server_outputs_its_model_or_says_why, 0, support_n_algorith
 /** The baseline of the laws; only the data is shared with the code under test. */
 TEST(local_steps_are_sgd_written_out)
 {
-    support_case *c = support_new(NULL, 1);
-    support_algorithm(c, &support_alone);
+    support_case *c = support_of(&support_alone, 1);
     c->learning.optimizer.weight_decay = 0.01;
     double *const want = support_plain_sgd(c, 20);
     const support_outcome *got = support_ok(c);
@@ -420,8 +415,7 @@ TEST(only_a_worker_can_be_made_to_stop)
 /** One step each, until the second begins at the very instant of the stop. */
 TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
 {
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &support_alone);
+    support_case *c = support_of(&support_alone, 4);
     dsgd_stop stop = {2, 3};
     c->config.stops = (dsgd_records){1, &stop};
     c->config.until = (dsgd_until){.seconds = 10.5};

@@ -6,9 +6,6 @@
  * Worker i has one sample (a_i, y_i) of a line and minimises (a_i w + v - y_i)^2 / 2 by its exact
  * gradient. With a = 0 that is (v - y_i)^2 / 2.
  */
-#include <math.h>
-#include <string.h>
-
 #include "models/data/split.h"
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"

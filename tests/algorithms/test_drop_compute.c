@@ -2,9 +2,6 @@
  * @file test_drop_compute.c
  * DropCompute: where a threshold ends a step, and which one is chosen automatically.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -15,8 +12,7 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 {
     static const double limits_s[] = {0, 0.4, 0.5, 2.2, 2.5, 3, 3.5, 4, 9};
     static const double steps_s[] = {0.5, 0.5, 1, 2.5, 3, 3.5, 4, 4, 4};
-    support_case *c = support_new("drop_compute", 1);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 1));
     c->workload.step_s = 4;
     support_option(c, "micro_batches", 4);
     support_option(c, "spare", 1);
@@ -33,8 +29,7 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
  */
 TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
-    support_case *c = support_new("drop_compute", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 4));
     c->workload.bytes = 1;
     support_option(c, "micro_batches", 4);
     support_option(c, "calibration", 4);
@@ -59,8 +54,7 @@ static void slow_hosts(support_case *c, double speed)
 /** A micro-batch of 1 s takes 2 s: the second one's forward pass ends at 3 s, and no more begins. */
 TEST(a_threshold_is_in_seconds_of_the_host)
 {
-    support_case *c = support_new("drop_compute", 1);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 1));
     slow_hosts(c, 0.5);
     c->workload.step_s = 4;
     support_option(c, "micro_batches", 4);
@@ -87,8 +81,7 @@ TEST_ROWS(an_automatic_threshold_counts_communication, costs)
     const double v = costs[_i].communication_s;
     const double h = costs[_i].slowness;
     const bool gains = costs[_i].gains;
-    support_case *c = support_new("drop_compute", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 4));
     slow_hosts(c, 1 / h);
     c->workload.bytes = v * 10e9 / share_of_a_vector;
     support_option(c, "micro_batches", 4);
@@ -104,8 +97,7 @@ TEST_ROWS(an_automatic_threshold_counts_communication, costs)
 
 TEST(the_first_few_steps_are_spared)
 {
-    support_case *c = support_new("drop_compute", 1);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 1));
     support_option(c, "micro_batches", 2);
     support_option(c, "threshold", 0);
     c->config.until.steps = 10;
@@ -116,8 +108,7 @@ TEST(the_first_few_steps_are_spared)
 
 TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
 {
-    support_case *c = support_new("drop_compute", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 4));
     c->workload.bytes = 1;
     support_option(c, "calibration", 2);
     support_option(c, "spare", 2);
@@ -135,8 +126,7 @@ static double throughput_with(double threshold, double backward_share, int micro
 {
     /* Also where the threshold is fixed, so that only thresholds are compared. */
     enum { WHOLE_STEPS = 10 };
-    support_case *c = support_new("drop_compute", 8);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("drop_compute", 8));
     support_option(c, "threshold", threshold);
     support_option(c, "calibration", WHOLE_STEPS);
     support_option(c, "spare", threshold == AUTO_THRESHOLD ? 0 : WHOLE_STEPS);

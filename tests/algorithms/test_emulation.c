@@ -3,9 +3,6 @@
  * Whole runs against emulations of the algorithms (tests/support/emulation.h), with workers that
  * are late: replayed step times, in which one step in six takes up to 6 s more.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/draw.h"
@@ -209,6 +206,12 @@ TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2) /* _i: algorithm */
                             1e-12);
 }
 
+static void expect_ages(const support_outcome *got, const emulation_lag *lag)
+{
+    ck_assert_double_eq_tol(got->result.gradient_staleness_mean, lag->sum / lag->n, 1e-9);
+    ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
+}
+
 TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
@@ -217,10 +220,7 @@ TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
     support_option(t->c, "period", (double)period);
     support_option(t->c, "servers", (double)t->problem.pieces); /* a piece each */
     emulation_downpour(&t->problem, period, &t->result);
-    const support_outcome *const got = expect_same(t);
-    const emulation_lag *const lag = &t->result.push_versions;
-    ck_assert_double_eq_tol(got->result.gradient_staleness_mean, lag->sum / lag->n, 1e-9);
-    ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
+    expect_ages(expect_same(t), &t->result.push_versions);
 }
 
 /**
@@ -284,10 +284,7 @@ static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_probl
 {
     emulation_ad_psgd(&t->problem, (emulation_pair_options){EMULATION_PAPER, peer, 0, 1},
                       &t->result);
-    const support_outcome *const got = expect_same(t);
-    const emulation_lag *const lag = &t->result.gradient_averagings;
-    ck_assert_double_eq_tol(got->result.gradient_staleness_mean, lag->sum / lag->n, 1e-9);
-    ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
+    expect_ages(expect_same(t), &t->result.gradient_averagings);
 }
 
 TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i: length, workers, pieces */

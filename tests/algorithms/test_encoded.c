@@ -3,9 +3,6 @@
  * Algorithms that send encoded vectors, and `exchange: encoding`: what is sent, what it takes, and
  * what is refused. (Values: against_oracle, and of that worked examples in oracle.)
  */
-#include <math.h>
-#include <string.h>
-
 #include "models/encodings/encoding.h"
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"

@@ -4,11 +4,6 @@
  * same or differ between workers, step times that vary by a tenth. All numbers stay finite, mixing
  * keeps the models nearer to each other than no mixing would, and the loss falls.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/zoo/model.h"
 #include "sim/network/cluster.h"
 #include "tests/support/suite.h"
@@ -93,7 +88,7 @@ static bool endured(const char *name, const support_outcome *got, double most)
 static void all_endure(int i, double steps, bool prints)
 {
     support_case *const alone = enduring(NULL, i, steps);
-    support_algorithm(alone, &support_alone);
+    alone->config.algorithm = &support_alone;
     const support_outcome *const apart = support_ok(alone);
     const double most = apart->points[apart->result.n_points - 1].at.consensus;
     char *failed = dsgd_xstrdup("");

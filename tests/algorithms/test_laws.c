@@ -3,9 +3,6 @@
  * Laws that no algorithm declares of itself (conformance tests those): P workers are one with a large
  * batch, and what mixing must keep. Models are compared in double unless a test says otherwise.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -48,8 +45,7 @@ TEST_RANGE(allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6)
 
 TEST(full_averaging_keeps_the_mean)
 {
-    support_case *c = support_new(NULL, 12);
-    support_algorithm(c, &support_averaging);
+    support_case *c = support_of(&support_averaging, 12);
     support_expect_kept_mean(c);
 }
 

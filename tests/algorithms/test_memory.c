@@ -56,7 +56,7 @@ TEST_RANGE(more_steps_hold_no_more, 0,
     for (int k = 0; k < 2; k++) {
         support_case *c = support_new(about == NULL ? NULL : about->name, WORKERS);
         if (about == NULL)
-            support_algorithm(c, &collective);
+            c->config.algorithm = &collective;
         c->workload.bytes = 50e6;
         c->platform.message_overhead_s = 1e-5;
         support_imbalance_number(c, "delay", "seconds", 0.7);

@@ -3,9 +3,6 @@
  * Algorithms with outer steps, and of clusters: what they have in common with simpler ones, and
  * what hides what. (Values: against_oracle, and of that published ones in oracle.)
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -38,8 +35,7 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 /** An exchange of 0.9 s of a fragment is hidden behind a local step, and one of 1.8 s is not. */
 TEST(a_delay_hides_the_exchange_of_a_fragment)
 {
-    support_case *c = support_new("streaming_diloco", 2);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("streaming_diloco", 2));
     support_option(c, "period", 8);
     support_option(c, "fragments", 4);
     support_option(c, "delay", 1);
@@ -95,8 +91,7 @@ TEST(delayed_corrections_wait_for_the_round_before)
 {
     double virtual_s[3];
     for (int between = 1; between < 3; between++) {
-        support_case *c = support_new("hierarchical", 8);
-        support_no_learning(c);
+        support_case *c = support_no_learning(support_new("hierarchical", 8));
         support_imbalance_number(c, "delay", "seconds", 1);
         support_option(c, "period", 2);
         support_option(c, "between", between);

@@ -14,8 +14,7 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
 static support_case *large(const char *algorithm, int workers)
 {
-    support_case *c = support_new(algorithm, workers);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(algorithm, workers));
     support_imbalance_number(c, "ramp", "seconds", 1e-4); /* who is how late, not at once */
     c->workload.bytes = 1e4; /* short: allreduces take the fewest messages */
     c->config.until.steps = 2;

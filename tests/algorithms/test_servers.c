@@ -3,9 +3,6 @@
  * Servers that decide by themselves, on networks that cost nothing and at fixed speeds: what each
  * algorithm promises. (Who is applied when, at which delay: against_arrivals.)
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sim/timeline.h"
@@ -79,11 +76,10 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
     c->learning.optimizer.lr = 0.01;
     support_option(c, "slack", 0);
     c->config.exchange.pieces = _i;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 12;
+    support_steps_each(c, 12);
     const support_outcome *got = support_ok(c);
     const dsgd_run_config config = c->config;
-    support_algorithm(c, &summing);
+    c->config.algorithm = &summing;
     const support_outcome *want = support_ok(c);
     c->config = config;
     ck_assert(support_distance(got->x, want->x, 5 * got->n_params) < support_rounding());
@@ -149,8 +145,7 @@ TEST(more_slack_less_waiting)
 {
     double before = 1;
     for (int slack = 0; slack < 6; slack++) {
-        support_case *c = support_new("ssp", 8);
-        support_no_learning(c);
+        support_case *c = support_no_learning(support_new("ssp", 8));
         support_imbalance_number(c, "delay", "seconds", 1.7); /* another one in each step */
         support_option(c, "slack", slack);
         c->config.until.steps = 200;
@@ -219,8 +214,7 @@ TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9) /* _i: R */
 TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
 {
     for (uint64_t seed = 1; seed < 4; seed++) {
-        support_case *c = support_new("ringmaster", 8);
-        support_no_learning(c);
+        support_case *c = support_no_learning(support_new("ringmaster", 8));
         support_imbalance_number(c, "delay", "seconds", 3.1);
         support_imbalance_number(c, "ramp", "seconds", 0.2);
         support_option(c, "delay", _i);

@@ -2,9 +2,6 @@
  * @file test_staleness.c
  * How old the values are that an algorithm uses: bounds, closed forms, and histograms.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -31,8 +28,7 @@ SUITE(staleness, "staleness", .seconds = 240);
 
 TEST_RANGE(histograms_agree_with_mean_and_largest, 0, support_n_algorithms())
 {
-    support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(dsgd_algorithms[_i]->name, 8));
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     c->config.exchange.pieces = 3;
     const support_outcome *got = support_ok(c);
@@ -52,8 +48,7 @@ static double spread_after(const char *name, long steps)
     support_case *c = support_new(name, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.4);
     support_option(c, "period", 3);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     const support_outcome *const got = support_ok(c);
     double most = 0;
     for (size_t w = 1; w < 4; w++)
@@ -97,8 +92,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
     if (support_has(c, "grace"))
         support_option(c, "grace", 0);
     support_imbalance_number(c, "ramp", "seconds", 0.001); /* always in the same order */
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     c->config.exchange.pieces = 2;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
@@ -117,8 +111,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
  */
 TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
 {
-    support_case *c = support_new("osgp", 8);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("osgp", 8));
     c->workload.bytes = 24e9;
     c->config.exchange.pieces = 3;
     support_option(c, "delay", 3);
@@ -141,8 +134,7 @@ TEST(overlapped_push_is_one_step_old)
 
 TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
 {
-    support_case *c = support_new("osgp", 16);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("osgp", 16));
     dsgd_pick *const late = &c->imbalance[0];
     support_imbalance_number(c, "delay", "seconds", 3);
     support_set(late->about, late->params, "workers", 2);
@@ -161,8 +153,7 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
     static const int some_periods[] = {2, 3, 5, 8};
     for (int workers = 4; workers <= 16; workers *= 2)
         for (int order = 0; order < 2; order++) {
-            support_case *c = support_new("wagma", workers);
-            support_no_learning(c);
+            support_case *c = support_no_learning(support_new("wagma", workers));
             support_option(c, "period", some_periods[_i]);
             support_option(c, "order", order);
             support_imbalance_number(c, "slow", "factor", 2.5);
@@ -185,8 +176,7 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
  */
 TEST(a_constant_straggler_misses_sums_of_solo)
 {
-    support_case *c = support_new("eager_solo", 2);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("eager_solo", 2));
     support_imbalance_number(c, "ramp", "seconds", 2.6);
     c->config.until = (dsgd_until){.seconds = 10.9};
     const support_outcome *got = support_ok(c);
@@ -211,8 +201,7 @@ TEST(a_constant_straggler_misses_sums_of_solo)
  */
 TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
 {
-    support_case *c = support_new("ad_psgd", 2);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("ad_psgd", 2));
     const int passive_is_slow = _i;
     if (passive_is_slow)
         support_imbalance_number(c, "slow", "factor", 8);
@@ -237,8 +226,7 @@ TEST_RANGE(a_gradient_beside_an_average_is_one_update_old, 0, 9)
         {"sgp", NULL, 0, 0},        {"osgp", NULL, 0, 0},         {"eamsgd", "centre", 1, 0},
         {"wagma", "order", 1, 1},   {"drop_compute", NULL, 0, 0}, {"diloco", "period", 3, 0},
     };
-    support_case *c = support_new(cases[_i].algorithm, 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(cases[_i].algorithm, 4));
     c->config.exchange.pieces = 3;
     if (cases[_i].option != NULL)
         support_option(c, cases[_i].option, cases[_i].value);
@@ -268,9 +256,7 @@ static const dsgd_algorithm delayed = {.about = {.name = "delayed"}, .work = del
 
 TEST(a_delayed_sum_of_gradients_is_a_step_old)
 {
-    support_case *c = support_new(NULL, 4);
-    support_no_learning(c);
-    support_algorithm(c, &delayed);
+    support_case *c = support_no_learning(support_of(&delayed, 4));
     const support_outcome *got = support_ok(c);
     ck_assert_double_le(got->result.gradient_staleness_mean, 1);
     ck_assert_double_gt(got->result.gradient_staleness_mean, 0.9);
@@ -279,8 +265,7 @@ TEST(a_delayed_sum_of_gradients_is_a_step_old)
 
 TEST_RANGE(dasgd_uses_averages_d_steps_old, 0, 5)
 {
-    support_case *c = support_new("dasgd", 8);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("dasgd", 8));
     support_option(c, "tau", 4);
     support_option(c, "d", _i);
     const support_outcome *got = support_ok(c);
@@ -292,8 +277,7 @@ TEST_RANGE(dasgd_uses_averages_d_steps_old, 0, 5)
 
 TEST(synchronous_sgd_is_never_stale)
 {
-    support_case *c = support_new("allreduce", 8);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", 8));
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(got.staleness_max, 0);

@@ -2,8 +2,6 @@
  * @file test_zero.c
  * ZeRO, and gradients pass by pass, of which its third stage is made.
  */
-#include <math.h>
-
 #include "tests/support/distance.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -33,15 +31,13 @@ static const dsgd_algorithm by_passes = {.about = {.name = "by-passes"}, .work =
 /** _i: pieces, overlap. */
 TEST_RANGE(passes_take_what_a_gradient_takes, 0, 6)
 {
-    support_case *c = support_new(NULL, 5);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 20;
+    support_case *c = support_of(&support_alone, 5);
+    support_steps_each(c, 20);
     c->config.exchange.pieces = 1 + 3 * (_i / 2);
     c->config.exchange.overlap = _i % 2 == 0;
     support_imbalance_number(c, "delay", "seconds", 0.32);
-    support_algorithm(c, &support_alone);
     const support_outcome *want = support_ok(c);
-    support_algorithm(c, &by_passes);
+    c->config.algorithm = &by_passes;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-8);
     ck_assert_double_eq_tol(got->result.shares.compute, want->result.shares.compute, 1e-8);
@@ -61,8 +57,7 @@ static const dsgd_algorithm wrong = {.about = {.name = "wrong"}, .work = wrong_w
 
 TEST(passes_out_of_order_stop_the_program_with_a_sentence)
 {
-    support_case *c = support_new(NULL, 1);
-    support_algorithm(c, &wrong);
+    support_case *c = support_of(&wrong, 1);
     c->config.exchange.pieces = 4;
     support_expect_abort(
         c, "worker 0 goes on in step 0 without dsgd_backward() of pieces from 0 on; of each");
@@ -78,8 +73,7 @@ enum { P = 8, STEPS = 10 };
 /** 100 MB over 1 GB/s; a step of 0.3 s, of which 0.2 s backward. */
 static support_case *published(int stage, bool reshards, long n_pieces)
 {
-    support_case *c = support_new("zero", P);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("zero", P));
     support_option(c, "stage", stage);
     support_option(c, "reshard_after_forward", reshards);
     c->platform.host_bandwidth_bytes_per_s = 1e9;

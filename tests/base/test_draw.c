@@ -3,12 +3,9 @@
  * Random numbers are pure functions with known answers.
  */
 #include <Random123/philox.h>
-#include <math.h>
-#include <stdint.h>
 
 #include "base/draw.h"
 #include "base/status.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 SUITE(draw, "draw");

@@ -2,12 +2,7 @@
  * @file test_option.c
  * Numbers are read with their units; unknown names have a nearest known one.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/option.h"
-#include "base/status.h"
 #include "base/unit.h"
 #include "models/data/data.h"
 #include "models/encodings/params.h"

@@ -5,14 +5,10 @@
  */
 #include "base/status.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/csv.h"
 #include "base/file.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -4,9 +4,6 @@
  * regression, updates, means. They are the same on every GPU and in the emulation, to the bit; a
  * line each. Returns 77 where there is no device.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/draw.h"
 #include "models/devices/device.h"
 #include "models/zoo/network.h"

@@ -6,10 +6,6 @@
  * Returns 77 where there is no device.
  */
 #include <gsl/gsl_sort.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "base/program.h"

@@ -5,14 +5,9 @@
  * result is checked before it is timed. Small memory is freed by the program's end.
  */
 #include <cblas.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/draw.h"
-#include "base/program.h"
 #include "models/devices/device.h"
 #include "models/zoo/network.h"
 

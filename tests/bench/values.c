@@ -8,10 +8,6 @@
  * dsgd_cuda_null.so, whose numbers are none. numpy_gossip.py compares it.
  */
 #include <gsl/gsl_sort.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/program.h"

@@ -5,9 +5,6 @@
  * -D STEP=MISTAKE, or in its table by -D ROWS=MISTAKE, -D ABOUT=MISTAKE. As of an algorithm with parts, no period below
  * 5 is accepted.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "sim/algorithm.h"
 
 #ifndef BYTES_FACTOR

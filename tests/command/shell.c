@@ -4,10 +4,6 @@
  */
 #include <check.h>
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "command/experiment/traces.h"

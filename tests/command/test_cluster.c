@@ -4,10 +4,6 @@
  * Slurm's topologies and lists of hosts, JSON of nccl-tests and of NCCL's Inspector, logs of training. All files are
  * made here, as broken as public ones were found; public ones are tried where they are beside the project.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -80,6 +76,9 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9); /* 16 GT/s of its switch, as NCCL counts */
     ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
     ck_assert(!p.nccl.has_switch);
+    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* of a container */
+    ck_assert_has(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml --force"),
+                  "2 NICs of 1.25 GB/s");
 }
 
 TEST(what_is_odd_in_a_node_is_told)

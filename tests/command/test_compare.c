@@ -2,9 +2,6 @@
  * @file test_compare.c
  * `dsgd compare` agrees with means, intervals and differences by hand.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
  * @file test_describe.c
  * `dsgd list` and `dsgd describe`: everything that is listed has a description.
  */
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
@@ -12,16 +10,14 @@ SUITE(describe, "describe", .seconds = 60, .set_up = make_folder, .tear_down = r
 TEST(an_algorithm_is_described_on_one_screen)
 {
     enum { LINES = 58, COLUMNS = 80 };
-    char *list = NULL;
-    ck_assert_int_eq(dsgd("list algorithms", &list), 0);
+    char *list = dsgd_ends(0, "list algorithms");
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
          line = strsep(&list, "\n")) {
         if (*line == ' ') /* the rest of a summary */
             continue;
-        char *text = NULL;
         const char *const words =
             dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);
-        ck_assert_int_eq(dsgd(words, &text), 0);
+        char *text = dsgd_ends(0, "%s", words);
         static const char *const parts[] = {"\nidea ", "\nrule ", "\nsends ", "\nwaits "};
         ck_assert(strstr(text, "by default, of 64 workers") != NULL ||
                   strstr(text, "how much depends on time") != NULL);
@@ -32,18 +28,6 @@ TEST(an_algorithm_is_described_on_one_screen)
             ck_assert_msg(strlen(row) <= COLUMNS, "%s: %s", words, row);
         ck_assert_msg(lines <= LINES, "%s: %d lines", words, lines);
     }
-}
-
-/** Runs of white space become one space each. */
-static void join_lines(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from != '\0'; from++) {
-        const char c = *from == '\n' ? ' ' : *from;
-        if (c != ' ' || to == text || to[-1] != ' ')
-            *to++ = c;
-    }
-    *to = '\0';
 }
 
 static const struct {
@@ -84,11 +68,8 @@ static const struct {
 
 TEST_ROWS(what_differs_from_paper_or_code_is_said, departures)
 {
-    char *text = NULL;
-    const char *const words = dsgd_xprintf("describe algorithm %s", departures[_i].algorithm);
-    ck_assert_int_eq(dsgd(words, &text), 0);
-    join_lines(text);
-    ck_assert_has(text, departures[_i].says);
+    const char *const text = dsgd_ends(0, "describe algorithm %s", departures[_i].algorithm);
+    ck_assert_has(unwrapped(text), departures[_i].says);
 }
 
 TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
@@ -116,14 +97,10 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
 
 TEST(every_kind_is_named_by_every_help)
 {
-    char *refusal = NULL;
-    char *help = NULL;
-    char *all = NULL;
-    char *expected = NULL;
-    ck_assert_int_eq(dsgd("list nothing 2>&1", &refusal), 2);
-    ck_assert_int_eq(dsgd("list --help", &help), 0);
-    ck_assert_int_eq(dsgd("--help", &all), 0);
-    ck_assert_int_eq(dsgd("list 2>&1", &expected), 2);
+    char *refusal = dsgd_ends(2, "list nothing 2>&1");
+    char *help = dsgd_ends(0, "list --help");
+    char *all = dsgd_ends(0, "--help");
+    char *expected = dsgd_ends(2, "list 2>&1");
     char *kinds = strstr(refusal, "there is ");
     ck_assert_msg(kinds != NULL, "%s", refusal);
     kinds += strlen("there is ");
@@ -139,8 +116,7 @@ TEST(every_kind_is_named_by_every_help)
         ck_assert_has(help, kind);
         ck_assert_has(all, kind);
         ck_assert_has(expected, kind);
-        char *listed = NULL;
-        ck_assert_int_eq(dsgd(dsgd_xprintf("list %s", kind), &listed), 0);
+        dsgd_ends(0, "list %s", kind);
     }
     ck_assert_int_gt(n, 9);
 }

@@ -2,10 +2,6 @@
  * @file test_exchanges.c
  * How vectors are exchanged where an experiment does not say it, and what the results say of it.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

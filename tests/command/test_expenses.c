@@ -3,10 +3,6 @@
  * What runs send, draw and cost: against closed forms, and to a target; powers and prices that mean
  * nothing.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "tests/command/shell.h"

@@ -2,10 +2,6 @@
  * @file test_imbalance_fit.c
  * `dsgd imbalance fit`: what it prints of measured step times, and what it refuses.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"

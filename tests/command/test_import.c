@@ -3,9 +3,6 @@
  * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public logs are beside
  * the project, how far what comes of them is from other logs.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -251,12 +248,88 @@ TEST(a_folder_gives_an_experiment)
     ck_assert_has(dsgd_ends(2, "import job -o other.yaml"), "no file in it is of a kind");
 }
 
+/** Told with file, line and sentence, and left out; refused where nothing else is left. */
+TEST(a_refused_file_of_a_folder_leaves_the_rest)
+{
+    write_log("good.log", &two_nodes);
+    write_log("bad.log", &two_nodes);
+    shell_ends(0, "cd %s && sed -i '/Rank 15/d' bad.log && mkdir job && mv *.log job", folder);
+    write_file("job/a.conf", "SwitchName=s0 Nodes=n[2-1]\n");
+    const char *const said = dsgd_ends(0, "import job -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "job/bad.log   left out");
+    ck_assert_has(said, "job/bad.log:18: in this table");
+    ck_assert_has(said, "job/a.conf:1: \"n[2-1]\" is no list");
+    ck_assert_has(said, "a model as in workload resnet50-a100 (--workload), algorithms: allreduce");
+    ck_assert_has(said, "platform check mine.yaml --workers 16`");
+    ck_assert_uint_eq(read_platform("mine.yaml").nccl.tables.n, 1);
+    ck_assert_int_ne(read_platform("mine.yaml").topology, DSGD_TOPOLOGY_GROUPS);
+    shell_ends(0, "rm %s/job/good.log", folder);
+    ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o other.yaml"), "is no list of hosts");
+}
+
+/** Semicolons, decimal commas, a byte order mark, CRLF; or what they make of commas. */
+TEST(tables_as_europeans_write_them)
+{
+    char *text = dsgd_xstrdup("\xef\xbb\xbf\"worker\";\"step\";\"step_time_ms\"\r\n");
+    char *commas = dsgd_xstrdup("worker,step,step_time_ms\n"), *plain = dsgd_xstrdup(commas);
+    for (int i = 0; i < 80; i++) {
+        const int ms = 100 + i / 8 * 7 % 10, rest = i * 37 % 100;
+        dsgd_append(&text, "%d;%d;%d,%02d\r\n", i % 8, i / 8, ms, rest);
+        dsgd_append(&commas, "%d,%d,%d,%02d\n", i % 8, i / 8, ms, rest);
+        dsgd_append(&plain, "%d,%d,%d.%02d\n", i % 8, i / 8, ms, rest);
+    }
+    write_file("t.csv", text);
+    ck_assert_has(dsgd_ends(0, "import t.csv -p dgx-a100 -o t.yaml"), "80 values of step_time_ms");
+    const char *const read = read_file("t.yaml");
+    ck_assert_has(read, "common: true");
+    write_file("t.csv", plain);
+    dsgd_ends(0, "import t.csv -p dgx-a100 -o t.yaml --force");
+    ck_assert_str_eq(read_file("t.yaml"), read);
+    write_file("t.csv", commas);
+    ck_assert_has(dsgd_ends(3, "import t.csv -p dgx-a100 -o u.yaml"),
+                  "with decimal commas, fields have to be separated by `;`");
+}
+
+/** Steps of a whole job vary for all workers together. */
+TEST(steps_of_a_log_are_common)
+{
+    char *text = dsgd_xstrdup("");
+    for (int i = 0; i < 30; i++)
+        dsgd_append(&text, " iteration %d/ 30 | elapsed time per iteration (ms): %d.5 | x\n", i + 1,
+                    800 + i * 29 % 60);
+    write_file("t.log", text);
+    dsgd_ends(0, "import t.log -p dgx-a100 -o t.yaml");
+    ck_assert_has(read_file("t.yaml"), "scale: true, common: true} # t.log");
+}
+
 TEST(a_log_that_ends_early_is_told)
 {
     write_log("a.log", &two_nodes);
     shell_ends(0, "cd %s && head -26 a.log >b.log", folder);
     ck_assert_has(dsgd_ends(0, "import b.log -p dgx-a100 -o mine.yaml"),
                   "the largest size is 128 KiB; what is larger is taken to go at its rate");
+}
+
+/** As scripts write that call it for each size; lines of ranks without a name. */
+TEST(a_run_for_each_size_is_one_table)
+{
+    planted p = two_nodes;
+    p.gpu = "NVIDIA A100";
+    write_log("a.log", &p);
+    shell_ends(0, "awk '/ float /{print head $0; next} /^#/{head = head $0 \"\\n\"}' a.log >b.log");
+    const char *const said = dsgd_ends(0, "import b.log -p dgx-a100 -o mine.yaml");
+    ck_assert_has(said, "all_reduce, NVIDIA A100, 23 sizes from 1 KiB to 4 GiB");
+    ck_assert_ptr_null(strstr(said, "medians"));
+    const dsgd_platform mine = read_platform("mine.yaml");
+    ck_assert_uint_eq(((const dsgd_nccl_table *)mine.nccl.tables.v)->bytes.n, 23);
+    shell_ends(0, "sed -i 's/NVIDIA A100//' a.log");
+    ck_assert_has(dsgd_ends(0, "import a.log -p dgx-a100 -o mine.yaml --force"), "GPUs not named");
+    shell_ends(0, "sed '/ float /{n;q}' b.log >c.log");
+    ck_assert_has(dsgd_ends(2, "import c.log -p dgx-a100 -o mine.yaml --force"), "one size, but");
+    write_file("d.log", "#  Rank  0 Pid 7 on n device  0 [0x07] NVIDIA A100\n"
+                        " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n"
+                        " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n");
+    ck_assert_has(dsgd_ends(2, "import d.log -p dgx-a100 -o mine.yaml --force"), "one GPU alone");
 }
 
 TEST(what_is_no_log_is_refused)

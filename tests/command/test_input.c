@@ -2,7 +2,6 @@
  * @file test_input.c
  * Every kind of bad input gets one sentence and its exit status, and changes no file.
  */
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -249,6 +248,48 @@ TEST(a_record_replaces_only_a_file)
                   "--record pipe: this is neither a file nor a folder");
     ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
 }
+
+TEST(a_name_with_a_line_break_is_no_two_commands)
+{
+    write_experiment("name: n\n");
+    shell_ends(0, "cp e.yaml 'a\ntouch pwned\n.yaml'");
+    ck_assert_has(shell_ends(2, DSGD_BINARY " check 'a\ntouch pwned\n.yaml' --as commands 2>&1"),
+                  "a name here has a line break");
+}
+
+#if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER) /* which map terabytes */
+
+/** Runs dsgd with mb megabytes of address space at most. */
+static int dsgd_within(int mb, const char *arguments, char **output)
+{
+    return shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1; ulimit -c 0; "
+                              "ulimit -v %d; timeout -k 1 20 %s %s; exit $?",
+                              folder, DSGD_SOURCE_DIR, mb * 1000, DSGD_BINARY, arguments),
+                 output);
+}
+
+/** Below the first limit that `--version` lives with, libraries fail to load or to set themselves
+ *  up, before main(): each distribution has its own. */
+TEST(little_address_space_ends_with_a_sentence_and_never_hangs)
+{
+    static const char *const commands[] = {"check e.yaml", "run e.yaml -o r --force",
+                                           "explain e.yaml", "timeline e.yaml --format text",
+                                           "report q -o q.html"};
+    write_experiment("");
+    dsgd_ends(0, "run e.yaml -o q");
+    char *output = NULL;
+    int least = 20; /* MB */
+    while (dsgd_within(least, "--version", &output) != 0)
+        ck_assert_msg(++least < 400, "%s", output);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        for (int mb = least; mb <= least + 240; mb += mb < least + 60 ? 6 : 60) {
+            const int status = dsgd_within(mb, commands[i], &output);
+            ck_assert_msg(status == 0 || status == 3 || status == 5, "%s, %d MB: %d %s",
+                          commands[i], mb, status, output);
+            ck_assert_msg(strlen(output) > 10, "%s, %d MB: %s", commands[i], mb, output);
+        }
+}
+#endif
 
 TEST(a_folder_of_results_is_no_command)
 {

@@ -3,11 +3,6 @@
  * `dsgd explain ALGORITHM`: the values that it tells are those of the run and follow from one
  * another, and what it says of them is so.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "command/experiment/experiment.h"
 #include "command/inside/lesson/lesson.h"
 #include "sim/registry.h"

@@ -2,9 +2,6 @@
  * @file test_phase.c
  * `dsgd run --refine`: the border of the full grid from part of its runs.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

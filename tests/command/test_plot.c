@@ -6,10 +6,6 @@
  * of a marker. Ticks give the scale of an axis.
  */
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/command/shell.h"
@@ -308,6 +304,15 @@ static const char one_count[] = "platform: idle-switch\n"
                                 "until: {steps: 10}\n"
                                 "seed: [1, 2]\n"
                                 "imbalance: [{kind: delay, seconds: 50ms}]\n";
+
+TEST(quotes_in_a_label_are_drawn)
+{
+    write_file("e.yaml", one_count);
+    write_file("l.txt", "algorithms=[{name: allreduce, label: \"'it''s\"}]");
+    shell_ends(0, DSGD_BINARY " run e.yaml -o r --set \"$(cat l.txt)\"");
+    dsgd_ends(0, "plot r throughput --format svg");
+    ck_assert_has(read_file("r/figures/throughput.svg"), "’it’’s");
+}
 
 TEST(bars_are_as_high_as_the_means_of_the_table)
 {
@@ -810,6 +815,10 @@ TEST(measured_points_are_drawn_where_they_were_measured)
     read_drawing("r/figures/learning.svg");
     ck_assert_double_eq_tol(value_at(false, d.points[d.n_points - 1].x), 0.75, 0.01);
     ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 3, 0.05);
+    write_file("m.csv", "workers,throughput_samples_per_s\n4,100\n5,2\n");
+    ck_assert_has(
+        dsgd_ends(0, "plot r throughput --format svg --points m.csv"),
+        "m.csv:3: not drawn: workers is `5`, which no such run of r/runs.csv has; there is 4");
     /* What was published is drawn the same way. */
     write_file("long.csv", "algorithm,quantity,published,relation,over\n"
                            "wagma,throughput_samples_per_s,200,~,\n"
@@ -825,8 +834,7 @@ static const struct {
 } bad_points[] = {
     {"algorithm,througput\nwagma,1\n", "p.csv:1: column `througput` is neither algorithm"},
     {"algorithm,workers\nwagma,4\n", "p.csv:1: there is no column of a figure's numbers"},
-    {"workers,throughput_samples_per_s\n4,1\n5,2\n",
-     "p.csv:3: workers is `5`, which no such run of r/runs.csv has; there is 4"},
+    {"workers,throughput_samples_per_s\n5,2\n", "p.csv: no row of it is about runs of r/runs.csv"},
     {"algorithm,throughput_samples_per_s\nwagma,many\n",
      "p.csv:2: throughput_samples_per_s is `many`, but has to be a number"},
     {"algorithm,throughput_samples_per_s,low,high\nwagma,5,6,7\n",

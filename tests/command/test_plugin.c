@@ -4,14 +4,10 @@
  * is built against nothing but the installation, and the installed program lists, describes, tests
  * and runs it. What is no plug-in is refused with a sentence.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/status.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 /**

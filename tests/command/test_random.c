@@ -4,8 +4,6 @@
  * in each version; `dsgd_random FIRST COUNT` tries more, and makes small what breaks one.
  */
 #include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "tests/command/shell.h"

@@ -2,10 +2,6 @@
  * @file test_report.c
  * `dsgd report`: a page that is well-formed, needs nothing else, and warns of what it should.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

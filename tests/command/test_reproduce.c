@@ -2,11 +2,6 @@
  * @file test_reproduce.c
  * `dsgd reproduce`: published figures are scored point by point, and met.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"

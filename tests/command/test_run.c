@@ -6,9 +6,6 @@
  */
 #include <fcntl.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -367,6 +364,42 @@ TEST(links_in_the_folder_lead_nowhere)
     dsgd_ends(0, "run e.yaml -o r");
     ck_assert_str_eq(read_file("victim"), "precious");
     ck_assert_has(read_file("r/runs.csv"), "\n1,allreduce,4,");
+}
+
+TEST(a_part_is_of_its_run_and_no_pipe)
+{
+    write_experiment("");
+    dsgd_ends(0, "run e.yaml -o r");
+    const char *const runs = "cut -d, -f1-12 r/runs.csv";
+    const char *const before = shell_ends(0, runs);
+    shell_ends(0, "cp r/.parts/1.part r/.parts/2.part");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o r"), "run 2: its results are damaged");
+    ck_assert_str_eq(shell_ends(0, runs), before);
+    shell_ends(0, "rm r/.parts/2.part && mkfifo r/.parts/2.part");
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_has(dsgd_ends(3, i == 0 ? "run e.yaml -o r" : "merge r -o m"),
+                      "r/.parts/2.part: the file cannot be read: it is a pipe");
+    shell_ends(0, "rm r/runs.csv && mkfifo r/runs.csv");
+    dsgd_ends(3, "compare r");
+    shell_ends(0, "bash -c '" DSGD_BINARY " check <(cat e.yaml)'");
+}
+
+TEST(folders_within_results_are_no_links)
+{
+    write_experiment("");
+    shell_ends(0, "mkdir -p victim r && echo precious >victim/lock && ln -s ../victim r/.parts");
+    ck_assert_has(dsgd_ends(3, "run e.yaml -o r --force"), "r/.parts: a folder is needed here");
+    shell_ends(0, "rm r/.parts");
+    dsgd_ends(0, "run e.yaml -o r");
+    shell_ends(0, "rm -rf r/figures && ln -s ../victim r/figures");
+    ck_assert_has(dsgd_ends(3, "plot r"), "r/figures: a folder is needed here");
+    ck_assert_str_eq(read_file("victim/lock"), "precious\n");
+}
+
+TEST(who_sends_to_a_stopped_worker_goes_on)
+{
+    write_experiment("stops: [{worker: 2, after: 0s}]\n");
+    dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
 }
 
 /** Seeds 1 to n. */

@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <libfyaml.h>
 #include <regex.h>
-#include <string.h>
 
 #include "command/experiment/experiment.h"
 #include "sim/registry.h"
@@ -163,9 +162,8 @@ static bool passes(const json_t *root, const json_t *schema, const json_t *value
 
 static json_t *schema_of(const char *keys)
 {
-    char *text = NULL;
     json_error_t why;
-    ck_assert_int_eq(dsgd(dsgd_xprintf("describe %s --json", keys), &text), 0);
+    char *text = dsgd_ends(0, "describe %s --json", keys);
     json_t *const schema = json_loads(text, 0, &why);
     ck_assert_msg(schema != NULL, "%s: %s at line %d", keys, why.text, why.line);
     return schema;
@@ -361,6 +359,9 @@ static const struct {
     {"algorithms: {name: wagma, group: 4, optimizer: {lr: 1}}", true},
     {"algorithms: {name: allreduce, group: 4}", false},
     {"platform: {name: piz-daint, host_bandwidth: 100Gb/s}", true},
+    {"platform: {name: piz-daint, host_bandwidth: 12GiB/s, reduction: 1e-10s/B}", true},
+    {"imbalance: [{kind: noise, rate: 100Hz, mean: 1us, deviation: 1us}]", true},
+    {"imbalance: [{kind: noise, rate: 100W, mean: 1us, deviation: 1us}]", false},
     {"workload: {step: 1s}", false},
 };
 
@@ -381,12 +382,11 @@ TEST(keys_are_described_in_80_columns)
     static const char *const keys[] = {"experiment", "platform", "workload",
                                        "imbalance",  "exchange", "learn.optimizer"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        char *text = NULL;
-        ck_assert_int_eq(dsgd(dsgd_xprintf("describe %s", keys[i]), &text), 0);
+        char *text = dsgd_ends(0, "describe %s", keys[i]);
         for (char *line = NULL; (line = strsep(&text, "\n")) != NULL;)
             ck_assert_msg(strlen(line) <= 80, "%s: %s", keys[i], line);
     }
     char *text = NULL;
-    ck_assert_int_eq(dsgd("describe no_such", &text), 2);
+    text = dsgd_ends(2, "describe no_such");
     ck_assert_has(text, "`no_such` alone is none of experiment");
 }

@@ -3,13 +3,9 @@
  * `dsgd run --sensitivity`: closed forms, rankings that change, and which parameters are varied.
  */
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "sim/algorithm.h"
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "tests/command/shell.h"

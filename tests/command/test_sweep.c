@@ -2,8 +2,6 @@
  * @file test_sweep.c
  * Sweeps: any value of an experiment, or its platform, by a list of alternatives.
  */
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

@@ -2,8 +2,6 @@
  * @file test_tables.c
  * The tables that `dsgd run` prints, and `dsgd help`: columns, and lines that fit a terminal.
  */
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 

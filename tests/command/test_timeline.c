@@ -4,10 +4,6 @@
  * event format, and a window is an exact part of the whole.
  */
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "tests/command/shell.h"

@@ -2,9 +2,6 @@
  * @file test_tune.c
  * `dsgd tune`: the known best rate of a quadratic, what is tried with which seeds, and what is said.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
@@ -232,13 +229,12 @@ TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
     expect(tuned, "platform: idle-switch # no contention\nname: e-tuned\n");
     expect(tuned, "{name: allreduce, exchange: {pieces: 2}, optimizer: {lr: 1}} # all at once\n");
     expect(tuned, "  - name: local_sgd # in blocks\n    ");
-    char *plan = NULL;
-    ck_assert_int_eq(dsgd("check r/tuned.yaml", &plan), 0);
+    char *plan = dsgd_ends(0, "check r/tuned.yaml");
     expect(plan, "e-tuned: 4 runs");
     /* All that was tried is in the manifest too. */
     ck_assert_str_eq(awk("/\"fate\"/ {n++} END {print n}", "r/manifest.json"),
                      awk("END {print NR - 1}", "r/tune.csv"));
-    ck_assert_int_eq(dsgd("compare r --target loss=1e-6", &plan), 0);
+    plan = dsgd_ends(0, "compare r --target loss=1e-6");
 }
 
 /** Files whose entries cannot be changed in place, or only with care. */
@@ -267,8 +263,7 @@ TEST_ROWS(a_tuned_file_says_what_is_best, written)
         tune("r", "--target loss=1e-6 --over learn.optimizer.lr='[0.5, 1]' --seeds 1", 0);
     ck_assert_ptr_null(strstr(output, "error"));
     expect(read_file("r/tuned.yaml"), written[_i].part);
-    char *run = NULL;
-    ck_assert_int_eq(dsgd("run r/tuned.yaml -o t --progress off", &run), 0);
+    dsgd_ends(0, "run r/tuned.yaml -o t --progress off");
     expect(read_file("t/manifest.json"), "\"lr\": 1.0");
     ck_assert_ptr_null(strstr(read_file("t/manifest.json"), "\"lr\": 0."));
 }

@@ -3,8 +3,6 @@
  * Who wins, in folders with a trap each: tables, pages and sentences must not fall into it.
  */
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "tests/command/shell.h"

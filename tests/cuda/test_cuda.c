@@ -5,10 +5,6 @@
  * device.
  */
 #include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "models/devices/device.h"
@@ -16,7 +12,6 @@
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
 #include "tests/support/distance.h"
-#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_NUMBERS = 2 };

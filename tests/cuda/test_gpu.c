@@ -6,9 +6,6 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "models/values/values.h"
 #include "tests/command/shell.h"

@@ -4,8 +4,6 @@
  * computed is replayed there to the same bits, and on the CPU to the rounding of sums, whose order
  * is another.
  */
-#include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "models/record/replay.h"

@@ -3,12 +3,7 @@
  * dsgd_faults [SCENE [CALL]]: lets every call of every scene fail once, in each of its ways, and
  * shows what came of it. dsgd_faults kills [COUNT [SEED]]: ends runs at random moments.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/program.h"
-#include "base/status.h"
 #include "tests/faults/kills.h"
 #include "tests/faults/scenes.h"
 

@@ -4,15 +4,11 @@
  */
 #include "tests/faults/inject.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -170,7 +166,6 @@ become(const inject_command *command, const inject_fault *fault, const char *sha
     setenv("TMPDIR", tmp, 1);
     setenv("DSGD_DATA", DSGD_SOURCE_DIR, 1);
     setenv("DSGD_FAULTS", shared_path, 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("LD_PRELOAD", DSGD_FAULTS_SHIM, 1);
     signal(SIGPIPE, SIG_DFL);
     const int listener = install(fault);

@@ -6,12 +6,8 @@
 #include "tests/faults/kills.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -81,7 +77,6 @@ static pid_t begin(const stage *s, int *terminal)
         close(line);
     setenv("TMPDIR", tmp, 1);
     setenv("DSGD_DATA", DSGD_SOURCE_DIR, 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     if (chdir(s->work) == 0)
         execv(s->words[0], (char *const *)s->words);
     _exit(127);

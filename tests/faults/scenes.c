@@ -4,9 +4,6 @@
  */
 #include "tests/faults/scenes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 

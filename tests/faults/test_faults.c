@@ -3,10 +3,6 @@
  * A sample of what dsgd_faults tries: calls that fail, kills at random moments; closed terminals
  * and full outputs.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/draw.h"
 #include "tests/command/shell.h"
 #include "tests/faults/kills.h"

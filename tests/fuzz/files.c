@@ -3,14 +3,11 @@
  * Inputs as files in memory, the files that belong to a target, and the dictionary.
  */
 #include <glob.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "command/experiment/experiment.h"
 #include "models/record/format.h"
-#include "sim/registry.h"
 #include "tests/fuzz/targets.h"
 #include "traces/imbalance.h"
 #include "traces/platform.h"

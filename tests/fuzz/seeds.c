@@ -3,9 +3,6 @@
  * fuzz_seeds FOLDER: writes FOLDER/TARGET/... out of the kept and shipped files, records unpacked,
  * and FOLDER/dictionary.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "tests/fuzz/targets.h"

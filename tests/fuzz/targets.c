@@ -5,10 +5,7 @@
 #include "tests/fuzz/targets.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <regex.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -22,6 +19,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
+#include "command/import/reader.h"
 #include "command/runs/manifest.h"
 #include "command/runs/parts.h"
 #include "command/runs/results.h"
@@ -57,6 +55,7 @@ const fuzz_target fuzz_targets[] = {
     {"placement", fuzz_placement, NULL},
     {"number", fuzz_number, NULL},
     {"cluster", fuzz_cluster, NULL},
+    {"import", fuzz_import, "tests/fuzz/corpus/cluster/*|tests/fuzz/corpus/fit/*"},
     {NULL, NULL, NULL},
 };
 
@@ -744,4 +743,56 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
     const dsgd_step_log steps = dsgd_step_log_read(text);
     for (size_t i = 0; i < steps.n; i++)
         DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
+}
+
+/** A file for the readers, in their order, as `dsgd import` offers it. */
+static void offer(dsgd_import *in, void **states, const char *path, bool *found)
+{
+    enum { HEAD = 1 << 16 };
+    char *const head = dsgd_keep(HEAD + 1, 1);
+    dsgd_error error = {""};
+    const gzFile file = gzopen(path, "rb");
+    const int n = gzread(file, head, HEAD);
+    gzclose(file);
+    in->gave = NULL;
+    for (int i = 0; n >= 0 && in->gave == NULL && i < DSGD_IMPORT_READERS; i++) {
+        if (!dsgd_import_readers[i]->recognise(head, (size_t)n))
+            continue;
+        if (states[i] == NULL)
+            states[i] = dsgd_keep(dsgd_import_readers[i]->state_bytes + 1, 1);
+        const dsgd_status status = dsgd_import_readers[i]->read(in, path, states[i], &error);
+        expect_sentence(status, &error);
+        if (status != DSGD_OK)
+            return;
+        found[i] = found[i] || in->gave != NULL;
+    }
+}
+
+/** Up to three files, to all readers: what is written of them is an experiment. */
+void fuzz_import(const uint8_t *bytes, size_t n)
+{
+    dsgd_import in = {.output = dsgd_xprintf("%s/mine.yaml", folder()),
+                      .platform_name = "dgx-a100",
+                      .workload_name = "resnet50-a100",
+                      .ranks = 8};
+    void *states[DSGD_IMPORT_READERS] = {NULL};
+    bool found[DSGD_IMPORT_READERS] = {false};
+    dsgd_error error = {""};
+    DSGD_ASSERT(freopen("/dev/null", "w", stdout) != NULL, "%m");
+    for (size_t k = 0; k < 3 && n > 0; k++) {
+        const uint8_t *part = NULL;
+        const size_t n_part = next_part(&bytes, &n, &part);
+        offer(&in, states, fuzz_file(k, part, n_part), found);
+    }
+    dsgd_status status = dsgd_import_open_platform(&in, &error);
+    for (int i = 0; status == DSGD_OK && i < DSGD_IMPORT_READERS; i++)
+        if (found[i] && dsgd_import_readers[i]->finish != NULL)
+            status = dsgd_import_readers[i]->finish(&in, states[i], &error);
+    expect_sentence(status, &error);
+    if (status != DSGD_OK || memchr(found, 1, sizeof found) == NULL)
+        return;
+    DSGD_ASSERT(dsgd_import_write(&in, &error) == DSGD_OK, "%s", error.text);
+    dsgd_experiment e;
+    status = dsgd_experiment_open(in.output, NULL, 0, DSGD_NUMERICS_OFF, &e, &error);
+    DSGD_ASSERT(status == DSGD_OK, "what was imported is no experiment: %s", error.text);
 }

@@ -30,7 +30,8 @@
     X(edges)                                                                                       \
     X(placement)                                                                                   \
     X(number)                                                                                      \
-    X(cluster)
+    X(cluster)                                                                                     \
+    X(import)
 
 #define X(name) void fuzz_##name(const uint8_t *bytes, size_t n);
 FUZZ_TARGETS(X)

@@ -3,9 +3,6 @@
  * Every kept and every shipped file through its target, whole, cut off and with bytes changed: what
  * once crashed does not any more, without libFuzzer.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/suite.h"

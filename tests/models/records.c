@@ -2,9 +2,6 @@
 #include "tests/models/records.h"
 #include "tests/support/kept.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <check.h>
 
 static char folder[] = "/tmp/dsgd-record-XXXXXX";

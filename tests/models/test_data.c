@@ -3,10 +3,6 @@
  * Generated data, windows of a text, and the environment of the policy.
  */
 #include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>

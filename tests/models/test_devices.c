@@ -4,12 +4,6 @@
  * implementation, float against double, batches and pieces against single ones; element-wise
  * operations against their formulas.
  */
-#include <cblas.h>
-#include <dlfcn.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
@@ -18,15 +12,6 @@
 /* --- gradients -------------------------------------------------------------------------------- */
 
 SUITE(devices, "gradients", .seconds = 60);
-
-TEST(matrix_products_go_to_openblas)
-{
-    /* GSL brings a slow BLAS of the same names. */
-    Dl_info found;
-    ck_assert_int_ne(dladdr((void *)(uintptr_t)cblas_sgemm, &found), 0);
-    ck_assert_msg(strstr(found.dli_fname, "openblas") != NULL, "cblas_sgemm is in %s",
-                  found.dli_fname);
-}
 
 /**
  * The loss that one gradient is the derivative of, with everything that does not move with the

@@ -3,10 +3,6 @@
  * Encodings: what devices compute of a piece, against their formulas; bytes on the wire; the
  * store's fifth operation.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_cdf.h>
 
 #include "base/draw.h"

@@ -2,11 +2,6 @@
  * @file test_images.c
  * Data sets of images: IDX files, plain or zipped, damaged in every way; Fashion-MNIST.
  */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

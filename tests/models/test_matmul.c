@@ -4,9 +4,6 @@
  * in long double and, to the bit, against the same operations one by one.
  */
 #include <check.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "models/devices/multiply.h"
 #include "tests/support/rig.h"

@@ -4,10 +4,6 @@
  * implementation of its environment, and which model accepts which data.
  */
 #include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "models/zoo/network.h"

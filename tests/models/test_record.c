@@ -2,10 +2,6 @@
  * @file test_record.c
  * Records: what is replayed is the run, at any number of threads, whether the run computed or not.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "command/runs/columns.h"
@@ -284,7 +280,7 @@ static void use_policy(support_case *c)
 TEST_RANGE(a_replay_releases_what_the_run_released, 0, 2)
 {
     support_case *const c = records_case(NULL, 1, "r");
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     if (_i == 1)
         use_policy(c);
     c->config.until.steps = 2500;

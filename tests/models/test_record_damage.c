@@ -2,9 +2,6 @@
  * @file test_record_damage.c
  * Records that are damaged, foreign, or whole but without sense are refused with a sentence.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

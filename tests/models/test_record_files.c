@@ -2,9 +2,6 @@
  * @file test_record_files.c
  * Records as files: what writing one leaves, and the programs that write and replay them.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -4,10 +4,6 @@
  */
 #include "models/data/split.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -4,8 +4,6 @@
  * memory; and model states, which chain a worker's gradients together.
  */
 #include <check.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "models/values/values.h"

@@ -2,8 +2,6 @@
  * @file test_stream.c
  * The stream of samples: epochs are permutations, and P workers together see one large batch.
  */
-#include <stdint.h>
-
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -4,8 +4,6 @@
  * expected of it in the long one.
  */
 #include <check.h>
-#include <math.h>
-#include <string.h>
 
 #include "tests/support/rig.h"
 #include "tests/support/stream.h"

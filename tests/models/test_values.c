@@ -4,16 +4,12 @@
  * depends on threads or memory.
  */
 #include <check.h>
-#include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "models/zoo/network.h"
-#include "tests/support/kept.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 

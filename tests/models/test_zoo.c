@@ -2,10 +2,6 @@
  * @file test_zoo.c
  * Models of the registry: sizes, initial values, the loss of guessing, and data that they refuse.
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -299,7 +299,7 @@ def killed_by(build, suite, path, folder, limits):
     suite, _, network = suite.partition("@")
     suite, _, names = suite.partition("=")
     suite, _, case = suite.partition(":")
-    environment = dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_VERBOSITY="silent", CK_TIMEOUT_MULTIPLIER="20", OPENBLAS_NUM_THREADS="1")
+    environment = dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_VERBOSITY="silent", CK_TIMEOUT_MULTIPLIER="20")
     environment["DSGD_TEST_NETWORK"] = ALONE if network else "flows"
     if names:
         names = names_in(path) if names == "*" else names.split(",")

@@ -5,9 +5,6 @@
 #include "tests/random/draw.h"
 
 #include <dirent.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "base/option.h"

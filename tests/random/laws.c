@@ -5,9 +5,6 @@
 #include "tests/random/laws.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "base/csv.h"

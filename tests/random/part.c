@@ -4,9 +4,6 @@
  */
 #include "tests/random/part.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/status.h"
 
 part part_empty(const char *key, part_kind kind)

@@ -3,9 +3,6 @@
  * dsgd_random FIRST [COUNT]: tries that many random experiments, from that seed on, and shows those
  * of which a law does not hold, made small.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/status.h"
 #include "tests/random/draw.h"
 #include "tests/random/laws.h"

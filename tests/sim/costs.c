@@ -3,15 +3,12 @@
  * Helpers of the tests of messages and their times.
  */
 #include <check.h>
-#include <math.h>
 
 #include "tests/sim/costs.h"
 
 double communication_s(const dsgd_algorithm *algorithm, dsgd_collective collective, int workers)
 {
-    support_case *c = support_new(NULL, workers);
-    support_no_learning(c);
-    support_algorithm(c, algorithm);
+    support_case *c = support_no_learning(support_of(algorithm, workers));
     c->config.exchange.collective = collective;
     c->platform.message_overhead_s = overhead_s;
     c->platform.reduction_s_per_byte = reduction_s_per_byte;
@@ -27,8 +24,7 @@ void expect_close(double measured_s, double expected_s)
 
 support_case *costly(const char *algorithm, int workers)
 {
-    support_case *c = support_new(algorithm, workers);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(algorithm, workers));
     c->platform.message_overhead_s = overhead_s;
     c->platform.reduction_s_per_byte = reduction_s_per_byte;
     c->config.until.steps = 10;

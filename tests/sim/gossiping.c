@@ -2,9 +2,6 @@
  * @file gossiping.c
  * Helpers of the tests of graphs, gossip and pairs.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/sim/gossiping.h"
 
 static long star[][2] = {{0, 1}, {0, 2}, {3, 0}, {0, 4}, {4, 5}, {5, 3}};
@@ -50,8 +47,7 @@ double consensus_after(support_case *c, long steps)
 {
     const size_t p = (size_t)c->config.workers;
     c->learning.optimizer.lr = 0;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     support_spread(c);
     const support_outcome *got = support_ok(c);
     double *const mean = support_mean_model(got, (int)p);

@@ -3,9 +3,6 @@
  * Where the time of a step goes: shares of computing, waiting and communicating, and what is
  * exposed. Sums of ages, to the bit.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
 #include "sim/result.h"
@@ -16,9 +13,7 @@ SUITE(accounting, "accounting", .seconds = 60);
 
 TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
 {
-    support_case *c = support_new(NULL, 4);
-    support_no_learning(c);
-    support_algorithm(c, &support_averaging);
+    support_case *c = support_no_learning(support_of(&support_averaging, 4));
     c->workload.bytes = 1e9; /* 2 phases of 0.1 s */
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     support_imbalance_number(c, "ramp", "seconds",
@@ -32,8 +27,7 @@ TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
 /** Worker 0 computes 1 s, waits 0.2 s for the other, and gets its vector in 0.1 s. */
 TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
 {
-    support_case *c = support_new("d_psgd", 2);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("d_psgd", 2));
     c->workload.bytes = 1e9;
     support_imbalance_number(c, "ramp", "seconds", 0.2);
     const dsgd_time_shares shares = support_ok(c)->result.shares;
@@ -48,9 +42,7 @@ TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
  */
 TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
 {
-    support_case *c = support_new(NULL, 2);
-    support_no_learning(c);
-    support_algorithm(c, &support_averaging);
+    support_case *c = support_no_learning(support_of(&support_averaging, 2));
     c->workload.bytes = 10e9;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.exchange.pieces = 2;
@@ -88,9 +80,7 @@ static const dsgd_algorithm putting_off = {.about = {.name = "putting_off"},
 
 TEST(what_is_put_off_is_counted_once_and_in_order)
 {
-    support_case *c = support_new(NULL, 1);
-    support_no_learning(c);
-    support_algorithm(c, &putting_off);
+    support_case *c = support_no_learning(support_of(&putting_off, 1));
     c->config.until.steps = 1;
     const support_outcome *const got = support_ok(c);
     ck_assert_double_eq_tol(got->note[0], 1.5, 1e-12);
@@ -103,8 +93,7 @@ TEST(what_is_put_off_is_counted_once_and_in_order)
  */
 TEST_RANGE(what_is_exposed_comes_before_a_barrier, 0, 2)
 {
-    support_case *c = support_new(_i == 0 ? "allreduce" : "local_sgd", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(_i == 0 ? "allreduce" : "local_sgd", 4));
     c->workload.bytes = 1;
     c->config.until.steps = 10;
     c->config.exchange.barrier = true;
@@ -118,8 +107,7 @@ TEST_RANGE(what_is_exposed_comes_before_a_barrier, 0, 2)
 
 TEST(a_run_ends_with_the_samples_that_are_wanted)
 {
-    support_case *c = support_new("allreduce", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", 4));
     c->workload.samples = 8;
     c->config.until = (dsgd_until){.samples = 4 * 8 * 5};
     const support_outcome *const got = support_ok(c);
@@ -144,8 +132,7 @@ static const dsgd_algorithm counting = {.about = {.name = "counting"}, .work = c
 /** Who waits at the end of a run is waited for, and no longer: a step, not thousands. */
 TEST(a_run_ends_when_no_worker_waits_any_more)
 {
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &counting);
+    support_case *c = support_of(&counting, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.3);
     c->config.until = (dsgd_until){.seconds = 10 * 1.9 + 1.5}; /* three of four wait, or compute */
     const support_outcome *const got = support_ok(c);
@@ -160,15 +147,18 @@ TEST(a_run_ends_when_no_worker_waits_any_more)
 /** Worker i of 4 takes 1 + i seconds for a step, and all take the longest behind a barrier. */
 TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
 {
-    support_case *c = support_new("local_sgd", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("local_sgd", 4));
     support_option(c, "period", 1000);
     c->workload.bytes = 1;
     c->config.until.steps = 0;
     c->config.until.seconds = 120.5;
     c->config.exchange.barrier = _i == 1;
     support_imbalance_number(c, "ramp", "seconds", 1);
-    const dsgd_step_times *const times = &support_ok(c)->result.step_times;
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    const dsgd_step_times *const times = &r->step_times;
+    const double steps_per_s = _i == 1 ? 1 : 1 + 1 / 2. + 1 / 3. + 1 / 4.;
+    ck_assert_double_eq_tol(r->samples_per_s, c->workload.samples * steps_per_s, 1e-9);
+    ck_assert_double_eq_tol(r->step_mean_s, 4 / steps_per_s, 1e-9);
     if (_i == 1) {
         ck_assert_int_eq((int)times->n, 1);
         ck_assert_double_eq_tol(times->bin[0].step_s, 4, 1e-9);
@@ -183,11 +173,37 @@ TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
     }
 }
 
+/**
+ * Steps under way at the end bias a rate by (1 - c) / 2 steps per worker if none counts, c the squared coefficient
+ * of variation: of 5 steps by 10 % for constant ones, by 7.5 % of gamma's with c = 1/4. (c = 1: exponential.)
+ */
+TEST_RANGE(a_rate_has_no_bias_by_steps_that_time_cuts_short, 0, 4)
+{
+    static const double deviations[] = {0, 0.5, 1, 1.2};
+    enum { WORKERS = 1024 };
+    const double deviation = deviations[_i], until_s = 5.37;
+    support_case *c = support_new("local_sgd", WORKERS);
+    support_no_learning(c);
+    support_option(c, "period", 1000);
+    c->workload.bytes = 1;
+    c->workload.step_s = 1e-9; /* nearly all of a step is drawn */
+    c->config.until = (dsgd_until){.seconds = until_s};
+    const char *const kind = deviation > 0 ? "gamma" : "constant";
+    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kind);
+    void *const drawn = support_imbalance(c, kind);
+    support_set(about, drawn, deviation > 0 ? "mean" : "seconds", 1);
+    if (deviation > 0)
+        support_set(about, drawn, "deviation", deviation);
+    const dsgd_run_result *const r = &support_ok(c)->result;
+    const double rate = r->samples_per_s / WORKERS / c->workload.samples;
+    const double error = deviation / sqrt(until_s * WORKERS); /* of renewals */
+    ck_assert_double_eq_tol(rate, 1, 1e-6 + 3 * error + 0.01 * deviation);
+}
+
 /** However many steps: of 20,000 that differ there are some hundred bins, in which none is lost. */
 TEST(a_histogram_of_step_times_is_bounded)
 {
-    support_case *c = support_new("local_sgd", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("local_sgd", 4));
     support_option(c, "period", 1000000);
     c->config.until.steps = 5000;
     support_imbalance_number(c, "normal", "deviation", 0.1);
@@ -212,8 +228,7 @@ TEST_RANGE(a_ring_sends_what_its_closed_form_says, 0, 3)
 {
     static const int workers[] = {2, 5, 16};
     const double p = workers[_i];
-    support_case *c = support_new("allreduce", workers[_i]);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", workers[_i]));
     c->workload.bytes = 80e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
     c->config.until.steps = 3;
@@ -236,8 +251,7 @@ TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
                  {6, 65536, DSGD_COLLECTIVE_BRUCK},
                  {8, 999999, DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
                  {8, 1000000, DSGD_COLLECTIVE_RABENSEIFNER}};
-    support_case *c = support_new("allreduce", cases[_i].workers);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", cases[_i].workers));
     c->workload.bytes = cases[_i].bytes;
     if (_i >= 4)
         c->platform.doubling_bytes = 1e6;
@@ -251,8 +265,7 @@ TEST(the_busiest_link_may_be_that_of_any_host)
     static const char *first[] = {"1", "2", "3", "4", "0"};
     double link_s[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
-        support_case *c = support_new("a_psgd", 4);
-        support_no_learning(c);
+        support_case *c = support_no_learning(support_new("a_psgd", 4));
         c->workload.bytes = 80e6;
         c->config.until.steps = 5;
         if (k == 1)
@@ -273,8 +286,7 @@ static void expect_load(const support_load *load, const char *name, double load_
 /** Islands of two: a ring goes from the even ones to their neighbours, and then over the switch. */
 TEST(loads_are_those_of_each_nic_and_island_link)
 {
-    support_case *c = support_new("allreduce", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", 4));
     c->platform.island_hosts = c->platform.island_nics = 2;
     c->platform.island_bytes_per_s = 5e9;
     c->platform.island_latency_s = 2e-6;
@@ -308,8 +320,7 @@ TEST(loads_are_those_of_each_nic_and_island_link)
 TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
 {
     static const double extents[] = {2, 2};
-    support_case *c = support_new("allreduce", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", 4));
     if (_i == 1) {
         c->platform.topology = DSGD_TOPOLOGY_TORUS;
         c->platform.size = (dsgd_numbers){2, (double *)extents};
@@ -337,8 +348,7 @@ TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
 /** A worker pushes its vector and fetches another: half of all bytes are the server's. */
 TEST(what_servers_send_is_no_worker_s)
 {
-    support_case *c = support_new("a_psgd", 4);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("a_psgd", 4));
     c->workload.bytes = 1e6;
     c->config.until.steps = 8;
     const dsgd_run_result *const r = &support_ok(c)->result;

@@ -3,9 +3,6 @@
  * Gradients that are cancelled: the worker is free at once, its time is lost, no gradient is
  * computed, the same mini-batch is used later, and nothing else changes.
  */
-#include <math.h>
-#include <string.h>
-
 #include "sim/timeline.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -35,8 +32,7 @@ SUITE(cancel, "cancel", .seconds = 60);
 
 TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &giving_up);
+    support_case *c = support_of(&giving_up, 2);
     c->config.exchange.pieces = _i;
     c->config.until.steps = 6;
     const support_outcome *got = support_ok(c);
@@ -49,7 +45,7 @@ TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
     ck_assert_double_eq_tol(r->shares.wait, r->shares.lost, 1e-12);
     ck_assert_double_eq(r->shares.communicate, 0);
     ck_assert_uint_eq(r->numerics.gradients, 2 * 6);
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     const support_outcome *want = support_ok(c);
     ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
     ck_assert_double_eq_tol(want->result.virtual_s, 6, 1e-12);
@@ -58,8 +54,7 @@ TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 /** An environment that was walked in a gradient that was cancelled is where it was. */
 TEST(a_model_state_is_as_before)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &giving_up);
+    support_case *c = support_of(&giving_up, 2);
     const dsgd_about *policy = dsgd_about_find(dsgd_model_kinds, "policy");
     const dsgd_about *navigation = dsgd_about_find(dsgd_data_sources, "navigation");
     ck_assert_ptr_nonnull(navigation);
@@ -71,7 +66,7 @@ TEST(a_model_state_is_as_before)
     c->learning.data = (dsgd_pick){navigation, of_data};
     c->config.until.steps = 6;
     const support_outcome *got = support_ok(c);
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     const support_outcome *want = support_ok(c);
     ck_assert_uint_eq(got->n_params, want->n_params);
     ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
@@ -80,9 +75,7 @@ TEST(a_model_state_is_as_before)
 /** The time of a step that begins anew is drawn anew, and without cancelling as ever. */
 TEST(its_time_is_drawn_anew)
 {
-    support_case *c = support_new(NULL, 2);
-    support_no_learning(c);
-    support_algorithm(c, &giving_up);
+    support_case *c = support_no_learning(support_of(&giving_up, 2));
     c->config.until.steps = 2;
     support_imbalance_number(c, "ramp", "seconds", 0.5);
     support_set(dsgd_about_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
@@ -117,9 +110,7 @@ static const dsgd_algorithm interrupted = {
 
 TEST(a_message_interrupts_a_computation_when_it_arrives)
 {
-    support_case *c = support_new(NULL, 2);
-    support_no_learning(c);
-    support_algorithm(c, &interrupted);
+    support_case *c = support_no_learning(support_of(&interrupted, 2));
     support_imbalance_number(c, "slow", "factor", 1.4); /* worker 0 */
     c->config.until = (dsgd_until){.seconds = 3};
     const support_outcome *got = support_ok(c);
@@ -147,10 +138,9 @@ static const dsgd_algorithm followed = {
 
 TEST(misuse_is_told)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &undeclared);
+    support_case *c = support_of(&undeclared, 2);
     support_expect_abort(c, "undeclared cancels a gradient, but does not say that it does");
-    support_algorithm(c, &followed);
+    c->config.algorithm = &followed;
     c->config.params = c;
     support_expect_abort(c, "worker 0 cancels in step 0 a gradient that an update follows");
 }
@@ -169,10 +159,9 @@ static void hear(void *nothing, const dsgd_span *span)
 
 TEST(a_timeline_tells_which_gradients_were_cancelled)
 {
-    support_case *c = support_new(NULL, 2);
+    support_case *c = support_of(&giving_up, 2);
     const bool chosen[2] = {true, true};
     dsgd_timeline seen = {.end_step = 5, .chosen = chosen, .ended = hear};
-    support_algorithm(c, &giving_up);
     c->config.timeline = &seen;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->result.virtual_s, 5.75, 1e-9);

@@ -3,10 +3,6 @@
  * Allreduces that are computed instead of simulated, of all and of groups, beside the same message
  * by message: times to 1e-9 of them, counts and models exactly.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/exchange/closed.h"
 #include "tests/support/alike.h"
 #include "tests/support/suite.h"
@@ -290,8 +286,7 @@ TEST(what_is_published_when_a_piece_ends_is_in_the_next)
     c->workload.bytes = 1e8;
     c->config.exchange.pieces = 7;
     c->config.exchange.overlap = false;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 12;
+    support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
     any.sends = DSGD_SENDS_ANYTHING; /* activations are messages */
@@ -332,13 +327,12 @@ static const dsgd_algorithm late_listeners = {.about = {.name = "late_listeners"
 TEST(who_begins_to_listen_later_receives_the_activations_before)
 {
     static dsgd_algorithm any;
-    support_case *const c = support_new(NULL, 8);
-    support_algorithm(c, &late_listeners);
+    support_case *const c = support_of(&late_listeners, 8);
     lateness[2](c);
     const support_outcome *const alarms = support_simulate(c);
     any = late_listeners;
     any.sends = DSGD_SENDS_ANYTHING;
-    support_algorithm(c, &any);
+    c->config.algorithm = &any;
     support_expect_alike(c, alarms, support_simulate(c), 1e-6, "late listeners");
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
 }
@@ -350,8 +344,7 @@ CASE("closed", .seconds = 300);
 /** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left at the end. */
 TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) /* _i: steps_each */
 {
-    support_case *c = support_new("dasgd", 9);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("dasgd", 9));
     support_option(c, "tau", 5);
     support_option(c, "d", 4);
     c->workload.step_s = 0.1;
@@ -361,8 +354,7 @@ TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) 
     lateness[2](c);
     support_imbalance_number(c, "slow", "factor", 3);
     if (_i == 1) {
-        c->config.until = (dsgd_until){0};
-        c->config.steps_each = 15;
+        support_steps_each(c, 15);
     }
     expect_same_run(c, "dasgd");
 }
@@ -372,8 +364,7 @@ TEST_RANGE(what_is_under_way_at_the_end_counts_alike, 0, 12) /* _i: the instant 
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
     for (size_t i = 0; i < 2; i++) {
-        support_case *c = support_new(algorithms[i], 11);
-        support_no_learning(c);
+        support_case *c = support_no_learning(support_new(algorithms[i], 11));
         uneven_switch(c);
         lateness[2](c);
         c->workload.bytes = 1e9;
@@ -388,8 +379,7 @@ CASE("groups", .seconds = 300);
 
 TEST_RANGE(groups_under_way_at_the_end_count_alike, 0, 12) /* _i: the instant */
 {
-    support_case *c = support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
     uneven_switch(c);
     jitter_and_late_versions(c);
     c->config.network = _i % 3 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
@@ -434,8 +424,7 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
 /** A run in which one member is missing stands still when the messages that can come have come. */
 TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
 {
-    support_case *c = support_new(NULL, 8);
-    support_algorithm(c, &first_rounds_alone);
+    support_case *c = support_of(&first_rounds_alone, 8);
     c->workload.bytes = 1e9;
     c->platform.message_overhead_s = 0.01;
     if (_i == 1)
@@ -468,8 +457,7 @@ static bool is_closed(const support_case *c)
 
 TEST(schedules_are_closed_where_messages_cannot_meet)
 {
-    support_case *c = support_new(NULL, 12);
-    support_algorithm(c, &asking);
+    support_case *c = support_of(&asking, 12);
     ck_assert(is_closed(c));
     c->config.exchange.pieces = 2;
     c->config.exchange.blocking = false;
@@ -479,14 +467,13 @@ TEST(schedules_are_closed_where_messages_cannot_meet)
     c->config.exchange.every_message = true;
     ck_assert(!is_closed(c));
     c->config.exchange.every_message = false;
-    support_algorithm(c, &asking_others);
+    c->config.algorithm = &asking_others;
     ck_assert(!is_closed(c));
 }
 
 TEST(schedules_are_simulated_where_links_are_shared)
 {
-    support_case *c = support_new(NULL, 12);
-    support_algorithm(c, &asking);
+    support_case *c = support_of(&asking, 12);
     groups(c);
     ck_assert(is_closed(c));
     c->platform.group_bytes_per_s *= 0.999;
@@ -494,7 +481,7 @@ TEST(schedules_are_simulated_where_links_are_shared)
     c->platform.group_hosts = 12; /* nothing leaves */
     ck_assert(is_closed(c));
     c = support_new(NULL, 12);
-    support_algorithm(c, &asking);
+    c->config.algorithm = &asking;
     islands(c);
     ck_assert(is_closed(c));
     c->platform.island_nics = 1; /* of four hosts, and other members than a hypercube's */
@@ -513,8 +500,7 @@ TEST(schedules_are_simulated_where_links_are_shared)
 /** Hypercubes of all at a NIC alone: others leave it in turn, or meet there at any time. */
 TEST(schedules_are_closed_where_rows_share_a_nic)
 {
-    support_case *c = support_new(NULL, 16);
-    support_algorithm(c, &asking);
+    support_case *c = support_of(&asking, 16);
     shared_nics(c);
     ck_assert(is_closed(c));
     asked.members = (dsgd_members){NULL, 3, 0};
@@ -563,8 +549,7 @@ TEST_RANGE(who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6)
     static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",
                                      "lying exchanges otherwise than by allreduces of all workers",
                                      "lying exchanges otherwise than by collectives"};
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &lying[_i / 2]);
+    support_case *c = support_of(&lying[_i / 2], 2);
     c->config.exchange.blocking = _i % 2 == 0;
     support_expect_abort(c, by[_i / 2]);
 }

@@ -75,7 +75,7 @@ TEST_RANGE(a_message_that_is_not_eager_takes_a_rendezvous, 0, 2)
 {
     static const double rendezvous_s = 7e-6;
     support_case *c = costly(NULL, WORKERS);
-    support_algorithm(c, &support_averaging);
+    c->config.algorithm = &support_averaging;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->platform.rendezvous_s = rendezvous_s;
     c->platform.eager_bytes = bytes - _i;
@@ -125,9 +125,7 @@ TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
 
 TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
 {
-    support_case *c = support_new(NULL, WORKERS);
-    support_no_learning(c);
-    support_algorithm(c, &support_averaging);
+    support_case *c = support_no_learning(support_of(&support_averaging, WORKERS));
     c->workload.bytes = 1000;
     c->config.until.steps = 1;
     ck_assert_uint_eq(support_ok(c)->result.messages, WORKERS * BITS);
@@ -151,9 +149,7 @@ static const dsgd_algorithm table = {.about = {.name = "table"}, .work = table_w
 
 TEST(a_table_travels_as_one_allreduce)
 {
-    support_case *c = support_new(NULL, WORKERS);
-    support_no_learning(c);
-    support_algorithm(c, &table);
+    support_case *c = support_no_learning(support_of(&table, WORKERS));
     c->platform.message_overhead_s = overhead_s;
     c->platform.reduction_s_per_byte = reduction_s_per_byte;
     c->config.steps_each = 3;

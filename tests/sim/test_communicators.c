@@ -2,10 +2,6 @@
  * @file test_communicators.c
  * Collectives of some workers: values, times, messages, order; splits of all workers.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/alike.h"
 #include "tests/support/suite.h"
@@ -83,8 +79,7 @@ SUITE(communicators, "communicators", .seconds = 120);
 /** Many rounds, so that old splits are released. */
 TEST(a_split_has_the_members_of_each_colour_in_order)
 {
-    support_case *c = support_new(NULL, 13);
-    support_algorithm(c, &splitting);
+    support_case *c = support_of(&splitting, 13);
     c->config.until.steps = 50;
     support_imbalance_number(c, "ramp", "seconds", 0.2);
     for (int w = ROWS; w < N_WAYS; w++)
@@ -171,10 +166,9 @@ static const dsgd_algorithm one_collective = {.about = {.name = "one-collective"
 static support_case *case_of(collective_verb *verb, int workers, dsgd_collective how)
 {
     support_case *c = costly(NULL, workers);
-    support_algorithm(c, &one_collective);
+    c->config.algorithm = &one_collective;
     c->config.exchange.collective = how;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 10;
+    support_steps_each(c, 10);
     tested = verb;
     of_all = everyone = false;
     return c;
@@ -407,8 +401,7 @@ static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 static const support_outcome *untouched(support_case *c)
 {
     tested = does_nothing;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 1;
+    support_steps_each(c, 1);
     return support_ok(c);
 }
 
@@ -417,8 +410,7 @@ TEST(members_get_the_mean_of_theirs_and_one_value)
 {
     static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
                                              reduces_and_broadcasts, begins_and_ends_halves};
-    support_case *c = support_new(NULL, 12);
-    support_algorithm(c, &mixing);
+    support_case *c = support_of(&mixing, 12);
     support_spread(c);
     way = ROWS;
     for (size = 1; size <= 12; size++)
@@ -454,8 +446,7 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
 TEST(of_gathered_shares_each_members_own_counts)
 {
     enum { MEMBERS = 4 };
-    support_case *c = support_new(NULL, MEMBERS);
-    support_algorithm(c, &mixing);
+    support_case *c = support_of(&mixing, MEMBERS);
     support_spread(c);
     c->config.exchange.pieces = 1;
     way = ROWS;
@@ -483,8 +474,7 @@ static void reduces_only(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 
 TEST(a_reduce_changes_the_root_alone)
 {
-    support_case *c = support_new(NULL, 6);
-    support_algorithm(c, &mixing);
+    support_case *c = support_of(&mixing, 6);
     support_spread(c);
     way = ROWS;
     size = 3;
@@ -640,8 +630,7 @@ TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
 {
     size = 2;
     way = ROWS;
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &one_collective);
+    support_case *c = support_of(&one_collective, 4);
     c->config.exchange.pieces = 2;
     tested = misuses[_i].verb;
     of_all = everyone = false;
@@ -694,8 +683,7 @@ static const dsgd_algorithm finding = {
 
 TEST(groups_are_found_while_the_run_goes_on)
 {
-    support_case *c = support_new(NULL, FOUND);
-    support_algorithm(c, &finding);
+    support_case *c = support_of(&finding, FOUND);
     support_imbalance_number(c, "delay", "seconds", 0.3);
     const support_outcome *got = support_ok(c);
     ck_assert_double_ge(got->note[1], FOUND * 19);

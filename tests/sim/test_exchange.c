@@ -2,10 +2,6 @@
  * @file test_exchange.c
  * Exchanges: by pieces, tensors or buckets; side by side, and overlapped with the backward pass.
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -43,9 +39,7 @@ static const dsgd_algorithm drawing = {.about = {.name = "drawing"}, .work = dra
 
 TEST(draws_are_functions_of_seed_rank_step_and_their_number)
 {
-    support_case *c = support_new(NULL, 3);
-    support_no_learning(c);
-    support_algorithm(c, &drawing);
+    support_case *c = support_no_learning(support_of(&drawing, 3));
     c->config.seed = DRAWN_BY;
     c->config.steps_each = 2;
     const support_outcome *got = support_ok(c);
@@ -86,8 +80,7 @@ static const dsgd_algorithm collecting = {.about = {.name = "collecting"}, .work
 TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
 {
     for (int half_steps = 1; half_steps <= 20; half_steps++) {
-        support_case *c = support_new(NULL, 5);
-        support_algorithm(c, &collecting);
+        support_case *c = support_of(&collecting, 5);
         c->workload.bytes = 4e9;
         c->config.exchange.pieces = 3;
         c->config.until = (dsgd_until){.seconds = 0.5 * half_steps + 0.1};
@@ -141,9 +134,7 @@ static const dsgd_algorithm exchanging_beside = {.about = {.name = "exchanging_b
  */
 TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
 {
-    support_case *c = support_new(NULL, 2);
-    support_no_learning(c);
-    support_algorithm(c, &exchanging_beside);
+    support_case *c = support_no_learning(support_of(&exchanging_beside, 2));
     dsgd_stop stop = {1, 0.5};
     c->config.stops = (dsgd_records){1, &stop};
     c->workload.bytes = 21e9;
@@ -171,9 +162,7 @@ TEST(nonblocking_exchanges_run_concurrently)
 
 TEST(overlap_hides_all_but_the_last_piece)
 {
-    support_case *c = support_new(NULL, 4);
-    support_no_learning(c);
-    support_algorithm(c, &support_averaging);
+    support_case *c = support_no_learning(support_of(&support_averaging, 4));
     c->workload.bytes =
         400e6; /* 2 phases of 40 ms for a piece of 100 MB, 125 ms of backward pass each */
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
@@ -203,9 +192,7 @@ static const dsgd_algorithm nearly_ready = {.about = {.name = "nearly_ready"},
 
 TEST(a_vector_is_ready_when_its_last_piece_is)
 {
-    support_case *c = support_new(NULL, 4);
-    support_no_learning(c);
-    support_algorithm(c, &nearly_ready);
+    support_case *c = support_no_learning(support_of(&nearly_ready, 4));
     c->workload.bytes = 400e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.exchange.pieces = 4;
@@ -388,7 +375,7 @@ TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
     c->config.exchange.blocking = _i % 2;
     support_imbalance_number(c, "ramp", "seconds", 0.01);
     const support_outcome *plain = support_ok(c);
-    support_algorithm(c, &copying);
+    c->config.algorithm = &copying;
     const support_outcome *copied = support_ok(c);
     /* Allreduces of the one are computed, of the other simulated. */
     ck_assert_double_eq_tol(copied->result.virtual_s / plain->result.virtual_s, 1, 1e-9);
@@ -428,8 +415,7 @@ static const dsgd_algorithm chain = {.about = {.name = "chain"}, .work = chain_w
 
 TEST(combinations_that_wait_compute_what_they_say)
 {
-    support_case *c = support_new(NULL, 3);
-    support_algorithm(c, &chain);
+    support_case *c = support_of(&chain, 3);
     c->workload.bytes = 400e6;
     c->config.exchange.pieces = 5;
     support_imbalance_number(c, "ramp", "seconds", 0.1);
@@ -471,9 +457,8 @@ static const dsgd_algorithm set_then_add = {
 
 TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
 {
-    support_case *c = support_new(NULL, 2);
+    support_case *c = support_of(&set_then_add, 2);
     support_spread(c);
-    support_algorithm(c, &set_then_add);
     c->config.until.steps = 1;
     c->workload.bytes = 400e6;
     c->workload.step_s = 1e-3;

@@ -2,8 +2,6 @@
  * @file test_fragments.c
  * Views of vectors: every verb on all fragments of a vector does what it does on the whole.
  */
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -200,12 +198,13 @@ static const dsgd_algorithm serving = {
 
 static support_case *case_of(int verb)
 {
-    support_case *c = support_new(NULL, MEMBERS);
-    support_algorithm(c, verbs[verb].asks ? &asking : verbs[verb].serves ? &serving : &parts);
+    support_case *c = support_of(verbs[verb].asks     ? &asking
+                                 : verbs[verb].serves ? &serving
+                                                      : &parts,
+                                 MEMBERS);
     support_spread(c);
     c->config.exchange.pieces = PIECES;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 3;
+    support_steps_each(c, 3);
     tested = verbs[verb].verb;
     return c;
 }
@@ -255,7 +254,7 @@ static const dsgd_algorithm reducing_one_fragment = {.about = {.name = "reducing
 TEST(a_fragment_costs_its_pieces_alone)
 {
     support_case *c = costly(NULL, WORKERS);
-    support_algorithm(c, &reducing_one_fragment);
+    c->config.algorithm = &reducing_one_fragment;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.exchange.pieces = PIECES;
     const double piece_s =
@@ -299,9 +298,7 @@ static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
  */
 TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 {
-    support_case *c = support_new(NULL, MEMBERS);
-    support_algorithm(c, &gossiping_twice);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_of(&gossiping_twice, MEMBERS));
     c->platform.host_latency_s = 0;
     c->workload.bytes = 4 * 0.05 * 10e9;
     c->config.exchange.pieces = 4;
@@ -397,7 +394,7 @@ static const dsgd_algorithm demanding = {
 TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
 {
     support_case *c = case_of(0);
-    support_algorithm(c, &demanding);
+    c->config.algorithm = &demanding;
     dsgd_error error = {""};
     c->config.exchange.pieces = 4;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);

@@ -3,10 +3,6 @@
  * Gossip as theory predicts it: decay of differences, propagation of changes and of delays.
  */
 #include <gsl/gsl_linalg.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/draw.h"
 #include "tests/sim/gossiping.h"
@@ -104,8 +100,7 @@ static double before_synchronisation(bool rotate, int workers)
 {
     support_case *c = support_new("wagma", workers);
     support_option(c, "rotate", rotate);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 9;
+    support_steps_each(c, 9);
     const support_outcome *got = support_ok(c);
     return got->points[got->result.n_points - 1].at.consensus;
 }
@@ -134,8 +129,7 @@ static void perturb_rank_5(dsgd_engine *engine, void *argument)
 /** Ranks whose model after some steps depends on what rank 5 began with. */
 static int reached(support_case *c, long steps)
 {
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = steps;
+    support_steps_each(c, steps);
     c->config.prepare = NULL;
     const support_outcome *before = support_ok(c);
     c->config.prepare = perturb_rank_5;
@@ -209,8 +203,7 @@ typedef struct travel {
 /** Seconds per step of 64 workers, two of whom are late by 0.32 s in each. */
 static double step_s(travel t)
 {
-    support_case *c = support_new(t.algorithm, 64);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(t.algorithm, 64));
     c->workload =
         (dsgd_workload){.bytes = 1e3, .step_s = 0.615, .samples = 128, .backward_share = 2.0 / 3};
     dsgd_pick *const delay = &c->imbalance[0];
@@ -281,8 +274,7 @@ TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
 /** More actors than the table of mailboxes has room for at first ask for their mailboxes at once. */
 TEST(any_number_of_workers_gossips)
 {
-    support_case *c = support_new("d_psgd", 1100);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("d_psgd", 1100));
     c->config.until.steps = 2;
     ck_assert_double_eq_tol(support_ok(c)->result.steps, 2, 1e-9);
 }
@@ -318,8 +310,7 @@ static const dsgd_algorithm by_hand = {.about = {.name = "by_hand"}, .work = by_
 
 TEST(a_list_made_by_hand_keeps_what_it_promises)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &by_hand);
+    support_case *c = support_of(&by_hand, 2);
     promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
     kept_mean = given = 0.5;
     support_ok(c);

@@ -3,9 +3,6 @@
  * Graphs of gossip: mixing matrices are stochastic and connect, senders and receivers agree, and
  * what does not fit is refused.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/sim/gossiping.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -3,10 +3,6 @@
  * Workers that wait for ever make a run fail, which says who waits in which verb for whom since
  * when; workers that are late do not. Misused requests stop the program with a sentence.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -317,7 +313,7 @@ SUITE(hang, "hang", .seconds = 120);
 TEST_RANGE(who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault, bound */
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
-    support_algorithm(c, faults[_i / N_BOUNDS].algorithm);
+    c->config.algorithm = faults[_i / N_BOUNDS].algorithm;
     c->config.exchange.pieces = 2;
     c->config.exchange.overlap = false;
     broken = faults[_i / N_BOUNDS].fault;
@@ -346,7 +342,7 @@ static const dsgd_algorithm leaving = {.about = {.name = "leaving"}, .work = lea
 TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
 {
     support_case *c = bounded(NULL, 4, _i);
-    support_algorithm(c, &leaving);
+    c->config.algorithm = &leaving;
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "work() of worker 2 had returned in step 3 before "
@@ -411,8 +407,7 @@ TEST(nobody_hangs_while_a_message_is_on_its_way)
 /** Nor many of them, one after the other, through the NIC of a server: 1.6e9 s here. */
 TEST(nobody_hangs_on_a_slow_network)
 {
-    support_case *c = support_new("easgd", 49);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("easgd", 49));
     c->platform.host_bandwidth_bytes_per_s = 1;
     c->workload.bytes = 32e6;
     for (int i = 0; i < 2; i++) {
@@ -458,8 +453,7 @@ static const dsgd_algorithm rounds = {.about = {.name = "rounds"}, .work = round
 TEST(rounds_may_have_other_steps_at_each_worker)
 {
     for (double seconds = 2.5; seconds < 80; seconds += 5) {
-        support_case *c = support_new(NULL, WORKERS);
-        support_algorithm(c, &rounds);
+        support_case *c = support_of(&rounds, WORKERS);
         c->config.until = (dsgd_until){.seconds = seconds};
         support_ok(c);
     }
@@ -554,8 +548,7 @@ enum { N_MISUSES = sizeof misuses / sizeof misuses[0] };
 
 TEST_RANGE(misused_requests_and_collectives_are_bugs, 0, N_MISUSES)
 {
-    support_case *c = support_new(NULL, WORKERS);
-    support_algorithm(c, &breaking);
+    support_case *c = support_of(&breaking, WORKERS);
     broken = misuses[_i].fault;
     support_expect_abort(c, misuses[_i].says);
 }

@@ -3,9 +3,6 @@
  * Max-min fair shares: beside a solver that fills all pipes anew at each event, beside SimGrid with
  * whole runs, and in closed form.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/draw.h"

@@ -3,8 +3,6 @@
  * Messages: what they cost, that they come whole and in the order of their arrival, waiting for some
  * of them or for a deadline, and what is dropped.
  */
-#include <math.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -56,7 +54,7 @@ SUITE(messages, "messages", .seconds = 60);
 TEST(a_message_and_its_answer_take_their_closed_form)
 {
     support_case *c = costly(NULL, 1);
-    support_algorithm(c, &adding);
+    c->config.algorithm = &adding;
     const support_outcome *got = support_ok(c);
     expect_close(got->result.virtual_s / 10 - 1, 2 * (wire_s + number_s + treated_s));
     ck_assert_uint_eq(got->result.messages, 20);
@@ -91,7 +89,7 @@ static const dsgd_algorithm noticing = {
 TEST(a_message_without_a_vector_reduces_nothing)
 {
     support_case *c = costly(NULL, 1);
-    support_algorithm(c, &noticing);
+    c->config.algorithm = &noticing;
     c->platform.reduction_s_per_byte = 0.1;
     const double one_way_s = latency_s + number_s + overhead_s;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * one_way_s);
@@ -104,7 +102,7 @@ TEST(a_message_without_a_vector_reduces_nothing)
 TEST(a_message_is_seen_whole)
 {
     support_case *c = costly(NULL, 1);
-    support_algorithm(c, &adding);
+    c->config.algorithm = &adding;
     c->config.exchange.pieces = 4;
     c->config.exchange.overlap = false;
     const double piece_s =
@@ -148,7 +146,7 @@ TEST(messages_between_servers_hold_up_no_worker)
     static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
     support_case *c = costly(NULL, 1);
     c->platform.hosts = (dsgd_records){1, &far};
-    support_algorithm(c, &telling);
+    c->config.algorithm = &telling;
     const support_outcome *got = support_ok(c);
     const double want_s = 2 * (wire_s + number_s + treated_s);
     ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1, want_s, 0.02 * want_s);
@@ -174,10 +172,8 @@ static const dsgd_algorithm halving = {.about = {.name = "halving"},
 /** Of servers with and without the first update: after a step that is half a step. */
 TEST(the_output_of_whole_servers_is_their_mean)
 {
-    support_case *c = support_new(NULL, 1);
-    support_case *alone = support_new(NULL, 1);
-    support_algorithm(c, &halving);
-    support_algorithm(alone, &support_alone);
+    support_case *c = support_of(&halving, 1);
+    support_case *alone = support_of(&support_alone, 1);
     c->config.until.steps = alone->config.until.steps = 1;
     alone->learning.optimizer.lr /= 2;
     const support_outcome *got = support_ok(c), *want = support_ok(alone);
@@ -189,11 +185,10 @@ TEST(the_output_of_whole_servers_is_their_mean)
 /** With whole vectors it is the parameter server that answers piece by piece. */
 TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
 {
-    support_case *c = support_new(NULL, _i);
+    support_case *c = support_of(&adding, _i);
     support_case *served = support_new("a_psgd", _i);
     support_imbalance_number(c, "ramp", "seconds", 0.13);
     support_imbalance_number(served, "ramp", "seconds", 0.13);
-    support_algorithm(c, &adding);
     const support_outcome *got = support_ok(c), *want = support_ok(served);
     ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-6);
     ck_assert(support_distance(got->final_mean, want->final_mean, got->n_params) <
@@ -238,9 +233,9 @@ TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
     c->learning.optimizer.warmup_steps = 3;
     if (_i % 2 == 1)
         c->learning.optimizer.kind = DSGD_OPTIMIZER_ADAMW;
-    support_algorithm(c, &optimizing);
+    c->config.algorithm = &optimizing;
     const support_outcome *got = support_ok(c);
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     const support_outcome *want = support_ok(c);
     ck_assert(support_distance(got->x, want->x, got->n_params) < support_rounding());
     ck_assert_double_eq_tol(got->note[0], 0.005, 1e-15);
@@ -270,8 +265,7 @@ static const dsgd_algorithm fragment = {.about = {.name = "fragment"}, .work = f
 
 TEST(a_message_may_have_a_fragment)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &fragment);
+    support_case *c = support_of(&fragment, 2);
     c->config.exchange.pieces = 4;
     const support_outcome *got = support_ok(c);
     const size_t n = got->n_params;
@@ -329,12 +323,11 @@ static const dsgd_algorithm some = {.about = {.name = "some"}, .work = some_work
 
 static support_case *with_one_late(void)
 {
-    support_case *c = support_new(NULL, FEW);
+    support_case *c = support_of(&some, FEW);
     const dsgd_about *slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
     void *params = support_imbalance(c, "slow");
     support_set(slow, params, "worker", LATE);
     support_set(slow, params, "factor", 1.3);
-    support_algorithm(c, &some);
     return c;
 }
 
@@ -401,8 +394,7 @@ static const dsgd_algorithm any = {.about = {.name = "any"}, .work = any_work};
 
 TEST(a_worker_wakes_when_the_first_of_several_things_happens)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &any);
+    support_case *c = support_of(&any, 2);
     const double *note = support_ok(c)->note;
     ck_assert_double_eq(note[0], 0);
     ck_assert_double_eq(note[1], 0.25);
@@ -446,8 +438,7 @@ static const dsgd_algorithm dropping = {
 
 TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
 {
-    support_case *c = support_new(NULL, 1);
-    support_algorithm(c, &dropping);
+    support_case *c = support_of(&dropping, 1);
     c->config.params = _i == 0 ? NULL : c;
     c->config.until.steps = 10;
     const support_outcome *got = support_ok(c);
@@ -527,7 +518,7 @@ TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way,
     };
     way = _i % 3;
     support_case *c = costly(NULL, way == TO_WORKER ? 2 : 1);
-    support_algorithm(c, &ordered[way != TO_WORKER]);
+    c->config.algorithm = &ordered[way != TO_WORKER];
     c->config.exchange.pieces = _i / 3 % 2 == 0 ? 4 : 7;
     c->config.exchange.blocking = _i / 6 == 0;
     c->config.until = (dsgd_until){.seconds = 12.5};
@@ -549,8 +540,7 @@ static const dsgd_algorithm astray = {.about = {.name = "astray"}, .work = astra
 
 TEST(a_message_to_nobody_is_refused)
 {
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &astray);
+    support_case *c = support_of(&astray, 2);
     support_expect_abort(c,
                          "rank 0 sends a message to 3 in step 0, but others are 0 to 1 (workers, "
                          "then 0 servers)");
@@ -588,7 +578,7 @@ TEST(pieces_leave_for_several_receivers_as_they_get_ready)
     for (int i = 0; i < 2; i++) {
         support_case *const c = support_new(i == 0 ? "d_psgd" : NULL, 4);
         if (i == 1)
-            support_algorithm(c, &around);
+            c->config.algorithm = &around;
         support_no_learning(c);
         c->platform.host_bandwidth_bytes_per_s = 1e9;
         c->platform.host_latency_s = 0;

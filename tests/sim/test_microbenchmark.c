@@ -7,9 +7,6 @@
  * max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 =
  * 16.5 workers had arrived.
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -65,9 +62,7 @@ static const dsgd_algorithm solo = {.about = {.name = "solo"}, .work = measure_s
 
 static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes, double late_s)
 {
-    support_case *c = support_new(NULL, WORKERS);
-    support_no_learning(c);
-    support_algorithm(c, algorithm);
+    support_case *c = support_no_learning(support_of(algorithm, WORKERS));
     /* As in traces/platforms/piz-daint.yaml, within one group. */
     c->platform.host_bandwidth_bytes_per_s = 9.4e9;
     c->platform.host_latency_s = 1.07e-6;

@@ -3,9 +3,6 @@
  * NCCL's collectives: its formulas by hand, public logs of nccl-tests, and that the simulation takes what
  * they say, alone and beside others.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/nccl.h"
@@ -205,8 +202,7 @@ static const double vector_bytes = 64e6;
 /** H100 nodes of eight on a switch, a NIC each; steps of a second. */
 static support_case *nodes_of_eight(int workers)
 {
-    support_case *const c = support_new("allreduce", workers);
-    support_no_learning(c);
+    support_case *const c = support_no_learning(support_new("allreduce", workers));
     c->workload.bytes = vector_bytes;
     c->platform.library = DSGD_LIBRARY_NCCL;
     c->platform.nccl = h100;

@@ -3,11 +3,6 @@
  * The network `nics` against SimGrid's flows: equal times where nothing but NICs is shared, stated
  * differences elsewhere; its events, its links, its stacks.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
 #include "sim/network/machine.h"
@@ -228,11 +223,9 @@ static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = wai
 /** Who gives up a semaphore at the instant at which others wake takes none of them with it. */
 TEST(actors_whose_time_comes_at_one_instant_all_go_on)
 {
-    support_case *c = support_new(NULL, 6);
-    support_algorithm(c, &waiting);
+    support_case *c = support_of(&waiting, 6);
     c->config.network = DSGD_NETWORK_NICS;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 2;
+    support_steps_each(c, 2);
     support_no_learning(c);
     const support_outcome *const got = support_ok(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);

@@ -2,9 +2,6 @@
  * @file test_pair.c
  * Pairs: times of an averaging and of a fetch, the mean that averaging keeps, and agreement.
  */
-#include <math.h>
-#include <stdint.h>
-
 #include "tests/sim/costs.h"
 #include "tests/sim/gossiping.h"
 #include "tests/support/suite.h"
@@ -49,7 +46,7 @@ SUITE(pair, "pair", .seconds = 240);
 TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
 {
     support_case *c = costly(NULL, 2);
-    support_algorithm(c, &asking);
+    c->config.algorithm = &asking;
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
     c->config.params = c; /* fetches */
@@ -59,7 +56,7 @@ TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
 TEST(a_question_waits_for_the_first_answer)
 {
     support_case *c = costly(NULL, 2);
-    support_algorithm(c, &asking_early);
+    c->config.algorithm = &asking_early;
     c->config.steps_each = 10;
     const double later_s = support_ok(c)->result.virtual_s - 10 * 2 * (wire_s + treated_s);
     ck_assert(later_s > 1e-6 && later_s < 1e-5);
@@ -91,8 +88,7 @@ static const dsgd_algorithm pairs = {
 
 TEST(pair_averaging_keeps_the_mean_under_message_delay)
 {
-    support_case *c = support_new(NULL, 16);
-    support_algorithm(c, &pairs);
+    support_case *c = support_of(&pairs, 16);
     c->workload.bytes =
         3e9; /* 0.3 s each way, so that exchanges overlap with each other and with steps */
     support_imbalance_number(c, "ramp", "seconds", 0.013);
@@ -220,12 +216,9 @@ static const dsgd_algorithm scheduled = {
 
 TEST(who_is_not_awaited_waits_for_its_turn)
 {
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &scheduled);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_of(&scheduled, 4));
     c->config.exchange.pieces = 3;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 3;
+    support_steps_each(c, 3);
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->note[4 * 2 + 3], 2, 0.01);
     ck_assert_double_eq_tol(got->note[1], 2, 0.01);

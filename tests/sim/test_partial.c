@@ -3,8 +3,6 @@
  * Partial collectives: times, versions, and whose values a late worker gets. (That no gradient is
  * lost, and what nobody used: emulation.)
  */
-#include <math.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -77,7 +75,7 @@ static double allreduce_s(dsgd_collective how, double n)
 static double group_s(int workers, dsgd_collective all, int partial)
 {
     support_case *c = costly(NULL, workers);
-    support_algorithm(c, &sized_group);
+    c->config.algorithm = &sized_group;
     c->config.exchange.collective = all;
     c->config.exchange.partial_collective = partial;
     return support_ok(c)->result.virtual_s / 10 - 1;
@@ -106,7 +104,7 @@ TEST(by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doub
     expect_close(group_s(16, DSGD_COLLECTIVE_AUTO, DSGD_PARTIAL_AS_COLLECTIVE),
                  allreduce_s(DSGD_COLLECTIVE_RABENSEIFNER, 8));
     support_case *c = costly(NULL, 16);
-    support_algorithm(c, &sized_group);
+    c->config.algorithm = &sized_group;
     c->workload.bytes = 1000;
     c->config.until.steps = 1;
     const uint64_t activations = 15;
@@ -192,7 +190,7 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
 {
     const double notified_s = latency_s + 4 / bandwidth + overhead_s;
     support_case *c = costly(NULL, 2);
-    support_algorithm(c, &noting);
+    c->config.algorithm = &noting;
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.steps_each = 1;
@@ -207,7 +205,7 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
 TEST(in_turn_everyone_begins_a_version)
 {
     support_case *c = costly(NULL, 2);
-    support_algorithm(c, &noting);
+    c->config.algorithm = &noting;
     c->config.params = c; /* in turn */
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.steps_each = 2;
@@ -234,7 +232,7 @@ TEST(wagma_decides_per_piece_who_was_late)
     c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
     support_imbalance_number(c, "ramp", "seconds", 0.12);
     const support_outcome *mixed = support_ok(c);
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     c->config.params = NULL;
     const support_outcome *alone = support_ok(c);
     c->learning.optimizer.lr = 0;

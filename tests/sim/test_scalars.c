@@ -2,8 +2,6 @@
  * @file test_scalars.c
  * Verbs that change elements, and scalars: their numbers, their times, and who may read them.
  */
-#include <math.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -58,8 +56,7 @@ SUITE(scalars, "scalars", .seconds = 60);
 
 TEST(elements_have_their_formulas_and_take_no_time)
 {
-    support_case *c = support_new(NULL, 1);
-    support_algorithm(c, &elements);
+    support_case *c = support_of(&elements, 1);
     c->config.exchange.pieces = PIECES;
     c->config.until.steps = 2;
     const support_outcome *const got = support_ok(c);
@@ -113,8 +110,7 @@ static const dsgd_algorithm scalars = {
 
 static support_case *scalars_of(int workers, double steps)
 {
-    support_case *c = support_new(NULL, workers);
-    support_algorithm(c, &scalars);
+    support_case *c = support_of(&scalars, workers);
     c->config.exchange.pieces = PIECES;
     c->platform.reduction_s_per_byte = reads_s / c->workload.bytes;
     c->config.until.steps = steps;
@@ -176,7 +172,7 @@ TEST(who_decides_by_scalars_needs_numerics_and_who_computes_with_them_gets_1)
     ck_assert_double_eq(without->note[8], 1);
     dsgd_algorithm deciding = scalars;
     deciding.reads = DSGD_READS_TO_DECIDE;
-    support_algorithm(c, &deciding);
+    c->config.algorithm = &deciding;
     ck_assert_has(support_simulate(c)->error.text,
                   "scalars reads losses or norms, so that it needs numerics, but they are off; "
                   "--numerics cpu computes them");
@@ -198,10 +194,9 @@ TEST(misuse_is_told)
                                               .work = misusing_work};
     static const dsgd_algorithm early = {
         .about = {.name = "early"}, .work = misusing_work, .reads = DSGD_READS_TO_COMPUTE};
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &undeclared);
+    support_case *c = support_of(&undeclared, 2);
     support_expect_abort(c, "undeclared calls dsgd_loss(), but does not say that it reads values");
-    support_algorithm(c, &early);
+    c->config.algorithm = &early;
     support_expect_abort(c, "worker 0 asks for the loss of step 0 before its gradient");
     c->config.params = c;
     support_expect_abort(c, "worker 0 clips to -1 in step 0; a limit is 0 or more");

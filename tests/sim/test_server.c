@@ -3,9 +3,6 @@
  * Servers: pushes and fetches take their closed forms, at several servers too, and wait for
  * what they send. Bytes and treatment queue at a server, latencies overlap.
  */
-#include <math.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -67,8 +64,7 @@ static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of that */
 /** Steps of 1 s, 1 kB, far away. */
 static support_case *far_away(const char *algorithm, int workers, bool flows)
 {
-    support_case *const c = support_new(algorithm, workers);
-    support_no_learning(c);
+    support_case *const c = support_no_learning(support_new(algorithm, workers));
     c->platform.host_latency_s = far_s;
     c->workload.bytes = 1e3;
     c->config.network = flows ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
@@ -197,7 +193,7 @@ static const dsgd_algorithm hasty = {
 TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {
     support_case *c = costly(NULL, 1);
-    support_algorithm(c, &hasty);
+    c->config.algorithm = &hasty;
     c->config.steps_each = 3;
     c->config.learning = &c->learning;
     const support_outcome *fetched = support_ok(c);

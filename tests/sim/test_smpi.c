@@ -9,11 +9,6 @@
  * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of
  * smpi.md comes out.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
@@ -91,9 +86,7 @@ static double closed_form_s(int how, int workers)
 
 static double dsgd_s(network which, int how, int workers)
 {
-    support_case *const c = support_new(NULL, workers);
-    support_no_learning(c);
-    support_algorithm(c, &support_averaging);
+    support_case *const c = support_no_learning(support_of(&support_averaging, workers));
     c->platform = platform_of(which, workers);
     c->workload.bytes = 4.0 * FLOATS;
     c->config.exchange.collective = collectives[how].collective;

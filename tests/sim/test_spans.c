@@ -3,7 +3,6 @@
  * What a run that is watched tells (sim/timeline.h): closed forms of its spans.
  */
 #include <limits.h>
-#include <math.h>
 
 #include "sim/timeline.h"
 #include "tests/support/suite.h"
@@ -109,8 +108,7 @@ static const dsgd_algorithm broadcasting = {.about = {.name = "broadcasting"},
 TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
 {
     sent = (int)_i;
-    support_case *c = support_new(NULL, 4);
-    support_algorithm(c, &broadcasting);
+    support_case *c = support_of(&broadcasting, 4);
     c->config.until.steps = 10;
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, sent == OLD ? 3 * 10 : 0, 0);
@@ -158,11 +156,9 @@ static const dsgd_algorithm asking = {
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
 {
     beside = _i == 1;
-    support_case *c = support_new(NULL, 2);
-    support_algorithm(c, &asking);
+    support_case *c = support_of(&asking, 2);
     c->platform.message_overhead_s = 0.05;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 10;
+    support_steps_each(c, 10);
     const double *const note = notes_of(c);
     ck_assert_double_eq(note[COUNT + DSGD_SPAN_WAIT], 2 * 10);
     ck_assert_double_ge(note[SECONDS + DSGD_SPAN_WAIT], 2 * 10 * 0.1);

@@ -59,11 +59,8 @@ SUITE(splits, "splits", .seconds = 60);
 
 TEST(two_colourings_of_one_round_are_two_splits)
 {
-    support_case *c = support_new(NULL, 8);
-    support_algorithm(c, &two_colourings);
-    support_no_learning(c);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 5;
+    support_case *c = support_no_learning(support_of(&two_colourings, 8));
+    support_steps_each(c, 5);
     const support_outcome *const got = support_ok(c);
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq(got->note[i], 5);
@@ -92,11 +89,9 @@ static const dsgd_algorithm last_rounds = {.about = {.name = "last_rounds"},
 
 TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
 {
-    support_case *c = support_new(NULL, 1); /* nobody else keeps them */
-    support_algorithm(c, &last_rounds);
+    support_case *c = support_of(&last_rounds, 1); /* nobody else keeps them */
     support_no_learning(c);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 5;
+    support_steps_each(c, 5);
     const support_outcome *const got = support_ok(c);
     ck_assert_double_eq(got->note[0], 5 * PROMISED);
     ck_assert_double_eq(got->note[1], 5 * PROMISED);
@@ -132,12 +127,9 @@ static const dsgd_algorithm strangers_all = {.about = {.name = "strangers_all"},
 
 TEST(who_has_no_colour_shares_a_communicator_of_nobody)
 {
-    support_case *c = support_new(NULL, 8);
-    support_algorithm(c, &strangers_all);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_of(&strangers_all, 8));
     support_imbalance_number(c, "ramp", "seconds", 0.01);
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 3;
+    support_steps_each(c, 3);
     const support_outcome *const got = support_ok(c);
     for (int i = 2; i < 8; i++)
         ck_assert_double_eq(got->note[i], 3);

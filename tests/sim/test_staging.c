@@ -3,10 +3,6 @@
  * Staging: copies between device and host memory, beside what is summed; and when gradients that
  * are copied become ready.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -69,7 +65,7 @@ static const dsgd_algorithm asking = {
 TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
 {
     support_case *c = costly(NULL, 2);
-    support_algorithm(c, &asking);
+    c->config.algorithm = &asking;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s) + 3 * copy_s);
@@ -93,10 +89,9 @@ static const dsgd_algorithm asking_each_other = {
 TEST(answers_and_questions_share_an_engine_in_each_direction)
 {
     support_case *c = costly(NULL, 2);
-    support_algorithm(c, &asking_each_other);
+    c->config.algorithm = &asking_each_other;
     c->platform.staging_s_per_byte = staging_s_per_byte;
-    c->config.until = (dsgd_until){0};
-    c->config.steps_each = 10;
+    support_steps_each(c, 10);
     expect_close(support_ok(c)->result.virtual_s / 10, wire_s + treated_s + 4 * copy_s);
 }
 

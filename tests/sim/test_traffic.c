@@ -3,8 +3,6 @@
  * What verbs and algorithms declare to send, as numbers: laws and closed forms. That it is what is
  * sent is for conformance and communicators.
  */
-#include <math.h>
-
 #include "models/encodings/encoding.h"
 #include "sim/exchange/plan.h"
 #include "tests/support/suite.h"

@@ -5,7 +5,6 @@
 #include "tests/support/alike.h"
 
 #include <check.h>
-#include <math.h>
 
 static const double same = 1e-9;
 

@@ -4,8 +4,6 @@
  */
 #include "tests/support/kept.h"
 
-#include <stdlib.h>
-
 #include "base/status.h"
 
 void *kept(void *memory)

@@ -3,11 +3,6 @@
  * Networks forward, in long double, by plain loops.
  */
 #include "tests/support/naive.h"
-#include "tests/support/kept.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /** One layer of one sample: its input and output, and its parameters. */
 typedef struct place {

@@ -5,9 +5,6 @@
 #include "tests/support/replay.h"
 
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/draw.h"
 

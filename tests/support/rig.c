@@ -5,8 +5,6 @@
 #include "tests/support/rig.h"
 
 #include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/support/support.h"
 

@@ -5,7 +5,6 @@
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_ENTRIES = 200 };
 

@@ -6,10 +6,6 @@
 
 #include <check.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,9 +171,17 @@ bool support_has(const support_case *c, const char *name)
     return false;
 }
 
-void support_algorithm(support_case *c, const dsgd_algorithm *algorithm)
+support_case *support_of(const dsgd_algorithm *algorithm, int workers)
 {
+    support_case *const c = support_new(NULL, workers);
     c->config.algorithm = algorithm;
+    return c;
+}
+
+void support_steps_each(support_case *c, long steps)
+{
+    c->config.until = (dsgd_until){0};
+    c->config.steps_each = steps;
 }
 
 void support_option(support_case *c, const char *name, double value)
@@ -210,10 +214,11 @@ bool support_decides(int algorithm)
     return ((const dsgd_algorithm *)dsgd_algorithms[algorithm])->reads == DSGD_READS_TO_DECIDE;
 }
 
-void support_no_learning(support_case *c)
+support_case *support_no_learning(support_case *c)
 {
     if (c->config.algorithm == NULL || c->config.algorithm->reads != DSGD_READS_TO_DECIDE)
         c->config.learning = NULL;
+    return c;
 }
 
 /** Mean over workers and servers of their models, as far as it has room. */
@@ -467,7 +472,7 @@ void support_expect_kept_mean(support_case *c)
     c->learning.optimizer.momentum = 0;
     c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
     const support_outcome *mixed = support_ok(c);
-    support_algorithm(c, &support_alone);
+    c->config.algorithm = &support_alone;
     const support_outcome *alone = support_ok(c);
     const double *mean = support_mean_model(mixed, p);
     const double *want = support_mean_model(alone, p);

@@ -87,8 +87,11 @@ support_case *support_new(const char *algorithm, int workers);
 /** Makes the data of support_new() once, for all processes that this one forks. */
 bool support_keep_data(void);
 
-/** The algorithm by a struct of the test's own. */
-void support_algorithm(support_case *c, const dsgd_algorithm *algorithm);
+/** The same of an algorithm by a struct of the test's own. */
+support_case *support_of(const dsgd_algorithm *algorithm, int workers);
+
+/** Every worker makes so many steps; nothing else ends the run. */
+void support_steps_each(support_case *c, long steps);
 
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
@@ -126,8 +129,8 @@ void support_use_mlp(support_case *c);
 /** Whether an algorithm decides by values, and is refused without learning. */
 bool support_decides(int algorithm);
 
-/** Times only, but for an algorithm that decides by values. */
-void support_no_learning(support_case *c);
+/** Times only, but for an algorithm that decides by values. Returns the case. */
+support_case *support_no_learning(support_case *c);
 
 /** Runs it. The outcome lives as long as the process. */
 support_outcome *support_simulate(const support_case *c);

@@ -3,10 +3,6 @@
  * Every shape of network takes its closed form on an idle machine and under the traffic that it is
  * narrow for; hosts can differ; what is wrong in a platform is said.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -260,9 +256,7 @@ TEST(a_shared_nic_is_what_its_worst_host_says)
  */
 TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 {
-    support_case *c = support_new(NULL, 4);
-    support_no_learning(c);
-    support_algorithm(c, &support_averaging);
+    support_case *c = support_no_learning(support_of(&support_averaging, 4));
     c->workload.bytes = 1;
     c->platform = nth_shape(_i);
     c->platform.hosts = (dsgd_records){3, entries};
@@ -772,8 +766,7 @@ enum { LIMITED = 32 };
 /** Seconds of six steps in which workers are late by turns and exchange 40 MB. */
 static double limited_s(const dsgd_platform *p, const char *algorithm, bool blocking)
 {
-    support_case *c = support_new(algorithm, LIMITED);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(algorithm, LIMITED));
     support_spread(c);
     c->platform = *p;
     c->workload.bytes = 40e6;
@@ -817,8 +810,7 @@ TEST_ROWS(ways_out_of_groups_are_as_slow_as_links_of_simgrid, ways_out)
 /** Times of 4 steps of 1 ms whose exchanges of 256 MB fill the links. */
 static dsgd_run_result busy(const dsgd_platform *p, const char *algorithm, int workers)
 {
-    support_case *c = support_new(algorithm, workers);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new(algorithm, workers));
     c->platform = *p;
     c->workload.bytes = 256e6;
     c->workload.step_s = 1e-3;
@@ -865,8 +857,7 @@ TEST_RANGE(links_alone_are_those_that_carry_the_bytes, 0, 3)
 {
     const dsgd_platform even = nth_shape(_i == 0 ? 0 : 2);
     const int workers = _i == 1 ? 4 : 8;
-    support_case *c = support_new("allreduce", workers);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_new("allreduce", workers));
     c->platform = even;
     c->platform.island_nics = 1;
     c->workload.bytes = 256e6;

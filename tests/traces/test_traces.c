@@ -3,10 +3,6 @@
  * Step times: injected delays hit exactly whom they should, mixtures have their closed-form
  * moments, files are read or refused. And what is shipped is what the papers say.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command/experiment/config.h"
@@ -493,15 +489,13 @@ TEST(resnet50_has_161_tensors_in_the_published_order)
 static double exchange_s(double bytes, int workers)
 {
     dsgd_config *config = NULL;
-    support_case *c = support_new(NULL, workers);
-    support_no_learning(c);
+    support_case *c = support_no_learning(support_of(&support_averaging, workers));
     ck_assert_int_eq(dsgd_platform_open("piz-daint", &config, &c->platform, NULL), DSGD_OK);
     c->platform.message_overhead_s = c->platform.rendezvous_s = 0;
     c->platform.reduction_s_per_byte = 0;
     c->platform.staging_s_per_byte = c->platform.operation_s_per_byte = 0;
     c->platform.group_hosts = workers / 2;
     c->workload.bytes = bytes;
-    support_algorithm(c, &support_averaging);
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     c->config.until.steps = 1;
     const double s = support_ok(c)->result.virtual_s - 1;
@@ -517,8 +511,7 @@ TEST(piz_daint_sums_eight_bytes_within_a_quarter_of_what_is_measured)
     } osu[] = {{6, 9.3}, {16, 13.62}};
     for (size_t i = 0; i < sizeof osu / sizeof osu[0]; i++) {
         dsgd_config *config = NULL;
-        support_case *c = support_new("allreduce", osu[i].workers);
-        support_no_learning(c);
+        support_case *c = support_no_learning(support_new("allreduce", osu[i].workers));
         ck_assert_int_eq(dsgd_platform_open("piz-daint", &config, &c->platform, NULL), DSGD_OK);
         c->workload.bytes = 8;
         c->workload.memory = DSGD_MEMORY_HOST;

@@ -19,9 +19,22 @@
 
 /* --- platforms -------------------------------------------------------------------------------- */
 
+/** Of hosts that differ: others share the old entries. */
+static void change_hosts(dsgd_platform *p, double latency_factor, double least_bandwidth)
+{
+    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n, sizeof *entries);
+    for (size_t i = 0; i < p->hosts.n; i++) {
+        entries[i] = ((const dsgd_platform_entry *)p->hosts.v)[i];
+        entries[i].latency_s *= latency_factor;
+        entries[i].bandwidth = fmax(entries[i].bandwidth, least_bandwidth);
+    }
+    p->hosts.v = entries;
+}
+
 /** Multiplies what links add to a message's time. */
 static void scale_latency(dsgd_platform *p, double factor)
 {
+    change_hosts(p, factor, 0);
     p->host_latency_s *= factor;
     p->group_latency_s *= factor;
     p->island_latency_s *= factor;
@@ -30,12 +43,6 @@ static void scale_latency(dsgd_platform *p, double factor)
     p->nccl.latency *= factor;
     p->nccl.node_latency *= factor;
     p->file_links.latency *= factor;
-    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n, sizeof *entries);
-    for (size_t i = 0; i < p->hosts.n; i++) { /* others share the old ones */
-        entries[i] = ((const dsgd_platform_entry *)p->hosts.v)[i];
-        entries[i].latency_s *= factor;
-    }
-    p->hosts.v = entries;
 }
 
 static void scale_bandwidth(dsgd_platform *p, double factor)
@@ -55,6 +62,9 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     p->file_links.scaled = p->topology == DSGD_TOPOLOGY_XML;
     p->file_links.bandwidth = p->file_links.latency = 1;
     switch (which) {
+    case DSGD_WITHOUT_SLOW_LINKS:
+        change_hosts(p, 0, 1);
+        break;
     case DSGD_IDLE_NETWORK:
         scale_bandwidth(p, idle_factor);
         scale_latency(p, 0);
@@ -90,9 +100,11 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     double latency_s = p->host_latency_s + p->group_latency_s + p->island_latency_s;
     for (size_t i = 0; i < p->hosts.n; i++)
         latency_s += entries[i].latency_s;
-    const bool is_of_network = which >= DSGD_IDLE_NETWORK && which <= DSGD_HALF_LATENCY;
+    const bool is_of_network = which >= DSGD_WITHOUT_SLOW_LINKS && which <= DSGD_HALF_LATENCY;
     if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
         return false; /* a log says what collectives take, and not why */
+    if (which == DSGD_WITHOUT_SLOW_LINKS)
+        return p->hosts.n > 0;
     if (which == DSGD_HALF_LATENCY)
         return latency_s > 0 || p->topology == DSGD_TOPOLOGY_XML;
     if (which == DSGD_FREE_REDUCTION)
@@ -205,9 +217,10 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
         return facts->longest_s > facts->shortest_s * (1 + alike);
     }
     if (which == DSGD_WITHOUT_SLOWEST) {
-        run->config.what_if = (dsgd_what_if){.worker = facts->slowest, .as = facts->median};
-        return facts->workers[facts->slowest].compute_s >
-               facts->workers[facts->median].compute_s * (1 + alike);
+        const double factor =
+            facts->workers[facts->median].compute_s / facts->workers[facts->slowest].compute_s;
+        run->config.what_if = (dsgd_what_if){.worker = facts->slowest, .factor = factor};
+        return factor < 1 - alike;
     }
     return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);
 }

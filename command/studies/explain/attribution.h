@@ -54,7 +54,8 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
 
 typedef enum dsgd_counterfactual {
     DSGD_WITHOUT_STRAGGLERS, /* every gradient takes the median of all */
-    DSGD_WITHOUT_SLOWEST, /* the slowest worker computes as long as the median one in each step */
+    DSGD_WITHOUT_SLOWEST, /* the slowest worker's steps are shorter, by one factor: its mean is the median one's */
+    DSGD_WITHOUT_SLOW_LINKS, /* no host has less bandwidth or more latency than the platform says of all */
     DSGD_IDLE_NETWORK, /* no latency, no overheads, and bandwidth without limit */
     DSGD_TWICE_BANDWIDTH, /* of all links */
     DSGD_HALF_LATENCY, /* of all links */

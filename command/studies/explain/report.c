@@ -3,6 +3,9 @@
  * What is printed: per point, the runs that differ in the seed alone, where a
  * step goes, what would be gained, who is slow, and one sentence.
  */
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_statistics_double.h>
+
 #include "command/analysis/frame.h"
 #include "command/console/table.h"
 #include "command/runs/results.h"
@@ -219,9 +222,7 @@ static void print_links(const dsgd_facts *f, double virtual_s)
     else
         dsgd_columns_print(&t);
     if (n_alike > n)
-        printf(n_alike - n == 1 ? "%zu more link is as busy as the last of these\n"
-                                : "%zu more links are as busy as the last of these\n",
-               n_alike - n);
+        printf("as busy as the last of these: %zu more\n", n_alike - n);
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -232,24 +233,63 @@ static int kind_of(int which)
     return (which > DSGD_WITHOUT_SLOWEST) + (which > DSGD_HALF_LATENCY);
 }
 
+static const double least = 1.005, equal = 1e-3; /* gains that are told, or that are alike */
+static const int named[] = {DSGD_WITHOUT_SLOWEST, DSGD_WITHOUT_SLOW_LINKS}; /* of kinds 0 and 1 */
+
 /**
- * The largest gain of a cause other than @p but; -1: none by half a per cent. An idle network, which
- * nobody can buy, counts where nothing else of the network gains.
+ * The largest gain of a cause other than @p but; -1: none that is told. One that can be named has a
+ * clause of its own, beside which others of its kind have to gain more. An idle network, which nobody
+ * can buy, counts where nothing else of the network gains.
  */
 static int best_of(const point *p, int but)
 {
-    static const double least = 1.005, equal = 1e-3;
     const bool network_gains =
         p->gain[DSGD_TWICE_BANDWIDTH].ratio >= least || p->gain[DSGD_HALF_LATENCY].ratio >= least;
     int best = -1;
     for (int which = 0; which < DSGD_N_CAUSES; which++) {
         const double gain = p->gain[which].ratio;
-        const bool counts = (but < 0 || kind_of(which) != kind_of(but)) &&
-                            !(which == DSGD_IDLE_NETWORK && network_gains);
+        const int kind = kind_of(which);
+        const bool counts = (but < 0 || kind != kind_of(but)) &&
+                            !(which == DSGD_IDLE_NETWORK && network_gains) &&
+                            (kind > 1 || !(gain <= p->gain[named[kind]].ratio * (1 + equal)));
         if (counts && gain >= least && (best < 0 || gain > p->gain[best].ratio * (1 + equal)))
             best = which;
     }
     return best;
+}
+
+/** "worker 5 (host 5) computed as long as the median one"; NULL: it does, but for chance. */
+static const char *slow_worker(const dsgd_facts *f)
+{
+    static const double alike_s = 1e-12, chance = 0.01;
+    const double *const s[] = {f->compute_s + f->slowest * f->n_steps,
+                               f->compute_s + f->median * f->n_steps};
+    double *const more_s = dsgd_keep((size_t)f->n_steps + 1, sizeof *more_s);
+    size_t n = 0;
+    for (long t = 0; t < f->n_steps; t++, n += !isnan(more_s[n]))
+        more_s[n] = s[0][t] - s[1][t];
+    const double mean_s = gsl_stats_mean(more_s, 1, n);
+    const double error_s = gsl_stats_sd(more_s, 1, n) / sqrt((double)n);
+    const double most = gsl_cdf_tdist_Qinv(chance / f->n_workers, fmax(1, (double)n - 1));
+    return n < 2 || !(mean_s > alike_s + error_s * most)
+               ? NULL
+               : dsgd_xprintf("worker %d (host %d) computed as long as the median one, not %.3g s "
+                              "(%.0f %%) longer",
+                              f->slowest, f->workers[f->slowest].place, mean_s,
+                              100 * mean_s / f->workers[f->median].compute_s);
+}
+
+/** "the slow links of host 2 and host 5 were like the others'" */
+static const char *slow_links(const dsgd_facts *f, const dsgd_platform *platform)
+{
+    dsgd_names hosts = {.n = 0};
+    for (int i = 0; i < f->n_workers; i++) {
+        const dsgd_host_quality q = dsgd_platform_host(platform, f->workers[i].place);
+        if (q.bandwidth < 1 || q.latency_s > 0)
+            dsgd_names_add(&hosts, dsgd_xprintf("host %d", f->workers[i].place));
+    }
+    return dsgd_xprintf("the slow links of %s were like the others'",
+                        hosts.n == 0 ? "servers" : dsgd_listed(hosts.v, " and "));
 }
 
 /** What else could be run: the fastest with as many workers; and what more of them are worth. */
@@ -274,21 +314,27 @@ static void append_instead(char **text, const point *p)
                     p->gain[most].ratio);
 }
 
-static void print_sentence(const explained *e, const point *p)
+static void print_sentence(const explained *e, const point *p, const dsgd_facts *f)
 {
     const int best = best_of(p, -1);
     const int other = best < 0 ? -1 : best_of(p, best);
     const bool waits = p->wait >= p->communicate;
+    const dsgd_planned_run *const run = &e->experiment->runs[p->runs[0]];
+    const char *const ifs[] = {slow_worker(f), slow_links(f, &run->platform)};
     char *text =
-        dsgd_xprintf("%s: %.0f %% of a step is %s", e->experiment->runs[p->runs[0]].label,
+        dsgd_xprintf("%s: %.0f %% of a step is %s", run->label,
                      100 * (waits ? p->wait : p->communicate), waits ? "waiting" : "communication");
+    for (size_t k = 0; k < 2; k++)
+        if (p->gain[named[k]].ratio >= least && ifs[k] != NULL)
+            dsgd_append(&text, "; if %s%s, it would be %.2f times as fast", ifs[k],
+                        k == 0 && p->n > 1 ? " (first seed)" : "", p->gain[named[k]].ratio);
     if (best >= 0)
         dsgd_append(&text, "; %s it would be %.2f times as fast", dsgd_counterfactual_names[best],
                     p->gain[best].ratio);
     if (other >= 0)
         dsgd_append(&text, ", %s %.2f times", dsgd_counterfactual_names[other],
                     p->gain[other].ratio);
-    if (best < 0)
+    if (best < 0 && strchr(text, ';') == NULL)
         dsgd_append(&text, "; nothing that was tried would make it faster");
     append_instead(&text, p);
     putchar('\n');
@@ -306,7 +352,7 @@ static dsgd_status print_point(const explained *e, const point *p, dsgd_error *e
     print_workers(&facts, dsgd_results_value(e->results, p->runs[0], "steps"));
     putchar('\n');
     print_links(&facts, dsgd_results_value(e->results, p->runs[0], "virtual_s"));
-    print_sentence(e, p);
+    print_sentence(e, p, &facts);
     putchar('\n');
     return DSGD_OK;
 }

@@ -4,8 +4,8 @@
  */
 #include "base/csv.h"
 #include "base/option.h"
-#include "command/analysis/verdict.h"
 #include "command/experiment/config.h"
+#include "command/studies/study.h"
 #include "command/studies/tune/tune.h"
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -43,34 +43,20 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
     return DSGD_OK;
 }
 
-/** Whom verdicts let win nothing. */
-static dsgd_status read_fates(dsgd_tune *t, dsgd_error *error)
-{
-    dsgd_csv runs;
-    dsgd_verdicts v;
-    DSGD_TRY(dsgd_csv_read(&runs, error, "%s/runs.csv", t->pool.folder));
-    DSGD_TRY(dsgd_verdicts_open(&runs, t->pool.folder, &(dsgd_framing){.by = NULL}, NULL, NULL, &v,
-                                error));
-    for (size_t row = 0; row < runs.n_rows; row++) {
-        const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
-        if (run >= 1 && run <= (double)t->grid.n_runs)
-            t->results[(size_t)run - 1].out = v.out[row];
-    }
-    return DSGD_OK;
-}
-
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
+    const char **const out = dsgd_keep(t->grid.n_runs, sizeof *out);
+    DSGD_TRY(dsgd_study_fates(t->pool.folder, t->grid.n_runs, out, error));
     t->results = dsgd_keep_more(t->results, t->grid.n_runs, sizeof *t->results);
     for (size_t i = 0; i < t->grid.n_runs; i++) {
         const char *const outcome = dsgd_results_field(t->pool.results, i, "status");
         t->results[i] =
             (dsgd_tune_result){.is_done = dsgd_results_state(t->pool.results, i) == DSGD_RUN_DONE,
                                .diverged = outcome != NULL && strcmp(outcome, "diverged") == 0,
+                               .out = out[i],
                                .reached = NAN};
     }
     dsgd_csv csv;
-    DSGD_TRY(read_fates(t, error));
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder));
     if (t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
         t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "command/console/command.h"
-#include "command/console/table.h"
 #include "command/experiment/config.h"
 #include "command/experiment/plugin.h"
 #include "command/runs/prepare.h"
