@@ -107,6 +107,7 @@ function gantt({ width, panels, most }) {
     const left = 34, height = 17, x = axis(0, most ?? Math.max(...panels.flatMap(p => p.rows.flatMap(r => r.events.map(e => e.at + e.for)))), left, width - 12), parts = [];
     let y = 4, key = left;
     for (const [kind, what] of [['compute', 'compute'], ['communicate', 'communicate'], ['wait', 'wait, and for which worker']]) {
+        if (key + 17 + 6.4 * what.length > width) [key, y] = [left, y + 18];
         parts.push(el('rect', { x: key, y, width: 12, height: 12, fill: kinds[kind] }), text(key + 17, y + 11, what));
         key += 34 + 6.4 * what.length;
     }
@@ -140,8 +141,12 @@ function ages({ width, panels, x_label }) {
         for (const [age, share] of panel.shares) sums.set(Math.min(oldest, Math.floor(age)), (sums.get(Math.min(oldest, Math.floor(age))) ?? 0) + share);
         const top = Math.max(...sums.values());
         parts.push(text(left - 8, base - 6, fit(panel.label, left - 8), { 'text-anchor': 'end' }), el('path', { d: `M${left} ${base}H${width - 8}`, stroke: rule }));
-        for (const [age, share] of sums) parts.push(el('rect', { x: x(age) + 1, y: base - (each - 16) * share / top, width: x(1) - x(0) - 2, height: (each - 16) * share / top, ...fill_of(panel.look), 'stroke-width': 0 },
-            title(`${panel.label}, age ${age}${age === oldest ? ' and more' : ''}: ${short(100 * share)} %`)));
+        for (const [age, share] of sums) {
+            const middle = x(age + 0.5), w = Math.min(26, x(1) - x(0) - 3), size = (each - 20) * share / top;
+            parts.push(el('rect', { x: middle - w / 2, y: base - size, width: w, height: size, ...fill_of(panel.look), 'stroke-width': 0 },
+                title(`${panel.label}, age ${age}${age === oldest ? ' and more' : ''}: ${short(100 * share)} %`)));
+            if (x(1) - x(0) > 34) parts.push(text(middle, base - size - 3, `${short(100 * share)} %`.replace(/(\.\d)\d+/, '$1'), { 'text-anchor': 'middle', 'font-size': 10, fill: pale }));
+        }
     });
     const y = 8 + panels.length * each;
     for (let t = 0; t <= oldest; t += Math.ceil(oldest / 8)) parts.push(text(x(t + 0.5), y + 10, String(t), { 'text-anchor': 'middle', fill: pale }));

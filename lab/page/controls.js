@@ -63,8 +63,8 @@ const select = (options, now, choose) => {
     element.addEventListener('change', () => choose(element.value));
     return element;
 };
-const choice = (label, options, choose) => {
-    const element = make('select', { className: 'add', ariaLabel: label }, make('option', { value: '' }, label),
+const choice = (label, options, choose, shown = label) => {
+    const element = make('select', { className: shown === '+' ? 'plus' : 'add', ariaLabel: label, title: label }, make('option', { value: '' }, shown),
         ...options.map(({ name, about }) => make('option', { value: name, title: about }, about ? `${name}: ${about.slice(0, 60)}` : name)));
     element.addEventListener('change', () => element.value && choose(options.find(o => o.name === element.value)));
     return options.length ? [element] : [];
@@ -126,14 +126,14 @@ function with_required(variant, alone = true) {
     return `{${[`${variant.called}: ${variant.name}`, ...keys.map(key => `${key}: ${first_value(variant.properties[key])}`)].join(', ')}}`;
 }
 
-/** Controls of the keys of a map, and a list of those that it lacks. */
-function keys(path, properties, node, called, without = []) {
-    const names = node.type === 'map' ? node.items.filter(at => at.key !== called) : [];
-    const there = names.filter(at => properties[at.key]).flatMap(at => field(at.key, [...path, at.key], properties[at.key], at.value, [cross([...path, at.key], at.key)]));
-    const absent = Object.entries(properties).filter(([key]) => ![called, 'label', 'summary', 'origin', ...without, ...names.map(at => at.key)].includes(key));
-    return [...there, ...choice(`add to ${path.at(-1) + 1 || path.at(-1)} …`.replace('add to ', typeof path.at(-1) === 'number' ? 'option of ' : 'add to '),
-        absent.map(([name, s]) => ({ name, about: s.description ?? '' })),
-        o => edit(t => yaml.set(t, [...path, o.name], first_value(properties[o.name]), called ?? 'name')))];
+/** Controls of the keys of a map, behind a list of those that it lacks. */
+function keys(path, properties, node, called, name) {
+    const names = node.type === 'map' ? node.items.filter(at => at.key !== called) : [], hidden = [called, 'label', 'summary', 'origin', ...names.map(at => at.key)];
+    const there = names.filter(at => properties[at.key])
+        .flatMap(at => field(at.key, [...path, at.key], properties[at.key], at.value, [cross([...path, at.key], at.key)]));
+    const absent = Object.entries(properties).filter(([key]) => !hidden.includes(key)).map(([own, s]) => ({ name: own, about: s.description ?? '' }));
+    const add = choice(`add an option of ${name}`, absent, o => edit(t => yaml.set(t, [...path, o.name], first_value(properties[o.name]), called ?? 'name')), '+');
+    return [add, there];
 }
 
 /** One of named variants, such as an algorithm, with its options. */
@@ -142,9 +142,9 @@ function variant_field(name, path, of, node, more, extra = [], kind = 'name') {
     const variant = of.named.find(v => v.name === now);
     const options = [...of.named.map(v => ({ name: v.name, about: v.about })), ...extra];
     const choose = to => edit(t => yaml.set(t, path, of.named.some(v => v.name === to) ? with_required(of.named.find(v => v.name === to)) : to));
-    const properties = variant?.properties ?? of.record?.properties ?? {};
-    return [make('div', { className: 'part' }, row(name, variant?.about ?? extra.find(e => e.name === now)?.about ?? of.about, select(options, now, choose), ...more),
-        ...keys(path, properties, node, variant?.called ?? called))];
+    const [add, there] = keys(path, variant?.properties ?? of.record?.properties ?? {}, node, variant?.called ?? called, now);
+    const about = variant?.about ?? extra.find(e => e.name === now)?.about ?? of.about;
+    return [make('div', { className: 'part' }, row(name, about, select(options, now, choose), ...add, ...more), ...there)];
 }
 
 function field(name, path, s, node, more = []) {
@@ -157,19 +157,22 @@ function field(name, path, s, node, more = []) {
     if (path.length === 1 && ['platform', 'workload'].includes(path[0]) && !yaml.get(node, ['sweep']) && node.type !== 'seq') {
         const called = path[0] === 'platform' ? 'name' : 'like', now = node.type === 'map' ? yaml.get(node, [called])?.value ?? 'own values' : node.value;
         const choose = to => edit(t => node.type === 'map' ? yaml.set(t, [...path, called], to) : yaml.set(t, path, to));
-        return [row(name, names.find(o => o.name === now)?.about ?? of.about, select(names, now, choose), ...more), ...keys(path, of.record.properties, node, called)];
+        const [add, there] = keys(path, of.record.properties, node, called, name);
+        return [row(name, names.find(o => o.name === now)?.about ?? of.about, select(names, now, choose), ...add, ...more), ...there];
     }
     if (path.length === 1 && ['imbalance', 'algorithms'].includes(path[0])) {
         const one = shape(path[0] === 'imbalance' ? of.list.items : of.list.items), parts = node.type === 'seq' ? node.items.map(at => [at.value, [...path, at.key]]) : node.value === '' ? [] : [[node, path]];
         const extra = path[0] === 'imbalance' ? names.filter(o => !one.named.some(v => v.name === o.name)) : [];
-        return [...parts.flatMap(([at, where], k) => variant_field(`${name === 'algorithms' ? 'algorithm' : name} ${k + 1}`, where, one, at, [cross(where, `${name} ${k + 1}`)], extra)),
+        return [...parts.flatMap(([at, where], k) => variant_field(`${k + 1}`, where, one, at, [cross(where, `${name} ${k + 1}`)], extra)),
             ...choice(name === 'algorithms' ? 'add an algorithm …' : 'add an imbalance …', [...one.named, ...extra].map(v => ({ ...v, about: v.about })),
                 o => edit(t => yaml.append(t, path, o.properties ? with_required(o) : o.name)))];
     }
     if (node.type === 'seq' || yaml.get(node, ['sweep'])) return raw();
     if (of.named.length) return variant_field(name, path, of, node, more);
-    if (of.record && (node.type === 'map' || node.value === ''))
-        return [make('div', { className: 'part' }, make('p', { className: 'part-name', title: of.about }, name, ...more), ...keys(path, of.record.properties, node))];
+    if (of.record && (node.type === 'map' || node.value === '')) {
+        const [add, there] = keys(path, of.record.properties, node, undefined, name);
+        return [make('div', { className: 'part' }, make('p', { className: 'part-name', title: of.about }, make('span', {}, name), ...add, ...more), ...there)];
+    }
     if (of.number && node.type === 'scalar' && !Number.isNaN(quantity(node.value))) return [number_field(name, path, of, node, more)];
     const words = of.bool ? ['true', 'false'] : of.words;
     if (words.length && !of.number && node.type === 'scalar')
@@ -177,6 +180,7 @@ function field(name, path, s, node, more = []) {
     return raw();
 }
 
+const closed = new Set(['Job', 'How long', 'Learning', 'Further', ...(innerWidth < 960 ? ['Algorithms', 'Cluster'] : [])]);
 const order = ['workers', 'algorithms', 'imbalance', 'platform', 'workload', 'until', 'learn'];
 const heads = { platform: 'Cluster', workload: 'Job', imbalance: 'Imbalance', algorithms: 'Algorithms', workers: 'Workers', until: 'How long', learn: 'Learning' };
 
@@ -190,7 +194,11 @@ function draw(place, now) {
     const present = root.items?.filter(at => properties[at.key] && !['name', 'task'].includes(at.key)) ?? [];
     present.sort((a, b) => (order.indexOf(a.key) + 1 || 99) - (order.indexOf(b.key) + 1 || 99));
     const rest = present.filter(at => !order.includes(at.key)), absent = Object.keys(properties).filter(key => !['name', 'task'].includes(key) && !present.some(at => at.key === key));
-    const group = (legend, ...inside) => make('fieldset', {}, make('legend', {}, legend), ...inside);
+    const group = (legend, ...inside) => {
+        const element = make('details', { open: !closed.has(legend) }, make('summary', {}, legend), ...inside);
+        element.addEventListener('toggle', () => closed[element.open ? 'delete' : 'add'](legend));
+        return element;
+    };
     place.replaceChildren(...present.filter(at => order.includes(at.key)).map(at => group(heads[at.key], ...field(at.key, [at.key], properties[at.key], at.value))),
         group('Further', ...rest.flatMap(at => field(at.key, [at.key], properties[at.key], at.value, [cross([at.key], at.key)])),
             ...choice('add …', absent.map(name => ({ name, about: properties[name].description })), o => edit(t => `${t.trimEnd()}\n${o.name}: ${first_value(properties[o.name])}\n`))));

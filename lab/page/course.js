@@ -90,7 +90,7 @@ function session(code, lesson) {
 /** The lesson's files, of which one is open; the one of the task is checked by `dsgd task`. */
 function desk(lesson) {
     const names = Object.keys(lesson.files).filter(name => name.endsWith('.yaml')), choose = make('select', { id: 'file' }, ...names.map(name => make('option', {}, name)));
-    const text = make('textarea', { id: 'file-text', spellcheck: false, ariaLabel: 'text of the file' }), said = make('pre', { className: 'said', tabIndex: 0 });
+    const text = make('textarea', { id: 'file-text', spellcheck: false, wrap: 'off', ariaLabel: 'text of the file' }), said = make('pre', { className: 'said', tabIndex: 0 });
     said.setAttribute('role', 'status');
     const open = name => { choose.value = name; text.value = lesson.files[name]; text.rows = Math.min(26, text.value.split('\n').length + 1); };
     choose.addEventListener('change', () => open(choose.value));

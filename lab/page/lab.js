@@ -63,7 +63,12 @@ async function draw(data) {
     const height = $('now').offsetHeight;
     $('now').style.minHeight = `${height}px`; // what is below stays where it is until the timelines are there
     let { timeline, place } = results.show($('now'), data, scale, async chosen => { timeline = $('now').querySelector('.timeline'); await timelines(chosen); });
-    if (a) results.show($('kept'), a, scale);
+    if (a) {
+        results.show($('kept'), a, scale);
+        const lines = text => text.split('\n').map(l => l.trim()).filter(Boolean), only = (one, other) => lines(one).filter(l => !lines(other).includes(l)).join('; ');
+        $('head-a').textContent = only(kept.text, data.text) || 'the same';
+        $('head-b').textContent = only(data.text, kept.text) || 'the same';
+    }
     const drawn = performance.now() - began;
     last = data;
     await timelines(place);
@@ -80,8 +85,7 @@ function keep() {
     $('keep').textContent = on ? 'Let go of set-up A' : 'Keep as set-up A';
     $('keep').setAttribute('aria-pressed', String(on));
     document.body.classList.toggle('two', on);
-    for (const id of ['head-a', 'head-b', 'kept-part']) $(id).hidden = !on;
-    if (on) $('kept-text').textContent = last.text;
+    for (const id of ['b-part', 'kept-part']) $(id).hidden = !on;
     write_address();
     if (last) draw(last);
 }
@@ -107,10 +111,10 @@ async function run_phase() {
     if (yaml.get(yaml.parse(text), ['learn'])) text = yaml.remove(text, ['learn']);
     text = yaml.set(text, ['until'], '{steps: 20}');
     const cells = new Map(), near = (k, x) => values[k].reduce((best, v, i) => Math.abs(Math.log(v / x)) < Math.abs(Math.log(values[k][best] / x)) ? i : best, 0);
-    const names = [], shown = x => x.map((v, i) => charts.with_unit(v, units[i]));
+    const names = [], shown = k => values[k].map(v => charts.with_unit(Number(v.toPrecision(3)), units[k]));
     const render = width => {
         const look = results.looks_of(names), one = [...cells.values()].filter(c => c.by.size > 1).map(c => { const [a, b] = [...c.by].sort((p, q) => q[1] - p[1]); return { ...c, name: a[0], look: look[a[0]], lead: a[1] / b[1] }; });
-        return charts.phase({ width, cells: one, xs: values[0].map(v => charts.with_unit(v, units[0])), ys: values[1].map(v => charts.with_unit(v, units[1])), names: names.map(name => ({ name, look: look[name] })), x_label: axes[0].path.at(-1).replaceAll('_', ' '), y_label: axes[1].path.at(-1).replaceAll('_', ' ') });
+        return charts.phase({ width, cells: one, xs: shown(0), ys: shown(1), names: names.map(name => ({ name, look: look[name] })), x_label: axes[0].path.at(-1).replaceAll('_', ' '), y_label: axes[1].path.at(-1).replaceAll('_', ' ') });
     };
     let due = 0, ended = 0;
     const paint = () => { $('phase').replaceChildren(results.figure('Who is fastest, and how many times as fast as the next', render, 'phase')); };

@@ -28,7 +28,7 @@ async function run(engine, { text, folder, cwd = '/lab', line, file = 'experimen
     const same = (a, b) => a === b || a !== '' && Number(a) === Number(b);
     for (const row of data.compare) row.of = data.runs.filter(r => keys.every(key => r[key] === undefined || same(r[key], row[key])));
     data.keys = keys.filter(key => !key.startsWith('algorithm') && unique(data.compare.map(row => row[key])).length > 1);
-    for (const row of data.compare) row.place = data.keys.map(key => `${row[key]} ${key.split('.').at(-1).replaceAll('_', ' ')}`).join(', ');
+    for (const row of data.compare) row.place = data.keys.map(key => `${row[key]} ${name_of(key)}`).join(', ');
     data.places = unique(data.compare.map(row => row.place));
     data.labels = unique(data.compare.map(row => row.label));
     data.looks = looks_of(data.labels);
@@ -63,6 +63,7 @@ async function panels(engine, data, place) {
 // --- the page's parts
 
 const drawn = new Map();
+const name_of = key => key.split('.').at(-1).replaceAll('_', ' ').replace(/ (bytes per s|s)$/, '');
 /** A figure that is drawn again by the width that it gets. */
 function figure(caption, draw, name) {
     const box = make('div', { className: 'drawing' });
@@ -76,26 +77,34 @@ function figure(caption, draw, name) {
 const redraw = box => { if (box.clientWidth) box.replaceChildren(drawn.get(box)(box.clientWidth)); };
 addEventListener('resize', () => { for (const box of drawn.keys()) if (box.isConnected) redraw(box); else drawn.delete(box); });
 
-const measures = [['throughput_samples_per_s', 'samples/s'], ['step_mean_s', 'step (s)'], ['final_loss', 'loss'], ['final_accuracy', 'accuracy'], ['staleness_mean', 'staleness'],
-    ['gradient_staleness_mean', 'age of gradients'], ['sent_mean_bytes', 'sent per worker'], ['energy_j', 'energy']];
-const percent = x => Number.isNaN(x) ? '' : `${(100 * x).toFixed(1)} %`;
+const measures = [['throughput_samples_per_s', 'samples/s'], ['step_mean_s', 'step (s)'], ['final_loss', 'loss'], ['final_accuracy', 'accuracy'],
+    ['staleness_mean', 'staleness'], ['sent_mean_bytes', 'sent']];
+const percent = x => Number.isNaN(x) ? '' : `${(100 * x).toFixed(0)} %`;
 function table(data) {
     const shown = measures.filter(([key]) => data.compare.some(row => number(row[`${key}_mean`]) > 0));
     const cell = (row, key) => {
         const x = number(row[`${key}_mean`]), ci = number(row[`${key}_ci`]);
-        return key === 'sent_mean_bytes' ? charts.with_unit(x, 'B') : key === 'energy_j' ? charts.with_unit(x, 'J') : charts.short(x) + (ci > 0 ? ` ± ${charts.short(ci)}` : '');
+        return key === 'sent_mean_bytes' ? charts.with_unit(x, 'B') : charts.short(x) + (ci > 0 ? ` ± ${charts.short(ci)}` : '');
     };
-    const shares = row => ['compute_share', 'wait_share', 'comm_share'].map(key => percent(mean(row.of.map(r => number(r[key])))));
-    const head = ['', ...data.keys.map(key => key.split('.').at(-1).replaceAll('_', ' ')), ...shown.map(([, name]) => name), 'times', 'compute', 'wait', 'communicate'];
-    return make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: 'table of results' }, make('table', {}, make('thead', {}, make('tr', {}, ...head.map((name, k) => make(k ? 'th' : 'td', { scope: 'col', className: k ? 'n' : '' }, name)))),
-        make('tbody', {}, ...data.compare.map(row => make('tr', {}, make('th', { scope: 'row' }, row.label), ...[...data.keys.map(key => row[key]), ...shown.map(([key]) => cell(row, key)),
-            charts.short(number(row.throughput_samples_per_s_ratio)), ...shares(row)].map(what => make('td', { className: 'n' }, what)))))));
+    const share = name => row => percent(mean(row.of.map(r => number(r[`${name}_share`]))));
+    const columns = [...data.keys.map(key => [name_of(key), row => row[key]]), ...shown.map(([key, name]) => [name, row => cell(row, key)])];
+    columns.splice(data.keys.length + 1, 0, ['times', row => charts.short(number(row.throughput_samples_per_s_ratio))]);
+    columns.push(['compute', share('compute')], ['wait', share('wait')], ['communicate', share('comm')]);
+    return make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: 'table of results' }, make('table', {},
+        make('thead', {}, make('tr', {}, make('td'), ...columns.map(([name]) => make('th', { scope: 'col', className: 'n' }, name)))),
+        make('tbody', {}, ...data.compare.map(row => make('tr', {}, make('th', { scope: 'row' }, row.label),
+            ...columns.map(([, text]) => make('td', { className: 'n' }, text(row))))))));
 }
 /** The program's own sentences, of `dsgd compare`: paragraphs of its verdict and of its notes. */
 function sentences(said) {
-    const part = name => said.split('\n').slice(said.split('\n').indexOf(`${name}:`) + 1).join('\n').split(/\n(?=\w+:$)/m)[0];
-    const list = (name, className) => !said.split('\n').includes(`${name}:`) ? [] :
-        [make('ul', { className }, ...part(name).replace(/\n    ?(?=\S)/g, ' ').replace(/(:)\n  (?=\S)/g, '$1 ').replace(/(\S)\n  (?=[a-z])/g, '$1 ').split('\n').filter(l => l.trim()).slice(0, 12).map(l => make('li', {}, l.trim())))];
+    const list = (name, className) => {
+        const lines = said.split('\n'), from = lines.indexOf(`${name}:`) + 1, all = [];
+        for (const line of from ? lines.slice(from) : []) {
+            if (/^(verdict|warning|note):$/.test(line) || !line.trim()) break;
+            if (line[0] !== ' ' || !all.length) all.push(line.trim()); else all.push(`${all.pop()} ${line.trim()}`);
+        }
+        return all.length ? [make('ul', { className }, ...all.map(text => make('li', {}, text)))] : [];
+    };
     return [...list('verdict', 'verdicts'), ...list('warning', 'warnings'), ...list('note', 'notes')];
 }
 
@@ -114,7 +123,7 @@ function show(element, data, scale = {}, choose = null, place = data.places.at(-
     const throughput = row => number(row.throughput_samples_per_s_mean), interval = row => { const ci = number(row.throughput_samples_per_s_ci); return ci > 0 ? { low: throughput(row) - ci, high: throughput(row) + ci } : {}; };
     const groups = data.places.map(label => ({ label, rows: data.compare.filter(r => r.place === label && throughput(r) > 0).map(r => ({ name: r.label, look: data.looks[r.label], value: throughput(r), ...interval(r) })) }));
     const figures = [];
-    if (groups.some(g => g.rows.length)) figures.push(figure('Throughput, in samples per second', width => charts.bars({ width, groups, unit: 'samples/s', most: scale.throughput }), 'throughput'));
+    if (groups.some(g => g.rows.length)) figures.push(figure('Throughput (samples/s)', width => charts.bars({ width, groups, unit: 'samples/s', most: scale.throughput }), 'throughput'));
     for (const [by, caption, x_label, x_unit] of [['time', 'Loss over virtual time', 'virtual time', 's'], ['bytes', 'Loss over bytes', 'sent per worker', 'B']]) {
         const curves = curves_of(data, place, by);
         if (curves.length) figures.push(figure(caption, width => charts.lines({ width, curves, x_label, x_unit, y_label: 'loss', most: scale[by] }), `loss-${by}`));
