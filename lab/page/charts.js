@@ -54,7 +54,7 @@ const fill_of = look => look.fill === 3 ? { fill: look.colour, stroke: look.colo
 
 /** Bars of throughput: rows {name, look, value, low, high}, in groups {label, rows}. */
 function bars({ width, groups, unit, most }) {
-    const left = Math.min(170, width * 0.36), right = 64, height = 24, high = most ?? Math.max(...groups.flatMap(g => g.rows.map(r => r.high ?? r.value))), parts = [];
+    const left = margin(groups.flatMap(g => g.rows.map(r => r.name)), width), right = 64, height = 24, high = most ?? Math.max(...groups.flatMap(g => g.rows.map(r => r.high ?? r.value))), parts = [];
     const x = axis(0, high, left, width - right);
     let y = 4;
     for (const group of groups) {
@@ -72,12 +72,14 @@ function bars({ width, groups, unit, most }) {
     }
     return frame(width, y + 2, `bars of ${unit}`, ...parts);
 }
+/** Room for names on the left, at most two fifths of the width. */
+const margin = (names, width) => Math.min(width * 0.4, 14 + 6.6 * Math.max(0, ...names.map(name => name.length)));
 const fit = (name, width) => name.length * 6.6 <= width ? name : name.slice(0, Math.max(3, Math.floor(width / 6.6) - 1)) + '…';
 
 /** Lines {name, look, points: [[x, y]]} over a linear axis; y is logarithmic where it is positive and spans a factor of 20. */
 function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', most }) {
     const ends = width > 480, right = ends ? Math.min(150, 14 + 7 * Math.max(...curves.map(c => c.name.length))) : 12, bottom = height - 40;
-    const top = ends ? 26 : 30 + 16 * Math.ceil(curves.length / 2);
+    const named = [...new Map(curves.map(c => [c.name, c])).values()], top = ends ? 26 : 30 + 16 * Math.ceil(named.length / 2);
     const ys = curves.flatMap(c => c.points.map(p => p[1])), low = Math.min(...ys), high = Math.max(...ys);
     const x = axis(0, most ?? Math.max(...curves.map(c => c.points.at(-1)[0])), 52, width - right);
     const y = axis(low > 0 && high / low > 20 ? low / 1.1 : Math.min(0, low), high, bottom, top, low > 0 && high / low > 20);
@@ -89,7 +91,6 @@ function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', mos
         parts.push(el('polyline', { fill: 'none', stroke: look.colour, 'stroke-width': thin ? 1 : 2, 'stroke-dasharray': look.dash, 'stroke-linejoin': 'round',
             points: points.map(p => `${x(p[0]).toFixed(1)},${y(p[1]).toFixed(1)}`).join(' ') },
             title(`${name}: ${short(points.at(-1)[1])} at ${x_unit ? with_unit(points.at(-1)[0], x_unit) : short(points.at(-1)[0])}`)));
-    const named = [...new Map(curves.map(c => [c.name, c])).values()];
     if (ends) {
         const labels = named.map(c => ({ c, at: y(c.points.at(-1)[1]) })).sort((a, b) => a.at - b.at);
         labels.forEach((label, k) => { if (k) label.at = Math.max(label.at, labels[k - 1].at + 15); });
@@ -134,7 +135,7 @@ function gantt({ width, panels, most }) {
 
 /** Shares of ages: panels {label, look, shares: [[age, share]]}; what is older than is drawn is in the last bar. */
 function ages({ width, panels, x_label }) {
-    const oldest = Math.min(24, Math.max(3, ...panels.flatMap(p => p.shares.map(s => s[0])))), left = 150, each = 46;
+    const oldest = Math.min(24, Math.max(3, ...panels.flatMap(p => p.shares.map(s => s[0])))), left = margin(panels.map(p => p.label), width), each = 46;
     const x = axis(0, oldest + 1, left, width - 8), parts = [];
     panels.forEach((panel, k) => {
         const base = 8 + (k + 1) * each - 8, sums = new Map();

@@ -28,7 +28,13 @@ async function run(engine, { text, folder, cwd = '/lab', line, file = 'experimen
     const same = (a, b) => a === b || a !== '' && Number(a) === Number(b);
     for (const row of data.compare) row.of = data.runs.filter(r => keys.every(key => r[key] === undefined || same(r[key], row[key])));
     data.keys = keys.filter(key => !key.startsWith('algorithm') && unique(data.compare.map(row => row[key])).length > 1);
-    for (const row of data.compare) row.place = data.keys.map(key => `${row[key]} ${name_of(key)}`).join(', ');
+    for (const row of data.compare) // a label says what tells rows apart; what is of the place is said there
+        row.label = row.label.split('; ').filter((part, k) => {
+            const key = k === 0 ? undefined : data.keys.find(own => part.startsWith(`${name_of(own).replaceAll(' ', '_')} `));
+            if (key) row[key] = part.slice(name_of(key).length + 1);
+            return key === undefined;
+        }).join('; ');
+    for (const row of data.compare) row.place = data.keys.map(key => key === 'workers' ? `${row[key]} workers` : `${name_of(key)} ${row[key]}`).join(', ');
     data.places = unique(data.compare.map(row => row.place));
     data.labels = unique(data.compare.map(row => row.label));
     data.looks = looks_of(data.labels);
@@ -97,15 +103,16 @@ function table(data) {
 }
 /** The program's own sentences, of `dsgd compare`: paragraphs of its verdict and of its notes. */
 function sentences(said) {
-    const list = (name, className) => {
-        const lines = said.split('\n'), from = lines.indexOf(`${name}:`) + 1, all = [];
-        for (const line of from ? lines.slice(from) : []) {
-            if (/^(verdict|warning|note):$/.test(line) || !line.trim()) break;
-            if (line[0] !== ' ' || !all.length) all.push(line.trim()); else all.push(`${all.pop()} ${line.trim()}`);
-        }
-        return all.length ? [make('ul', { className }, ...all.map(text => make('li', {}, text)))] : [];
-    };
-    return [...list('verdict', 'verdicts'), ...list('warning', 'warnings'), ...list('note', 'notes')];
+    const all = { verdicts: [], warnings: [], notes: [] };
+    let into = all.verdicts, before = '';
+    for (const line of said.trimEnd().split('\n\n').at(-1).split('\n')) {
+        const heading = line.match(/^(verdict|warning|note)s?:$/), place = /^\S.*:$/.test(line), goes_on = line[0] === ' ' ? into.length > 0 : before === 'words' && !place;
+        if (heading) into = all[`${heading[1]}s`];
+        else if (goes_on) into.push(`${into.pop()} ${line.trim()}`);
+        else into.push(line.trim());
+        before = heading || place || line[0] === ' ' ? '' : 'words';
+    }
+    return Object.entries(all).filter(([, texts]) => texts.length).map(([className, texts]) => make('ul', { className }, ...texts.map(text => make('li', {}, text))));
 }
 
 const traffic = (data, run) => number(run.sent_mean_bytes) / number(run.steps);
@@ -131,7 +138,7 @@ function show(element, data, scale = {}, choose = null, place = data.places.at(-
     const measure = ['staleness', 'gradient_staleness'].find(m => data.ages.some(a => a.measure === m && Number(a.age) > 0));
     const shares = measure ? data.compare.filter(r => r.place === place && r.of.length).map(r => ({ label: r.label, look: data.looks[r.label], shares: data.ages.filter(a => a.run === r.of[0].run && a.measure === measure).map(a => [number(a.age), number(a.share)]) })).filter(p => p.shares.length) : [];
     if (shares.length) figures.push(figure('Staleness', width => charts.ages({ width, panels: shares, x_label: measure === 'staleness' ? 'age of values (steps)' : 'age of gradients (steps)' }), 'staleness'));
-    const places = data.places.length > 1 ? [make('p', { className: 'places' }, make('label', {}, 'Curves and timelines of ', (() => {
+    const places = data.places.length > 1 && (choose || figures.length > 1) ? [make('p', { className: 'places' }, make('label', {}, 'Curves and timelines of ', (() => {
         const s = make('select', {}, ...data.places.map(p => make('option', {}, p)));
         s.value = place;
         s.addEventListener('change', () => { show(element, data, scale, choose, s.value); choose?.(s.value); });
