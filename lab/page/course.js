@@ -1,7 +1,7 @@
 // The course: a lesson's page out of its Markdown, with its commands live, its files open to changes, and its task checked.
 const course = (() => {
 const engine = new Engine();
-let lessons = null, opened = null;
+let lessons = null, opened = null, n = 0;
 
 // --- Markdown, as far as lessons use it
 
@@ -28,7 +28,7 @@ function blocks(lines, lesson) {
         } else if (/^#+ /.test(line)) { lines.shift(); const [, marks, name] = line.match(/^(#+) (.*)/); all.push(make(`h${marks.length + 1}`, {}, html(name, lesson))); }
         else if (/^\|/.test(line)) {
             const [head, , ...rows] = take(l => /^\|/.test(l)).map(cells);
-            all.push(make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: 'table' }, make('table', {}, make('thead', {}, make('tr', {}, ...head.map(c => make('th', { scope: 'col' }, html(c, lesson))))),
+            all.push(make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: `table ${++n}` }, make('table', {}, make('thead', {}, make('tr', {}, ...head.map(c => make('th', { scope: 'col' }, html(c, lesson))))),
                 make('tbody', {}, ...rows.map(row => make('tr', {}, ...row.map(c => make('td', {}, html(c, lesson)))))))));
         } else if (/^    /.test(line)) all.push(make('pre', { tabIndex: 0 }, take(l => /^    |^$/.test(l)).map(l => l.slice(4)).join('\n').trimEnd()));
         else if (point) {
@@ -67,7 +67,7 @@ async function command(line, lesson, said) {
 function session(code, lesson) {
     const parts = code.reduce((all, line) => { if (/^\$ /.test(line)) all.push([line.slice(2), []]); else all.at(-1)?.[1].push(line); return all; }, []);
     return make('div', { className: 'session' }, ...parts.map(([line, shown]) => {
-        const input = make('input', { value: line, spellcheck: false, autocapitalize: 'off', ariaLabel: 'command' }), output = make('pre', { tabIndex: 0 }, shown.join('\n').trimEnd()), drawn = make('div');
+        const input = make('input', { value: line, spellcheck: false, autocapitalize: 'off', ariaLabel: `command ${++n}` }), output = make('pre', { tabIndex: 0 }, shown.join('\n').trimEnd()), drawn = make('div');
         const go = button('Run', async () => {
             go.disabled = true;
             output.classList.add('old');

@@ -69,6 +69,7 @@ async function panels(engine, data, place) {
 // --- the page's parts
 
 const drawn = new Map();
+let n_tables = 0;
 const name_of = key => key.split('.').at(-1).replaceAll('_', ' ').replace(/ (bytes per s|s)$/, '');
 /** A figure that is drawn again by the width that it gets. */
 function figure(caption, draw, name) {
@@ -96,7 +97,7 @@ function table(data) {
     const columns = [...data.keys.map(key => [name_of(key), row => row[key]]), ...shown.map(([key, name]) => [name, row => cell(row, key)])];
     columns.splice(data.keys.length + 1, 0, ['times', row => charts.short(number(row.throughput_samples_per_s_ratio))]);
     columns.push(['compute', share('compute')], ['wait', share('wait')], ['communicate', share('comm')]);
-    return make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: 'table of results' }, make('table', {},
+    return make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: `results ${++n_tables}` }, make('table', {},
         make('thead', {}, make('tr', {}, make('td'), ...columns.map(([name]) => make('th', { scope: 'col', className: 'n' }, name)))),
         make('tbody', {}, ...data.compare.map(row => make('tr', {}, make('th', { scope: 'row' }, row.label),
             ...columns.map(([, text]) => make('td', { className: 'n' }, text(row))))))));
