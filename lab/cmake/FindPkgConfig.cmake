@@ -96,6 +96,10 @@ find_file(queue sys/queue.h PATHS /usr/include/x86_64-linux-gnu /usr/include NO_
 file(COPY ${queue} DESTINATION ${made}/none/sys)
 include_directories(SYSTEM ${made}/none)
 
+# Whole, because the linker (LLD 19) takes a static function of an archive, such as read(), for what another file lacks.
+set(CMAKE_C_LINK_EXECUTABLE "<CMAKE_C_COMPILER> <FLAGS> <CMAKE_C_LINK_FLAGS> <LINK_FLAGS> <OBJECTS> -o <TARGET> \
+-Wl,--whole-archive <LINK_LIBRARIES> -Wl,--no-whole-archive")
+
 foreach(absent IN ITEMS openblas simgrid)
     add_library(PkgConfig::${absent} INTERFACE IMPORTED)
 endforeach()
