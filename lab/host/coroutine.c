@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 /* One for C's stack, one for what a fiber notes when it stops. */
-enum { STACK_BYTES = 64 << 10, NOTES_BYTES = 16 << 10 };
+enum { STACK_BYTES = 128 << 10, NOTES_BYTES = 16 << 10 };
 
 typedef struct fiber {
     emscripten_fiber_t of;
@@ -35,7 +35,7 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
 {
     fiber *f = unused;
     if (f == NULL) {
-        f = malloc(sizeof *f);
+        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() gives 8 bytes here */
         DSGD_ASSERT(f != NULL, "no memory for the stacks of more actors than %p", (void *)all);
         f->next = all;
         all = f;
