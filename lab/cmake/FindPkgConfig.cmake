@@ -8,6 +8,38 @@ if(TARGET gsl)
 endif()
 set(made ${PROJECT_BINARY_DIR}/libraries) # headers
 
+# The sources, as Debian distributes them: what is not in DSGD_LIBRARIES yet comes from its mirror, or from its archive of all times.
+foreach(source IN ITEMS
+        "g/gsl/gsl_2.8+dfsg.orig.tar.gz 69614b7005133a2d3a75827044164de98670568382e3192888a3185578451a70"
+        "j/jansson/jansson_2.14.orig.tar.gz c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b"
+        "libf/libfyaml/libfyaml_0.7.12.orig.tar.gz 485342c6920e9fdc2addfe75e5c3e0381793f18b339ab7393c1b6edf78bf8ca8"
+        "e/expat/expat_2.5.0.orig.tar.gz ab00ee05c7067fd10a35c5d2a4922ebba746ddd50ff83b79c828da17bbdf1757"
+        "y/yajl/yajl_2.1.0.orig.tar.gz 3fb73364a5a30efe615046d07e6db9d09fd2b41c763c5f7d3bfb121cd5c5ac5a"
+        "z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz 60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb"
+        "libr/librandom123/librandom123_1.14.0+dfsg.orig.tar.xz 0ed9bf1de7732303f35529ff9b42b0ab84e1fbeaad8ba97768440d8e2b109e87")
+    string(REPLACE " " ";" source ${source})
+    list(GET source 0 path)
+    list(GET source 1 hash)
+    cmake_path(GET path FILENAME name)
+    set(archive ${DSGD_LIBRARIES}/${name})
+    foreach(mirror IN ITEMS http://deb.debian.org/debian https://snapshot.debian.org/archive/debian/20260101T000000Z)
+        if(NOT EXISTS ${archive})
+            file(DOWNLOAD ${mirror}/pool/main/${path} ${archive}.part STATUS status)
+            list(GET status 0 failed)
+            if(NOT failed)
+                file(SHA256 ${archive}.part found)
+            endif()
+            if(NOT failed AND found STREQUAL hash)
+                file(ARCHIVE_EXTRACT INPUT ${archive}.part DESTINATION ${DSGD_LIBRARIES})
+                file(RENAME ${archive}.part ${archive})
+            endif()
+        endif()
+    endforeach()
+    if(NOT EXISTS ${archive})
+        message(FATAL_ERROR "${path} with SHA-256 ${hash} does not come from Debian's mirror (${status}); put it into ${DSGD_LIBRARIES} unpacked, with its archive")
+    endif()
+endforeach()
+
 # dsgd_library(NAME FOLDER INCLUDES... SOURCES files): a static library of the files in FOLDER, as PkgConfig::NAME.
 function(dsgd_library name folder)
     cmake_parse_arguments(PARSE_ARGV 2 its "" "" "SOURCES;PUBLIC;PRIVATE;DEFINITIONS")
