@@ -125,7 +125,8 @@ static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
     place at = {from / per_chassis / chassis, from / per_chassis % chassis, from % per_chassis};
     const place end = {to / per_chassis / chassis, to / per_chassis % chassis, to % per_chassis};
     pass(p, (int64_t)LOCAL << 60 | 2 * (int64_t)a, platform->host_bandwidth_bytes_per_s, later_s);
-    pass(p, (int64_t)LOCAL << 60 | (2 * (int64_t)b + 1), platform->host_bandwidth_bytes_per_s, later_s);
+    pass(p, (int64_t)LOCAL << 60 | (2 * (int64_t)b + 1), platform->host_bandwidth_bytes_per_s,
+         later_s);
     if (at.group != end.group) {
         within_group(p, platform, &at, end.group, 0);
         pass(p, (int64_t)BLUE << 60 | at.group << 24 | end.group,
