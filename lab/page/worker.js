@@ -30,7 +30,10 @@ async function answer(q) {
     fs.mkdirTree(q.cwd ?? '/lab');
     fs.chdir(q.cwd ?? '/lab');
     let rc = 0;
-    if (q.args) try { rc = await program.callMain(q.args); } catch (e) { if (e.name !== 'ExitStatus') throw e; rc = e.status; }
+    if (q.args) {
+        try { rc = await program.callMain(q.args); } catch (e) { if (e.name !== 'ExitStatus') throw e; rc = e.status; }
+        if (program._dsgd_ended() >= 0) rc = program._dsgd_ended();
+    }
     for (const path of q.read ?? []) read(fs, path, files);
     postMessage({ id: q.id, rc, out: out.join('\n'), err: err.join('\n'), files });
 }

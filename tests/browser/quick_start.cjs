@@ -2,12 +2,12 @@
 // run leaves behind does not change the next.
 const { readFileSync } = require('node:fs'), path = require('node:path');
 const [script, experiment] = process.argv.slice(2), file = path.resolve(script);
-require(file)({ locateFile: name => path.join(path.dirname(file), name) }).then(async ({ FS, callMain }) => {
+require(file)({ locateFile: name => path.join(path.dirname(file), name) }).then(async ({ FS, callMain, _dsgd_ended }) => {
     FS.writeFile('/e.yaml', readFileSync(experiment));
     const runs = [];
     for (const name of ['/a', '/b']) {
         for (const args of [['check', '/e.yaml'], ['run', '/e.yaml', '-o', name]])
-            if (await callMain(args) !== 0) throw new Error(`dsgd ${args.join(' ')} fails`);
+            if (await callMain(args) !== 0 || _dsgd_ended() !== 0) throw new Error(`dsgd ${args.join(' ')} fails`);
         runs.push(FS.readFile(`${name}/runs.csv`, { encoding: 'utf8' }).replace(/,[^,]*$/gm, '')); // without wall times, which are last
     }
     // `long` has 32 bits there: a whole number that it does not hold is refused.
