@@ -60,7 +60,8 @@ async function command(line, lesson, said) {
     if (program !== 'dsgd') return { out: `${program}: this page has dsgd alone`, rc: 2 };
     const ran = args[0] === 'plot' ? { out: '', err: '', rc: 0 } : await engine.call(args, { cwd: folder(lesson), files: files_of(lesson), line: said });
     const results_folder = args[0] === 'plot' ? args[1] : args[0] === 'run' && ran.rc === 0 ? args[option + 1] && option > 0 ? args[option + 1] : ran.out.match(/^results: (.*?)\/runs\.csv/m)?.[1] : null;
-    return { out: [ran.out, ran.err].filter(Boolean).join('\n'), rc: ran.rc, results: results_folder };
+    const err = ran.err.replace(/\r?\x1b\[K(\[[#.]+\][^\x1b\n]*)?/g, '').trim(); // without a terminal's bars of progress
+    return { out: [ran.out, err].filter(Boolean).join('\n'), rc: ran.rc, results: results_folder };
 }
 
 /** A block of commands above their outputs: editable, and each runs here. */
