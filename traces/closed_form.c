@@ -4,17 +4,19 @@
  */
 #include "traces/closed_form.h"
 
+#include <inttypes.h>
+
 /** The links of a path, each with a number that no other link of the platform has. */
 typedef struct path {
     size_t n, room;
     struct passed {
-        long link;
+        int64_t link;
         double bytes_per_s; /* of the link */
     } * passed;
     double latency_s;
 } path;
 
-static void pass(path *p, long link, double bytes_per_s, double latency_s)
+static void pass(path *p, int64_t link, double bytes_per_s, double latency_s)
 {
     if (p->n == p->room) {
         p->room = 2 * p->room + 8;
@@ -25,7 +27,7 @@ static void pass(path *p, long link, double bytes_per_s, double latency_s)
 }
 
 /** Limits a flow, but is no link. */
-static const long unshared = -1;
+static const int64_t unshared = -1;
 
 /* --- switch and groups ------------------------------------------------------------------------ */
 
@@ -35,22 +37,22 @@ static void pass_nic(path *p, const dsgd_platform *platform, int host, int direc
 {
     const int nic = host / dsgd_platform_nic_hosts(platform);
     const dsgd_host_quality q = dsgd_platform_nic(platform, nic);
-    pass(p, (long)nic * N_KINDS + direction, q.bandwidth * platform->host_bandwidth_bytes_per_s,
+    pass(p, (int64_t)nic * N_KINDS + direction, q.bandwidth * platform->host_bandwidth_bytes_per_s,
          platform->host_latency_s / 2 + q.latency_s);
 }
 
 static void star_path(path *p, const dsgd_platform *platform, int a, int b)
 {
-    const long island = platform->island_hosts;
+    const int64_t island = platform->island_hosts;
     if (island > 0 && a / island == b / island) {
         const double later_s = platform->island_latency_s / 2;
-        pass(p, (long)a * N_KINDS + ISLAND_IN, platform->island_bytes_per_s, later_s);
-        pass(p, (long)b * N_KINDS + ISLAND_OUT, platform->island_bytes_per_s, later_s);
+        pass(p, (int64_t)a * N_KINDS + ISLAND_IN, platform->island_bytes_per_s, later_s);
+        pass(p, (int64_t)b * N_KINDS + ISLAND_OUT, platform->island_bytes_per_s, later_s);
         return;
     }
     pass_nic(p, platform, a, UP);
     pass_nic(p, platform, b, DOWN);
-    const long size = platform->group_hosts;
+    const int64_t size = platform->group_hosts;
     if (platform->topology != DSGD_TOPOLOGY_GROUPS || a / size == b / size)
         return;
     pass(p, a / size * N_KINDS + GROUP_OUT, platform->group_bytes_per_s, 0);
@@ -64,45 +66,45 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
 static void tree_path(path *p, const dsgd_platform *platform, int a, int b)
 {
     const double link = platform->host_bandwidth_bytes_per_s;
-    long subtree = 1; /* hosts in it */
+    int64_t subtree = 1; /* hosts in it */
     double ways = 1; /* out of it */
     for (size_t level = 0; a / subtree != b / subtree; level++) {
         const double later_s = platform->host_latency_s / 2;
         ways *= platform->up.v[level];
         const double width = ways * dsgd_extent(&platform->cables, level) * link;
-        pass(p, (2 * (long)level) << 32 | a / subtree, width, later_s);
-        pass(p, (2 * (long)level + 1) << 32 | b / subtree, width, later_s);
-        subtree *= (long)platform->size.v[level];
+        pass(p, (2 * (int64_t)level) << 32 | a / subtree, width, later_s);
+        pass(p, (2 * (int64_t)level + 1) << 32 | b / subtree, width, later_s);
+        subtree *= (int64_t)platform->size.v[level];
     }
     pass(p, unshared, link, 0); /* a flow takes one cable */
 }
 
 /** A router of a dragonfly. */
 typedef struct place {
-    long group, chassis, router;
+    int64_t group, chassis, router;
 } place;
 
 enum { LOCAL, GREEN, BLACK, BLUE };
 
-static long router_number(const dsgd_platform *platform, place at)
+static int64_t router_number(const dsgd_platform *platform, place at)
 {
-    return (at.group * (long)platform->size.v[1] + at.chassis) * (long)platform->size.v[2] +
+    return (at.group * (int64_t)platform->size.v[1] + at.chassis) * (int64_t)platform->size.v[2] +
            at.router;
 }
 
 /** To the router of that number, and then to that chassis, of the same group. */
-static void within_group(path *p, const dsgd_platform *platform, place *at, long router,
-                         long chassis)
+static void within_group(path *p, const dsgd_platform *platform, place *at, int64_t router,
+                         int64_t chassis)
 {
     const double link = platform->host_bandwidth_bytes_per_s;
     const double later_s = platform->host_latency_s / 2;
     if (at->router != router) {
-        pass(p, (long)GREEN << 60 | router_number(platform, *at) << 24 | router,
+        pass(p, (int64_t)GREEN << 60 | router_number(platform, *at) << 24 | router,
              dsgd_extent(&platform->cables, 2) * link, later_s);
         at->router = router;
     }
     if (at->chassis != chassis) {
-        pass(p, (long)BLACK << 60 | router_number(platform, *at) << 24 | chassis,
+        pass(p, (int64_t)BLACK << 60 | router_number(platform, *at) << 24 | chassis,
              dsgd_extent(&platform->cables, 1) * link, later_s);
         at->chassis = chassis;
     }
@@ -115,18 +117,19 @@ static void within_group(path *p, const dsgd_platform *platform, place *at, long
  */
 static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
 {
-    const long per_router = (long)platform->size.v[3];
-    const long per_chassis = (long)platform->size.v[2];
-    const long chassis = (long)platform->size.v[1];
-    const long from = a / per_router, to = b / per_router;
+    const int64_t per_router = (int64_t)platform->size.v[3];
+    const int64_t per_chassis = (int64_t)platform->size.v[2];
+    const int64_t chassis = (int64_t)platform->size.v[1];
+    const int64_t from = a / per_router, to = b / per_router;
     const double later_s = platform->host_latency_s / 2;
     place at = {from / per_chassis / chassis, from / per_chassis % chassis, from % per_chassis};
     const place end = {to / per_chassis / chassis, to / per_chassis % chassis, to % per_chassis};
-    pass(p, (long)LOCAL << 60 | 2L * a, platform->host_bandwidth_bytes_per_s, later_s);
-    pass(p, (long)LOCAL << 60 | (2L * b + 1), platform->host_bandwidth_bytes_per_s, later_s);
+    pass(p, (int64_t)LOCAL << 60 | 2 * (int64_t)a, platform->host_bandwidth_bytes_per_s, later_s);
+    pass(p, (int64_t)LOCAL << 60 | (2 * (int64_t)b + 1), platform->host_bandwidth_bytes_per_s,
+         later_s);
     if (at.group != end.group) {
         within_group(p, platform, &at, end.group, 0);
-        pass(p, (long)BLUE << 60 | at.group << 24 | end.group,
+        pass(p, (int64_t)BLUE << 60 | at.group << 24 | end.group,
              dsgd_extent(&platform->cables, 0) * platform->host_bandwidth_bytes_per_s, later_s);
         at = (place){end.group, 0, at.group};
     }
@@ -136,18 +139,18 @@ static void dragonfly_path(path *p, const dsgd_platform *platform, int a, int b)
 /** Dimension by dimension, each the shorter way round. */
 static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
 {
-    const long n = (long)platform->size.n;
-    long stride = 1;
-    long at = a;
-    for (long d = 0; d < n; d++) {
-        const long size = (long)platform->size.v[d];
-        const long ahead = (b / stride % size - at / stride % size + size) % size;
+    const int64_t n = (int64_t)platform->size.n;
+    int64_t stride = 1;
+    int64_t at = a;
+    for (int64_t d = 0; d < n; d++) {
+        const int64_t size = (int64_t)platform->size.v[d];
+        const int64_t ahead = (b / stride % size - at / stride % size + size) % size;
         /* Of two ways of equal length SimGrid takes the one ahead, except from the middle. */
         const bool forward =
             2 * ahead < size || (2 * ahead == size && at / stride % size != size / 2);
-        for (long left = forward ? ahead : size - ahead; left > 0; left--) {
-            const long x = at / stride % size;
-            const long next = at + ((x + (forward ? 1 : size - 1)) % size - x) * stride;
+        for (int64_t left = forward ? ahead : size - ahead; left > 0; left--) {
+            const int64_t x = at / stride % size;
+            const int64_t next = at + ((x + (forward ? 1 : size - 1)) % size - x) * stride;
             /* A link belongs to the host that it leads away from, forwards. */
             const dsgd_host_quality q = dsgd_platform_host(platform, (int)at);
             const dsgd_host_quality r = dsgd_platform_host(platform, (int)next);
@@ -186,8 +189,8 @@ static void find_path(path *p, const dsgd_platform *platform, int a, int b)
 
 static int by_number(const void *a, const void *b)
 {
-    const long x = ((const struct passed *)a)->link;
-    const long y = ((const struct passed *)b)->link;
+    const int64_t x = ((const struct passed *)a)->link;
+    const int64_t y = ((const struct passed *)b)->link;
     return (x > y) - (x < y);
 }
 
@@ -195,7 +198,7 @@ static int by_number(const void *a, const void *b)
 static size_t count(const path *sorted, const struct passed *link)
 {
     const struct passed *first = bsearch(link, sorted->passed, sorted->n, sizeof *first, by_number);
-    DSGD_ASSERT(first != NULL, "link %ld is on no path", link->link);
+    DSGD_ASSERT(first != NULL, "link %" PRId64 " is on no path", link->link);
     const struct passed *end = first;
     while (first > sorted->passed && first[-1].link == link->link)
         first--;

@@ -168,7 +168,8 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
 static dsgd_status draw(const arguments *a, const char *figure, const char *folder,
                         size_t *n_skipped, dsgd_error *error)
 {
-    const char *const last = basename(figure);
+    const char *const slash = strrchr(figure, '/');
+    const char *const last = slash == NULL ? figure : slash + 1;
     const size_t n = strlen(last) - (dsgd_ends_with(last, ".gp") ? strlen(".gp") : 0);
     const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* of its files */
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;

@@ -3,6 +3,7 @@
  * What stands in a file, read into the fields that option tables (base/option.h) describe.
  */
 #include <libfyaml.h>
+#include <limits.h>
 
 #include "base/file.h"
 #include "command/experiment/config.h"
@@ -83,10 +84,11 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
         return refuse(r, entry,
                       dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : "; or ", words));
     }
-    if (*number < o->min || *number > o->max)
+    const double max = o->kind == DSGD_LONG ? fmin(o->max, (double)LONG_MAX) : o->max;
+    if (*number < o->min || *number > max)
         return dsgd_entry_fail(r->config, entry, r->error,
                                "%s is %s, but has to be between %.10g and %.10g", o->name, text,
-                               o->min, o->max);
+                               o->min, max);
     return DSGD_OK;
 }
 

@@ -220,7 +220,7 @@ static const char *const bidirectional_words[] = {"gather", "bidirectional", NUL
                "its share of it, and encodes the sum once more (bidirectional, 1-bit Adam)")
 
 static const dsgd_option sign_options[] = {
-    DSGD_OPTION_LONG(rounding_params, block, 0, 0, 1L << 40, NULL,
+    DSGD_OPTION_LONG(rounding_params, block, 0, 0, 0x1p40, NULL,
                      "elements with a common mean absolute value; 0: a piece"),
     SUM_ROW,
     FEEDBACK_ROW(rounding_params),
@@ -229,7 +229,7 @@ static const dsgd_option sign_options[] = {
 
 static const dsgd_option uniform_options[] = {
     DSGD_OPTION_LONG(rounding_params, bits, 8, 2, 16, NULL, "of each number, its sign included"),
-    DSGD_OPTION_LONG(rounding_params, block, 4096, 0, 1L << 40, NULL,
+    DSGD_OPTION_LONG(rounding_params, block, 4096, 0, 0x1p40, NULL,
                      "elements with a common largest absolute value; 0: a piece"),
     SUM_ROW,
     FEEDBACK_ROW(rounding_params),
@@ -239,7 +239,7 @@ static const dsgd_option uniform_options[] = {
 static const dsgd_option qsgd_options[] = {
     DSGD_OPTION_LONG(rounding_params, levels, 127, 1, 65535, NULL,
                      "parts of the norm that an element is rounded to a multiple of"),
-    DSGD_OPTION_LONG(rounding_params, block, 128, 1, 1L << 40, NULL,
+    DSGD_OPTION_LONG(rounding_params, block, 128, 1, 0x1p40, NULL,
                      "elements with a common norm (bucket)"),
     DSGD_OPTION_BOOL(rounding_params, damped, false,
                      "times 1 / (1 + min(block / levels^2, sqrt(block) / levels)), a bound of the "

@@ -149,7 +149,7 @@ static dsgd_status build(replay *r, dsgd_error *error)
     if (source->load(p->data.params, (uint64_t)p->seed, &r->data, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: its data is not here: %s; --data says where it is",
                          r->file.path, why.text);
-    if (record_data_checksum(r->data) != p->data_checksum)
+    if (record_data_checksum(r->data) != (uint32_t)p->data_checksum)
         return dsgd_fail(
             error, DSGD_EIO,
             "%s: the data `%s` is not that of the run: its checksum is %08lx here, and "
@@ -159,7 +159,7 @@ static dsgd_status build(replay *r, dsgd_error *error)
     if (dsgd_model_build(model, p->model.params, r->data, &r->network, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: its model cannot be built: %s", r->file.path,
                          why.text);
-    if (record_initial_checksum(&r->network, (uint64_t)p->seed) != p->initial_checksum)
+    if (record_initial_checksum(&r->network, (uint64_t)p->seed) != (uint32_t)p->initial_checksum)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: the model `%s` does not begin with the numbers of the run; another "
                          "version of dsgd, or of the mathematical library, recorded it",
@@ -167,7 +167,7 @@ static dsgd_status build(replay *r, dsgd_error *error)
     if (dsgd_split_new(&p->split, r->data, (uint64_t)p->seed, (uint32_t)p->workers, &r->split,
                        &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: %s", r->file.path, why.text);
-    if (dsgd_split_checksum(r->split) != p->split_checksum)
+    if (dsgd_split_checksum(r->split) != (uint32_t)p->split_checksum)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: `%s` gives workers other samples than in the run; another version of "
                          "dsgd, or of the mathematical library, recorded it",

@@ -517,11 +517,13 @@ void dsgd_executor_start(dsgd_values *values)
         dsgd_batch_open(values, &queue->now);
         dsgd_batch_open(values, &queue->submitted);
     }
-    const uint32_t n = values->config.n_threads;
-    values->threads = dsgd_store_alloc(values, n, sizeof *values->threads);
-    for (uint32_t i = 0; i < n; i++)
+    uint32_t *const n = &values->config.n_threads;
+    values->threads = dsgd_store_alloc(values, *n, sizeof *values->threads);
+    for (uint32_t i = 0; i < *n; i++)
         if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
-            dsgd_give_up("no thread to compute in can be created; --threads takes fewer");
+            *n = i; /* more are not to be had, and the caller computes, too */
+    if (*n == 0 && !values->config.device->threaded)
+        dsgd_give_up("no thread to compute in can be created; --threads takes fewer");
 }
 
 void dsgd_executor_stop(dsgd_values *values)

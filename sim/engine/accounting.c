@@ -256,7 +256,7 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 {
     dsgd_worker *const sender = &engine->workers[from];
     dsgd_worker *const receiver = &engine->workers[to];
-    bytes = (double)(long)bytes; /* as SimGrid sends them */
+    bytes = trunc(bytes); /* as SimGrid sends them */
     if (engine->config->loads)
         dsgd_cluster_carry(from, to, bytes);
     const dsgd_platform *const platform = engine->config->platform;

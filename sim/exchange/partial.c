@@ -372,14 +372,14 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 static bool may_activate(const dsgd_worker *w, int rank)
 {
     const long version = w->node.step;
-    const uint32_t p = (uint32_t)w->engine->n_workers;
+    const int p = w->engine->n_workers;
     if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return true;
     if (w->partial->spec.initiator == DSGD_EACH_IN_TURN)
         return version % p == rank;
     const dsgd_draw at = {
         .seed = w->engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
-    return dsgd_draw_below(at, p) == (uint64_t)rank;
+    return dsgd_draw_below(at, (uint32_t)p) == (uint64_t)rank;
 }
 
 /** Arrives at piece @p k of this step's version. */

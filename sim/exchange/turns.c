@@ -133,8 +133,8 @@ static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailb
     turns->whose = to;
     turns->treated_s = message->whole != NULL ? dsgd_packet_treated_s(to, message) : 0;
     message->there_s = dsgd_now_s() + route.latency_s;
-    enter(to->engine, turns, route.latency_s, (double)(long)message->bytes / route.bytes_per_s)
-        ->transfer = dsgd_isend(mailbox, message, message->bytes);
+    enter(to->engine, turns, route.latency_s, trunc(message->bytes) / route.bytes_per_s)->transfer =
+        dsgd_isend(mailbox, message, message->bytes);
     if (beside)
         dsgd_door_leave(to);
     await_turn(turns, turns->free_s);
@@ -158,9 +158,9 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
                           ? INFINITY
                           : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));
     turns->whose = channel;
-    message->passage = enter(to->engine, turns, route.latency_s,
-                             (double)(long)message->bytes / route.bytes_per_s +
-                                 dsgd_packet_treated_s(to, message));
+    message->passage =
+        enter(to->engine, turns, route.latency_s,
+              trunc(message->bytes) / route.bytes_per_s + dsgd_packet_treated_s(to, message));
     message->sent_s = dsgd_now_s();
     message->there_s = message->sent_s + route.latency_s;
     dsgd_door_leave(to);
@@ -168,7 +168,7 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
         dsgd_mailbox_send(mailbox, message, message->bytes);
         return;
     }
-    const double left_s = message->sent_s + (double)(long)message->bytes / route.bytes_per_s;
+    const double left_s = message->sent_s + trunc(message->bytes) / route.bytes_per_s;
     dsgd_mailbox_send_detached(mailbox, message, message->bytes);
     sleep_until(left_s);
 }

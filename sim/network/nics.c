@@ -365,7 +365,7 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     dsgd_transfer *const t = meet(mailbox, true);
     t->from = self->host;
     t->payload = payload;
-    t->flight.bytes = (double)(long)bytes; /* whole ones, as SimGrid sends them */
+    t->flight.bytes = trunc(bytes); /* whole ones, as SimGrid sends them */
     t->sent_s = dsgd_events_now_s();
     if (t->to < 0)
         t->to = mailbox->owner;

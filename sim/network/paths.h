@@ -60,7 +60,7 @@ static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, doub
     const dsgd_platform *const platform = paths->platform;
     const dsgd_path_end *const a = &paths->end[from];
     const dsgd_path_end *const b = &paths->end[to];
-    const double sent = (double)(long)bytes; /* SimGrid sends whole bytes */
+    const double sent = trunc(bytes); /* SimGrid sends whole bytes */
     if (dsgd_path_in_island(platform, a, b))
         return platform->island_latency_s + sent / platform->island_bytes_per_s;
     double bytes_per_s = a->bytes_per_s < b->bytes_per_s ? a->bytes_per_s : b->bytes_per_s;

@@ -1,0 +1,49 @@
+/**
+ * @file argp.c
+ * argp by getopt_long().
+ */
+#include <argp.h>
+#include <getopt.h>
+#include <stdarg.h>
+
+#include "base/status.h"
+
+int argp_err_exit_status = 64;
+
+void argp_error(const struct argp_state *state, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fprintf(stderr, "%s: ", state->argv[0]);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+    exit(argp_err_exit_status);
+}
+
+error_t argp_parse(const struct argp *argp, int count, char **words, unsigned flags, int *end,
+                   void *input)
+{
+    size_t n = 0;
+    while (argp->options[n].name != NULL)
+        n++;
+    struct option *const options = dsgd_keep(n + 1, sizeof *options);
+    char *const letters = dsgd_keep(3 * n + 1, 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct argp_option *const o = &argp->options[i];
+        const int has = o->arg == NULL ? 0 : (o->flags & OPTION_ARG_OPTIONAL) != 0 ? 2 : 1;
+        options[i] = (struct option){o->name, has, NULL, o->key};
+        if (o->key < 256)
+            sprintf(letters + strlen(letters), "%c%.*s", o->key, has, "::");
+    }
+    struct argp_state state = {count, words, 1, input};
+    optind = 0; /* anew */
+    for (int key = 0; (key = getopt_long(count, words, letters, options, NULL)) != -1;) {
+        if (key == '?')
+            exit(argp_err_exit_status);
+        argp->parser(key, optarg, &state);
+    }
+    state.next = optind;
+    argp->parser(ARGP_KEY_ARGS, NULL, &state);
+    return 0;
+}

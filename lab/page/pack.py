@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""pack.py PROGRAM.js PROGRAM.wasm [PROGRAM.data] -o lab.html: the page and the program as one file, which opens without a network.
+
+The same bytes for the same input: nothing has a date in it. --teacher adds the solutions of the lessons.
+"""
+import argparse
+import base64
+import gzip
+import hashlib
+import json
+import pathlib
+import re
+
+here = pathlib.Path(__file__).parent
+top = here.parent.parent
+parts = ['engine.js', 'charts.js', 'yaml.js', 'controls.js', 'results.js', 'course.js', 'lab.js']
+
+arguments = argparse.ArgumentParser(description=__doc__)
+arguments.add_argument('program', nargs='+')
+arguments.add_argument('-o', dest='output', required=True)
+arguments.add_argument('--teacher', action='store_true')
+arguments.add_argument('--worker', help='a script in place of the Worker, to try the page without the program')
+asked = arguments.parse_args()
+
+
+def read(path):
+    return pathlib.Path(path).read_text(encoding='utf-8')
+
+
+def packed(content):
+    content = content if isinstance(content, bytes) else content.encode()
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+def hashed(text):
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def looks():
+    """Colour, dash and fill of each algorithm, as plots/style.gp has them."""
+    style = read(top / 'plots/style.gp')
+    own = {name: [colour, int(dash), int(fill)] for name, colour, dash, fill in
+           re.findall(r"look_(\w+) = '(#\w{6}) \d+ (\d) (\d)'", style)}
+    spare = re.search(r'spare_look\[\d+\] = \[([^\]]*)\]', style).group(1)
+    return {'own': own, 'spare': [[c, int(d), int(f)] for c, d, f in re.findall(r"'(#\w{6}) \d+ (\d) (\d)'", spare)]}
+
+
+def lessons():
+    found = {}
+    for folder in sorted((top / 'course').glob('[0-9]-*')):
+        page = read(folder / 'README.md')
+        files = {file.name: read(file) for file in sorted(folder.glob('*.yaml'))}
+        files |= {file.name: base64.b64encode(file.read_bytes()).decode() for file in sorted(folder.glob('*.png'))}
+        if asked.teacher:
+            files['solution.yaml'] = read(top / f'course/solutions/{folder.name}.yaml')
+        found[folder.name] = {'title': page.split('\n')[0].lstrip('# '), 'page': page, 'files': files}
+    return found
+
+
+style = re.search('<style>(.*?)</style>', read(top / 'command/analysis/report/page.html'), re.S).group(1) + read(here / 'lab.css')
+script = '\n'.join(read(here / part) for part in parts).replace('</script', '<\\/script')
+if asked.worker:
+    worker, wasm, data = read(asked.worker), '', ''
+else:
+    worker = read(asked.program[0]) + '\n' + read(here / 'worker.js')
+    wasm = packed(pathlib.Path(asked.program[1]).read_bytes())
+    data = packed(pathlib.Path(asked.program[2]).read_bytes()) if len(asked.program) > 2 else ''
+connect = 'http://127.0.0.1:8099' if asked.worker else "'none'"
+values = {
+    'policy': "default-src 'none'; style-src " + hashed(style) + "; script-src 'wasm-unsafe-eval' blob: " + hashed(script)
+              + f"; worker-src blob:; connect-src {connect}; img-src data: blob:; base-uri 'none'; form-action 'none'",
+    'style': style, 'script': script, 'looks': json.dumps(looks()), 'first': read(here / 'first.yaml'),
+    'worker': worker.replace('</script', '<\\/script'), 'wasm': wasm, 'data': data, 'lessons': packed(json.dumps(lessons())),
+    'version': re.search(r'project\([^)]*VERSION\s+([\d.]+)', read(top / 'CMakeLists.txt'), re.S).group(1),
+}
+page = re.sub(r'@(\w+)@', lambda found: values[found.group(1)], read(here / 'lab.html'))
+pathlib.Path(asked.output).write_text(page, encoding='utf-8')

@@ -1,0 +1,184 @@
+// Goes through the lab's page in Chromium as a reader would, at the widths of a phone and a desktop: settings and text that follow each
+// other, a mistake and its sentence, a stop, an address that holds all, downloads, two set-ups, a phase diagram, results that are
+// dropped, and lessons 1, 3 and 6 to the end. Fails on what is not there, a message of the console, a request, a finding of axe, or a
+// page wider than its window. Says how long the first drawing and a slider take. Not part of the test command: it needs Chromium and
+//
+//     npm install playwright-core axe-core
+//     NODE_PATH=node_modules node tests/browser/check_lab.mjs lab.html [folder of screenshots]
+import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+
+const require = createRequire(path.resolve(process.env.NODE_PATH ?? 'node_modules', 'x.js'));
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const [page_file, screenshots] = process.argv.slice(2), address = 'file://' + path.resolve(page_file);
+const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+           '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+let failures = 0, checks = 0;
+const check = (holds, ...what) => { checks++; if (!holds) { failures++; console.log('FAILED', ...what); } };
+
+async function open(name, width, height, hash = '') {
+    const context = await browser.newContext({ viewport: { width, height }, acceptDownloads: true }), page = await context.newPage();
+    page.setDefaultTimeout(60000);
+    page.on('console', message => check(false, name, 'console:', message.text()));
+    page.on('pageerror', error => check(false, name, 'error:', error.message));
+    page.on('request', request => check(/^(file|blob|data):/.test(request.url()), name, 'request:', request.url()));
+    await page.goto(address + hash);
+    return page;
+}
+const idle = page => page.waitForFunction(() => document.body.dataset.state === 'idle' && document.body.dataset.controls === 'there');
+/** The milliseconds until a change has been drawn, and until its timelines are there, too. */
+async function changed(page, act) {
+    await page.evaluate(() => { document.body.dataset.state = 'waits'; });
+    await act();
+    await idle(page);
+    return page.evaluate(() => document.body.dataset.ms.split(' ').map(Number));
+}
+const text_of = page => page.inputValue('#yaml');
+const type = (page, from, to) => text_of(page).then(text => changed(page, () => page.fill('#yaml', text.replace(from, to))));
+const picture = async (page, name) => { if (screenshots) await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true }); };
+async function look(page, name) {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    check(wide <= 0, name, `page is ${wide} px wider than its window`);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    for (const v of violations) check(false, name, v.id, v.help, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)));
+    await picture(page, name);
+}
+
+async function bench(name, width, height) {
+    const begin = Date.now(), page = await open(name, width, height);
+    await idle(page);
+    console.log(`${name}: first drawing ${(await page.evaluate(() => document.body.dataset.ms))} ms after the program was asked, all ${Date.now() - begin} ms`);
+    check(await page.locator('#now figure').count() === 5, name, 'not five figures');
+    check(await page.locator('#now tbody tr').count() === 4, name, 'not four rows');
+    check(/fast/.test(await page.textContent('#now .verdicts')), name, 'no verdict');
+    check(/^allreduce/.test(await page.textContent('#now tbody tr')), name, 'no row of allreduce');
+    await look(page, name);
+
+    const slider = page.locator('#controls input[type=range]').first();
+    await changed(page, () => slider.press('ArrowRight'));
+    check(/workers: 32/.test(await text_of(page)), name, 'an arrow on the slider does not write the text');
+    await type(page, 'workers: 32', 'workers: 8 # few');
+    check(await page.inputValue('#controls input.exact >> nth=0') === '8', name, 'the text does not move the slider');
+    await changed(page, () => slider.press('ArrowRight'));
+    check(/workers: 16 # few/.test(await text_of(page)), name, 'a comment is lost');
+
+    await type(page, 'group: 4', 'grup: 4');
+    check(/line 6.*`grup` is unknown \(did you mean `group`\?\)/.test(await page.textContent('#wrong')), name, 'no sentence on a mistake');
+    check(await page.textContent('#gutter .wrong') === '6', name, 'its line is not marked');
+    await type(page, 'grup: 4', 'group: 4');
+    check(await page.textContent('#wrong') === '', name, 'the sentence stays');
+    const before = await text_of(page);
+    await page.waitForTimeout(700);
+    const again = await open(name, width, height, new URL(page.url()).hash);
+    await idle(again);
+    check(await text_of(again) === before, name, 'the address does not hold the settings');
+    await again.context().close();
+    return page;
+}
+
+async function rest_of_bench(page) {
+    for (const [button, file, head] of [['#save-yaml', 'experiment.yaml', 'name: lab'], ['figure button >> nth=0', 'throughput.svg', '<svg'], ['figure button >> nth=1', 'throughput.png', '\x89PNG']]) {
+        const [download] = await Promise.all([page.waitForEvent('download'), page.click(button)]);
+        check(download.suggestedFilename() === file, download.suggestedFilename());
+        check(readFileSync(await download.path(), 'latin1').startsWith(head), file, 'has other content');
+    }
+    for (const n of [16, 64, 256]) {
+        await type(page, /workers: \d+( # few)?\n/, `workers: ${n}\n`);
+        const times = [];
+        for (const key of ['ArrowLeft', 'ArrowRight', 'ArrowLeft', 'ArrowRight', 'ArrowLeft'])
+            times.push(await changed(page, () => page.locator('#controls [aria-label="seconds, exact"]').locator('xpath=preceding-sibling::input').press(key)));
+        const median = k => times.map(t => t[k]).sort((a, b) => a - b)[2];
+        console.log(`slider with ${n} workers: table, verdict, bars and curves ${median(0)} ms, with timelines ${median(1)} ms (medians of five)`);
+    }
+    await type(page, /workers: \d+\n/, 'workers: 1024\n').catch(() => {});
+    const long = (await text_of(page)).replace('steps: 100', 'steps: 100000');
+    await page.fill('#yaml', long);
+    await page.waitForSelector('#stop:visible');
+    await page.click('#stop');
+    await page.waitForFunction(() => document.querySelector('#status').textContent === 'Stopped.');
+    await changed(page, () => page.click('#anew'));
+    check(await page.locator('#now tbody tr').count() === 4, 'nothing is simulated after a stop');
+
+    await page.click('#keep');
+    await changed(page, () => page.locator('#controls input[type=range]').first().press('ArrowLeft'));
+    check(await page.textContent('#head-a') === 'workers: 16' && await page.textContent('#head-b') === 'workers: 8', 'two set-ups do not say what differs');
+    check(await page.locator('#kept figure').count() === 5, 'the set-up that is kept has no figures');
+    await look(page, 'two');
+    await page.click('#keep');
+    await page.click('#phase-part summary');
+    await page.selectOption('#phase-n', '5');
+    await page.click('#phase-go');
+    await page.waitForFunction(() => document.querySelectorAll('#phase g').length > 2);
+    await page.waitForFunction(() => document.querySelector('#phase-stop').hidden);
+    check(await page.locator('#phase g').count() === 25, 'the phase diagram has', await page.locator('#phase g').count(), 'cells');
+    await look(page, 'phase');
+}
+
+async function own(page) {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'lab-'));
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#save-csv')]);
+    await download.saveAs(`${folder}/runs.csv`);
+    await page.evaluate(() => { location.hash = 'own'; });
+    await page.setInputFiles('#own-files', `${folder}/runs.csv`);
+    await page.waitForSelector('#own tbody tr');
+    check(await page.locator('#own tbody tr').count() === 4, 'results of one\'s own have not four rows');
+    const state = { ph: 'M', pid: 1, tid: 1, name: 'thread_name', args: { name: 'state' } };
+    writeFileSync(`${folder}/trace.json`, JSON.stringify({ traceEvents: [state, { ph: 'X', pid: 1, tid: 1, ts: 0, dur: 5e5, name: 'forward' }] }));
+    await page.setInputFiles('#own-files', `${folder}/trace.json`);
+    await page.waitForSelector('#own figure >> text=four steps');
+    await look(page, 'own');
+}
+
+/** A lesson as a student goes through it: each command, each answer, and the task before and after the answer is written. */
+async function lesson(page, name, answers) {
+    await page.evaluate(to => { location.hash = to; }, `course/${name}`);
+    await page.waitForFunction(to => document.querySelector(`#lessons a[href="#course/${to}"]`)?.getAttribute('aria-current') === 'page', name);
+    await page.waitForSelector('#lesson .prompt button');
+    let same = 0, all = 0;
+    const words = text => text.split(/\s+/).filter(w => /^\d/.test(w));
+    for (const command of await page.locator('#lesson .command').all()) {
+        const told = words(await command.locator('pre').textContent());
+        await command.locator('.prompt button').click();
+        await command.locator('.prompt button:not([disabled])').waitFor();
+        const said = await command.locator('pre').textContent();
+        check(!/^(dsgd: |The program has ended)/m.test(said), name, await command.locator('input').inputValue(), said);
+        same += told.filter(word => words(said).includes(word)).length;
+        all += told.length;
+    }
+    const commands = await page.locator('#lesson .command').count(), share = same / all;
+    console.log(`${name}: ${commands} commands, ${(100 * share).toFixed(1)} % of the page's numbers, wall times with them, printed again`);
+    check(share > 0.8, name, 'other numbers than its page has');
+    for (const summary of await page.locator('#lesson summary').all()) await summary.press('Enter');
+    check(await page.locator('#lesson details[open]').count() >= 3, name, 'answers do not unfold');
+    const task = async passed => {
+        await page.click('.desk .main');
+        await page.waitForSelector(`.said[data-passed=${passed}]`).catch(() => check(false, name, 'task', passed));
+    };
+    await task(false);
+    await look(page, name);
+    let text = await page.inputValue('#file-text');
+    for (const [from, to] of answers) text = text.replace(from, to);
+    await page.fill('#file-text', text);
+    await page.evaluate(() => { delete document.querySelector('.said').dataset.passed; });
+    await task(true);
+}
+
+await (await bench('phone', 390, 844)).context().close();
+await (await bench('wide', 1920, 1080)).context().close();
+const page = await bench('desktop', 1280, 900);
+await rest_of_bench(page);
+await own(page);
+await lesson(page, '1-barrier', [['900ms', '1.1s']]);
+await lesson(page, '3-stale-gradients', [['{name: eager_solo}', '{name: eager_solo, period: 10}']]);
+await lesson(page, '6-asynchrony', [['label: mine, optimizer: {lr: 0.16}', 'label: mine, optimizer: {lr: 0.01}']]);
+console.log(`${checks - failures} of ${checks} checks pass`);
+await browser.close();
+process.exit(failures > 0 ? 1 : 0);

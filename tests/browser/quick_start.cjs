@@ -1,0 +1,17 @@
+// node tests/browser/quick_start.cjs build/lab/dsgd.js EXPERIMENT.yaml: the lab's program checks and runs an experiment, twice: what one
+// run leaves behind does not change the next.
+const { readFileSync } = require('node:fs'), path = require('node:path');
+const [script, experiment] = process.argv.slice(2), file = path.resolve(script);
+require(file)({ locateFile: name => path.join(path.dirname(file), name) }).then(async ({ FS, callMain, _dsgd_ended }) => {
+    FS.writeFile('/e.yaml', readFileSync(experiment));
+    const runs = [];
+    for (const name of ['/a', '/b']) {
+        for (const args of [['check', '/e.yaml'], ['run', '/e.yaml', '-o', name]])
+            if (await callMain(args) !== 0 || _dsgd_ended() !== 0) throw new Error(`dsgd ${args.join(' ')} fails`);
+        runs.push(FS.readFile(`${name}/runs.csv`, { encoding: 'utf8' }).replace(/,[^,]*$/gm, '')); // without wall times, which are last
+    }
+    // `long` has 32 bits there: a whole number that it does not hold is refused.
+    if (await callMain(['check', '/e.yaml', '--set', 'algorithms=[{name: local_sgd, post_local: 3000000000}]']) !== 2) throw new Error('3e9 is taken');
+    if (runs[0] !== runs[1] || runs[0].split('\n').length < 3) throw new Error('two runs differ, or there is none');
+    process.exit(0); // Emscripten has set the status of the last command
+}).catch(e => { console.error(e.message); process.exit(1); });
