@@ -74,6 +74,10 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     out->worker = dsgd_csv_column(csv, "worker");
     if (out->worker == csv->n_columns)
         out->worker = dsgd_csv_column(csv, "rank");
-    out->step = dsgd_csv_column(csv, "step");
+    static const char *const steps[] = {"step", "iteration", "iter"};
+    size_t k = 0;
+    do
+        out->step = dsgd_csv_column(csv, steps[k]);
+    while (out->step == csv->n_columns && ++k < sizeof steps / sizeof *steps);
     return DSGD_OK;
 }

@@ -314,7 +314,7 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
     DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, manifest, a->target, &v, error));
     putchar('\n');
     if (*partial != '\0')
-        puts(partial);
+        dsgd_print_text("", 0, "%s", partial);
     if (v.n > 1)
         dsgd_print_text("", 0, "%s.", dsgd_verdicts_summary(&v));
     for (size_t i = 0; i < v.n && i < MOST_PLACES; i++)

@@ -113,9 +113,12 @@ bool dsgd_is_by_chance(const json_t *manifest, const json_t *run)
     const json_t *const draws =
         json_object_get(json_object_get(manifest, "draws"), name_in(run, "algorithm"));
     const bool inherent = json_is_true(json_object_get(run, "inherent"));
+    const json_t *const failures = json_object_get(run, "failures");
     bool any = !json_is_false(draws) || json_is_object(json_object_get(run, "learn")) ||
                strcmp(name_in(json_object_get(run, "algorithm"), "graph"), "matching") == 0 ||
                is_drawn(json_object_get(run, "imbalance")) ||
+               json_number_value(json_object_get(failures, "mtbf")) > 0 ||
+               json_is_true(json_object_get(failures, "repair_varies")) ||
                (inherent && is_drawn(dsgd_run_option(run, "workload", "inherent")));
     size_t i = 0;
     const json_t *place = NULL;
@@ -124,14 +127,38 @@ bool dsgd_is_by_chance(const json_t *manifest, const json_t *run)
     return any;
 }
 
+/** Labels of which no run is in the table. */
+static dsgd_names labels_to_come(const dsgd_csv *runs, const json_t *all)
+{
+    dsgd_names seen = {.n = 0}, to_come = {.n = 0};
+    const size_t column = dsgd_csv_column(runs, "algorithm");
+    size_t i = 0;
+    const json_t *run = NULL;
+    dsgd_names_add(&seen, "");
+    for (size_t row = 0; row < runs->n_rows; row++)
+        if (dsgd_find_word(seen.v, dsgd_csv_field(runs, row, column)) < 0)
+            dsgd_names_add(&seen, dsgd_csv_field(runs, row, column));
+    json_array_foreach(all, i, run) if (dsgd_find_word(seen.v, name_in(run, "label")) < 0)
+    {
+        dsgd_names_add(&seen, name_in(run, "label"));
+        dsgd_names_add(&to_come, name_in(run, "label"));
+    }
+    return to_come;
+}
+
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
 {
-    const size_t n_planned = json_array_size(json_object_get(manifest, "runs"));
-    return runs->n_rows >= n_planned
-               ? ""
-               : dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does "
-                              "the rest.",
-                              runs->n_rows, n_planned);
+    const json_t *const all = json_object_get(manifest, "runs");
+    const size_t n_planned = json_array_size(all);
+    if (runs->n_rows >= n_planned)
+        return "";
+    const dsgd_names to_come = labels_to_come(runs, all);
+    return dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does the "
+                        "rest.%s",
+                        runs->n_rows, n_planned,
+                        to_come.n == 0 ? ""
+                                       : dsgd_xprintf(" Who wins is open, without a run of %s yet.",
+                                                      dsgd_listed(to_come.v, " or ")));
 }
 
 const char *dsgd_unvaried(const dsgd_frame *f, const json_t *manifest)

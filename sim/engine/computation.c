@@ -244,11 +244,12 @@ static void end_pieces(dsgd_worker *w)
 dsgd_await dsgd_gpu_next(void *worker)
 {
     dsgd_worker *const w = worker;
-    const double asked_s = w->gpu_asked_s;
-    w->gpu_asked_s = 0;
-    if (w->gpu_computes && asked_s > 0 && dsgd_computing(w))
+    if (w->gpu_computes && w->gpu_asked_s > 0 && dsgd_computing(w)) {
+        const double asked_s = w->gpu_asked_s;
+        w->gpu_asked_s = 0;
         return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
                             .amount = asked_s * dsgd_cluster_speed(w->host)};
+    }
     if (w->gpu_computes)
         end_pieces(w);
     if (dsgd_computing(w))

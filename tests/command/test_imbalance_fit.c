@@ -147,6 +147,30 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_ptr_null(strstr(output, "as long as the median"));
 }
 
+/** A step that compiles is no straggler's, and who is slow for a while is not slow for ever. */
+TEST(a_warm_up_is_left_out_and_a_slow_phase_is_told)
+{
+    char *text = dsgd_xstrdup("rank;iteration;step_time_ms\n");
+    for (int step = 0; step < 50; step++)
+        for (int rank = 0; rank < 8; rank++) {
+            const bool slow = rank == 3 && step >= 20 && step < 30;
+            dsgd_append(&text, "%d;%d;%d,5\n", rank, step,
+                        (step == 0 ? 9000
+                         : slow    ? 500
+                                   : 250) +
+                            (7 * rank + 3 * step) % 11);
+        }
+    write_file("s.csv", text);
+    static const char *const commands[] = {"imbalance fit s.csv",
+                                           "import s.csv -p dgx-a100 -o mine.yaml"};
+    for (int i = 0; i < 2; i++) {
+        char *const output = dsgd_ends(0, "%s", commands[i]);
+        ck_assert_has(output, "the first step takes 35.");
+        ck_assert_has(output, "worker 3 is slow in 10 of 49 steps, from 20 to 29, 1.9");
+    }
+    ck_assert_has(read_file("mine.yaml"), "{kind: slow, worker: 3, factor: 1.1");
+}
+
 /** Mean steps of workers 0 and 1 over two steps of 1, 3 and of 2, 4 s: waiting, a step takes 2, 4 s. */
 TEST_ROWS(what_is_fitted_is_replayed, replayed)
 {
