@@ -182,7 +182,9 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
 {
     const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
-    if (peer >= 0)
+    if (peer >= 0 && p->variant == SHARED_COPY) /* of which even workers alone answer */
+        peer = (self->rank + 2 - self->rank % 2) % self->n_workers;
+    if (peer >= 0 && peer != self->rank)
         dsgd_pair_fetch(self, x, peer);
     if (p->variant == SHARED_COPY || p->variant == PULL)
         dsgd_copy(self, dsgd_shared(self), x);

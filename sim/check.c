@@ -91,6 +91,20 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
            (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
 }
 
+/** Of the slowest way of a byte: by the NIC of whatever host, which others share, or between groups. */
+static double carrying_s_per_byte(const dsgd_platform *p, int workers)
+{
+    const int hosts = dsgd_platform_nic_hosts(p);
+    double slowest_s = 0;
+    for (int nic = 0; nic < (workers + hosts - 1) / hosts; nic++)
+        slowest_s = fmax(slowest_s, hosts / dsgd_platform_nic_bytes_per_s(p, nic));
+    if (p->topology == DSGD_TOPOLOGY_GROUPS && p->group_flow_bytes_per_s > 0)
+        slowest_s = fmax(slowest_s, 1 / p->group_flow_bytes_per_s);
+    if (p->topology == DSGD_TOPOLOGY_GROUPS && p->group_bytes_per_s > 0)
+        slowest_s = fmax(slowest_s, (double)p->group_hosts / p->group_bytes_per_s);
+    return slowest_s;
+}
+
 double dsgd_merging_error(const dsgd_run_config *config)
 {
     const dsgd_platform *const p = config->platform;
@@ -101,14 +115,14 @@ double dsgd_merging_error(const dsgd_run_config *config)
                            ? 1
                            : config->algorithm->least_pieces(config->params, config->workers);
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
-        config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many)
+        config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many ||
+        p->topology > DSGD_TOPOLOGY_GROUPS)
         return INFINITY;
     /* Who gathers encoded vectors decodes what each worker has sent. */
     const double encoded =
         dsgd_run_encodes(config) ? config->workers * dsgd_platform_encoding_s_per_byte(p) : 0;
-    const double s_per_byte = dsgd_platform_nic_hosts(p) / dsgd_platform_nic_bytes_per_s(p, 0) +
-                              p->reduction_s_per_byte + p->staging_s_per_byte +
-                              p->operation_s_per_byte + encoded;
+    const double s_per_byte = carrying_s_per_byte(p, config->workers) + p->reduction_s_per_byte +
+                              p->staging_s_per_byte + p->operation_s_per_byte + encoded;
     const double carried_s = bytes_of_step(config, bytes) * s_per_byte;
     const double round_s =
         p->host_latency_s + p->group_latency_s + p->message_overhead_s + p->rendezvous_s;

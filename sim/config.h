@@ -64,7 +64,7 @@ enum {
     DSGD_PIECES_BUCKETS = -2 /* whole tensors until a bucket has reached its size */
 };
 
-/** `bucket: auto`: PyTorch DDP's bucket_cap_mb, 25, or as many as that where these would be more: dsgd_bucket_bytes(). */
+/** `bucket: auto`: 25 MiB as PyTorch DDP's bucket_cap_mb, or a 48th of the vector: dsgd_bucket_bytes(). */
 enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
 
 /** How vectors are cut for their exchanges, in backward order. */

@@ -63,7 +63,8 @@ const dsgd_option dsgd_failures_options[] = {
                         "failures at given times, besides"),
     DSGD_OPTION_STRING(dsgd_failures_config, trace,
                        "CSV file of such: worker,time_s,event, where event is down or up; rows of "
-                       "workers that a run lacks do not count"),
+                       "workers that a run lacks do not count",
+                       .unit = "path"),
     DSGD_OPTION_CHOICE(dsgd_failures_config, policy, policies,
                        "own: what the algorithm does (dsgd describe algorithm); restart: all "
                        "workers, from the last checkpoint; none: who has failed is gone, and who "
@@ -177,14 +178,15 @@ static dsgd_status list_trace(dsgd_failures *f, dsgd_error *error)
     static const char *const names[3] = {"worker", "time_s", "event"};
     dsgd_csv csv;
     size_t column[3];
-    DSGD_TRY(dsgd_csv_read(&csv, error, "%s", f->config->trace));
-    for (size_t k = 0; k < 3; k++)
-        DSGD_TRY(dsgd_csv_need(&csv, names[k], &column[k], error));
+    void *const mark = dsgd_mark();
+    dsgd_status status = dsgd_csv_read(&csv, error, "%s", f->config->trace);
+    for (size_t k = 0; k < 3 && status == DSGD_OK; k++)
+        status = dsgd_csv_need(&csv, names[k], &column[k], error);
     size_t *const open = dsgd_xcalloc((size_t)f->units.n_workers, sizeof *open);
-    dsgd_status status = DSGD_OK;
-    for (size_t i = 0; i < csv.n_rows && status == DSGD_OK; i++)
+    for (size_t i = 0; status == DSGD_OK && i < csv.n_rows; i++)
         status = list_row(f, &csv, i, column, open, error);
     free(open);
+    dsgd_drop(mark);
     return status;
 }
 

@@ -57,7 +57,7 @@ typedef struct dsgd_failure {
     double down_s,
         up_s; /* virtual; down_s INFINITY: nothing fails any more; up_s: never repaired */
     int worker; /* -1: all of: */
-    int unit; /* unit_of[] that it is */
+    int unit; /* in dsgd_failure_units.of[] */
 } dsgd_failure;
 
 typedef struct dsgd_failures dsgd_failures;

@@ -39,27 +39,29 @@ static json_t *run_json(const dsgd_planned_run *run)
 }
 
 /**
- * Names files from the folder of the experiment at this path, as it does itself, so that they are the same from
- * any working directory.
+ * The name of a file from the folder of the experiment, as it names it itself: the same from any working
+ * directory.
  */
-static void name_files_from(json_t *json, const char *path)
+static const char *name_from(const dsgd_experiment *experiment, const char *file)
 {
-    const char *const slash = strrchr(path, '/'), *key;
-    const size_t n = slash == NULL ? 0 : (size_t)(slash + 1 - path);
+    const char *const slash = strrchr(experiment->path, '/');
+    const size_t n = slash == NULL ? 0 : (size_t)(slash + 1 - experiment->path);
+    return strncmp(file, experiment->path, n) == 0 ? file + n : file;
+}
+
+/** Gives all files of data such names. */
+static void name_files(json_t *json, const dsgd_experiment *experiment)
+{
+    const char *const *const files = dsgd_config_data_files(experiment->config), *key;
     json_t *value;
-    void *next;
     size_t i;
-    json_array_foreach(json, i, value) name_files_from(value, path);
-    json_object_foreach_safe(json, next, key, value)
+    json_array_foreach(json, i, value) name_files(value, experiment);
+    json_object_foreach(json, key, value)
     {
         const char *const text = json_string_value(value);
-        name_files_from(value, path);
-        if (text != NULL && strcmp(key, "file") == 0 && strncmp(text, path, n) == 0) {
-            json_object_set_new(json, key, json_string(text + n));
-        } else if (n > 0 && strncmp(key, path, n) == 0) {
-            json_object_set(json, key + n, value);
-            json_object_del(json, key);
-        }
+        if (text != NULL && dsgd_find_word(files, text) >= 0)
+            json_string_set(value, name_from(experiment, text));
+        name_files(value, experiment);
     }
 }
 
@@ -103,7 +105,7 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
                         const char *command)
 {
     json_t *const runs = runs_as_read(experiment, first, end);
-    name_files_from(runs, experiment->path);
+    name_files(runs, experiment);
     return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
                      dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
@@ -184,11 +186,6 @@ void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN
 static void replace_old_words(json_t *manifest)
 {
     json_t *const runs = json_object_get(manifest, "runs");
-    const char *const path = json_string_value(json_object_get(manifest, "file"));
-    if (path != NULL) {
-        name_files_from(runs, path);
-        name_files_from(json_object_get(manifest, "files"), path);
-    }
     for (size_t i = 0; i < json_array_size(runs); i++) {
         json_t *const run = json_array_get(runs, i);
         const char *const old = json_string_value(json_object_get(run, "network"));
@@ -210,7 +207,7 @@ static bool has_run(const json_t *manifest, size_t place, const dsgd_experiment 
     void *const mark = dsgd_mark();
     const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
     json_t *const now = run_json(&experiment->runs[i]);
-    name_files_from(now, experiment->path);
+    name_files(now, experiment);
     const bool has = json_equal(then, as_read(now)) == 1;
     dsgd_drop(mark);
     return has;
@@ -268,8 +265,7 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     json_object_set_new(json, "program", program);
     json_t *const files = json_object();
     for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
-        DSGD_TRY(add_file(files, *f, *f, error));
-    name_files_from(files, experiment->path);
+        DSGD_TRY(add_file(files, *f, name_from(experiment, *f), error));
     json_object_set_new(json, "files", files);
     json_t *const draws = json_object(); /* by algorithm: whether chance is in its times */
     for (size_t i = 0; i < experiment->n_runs; i++)

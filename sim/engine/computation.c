@@ -39,7 +39,7 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     }
     const dsgd_value moved = dsgd_values_update(
         engine->values, dsgd_origin_of(w), k, x->value, g->value, &w->optimizer_state[k],
-        (dsgd_rate){learning_rate(w, stamp - 1), (uint64_t)stamp});
+        (dsgd_rate){learning_rate(w, stamp - 1), (uint64_t)(stamp - w->state_since)});
     dsgd_vector_set(update->y, k, moved, stamp);
 }
 
@@ -403,6 +403,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     take_gradient(w, g, x);
     set_off(w, cut.compute_s * slowness(w),
             dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
+    if (w->presence == DSGD_DOWN)
+        dsgd_computation_lose(w);
     return cut.done;
 }
 
@@ -512,7 +514,8 @@ static void cut_off(dsgd_worker *w)
 void dsgd_computation_lose(dsgd_worker *w)
 {
     const size_t before = w->computation.ready;
-    if (w->computation.number < 0)
+    const bool is_before = w->computation.since_s < w->step_since_s; /* of a step that counts */
+    if (w->computation.number < 0 || (!dsgd_computing(w) && is_before))
         return;
     cut_off(w);
     for (size_t k = before; k < w->engine->n_pieces; k++)

@@ -169,8 +169,8 @@ struct dsgd_worker {
     /* steps.c's. */
     double reduction_s_per_byte; /* of what it receives */
     bool stopped; /* none of its actors continues */
-    dsgd_presence presence; /* failing.c's, as: */
-    double changed_s, up_s; /* since when; until when it is down */
+    dsgd_presence presence; /* failing.c's */
+    double changed_s, up_s; /* failing.c's: since when it is so; until when it is down */
     double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */
@@ -209,6 +209,7 @@ struct dsgd_worker {
     bool cancelled; /* the step under way: it begins anew */
     long n_cancelled; /* steps begun anew */
     dsgd_value *optimizer_state; /* (S) [n_pieces] */
+    long state_since; /* local steps made before that state was begun anew */
     dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
 
     dsgd_wait waits[DSGD_MAX_WAITS]; /* actors.c's; waiting.c watches them */
@@ -304,9 +305,8 @@ struct dsgd_engine {
     long steps_total; /* of all workers */
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
-    bool goes_on; /* failing.c's: while some workers are down */
-    double
-        away_s; /* failing.c's: of all time, what is no progress; of all else progress is the time */
+    bool goes_on; /* failing.c's: the others go on while some are down */
+    double away_s; /* failing.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
     long most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
     long moves; /* steps made and computations begun, of all workers */

@@ -18,6 +18,7 @@ struct dsgd_failing {
     dsgd_failures *source;
     dsgd_failure next;
     long in_a_row; /* without progress */
+    long steps; /* of all workers, at the last failure that the others outlived */
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;
@@ -147,8 +148,9 @@ static bool give_up(dsgd_engine *engine, double all_s, const char *why)
 {
     dsgd_run_result *const result = engine->result;
     result->outcome = DSGD_RUN_FAILED;
-    dsgd_fail(&result->why, DSGD_OK, "%s restarts all workers after a failure, but at %g s %s",
-              engine->config->algorithm->about.name, all_s, why);
+    dsgd_fail(&result->why, DSGD_OK, "%s %s after a failure, but at %g s %s",
+              engine->config->algorithm->about.name,
+              engine->goes_on ? "goes on" : "restarts all workers", all_s, why);
     return false;
 }
 
@@ -160,7 +162,8 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
         dsgd_failure last = take(engine); /* of those that are down, the one who is back last */
-        while (f->next.down_s <= fmax(known_s, last.up_s) && f->in_a_row < MOST_IN_A_ROW) {
+        while (f->next.down_s < INFINITY && f->next.down_s <= fmax(known_s, last.up_s) &&
+               f->in_a_row < MOST_IN_A_ROW) {
             const dsgd_failure failure = take(engine);
             last = failure.up_s > last.up_s ? failure : last;
         }
@@ -229,8 +232,13 @@ void dsgd_failing_step(dsgd_engine *engine)
     double *const cause = &engine->result->failures.checkpoint_s;
     double all_s = now_s + engine->away_s;
     bool over = false;
-    while (!over && f->next.down_s < all_s + f->cost_s)
-        over = !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
+    for (long tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
+        over =
+            tries >= MOST_IN_A_ROW
+                ? !give_up(engine, all_s,
+                           "100,000 failures have come while one checkpoint was written: mtbf by "
+                           "the number of workers is less than it takes")
+                : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
     over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
     engine->away_s = all_s - now_s;
     f->saved_s = now_s;
@@ -302,6 +310,7 @@ bool dsgd_come_back(dsgd_worker *w)
         dsgd_value_release(engine->values, w->optimizer_state[k]);
         w->optimizer_state[k] = DSGD_ZERO_VALUE;
     }
+    w->state_since = w->local_steps[0];
     w->step_since_s = dsgd_now_s();
     dsgd_work_wake(w); /* assist() */
     return true;
@@ -339,8 +348,14 @@ bool dsgd_failing_come(dsgd_engine *engine)
     if (engine->failing == NULL || (bound_s > 0 && bound_s <= engine->failing->next.down_s))
         return true;
     if (engine->goes_on) {
+        struct dsgd_failing *const f = engine->failing;
+        f->in_a_row = f->steps == engine->steps_total ? f->in_a_row : 0;
+        f->steps = engine->steps_total;
         go_down(engine);
-        return false;
+        return f->in_a_row >= MOST_IN_A_ROW &&
+               !give_up(engine, dsgd_now_s(),
+                        "100,000 failures have come without a step between: mtbf by the number of "
+                        "workers is too short");
     }
     double all_s = dsgd_now_s() + engine->away_s;
     const bool over = !restart(engine, &all_s);

@@ -214,7 +214,7 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     size_t here = 0; /* workers, whose models count; all where none is there */
     for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
         const dsgd_worker *const w = &engine->workers[i % p];
-        if (i < p && w->presence == DSGD_DOWN)
+        if (i < p && w->presence != DSGD_HERE)
             continue;
         copy_pieces(w->model, models + here * n);
         states[here++] = w->model_state;

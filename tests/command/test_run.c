@@ -309,6 +309,9 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
         "run e.yaml -o r --only 1 --set 'imbalance=[{kind: replay, file: delays.csv}]'";
     char *output = dsgd_ends(0, "%s", again);
     ck_assert_has(dsgd_ends(0, "%s", again), "nothing to do");
+    ck_assert_has(dsgd_ends(0, "run ./e.yaml -o r --only 1 --set 'imbalance=[{kind: replay, file: "
+                               "delays.csv}]'"),
+                  "nothing to do");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.07\n");
     ck_assert_has(dsgd_ends(2, "%s", again), "other contents of a file");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");

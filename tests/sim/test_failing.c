@@ -134,6 +134,22 @@ TEST(who_cannot_go_on_says_why)
     f->restart_s = 60;
     ck_assert_has(support_simulate(c)->result.why.text,
                   "100,000 failures have come without a step between");
+    support_case *const other = support_new("easgd", 4); /* goes on */
+    fail_at(other, 0, NULL)->mtbf_s = 1e-12;
+    ck_assert_has(support_simulate(other)->result.why.text,
+                  "easgd goes on after a failure, but at ");
+}
+
+/** Who is never repaired holds all others up to the end of the time. */
+TEST(one_failure_for_ever_is_one)
+{
+    static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
+    support_case *c = support_new("allreduce", 4);
+    fail_at(c, 1, &event);
+    c->config.until.seconds = 100;
+    const support_outcome *const got = support_ok(c);
+    ck_assert_int_eq(got->result.failures.n, 1);
+    ck_assert_double_eq_tol(got->result.virtual_s, 100, 1e-9);
 }
 
 CASE("going on", .seconds = 60);
@@ -169,6 +185,16 @@ TEST_RANGE(nobody_waits_for_the_dead_beyond_the_deadline, 0, 3)
     ck_assert_double_le(got.steps, (3 * 200 + 5) / 4.0);
     ck_assert_int_eq(got.failures.detect_s > 1,
                      variants[_i] != 2); /* they did ask, or beside steps */
+}
+
+/** Whose copies even workers alone give, to even and odd ones. */
+TEST(shared_copies_come_from_who_answers)
+{
+    static dsgd_failure_event events[] = {{0, 5, 1}, {3, 9, 1}, {0, 9.5, 1}, {1, 20, 1}};
+    support_case *c = pairs(4, 60, 1);
+    fail_at(c, 4, events);
+    support_option(c, "variant", 2);
+    ck_assert_double_gt(support_ok(c)->result.steps, 60 - 10);
 }
 
 CASE("all algorithms", .seconds = 240);
