@@ -161,7 +161,8 @@ dsgd_status dsgd_csv_need(const dsgd_csv *csv, const char *name, size_t *column,
     *column = dsgd_csv_column(csv, name);
     if (*column < csv->n_columns)
         return DSGD_OK;
-    return dsgd_fail(error, DSGD_EIO, "%s:1: there is no column `%s`", csv->path, name);
+    return dsgd_fail(error, DSGD_EIO, "%s:%zu: there is no column `%s`", csv->path, csv->lines[0],
+                     name);
 }
 
 const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)

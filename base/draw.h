@@ -26,7 +26,8 @@ typedef enum dsgd_purpose {
     DSGD_DRAW_EPISODE = 11, /* initial states of episodes; worker -1: test episodes */
     DSGD_DRAW_ENCODING = 12, /* of encodings; purpose of encoding i of a step: this + 256 i */
     DSGD_DRAW_TEST_PARTS = 13, /* the test set in parts, for models of their own */
-    DSGD_DRAW_FAILURES = 14 /* up-times and repairs; worker: what fails together, step: its which */
+    DSGD_DRAW_FAILURES =
+        14 /* up-times and repairs; worker: what fails together, step: number of its failure */
 } dsgd_purpose;
 
 /** The coordinates of a draw. */

@@ -11,6 +11,7 @@
 #include "command/console/command.h"
 #include "command/console/table.h"
 #include "command/import/reader.h"
+#include "traces/chakra.h"
 
 typedef struct arguments {
     dsgd_operands paths;
@@ -86,7 +87,8 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     head[n] = '\0';
     w->in.gave = NULL;
-    if (memmem(head, (size_t)n, "\0\0\0", 4) == NULL) /* as a checkpoint of gigabytes has */
+    if (memmem(head, (size_t)n, "\0\0\0", 4) == NULL || /* as a checkpoint of gigabytes has */
+        dsgd_chakra_is(head, (size_t)n))
         DSGD_TRY(offer(w, path, head, (size_t)n, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         known[i] = dsgd_import_readers[i]->gives;

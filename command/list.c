@@ -366,12 +366,15 @@ static dsgd_status describe_workload(const char *name, dsgd_error *error)
     const size_t n_buckets =
         dsgd_workload_pieces(&w, 0, (dsgd_buckets){DSGD_DEFAULT_BUCKET_BYTES, 0}, &buckets);
     free(bytes), free(buckets);
-    printf("  one gradient        %.4g MB in %zu tensor%s, exchanged in %zu bucket%s%s\n"
-           "  step                %g s, without what imbalance adds\n"
+    const char *const merged =
+        dsgd_xprintf(", or merged to %d where that changes little", DSGD_MANY_BUCKETS);
+    dsgd_print_text("  one gradient", FACT_INDENT, "%.4g MB in %s, exchanged in %s%s",
+                    dsgd_workload_bytes(&w) / 1e6, dsgd_counted(n_tensors, "tensor"),
+                    dsgd_counted(n_buckets, "bucket"),
+                    n_buckets > DSGD_MANY_BUCKETS ? merged : " by default");
+    printf("  step                %g s, without what imbalance adds\n"
            "  samples             %g %s per worker and step\n"
            "  backward share      %g\n  own imbalance      ",
-           dsgd_workload_bytes(&w) / 1e6, n_tensors, n_tensors == 1 ? "" : "s", n_buckets,
-           n_buckets == 1 ? "" : "s", n_buckets > DSGD_MANY_BUCKETS ? ", or 48" : " by default",
            w.step_s, w.samples, w.sample_unit, w.backward_share);
     for (size_t i = 0; i < w.inherent.n; i++)
         printf(" %s", w.inherent.v[i].about->name);

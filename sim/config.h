@@ -65,12 +65,12 @@ enum {
 };
 
 /** `bucket: auto`: 25 MiB as PyTorch DDP's bucket_cap_mb, or a 48th of the vector: dsgd_bucket_bytes(). */
-enum { DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
+enum { DSGD_BUCKET_AUTO = -1, DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
 
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
     long pieces; /* a number of equal ones, or a word */
-    double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS; the former below 0: auto */
+    double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS; the former may be BUCKET_AUTO */
     /* Pieces of a gradient become ready during the backward pass, not all at its end. */
     bool overlap;
     bool blocking; /* exchanges of a worker follow one another */

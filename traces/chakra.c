@@ -103,25 +103,31 @@ static void read_attribute(chakra_node *n, cursor c)
         memcpy(n->group, words[1], sizeof n->group);
 }
 
+enum { MOST_NODES = 1 << 22, MOST_DEPS = 1 << 24 }; /* a byte of a file may be a node of 160 */
+
 /** Why it is none; NULL: it is one. */
 static const char *read_node(reader *r, cursor c)
 {
-    static const double most = 1e15; /* microseconds, bytes, nodes */
+    static const double most = 1e16; /* microseconds (since 1970), bytes, nodes */
     chakra_node n = {.deps = r->n_deps, .v[WHAT] = NOTHING};
     field f;
+    if (c.at == c.end || r->n == MOST_NODES)
+        return c.at == c.end ? "a node is empty" : "more nodes than are read";
     while (next_field(&c, &f))
         if (f.number == DSGD_CHAKRA_DATA_DEPS)
             do { /* one, or packed */
                 r->deps = dsgd_keep_more(r->deps, r->n_deps + 1, sizeof *r->deps);
                 r->deps[r->n_deps++] = f.is_bytes ? (double)varint(&f.bytes) : f.value;
-            } while (f.bytes.at < f.bytes.end && !f.bytes.is_bad);
+            } while (f.bytes.at < f.bytes.end && !f.bytes.is_bad && r->n_deps < MOST_DEPS);
         else if (f.number < ON_HOST && !f.is_bytes)
             n.v[f.number] = f.value;
         else if (f.number == DSGD_CHAKRA_ATTRIBUTE)
             read_attribute(&n, f.bytes);
     n.n_deps = r->n_deps - n.deps;
+    if (r->n_deps >= MOST_DEPS)
+        return "more dependencies than are read";
     for (int i = 0; i < NUMBERS; i++)
-        if (!(n.v[i] >= 0 && n.v[i] <= most))
+        if (!(n.v[i] >= 0 && n.v[i] <= (i == STEP ? INT32_MAX : most)))
             return "a number is absurd";
     if (c.is_bad)
         return "a node is damaged";
@@ -143,7 +149,7 @@ static int by_id(const void *a, const void *b)
 static int by_step(const void *a, const void *b)
 {
     const chakra_node *const x = a, *const y = b;
-    const int i = x->v[STEP] != y->v[STEP] ? STEP : START;
+    const int i = x->v[STEP] != y->v[STEP] ? STEP : x->v[START] != y->v[START] ? START : ID;
     return (x->v[i] > y->v[i]) - (x->v[i] < y->v[i]);
 }
 
@@ -215,7 +221,7 @@ bool dsgd_chakra_read(gzFile file, dsgd_kineto *trace)
     enum { PART = 1 << 20, MOST = 1 << 30 };
     reader r = {.n = 0};
     size_t n = 0;
-    int got = 1;
+    int got = 1, code = Z_OK;
     double busy_us = 0;
     char *bytes = NULL;
     const char *why = NULL;
@@ -224,6 +230,11 @@ bool dsgd_chakra_read(gzFile file, dsgd_kineto *trace)
         got = gzread(file, bytes + n, PART);
         n += got > 0 ? (size_t)got : 0;
     }
+    const char *const said = gzerror(file, &code);
+    const char *const end = n >= MOST             ? "the 1 GiB that is read ends"
+                            : code == Z_BUF_ERROR ? "the gzip ends"
+                            : code != Z_OK        ? dsgd_xstrdup(said)
+                                                  : NULL;
     cursor c = {bytes, bytes + n, false};
     if (!dsgd_chakra_is(bytes, n)) {
         free(bytes);
@@ -232,8 +243,9 @@ bool dsgd_chakra_read(gzFile file, dsgd_kineto *trace)
     bytes_of(&c, varint(&c)); /* GlobalMetadata */
     while (why == NULL && c.at < c.end) {
         const cursor node = bytes_of(&c, varint(&c));
-        why = c.is_bad ? "the file ends" : read_node(&r, node);
+        why = !c.is_bad ? read_node(&r, node) : end == NULL ? "the file ends" : end;
     }
+    why = why == NULL ? end : why;
     free(bytes);
     *trace = (dsgd_kineto){.file = trace->file, .rank = -1, .n_events = r.n};
     if (why != NULL)

@@ -21,10 +21,11 @@ extern const char *const dsgd_chakra_collectives[];
 /** Whether a file begins so. */
 bool dsgd_chakra_is(const char *head, size_t n);
 
+struct gzFile_s; /* zlib's */
+
 /**
  * Reads what dsgd_kineto_read() has opened; false: it is none, and is at its begin again. Without an attribute "step" all
  * is one step; where no node has a start, they begin when what they wait for has ended, one after the other on the
  * host, the GPU and the network.
  */
-struct gzFile_s; /* zlib's */
 bool dsgd_chakra_read(struct gzFile_s *file, dsgd_kineto *trace);

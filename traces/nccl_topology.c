@@ -367,11 +367,21 @@ static size_t split(const char *line, const char **words)
     return n;
 }
 
+/** Whether a line is the first row. */
+static bool is_first_row(const char *line)
+{
+    static const char blanks[] = " \t\r", name[] = "GPU0";
+    line += strspn(line, blanks);
+    if (strncmp(line, name, strlen(name)) != 0)
+        return false;
+    line += strlen(name);
+    return line[strspn(line, blanks)] == 'X';
+}
+
 const char *dsgd_nccl_matrix_find(const char *text)
 {
     for (const char *before = text, *line = text; *line != '\0';) {
-        int end = 0;
-        if (sscanf(line, " GPU0 X%n", &end) == 0 && end > 0 && strstr(before, "GPU0") < line)
+        if (is_first_row(line) && strstr(before, "GPU0") < line)
             return before;
         before = line;
         line += strcspn(line, "\n");
@@ -418,7 +428,7 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
             t->sharing = dsgd_xprintf("%s%s ", t->sharing, heads[k]);
         }
     t->has_switch = gpus > 4 && least == most && most > 0;
-    t->lacks = most == 0 ? "no NVLinks: set island_bandwidth and nccl: links by hand"
+    t->lacks = most == 0 ? "no NVLinks, and no speeds of other links"
                          : dsgd_xprintf("up to %ld NVLinks between GPUs, without speeds", most);
     return dsgd_nccl_matrix_find(row) == NULL
                ? DSGD_OK

@@ -126,7 +126,7 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
 const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
 /**
- * Whether another seed could give a run of a manifest another result: it learns, its steps, places or whom it
+ * Whether another seed could give a run of a manifest another result: it learns, its steps, failures, places or whom it
  * sends to are drawn, or nothing is known of it (NULL).
  */
 bool dsgd_is_by_chance(const json_t *manifest, const json_t *run);

@@ -49,13 +49,13 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
         last = is_y ? c : last;
         if (t->is[c] == OTHER && !is_long)
             return dsgd_refuse(error,
-                               "%s:1: column `%s` is neither algorithm, low, high nor what runs "
+                               "%s:%zu: column `%s` is neither algorithm, low, high nor what runs "
                                "differ in, nor one of %s",
-                               csv->path, name, dsgd_listed(quantities->v, ", "));
+                               csv->path, csv->lines[0], name, dsgd_listed(quantities->v, ", "));
     }
     if (last == csv->n_columns)
-        return dsgd_refuse(error, "%s:1: there is no column of a figure's numbers, such as %s",
-                           csv->path, dsgd_listed(quantities->v, ", "));
+        return dsgd_refuse(error, "%s:%zu: there is no column of a figure's numbers, such as %s",
+                           csv->path, csv->lines[0], dsgd_listed(quantities->v, ", "));
     t->y = is_long ? NULL : csv->fields[last];
     return DSGD_OK;
 }

@@ -164,16 +164,16 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
             continue;
         }
         void *const mark = dsgd_mark();
-        size_t n_new = -seeds.n - points.n;
+        size_t n_before = seeds.n + points.n, n_after = 0;
         for (int c = 0; c < DSGD_N_COORDINATES; c++) {
-            n_new -= of[c].n;
+            n_before += of[c].n;
             at[c] = dsgd_names_add(&of[c], coordinate_of(f, row, c));
-            n_new += of[c].n;
+            n_after += of[c].n;
         }
         f->seed_of[row] = dsgd_names_add(&seeds, dsgd_csv_field(f->csv, row, seed));
         f->point_of[row] =
             dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2]));
-        if (n_new + seeds.n + points.n == 0)
+        if (n_after + seeds.n + points.n == n_before)
             dsgd_drop(mark); /* texts that are there already: of many rows they would be large */
         dsgd_frame_point *const p = &f->points[f->point_of[row]];
         memcpy(p->at, at, sizeof at);

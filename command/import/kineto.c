@@ -160,7 +160,9 @@ static void join_replicas(dsgd_kineto *t, sums *of)
         for (dsgd_kineto_call *a = c + 1; a < t->calls + t->n_calls && a->step == c->step; a++)
             if (a->bytes > 0 && a->bytes * (double)of->ranks == c->bytes && is_sum(a, false) &&
                 strcmp(a->group, of->group) != 0) {
-                of->replicas = a->group_size > 0 ? a->group_size : t->world / of->ranks;
+                of->replicas = a->group_size > 0       ? a->group_size
+                               : t->world >= of->ranks ? t->world / of->ranks
+                                                       : 1;
                 c->end_us = fmax(c->end_us, a->end_us);
                 a->bytes = 0; /* no other's, and told no more */
                 break;

@@ -206,7 +206,16 @@ static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
     return gpu != NULL && log->gpu != NULL && strstr(log->gpu, gpu) == NULL;
 }
 
-/** Completes logs; leaves out those that cannot be, unless none is left. */
+/** Whether other readers have found something. */
+static bool has_others(const dsgd_import *in)
+{
+    bool has = in->n_numbers > 0;
+    for (int i = 0; i < DSGD_IMPORT_PARTS; i++)
+        has = has || in->parts[i] != NULL;
+    return has;
+}
+
+/** Completes logs; leaves out those that cannot be. Where none is left, the last one's reason is the error. */
 static dsgd_status keep_complete(work *m, dsgd_error *error)
 {
     dsgd_nccl_log *const kept = dsgd_keep(m->logs.n, sizeof *kept);
@@ -225,9 +234,9 @@ static dsgd_status keep_complete(work *m, dsgd_error *error)
         m->in->left_out += *why.text != '\0';
         *error = why;
     }
+    fputs(n > 0 || m->logs.n > 1 || has_others(m->in) ? said : "", stdout);
     m->logs.v = kept;
     m->logs.n = n;
-    fputs(n > 0 ? said : "", stdout);
     return n > 0 ? DSGD_OK : DSGD_EUSAGE;
 }
 
@@ -389,8 +398,10 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
     if (m->logs.said != NULL)
         printf("%s\n", m->logs.said);
     if (m->logs.n == 0)
-        return DSGD_OK; /* of one size */
-    DSGD_TRY(pool_logs(m, error));
+        return DSGD_OK;
+    const dsgd_status status = pool_logs(m, error);
+    if (status != DSGD_OK)
+        return has_others(in) ? DSGD_OK : status; /* what is left out is told */
     fit(m);
     DSGD_TRY(put_factor(m, "nccl.bandwidth", nccl->bandwidth, false, error));
     DSGD_TRY(put_factor(m, "nccl.latency", nccl->latency, false, error));

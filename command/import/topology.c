@@ -54,7 +54,8 @@ static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, d
     if (t->nic_bytes_per_s.line > 0)
         dsgd_append(&text, " of %.4g GB/s", t->nic_bytes_per_s.value / 1e9);
     dsgd_import_gave(m, "%s", text);
-    dsgd_import_gave(m, "the nearest NICs: %s", t->sharing);
+    if (*t->sharing != '\0')
+        dsgd_import_gave(m, "the nearest NICs: %s", t->sharing);
     if (links.line == 0)
         dsgd_import_gave(
             m, "%s, which are those of the platform",
@@ -95,9 +96,9 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
 }
 
 const dsgd_import_reader dsgd_import_matrix = {
-    .name = "matrix of nvidia-smi",
+    .name = "topology of a node",
     .gives = "what `nvidia-smi topo -m` prints",
-    .read = read, /* behind nccl-tests, as logs of a job may have both */
+    .read = read, /* behind nccl-tests, as logs of a job may have both; XML too, far behind */
 };
 
 const dsgd_import_reader dsgd_import_topology = {

@@ -114,8 +114,8 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
     size_t most = 0;
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
-        const bool is_auto =
-            config->exchange.pieces == DSGD_PIECES_BUCKETS && config->exchange.bucket_bytes < 0;
+        const bool is_auto = config->exchange.pieces == DSGD_PIECES_BUCKETS &&
+                             config->exchange.bucket_bytes == DSGD_BUCKET_AUTO;
         double *bytes = NULL;
         const size_t n = dsgd_pieces_of(config, &bytes);
         free(bytes);

@@ -212,7 +212,7 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                            run.platform.library != DSGD_LIBRARY_MPI;
             dsgd_option_put(o, &run.config.exchange, value);
             if (!is_word && value != DSGD_PIECES_BUCKETS) /* which would be refused with theirs */
-                run.config.exchange.bucket_bytes = -1;
+                run.config.exchange.bucket_bytes = DSGD_BUCKET_AUTO;
             if (!follows &&
                 (is_word ? memcmp(&run.config.exchange, &experiment->runs[i].config.exchange,
                                   sizeof run.config.exchange) != 0

@@ -84,8 +84,11 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {
-    static const char *const names[] = {"allreduce", "reduce_scatter", "allgather", "reduce",
-                                        "broadcast"};
+    static const char *const names[] = {[DSGD_ALLREDUCE] = "allreduce",
+                                        [DSGD_REDUCE_SCATTER] = "reduce_scatter",
+                                        [DSGD_ALLGATHER] = "allgather",
+                                        [DSGD_REDUCE] = "reduce",
+                                        [DSGD_BROADCAST] = "broadcast"};
     dsgd_engine *const engine = channel->worker->engine;
     if (plan->n == 1)
         return (dsgd_await){DSGD_AWAIT_NOTHING};

@@ -513,6 +513,7 @@ static const struct {
     {NULL, "r", 3, "r/runs.csv: the file cannot be read"},
     {"", "r", 3, "r/runs.csv: the file is empty"},
     {"run,seed\n", "r", 3, "r/runs.csv:1: there is no column `wall_s`"},
+    {"# by hand\nrun,seed\n", "r", 3, "r/runs.csv:2: there is no column `wall_s`"},
     {"workers,platform,workload,wall_s\n", "r", 3, "r/runs.csv:1: there is no column `algorithm`"},
     {"algorithm,workers,platform,workload,wall_s\n", "r", 3, ":1: there is no column `seed`"},
     {"algorithm,workers,platform,workload,seed,wall_s\n", "r", 3,
@@ -567,9 +568,10 @@ TEST(runs_that_are_missing_are_said)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 1");
-    ck_assert_has(dsgd_ends(0, "compare r"),
-                  "\nPartial results: 1 of 6 runs are done. The same command does the rest. Who wins\n"
-                  "is open, without a run of wagma or ad_psgd yet.\n");
+    ck_assert_has(
+        dsgd_ends(0, "compare r"),
+        "\nPartial results: 1 of 6 runs are done. The same command does the rest. Who wins\n"
+        "is open, without a run of wagma or ad_psgd yet.\n");
     dsgd_ends(0, "run e.yaml -o r");
     ck_assert_ptr_null(strstr(dsgd_ends(0, "compare r"), "Partial"));
 }

@@ -348,10 +348,16 @@ TEST(a_run_for_each_size_is_one_table)
     ck_assert_has(dsgd_ends(0, "import a.log -p dgx-a100 -o mine.yaml --force"), "GPUs not named");
     shell_ends(0, "sed '/ float /{n;q}' b.log >c.log");
     ck_assert_has(dsgd_ends(2, "import c.log -p dgx-a100 -o mine.yaml --force"), "one size, but");
+    write_file("m.conf",
+               "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=t Switches=a,b\n");
+    ck_assert_has(dsgd_ends(5, "import c.log m.conf -p dgx-a100 -o others.yaml"), "one size, but");
+    ck_assert_has(read_file("others.yaml"), "m.conf");
     write_file("d.log", "#  Rank  0 Pid 7 on n device  0 [0x07] NVIDIA A100\n"
                         " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n"
                         " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n");
     ck_assert_has(dsgd_ends(2, "import d.log -p dgx-a100 -o mine.yaml --force"), "one GPU alone");
+    ck_assert_has(dsgd_ends(5, "import d.log m.conf -p dgx-a100 -o others.yaml --force"),
+                  "left out: d.log:2: one GPU alone");
 }
 
 TEST(what_is_no_log_is_refused)

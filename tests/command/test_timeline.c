@@ -525,10 +525,14 @@ TEST(a_chakra_trace_is_imported_as_the_run_that_it_is_of)
     } damages[] = {
         {"truncate -s -9 c/trace.1.et", "damaged: the file ends behind node"},
         {"gzip c/trace.2.et", "c/trace.2.et.gz"},
+        {"truncate -s -9 c/trace.2.et.gz", "damaged: the gzip ends behind node"},
         {"tail -c 800 c/trace.3.et >> c/trace.0.et", "damaged: a "},
         {"printf '\\2\\n\\0\\2\\10\\1' > c/trace.0.et", "nothing that takes time"},
         {"printf '\\2\\n\\0\\4\\70\\377\\377\\377' > c/trace.0.et",
          "a node is damaged behind node"},
+        {"printf '\\2\\n\\0\\0\\0\\0\\0' > c/trace.0.et", "a node is empty behind node 0"},
+        {"printf '\\2\\n\\0\\16\\122\\14\\12\\4step\\110\\200\\200\\200\\200\\10' > c/trace.0.et",
+         "a number is absurd behind node"},
     };
     const char *const import = "import c -p p.yaml -o mine.yaml --force";
     write_file("e.yaml", four);
@@ -549,9 +553,22 @@ TEST(a_chakra_trace_is_imported_as_the_run_that_it_is_of)
         shell_ends(0, "cd %s && %s", folder, damages[i].command);
         char *told = NULL;
         const int status = dsgd(import, &told);
-        ck_assert_msg(status == (i < 3 ? 0 : 5), "%d: %s", status, told); /* 5: one is left out */
+        ck_assert_msg(status == (i < 4 ? 0 : 5), "%d: %s", status, told); /* 5: one is left out */
         ck_assert_has(told, damages[i].sentence);
     }
+}
+
+/** Some ranks' sums of step 1 end after the first has begun step 2. */
+TEST(all_ranks_of_a_chakra_trace_have_the_same_collectives)
+{
+    write_file("e.yaml", four);
+    dsgd_ends(0, "timeline e.yaml --format chakra -o c --steps 2:5 --set "
+                 "'algorithms=[power_sgd]' --set workers=5");
+    shell_ends(0,
+               "cd %s && for i in 0 1 2 3 4; do grep -ao allreduce c/trace.$i.et | wc -l; done | "
+               "sort | uniq -c | tr -s ' \n' ' ' >n",
+               folder);
+    ck_assert_str_eq(read_file("n"), " 5 3 ");
 }
 
 /* --- bad input ---------------------------------------------------------------------------------- */

@@ -23,11 +23,11 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
     DSGD_TRY(dsgd_csv_need(&report->runs, "workers", &column, error));
     report->manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
     if (report->manifest == NULL)
-        return dsgd_fail(
-            error, DSGD_EIO,
-            "%s/manifest.json is missing or no JSON, and says what the runs are; `dsgd run` writes "
-            "it, and `dsgd compare %s` goes without",
-            folder, folder);
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s/manifest.json is missing or no JSON: it says what the runs are. `dsgd "
+                         "run` writes it; "
+                         "`dsgd compare %s` goes without",
+                         folder, folder);
     DSGD_TRY(dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error));
     report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
     return DSGD_OK;

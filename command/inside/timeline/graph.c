@@ -109,6 +109,17 @@ static void put_exchange(rank *r, const dsgd_span *s)
         put(r, s, s->kind == DSGD_SPAN_EXCHANGE ? s->collective : "message", s->since_s, s->end_s);
 }
 
+/**
+ * Whether a span ends in the window; of an exchange, is of its steps: of one of the step before, some ranks' may have
+ * ended when the window opens.
+ */
+static bool is_in_window(const dsgd_timeline *t, const dsgd_span *s)
+{
+    const bool is_of_steps =
+        (t->first_step == 0 || s->step >= t->first_step) && s->step < t->end_step;
+    return s->end_s <= t->end_s && (s->kind != DSGD_SPAN_EXCHANGE || is_of_steps);
+}
+
 /** Puts what a row has. */
 static void walk(rank r)
 {
@@ -130,7 +141,8 @@ static void walk(rank r)
         r.exchange = s->kind == DSGD_SPAN_EXCHANGE ? s : r.exchange;
         if (s->kind == DSGD_SPAN_COMPUTE)
             put_computation(&r, s);
-        else if (s->kind == (r.by_collectives ? DSGD_SPAN_EXCHANGE : DSGD_SPAN_MESSAGE))
+        else if (s->kind == (r.by_collectives ? DSGD_SPAN_EXCHANGE : DSGD_SPAN_MESSAGE) &&
+                 is_in_window(r.view->timeline, s))
             put_exchange(&r, s);
     }
     dsgd_drop(mark);
@@ -237,14 +249,31 @@ static void put_chakra(const rank *r, const dsgd_span *s, const char *name, doub
     dsgd_drop(mark);
 }
 
+/** Whether all that is exchanged are collectives of all rows, which ASTRA-sim has (no reduce). */
+static bool has_collectives(const dsgd_view *view)
+{
+    size_t n_first = 0;
+    for (size_t i = 0; i < view->n_rows; i++) {
+        const dsgd_row *const row = &view->rows[i];
+        size_t n = 0;
+        for (size_t k = 0; k < row->n_spans; k++) {
+            const dsgd_span *const s = row->spans[k];
+            if (s->kind != DSGD_SPAN_EXCHANGE || !is_in_window(view->timeline, s))
+                continue;
+            if (s->collective == NULL || strcmp(s->collective, "reduce") == 0)
+                return false;
+            n++;
+        }
+        if (i > 0 && n != n_first)
+            return false;
+        n_first = n;
+    }
+    return true;
+}
+
 dsgd_status dsgd_view_write_chakra(const dsgd_view *view, const char *folder, dsgd_error *error)
 {
-    bool by_collectives = true;
-    const dsgd_timeline *const t = view->timeline;
-    for (const dsgd_span *s = t->spans; s < t->spans + t->n_spans; s++)
-        if (s->kind == DSGD_SPAN_EXCHANGE && s->end_s <= t->end_s) /* ASTRA-sim has no reduce */
-            by_collectives =
-                by_collectives && s->collective != NULL && strcmp(s->collective, "reduce") != 0;
+    const bool by_collectives = has_collectives(view);
     DSGD_TRY(dsgd_make_folder(error, "%s", folder));
     for (size_t i = 0; i < view->n_rows; i++) {
         dsgd_whole_file file;

@@ -126,7 +126,8 @@ static void sum_up_steps(listener *l)
             f->workers[i].n_steps++;
         }
         f->workers[i].compute_s = sum_s / (double)f->workers[i].n_steps; /* 0 / 0 is NAN */
-        f->workers[i].beside_s = w->beside_s / (double)f->workers[i].n_steps;
+        if (f->workers[i].n_steps > 0)
+            f->workers[i].beside_s = w->beside_s / (double)f->workers[i].n_steps;
     }
     gsl_sort(all, 1, n);
     if (n > 0) {

@@ -64,7 +64,8 @@ typedef struct dsgd_tuned {
     bool is_over;
     dsgd_tune_trial *trials; /* [n_trials], rung by rung, best first */
     size_t n_trials;
-    const dsgd_tune_trial *last; /* [n_last]: of the last rung; who is out is alone */
+    const dsgd_tune_trial *
+        last; /* [n_last]: of the last rung; without those who are out, unless all are: then the first */
     size_t n_last;
 } dsgd_tuned;
 
