@@ -1,12 +1,14 @@
 /**
  * @file argp.c
- * argp by getopt_long().
+ * argp by getopt_long(). --help, which --usage prints, too, has its lines as they come.
  */
 #include <argp.h>
 #include <getopt.h>
 #include <stdarg.h>
 
 #include "base/status.h"
+
+enum { HELP = 1 }; /* no letter */
 
 int argp_err_exit_status = 64;
 
@@ -21,13 +23,30 @@ void argp_error(const struct argp_state *state, const char *format, ...)
     exit(argp_err_exit_status);
 }
 
+static void print_help(const struct argp *argp, const char *name)
+{
+    printf("Usage: %s [OPTION...] %s\n%s\n\n", name, argp->args_doc == NULL ? "" : argp->args_doc,
+           argp->doc == NULL ? "" : argp->doc);
+    for (const struct argp_option *o = argp->options; o->name != NULL; o++) {
+        if ((o->flags & OPTION_HIDDEN) != 0)
+            continue;
+        const char *const argument = o->arg == NULL ? ""
+                                     : (o->flags & OPTION_ARG_OPTIONAL) != 0
+                                         ? dsgd_xprintf("[=%s]", o->arg)
+                                         : dsgd_xprintf("=%s", o->arg);
+        printf(o->key < 256 ? "  -%c, " : "      ", o->key);
+        printf("%-22s %s\n", dsgd_xprintf("--%s%s", o->name, argument), o->doc);
+    }
+    exit(0);
+}
+
 error_t argp_parse(const struct argp *argp, int count, char **words, unsigned flags, int *end,
                    void *input)
 {
     size_t n = 0;
     while (argp->options[n].name != NULL)
         n++;
-    struct option *const options = dsgd_keep(n + 1, sizeof *options);
+    struct option *const options = dsgd_keep(n + 3, sizeof *options);
     char *const letters = dsgd_keep(3 * n + 1, 1);
     for (size_t i = 0; i < n; i++) {
         const struct argp_option *const o = &argp->options[i];
@@ -36,11 +55,15 @@ error_t argp_parse(const struct argp *argp, int count, char **words, unsigned fl
         if (o->key < 256)
             sprintf(letters + strlen(letters), "%c%.*s", o->key, has, "::");
     }
+    options[n] = (struct option){.name = "help", .val = HELP};
+    options[n + 1] = (struct option){.name = "usage", .val = HELP};
     struct argp_state state = {count, words, 1, input};
     optind = 0; /* anew */
     for (int key = 0; (key = getopt_long(count, words, letters, options, NULL)) != -1;) {
         if (key == '?')
             exit(argp_err_exit_status);
+        if (key == HELP)
+            print_help(argp, words[0]);
         argp->parser(key, optarg, &state);
     }
     state.next = optind;

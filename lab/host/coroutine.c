@@ -36,7 +36,8 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
     fiber *f = unused;
     if (f == NULL) {
         f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() gives 8 bytes here */
-        DSGD_ASSERT(f != NULL, "no memory for the stacks of more actors than %p", (void *)all);
+        if (f == NULL)
+            dsgd_no_memory();
         f->next = all;
         all = f;
     } else {

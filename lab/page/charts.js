@@ -5,7 +5,7 @@ const ink = '#222222', pale = '#666666', rule = '#d8d8d8', font = 'system-ui, sa
 const el = (name, attributes = {}, ...inside) => {
     const element = document.createElementNS('http://www.w3.org/2000/svg', name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, typeof value === 'number' ? +value.toFixed(2) : value);
-    element.append(...inside);
+    for (const one of inside.flat()) element.append(one);
     return element;
 };
 const text = (x, y, what, more = {}) => el('text', { x, y, fill: ink, 'font-size': 12, ...more }, what);
@@ -103,9 +103,11 @@ function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', mos
 
 /** What workers do: rows {name, events: [{at, for, kind, why}]} of panels {label, rows}, in seconds. */
 const kinds = { compute: '#3d4f66', communicate: '#d9a441', wait: '#e9e6df' };
+/** When the last event of panels ends. */
+const end_of = panels => panels.flatMap(p => p.rows).flatMap(r => r.events).reduce((end, e) => Math.max(end, e.at + e.for), 0);
 const waited_for = '#a40a0f';
 function gantt({ width, panels, most }) {
-    const left = 34, height = 17, x = axis(0, most ?? Math.max(...panels.flatMap(p => p.rows.flatMap(r => r.events.map(e => e.at + e.for)))), left, width - 12), parts = [];
+    const left = 34, height = 17, x = axis(0, most ?? end_of(panels), left, width - 12), parts = [];
     let y = 4, key = left;
     for (const [kind, what] of [['compute', 'compute'], ['communicate', 'communicate'], ['wait', 'wait, and for which worker']]) {
         if (key + 17 + 6.4 * what.length > width) [key, y] = [left, y + 18];
@@ -130,7 +132,7 @@ function gantt({ width, panels, most }) {
     }
     for (const t of x.ticks) parts.push(el('path', { d: `M${x(t)} ${y - 4}v4`, stroke: pale }), text(x(t), y + 13, short(t), { 'text-anchor': 'middle', fill: pale }));
     parts.push(el('path', { d: `M${left} ${y - 4}H${width - 12}`, stroke: pale }), text(width - 12, y + 28, 'virtual time (s)', { 'text-anchor': 'end', fill: pale }));
-    return frame(width, y + 34, 'what workers do over virtual time', ...parts);
+    return frame(width, y + 34, 'what workers do over virtual time', parts);
 }
 
 /** Shares of ages: panels {label, look, shares: [[age, share]]}; what is older than is drawn is in the last bar. */
@@ -172,5 +174,5 @@ function phase({ width, xs, ys, cells, x_label, y_label, names }) {
     return frame(width, top + ys.length * h + 40, `who is fastest by ${x_label} and ${y_label}`, ...parts, text(width - 8, top + ys.length * h + 34, x_label, { 'text-anchor': 'end', fill: pale }));
 }
 
-return { bars, lines, gantt, ages, phase, short, with_unit };
+return { bars, lines, gantt, end_of, ages, phase, short, with_unit };
 })();

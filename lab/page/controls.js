@@ -29,7 +29,7 @@ function shape(s) {
         bool: of('boolean'), list: of('array'), record: all.find(a => a.properties && !name_key(a)), about: s.description ?? '', base: s.default,
         named: all.filter(name_key).map(a => ({ ...a, name: a.properties[name_key(a)].const, called: name_key(a), about: a.properties[name_key(a)].description ?? '' })) };
 }
-const units_of = of => of.pattern?.match(/\(([^()]*)\)\$$/)?.[1].split('|') ?? [''];
+const units_of = of => of.pattern?.match(/\(([^()]*)\)\$$/)?.[1].split('|').map(unit => unit.replace(/^ \?/, '')) ?? [''];
 const factors = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9, ps: 1e-12, min: 60, h: 3600, 'ps/B': 1e-12, 'ns/B': 1e-9, 'us/B': 1e-6, '%': 0.01,
     'kB/s': 1e3, 'MB/s': 1e6, 'GB/s': 1e9, 'Mb/s': 1.25e5, 'Gb/s': 1.25e8, k: 1e3, M: 1e6, G: 1e9, kB: 1e3, MB: 1e6, GB: 1e9, B: 1,
     Ki: 1024, Mi: 2 ** 20, Gi: 2 ** 30, KiB: 1024, MiB: 2 ** 20, GiB: 2 ** 30, Mf: 1e6, Gf: 1e9, Tf: 1e12, W: 1, kW: 1e3, '': 1 };

@@ -51,7 +51,7 @@ function blocks(lines, lesson) {
 // --- commands, run in the folder of the lesson
 
 const words = line => [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'));
-const folder = lesson => `/lab/course/${lesson.name}`;
+const folder = lesson => `/data/course/${lesson.name}`; // where the files are that a lesson does not show
 const files_of = lesson => Object.fromEntries(Object.entries(lesson.files).filter(([name]) => name.endsWith('.yaml')).map(([name, content]) => [`${folder(lesson)}/${name}`, content]));
 
 /** Runs a command as a shell would; answers with what it printed, its status, and where it left results. */

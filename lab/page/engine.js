@@ -49,25 +49,34 @@ async function download_png(name, svg) {
 }
 const svg_text = svg => new XMLSerializer().serializeToString(svg);
 
-const inflate = (bytes, how) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(how))).arrayBuffer();
+const inflate = (bytes, how) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(how))).arrayBuffer()
+    .catch(() => { throw new Error('what is compressed in it is damaged'); });
 const deflate = (bytes, how) => new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream(how))).arrayBuffer();
 const to_base64 = buffer => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 const from_base64 = text => Uint8Array.from(atob(text.trim().replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0));
-const packed = async id => $(id).textContent.trim() === '' ? null : inflate(from_base64($(id).textContent), 'gzip');
+const packed = id => inflate(from_base64($(id).textContent), 'gzip');
 
 class Stopped extends Error {}
 
 // The program is compiled once; a Worker has an instance of it, and what fails or is stopped gets another. Files that a reader gave
-// (`kept`) go into each new one; results of commands are gone with theirs.
+// (`kept`) go into all; results of commands are gone with theirs.
 class Engine {
     static compiled = null;
-    kept = {};
+    static kept = {};
+    static #all = [];
     #worker = null;
     #asked = new Map();
     #n = 0;
 
+    constructor() { Engine.#all.push(this); }
+
+    static keep(files) {
+        Object.assign(Engine.kept, files);
+        for (const engine of Engine.#all) engine.#worker?.then(worker => worker.postMessage({ id: 0, files }));
+    }
+
     static compile() {
-        return Engine.compiled ??= Promise.all([packed('wasm').then(bytes => bytes && WebAssembly.compile(bytes)), packed('data')]);
+        return Engine.compiled ??= Promise.all([packed('wasm').then(WebAssembly.compile), packed('data')]);
     }
 
     async #start() {
@@ -82,7 +91,7 @@ class Engine {
         };
         worker.onerror = event => { event.preventDefault(); this.stop(new Error(event.message)); };
         worker.postMessage({ module, packed: data });
-        if (Object.keys(this.kept).length) worker.postMessage({ id: 0, files: this.kept });
+        if (Object.keys(Engine.kept).length) worker.postMessage({ id: 0, files: Engine.kept });
         return worker;
     }
 

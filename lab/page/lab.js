@@ -72,7 +72,7 @@ async function draw(data) {
     const drawn = performance.now() - began;
     last = data;
     await timelines(place);
-    if (a) { scale.timeline = Math.max(results.end_of(kept.panels), results.end_of(last_panels)); results.show_panels($('kept').querySelector('.timeline'), kept.panels, scale); results.show_panels(timeline, last_panels, scale); }
+    if (a) { scale.timeline = Math.max(charts.end_of(kept.panels), charts.end_of(last_panels)); results.show_panels($('kept').querySelector('.timeline'), kept.panels, scale); results.show_panels(timeline, last_panels, scale); }
     $('now').style.minHeight = '';
     const n = data.runs.length, ms = performance.now() - began;
     status(`${n} ${n === 1 ? 'run' : 'runs'}, simulated and drawn in ${(ms / 1000).toFixed(2)} s.`);
@@ -146,26 +146,34 @@ async function run_phase() {
 // --- a reader's own data
 
 const pictures = '/usr/share/datasets/fashion-mnist/';
-async function read_own(files) {
-    const told = [], folder = {};
-    for (const { path, file } of files) {
-        const name = path.split('/').at(-1), bytes = new Uint8Array(await file.arrayBuffer());
-        if (/ubyte(\.gz)?$/.test(name)) { engine.kept[pictures + name] = phase_engine.kept[pictures + name] = bytes; told.push(name); }
-        else if (/\.ya?ml$/.test(name) && files.length === 1) { location.hash = 'lab'; take(new TextDecoder().decode(bytes)); }
-        else if (/\.json(\.gz)?$/.test(name) && name !== 'manifest.json') {
-            const trace = JSON.parse(new TextDecoder().decode(name.endsWith('.gz') ? await inflate(bytes, 'gzip') : bytes)), panel = results.panel_of(name, trace.traceEvents ?? []);
-            if (panel.rows.length) results.show_panels($('own'), [panel]);
-            else told.push(`${name} has no states of workers, as traces of \`dsgd timeline\` have`);
-        } else if (/\.(csv|json)$/.test(name)) folder[`/lab/own/${name}`] = new TextDecoder().decode(bytes);
-    }
-    if (Object.keys(engine.kept).length) { engine.stop(); told.push('are there for `data: fashion-mnist`'); }
-    if (folder['/lab/own/runs.csv'] !== undefined) {
-        await engine.call(null, { files: folder });
-        const data = await results.run(engine, { folder: 'own' });
-        if (data.failed) told.push(data.failed); else results.show($('own'), data);
-    }
-    $('own-said').textContent = told.join(' ') || (files.length ? '' : 'There is no file in it.');
+async function trace_of(name, bytes) {
+    const trace = JSON.parse(new TextDecoder().decode(name.endsWith('.gz') ? await inflate(bytes, 'gzip') : bytes)), panel = results.panel_of(name, trace?.traceEvents ?? []);
+    if (!panel.rows.length) throw new Error('no states of workers are in it, as traces of `dsgd timeline` have');
+    return panel;
 }
+async function read_own(files) {
+    const told = [], folder = {}, brought = {}, panels = [];
+    for (const { path, file } of files) {
+        const name = path.split('/').at(-1);
+        try {
+            const bytes = new Uint8Array(await file.arrayBuffer());
+            if (/ubyte(\.gz)?$/.test(name)) brought[pictures + name] = bytes;
+            else if (/\.ya?ml$/.test(name) && files.length === 1) { location.hash = 'lab'; take(new TextDecoder().decode(bytes)); return; }
+            else if (/\.json(\.gz)?$/.test(name) && name !== 'manifest.json') panels.push(await trace_of(name, bytes));
+            else if (/\.(csv|json)$/.test(name)) folder[`/lab/own/${name}`] = new TextDecoder().decode(bytes);
+        } catch (e) { told.push(`${name}: ${e.message}.`); }
+    }
+    if (Object.keys(brought).length) { Engine.keep(brought); told.push(`${Object.keys(brought).length} of the four files are there for \`data: fashion-mnist\`.`); }
+    let place = $('own');
+    if (folder['/lab/own/runs.csv'] !== undefined) {
+        await engine.call(null, { remove: ['/lab/own'], files: folder });
+        const data = await results.run(engine, { folder: 'own' });
+        if (data.failed) told.push(data.failed); else place = results.show(place, data).timeline;
+    } else if (!panels.length && !told.length) told.push(files.length ? 'No `runs.csv`, trace or pictures are in it.' : 'There is no file in it.');
+    results.show_panels(place, panels);
+    $('own-said').textContent = told.join(' ');
+}
+const say_own = files => files.then(read_own).catch(e => { $('own-said').textContent = `It cannot be read: ${e.message}.`; });
 async function entries(list) {
     const all = [], walk = async (entry, at) => {
         if (entry.isFile) all.push({ path: at + entry.name, file: await new Promise((done, failed) => entry.file(done, failed)) });
@@ -193,10 +201,16 @@ async function open_address() {
     for (const id of ['lab', 'course', 'own']) { $(`page-${id}`).hidden = id !== page; document.querySelector(`nav a[href="#${id}"]`).setAttribute('aria-current', id === page ? 'page' : 'false'); }
     if (page === 'course') { await course.open(hash.split('/')[1]); return; }
     const [, text, other] = hash.match(/^#lab=([\w-]+)(?:&a=([\w-]+))?/) ?? [];
-    const unpack = async packed_text => new TextDecoder().decode(await inflate(from_base64(packed_text), 'deflate-raw'));
-    if (other) { editor.value = await unpack(other); await go(); if (!kept.data) keep(); }
-    if (text) { take(await unpack(text)); return; }
-    if (!editor.value) take(first, false);
+    const unpack = async packed_text => packed_text && new TextDecoder().decode(await inflate(from_base64(packed_text), 'deflate-raw'));
+    let b, a, whole = true;
+    try { [b, a] = [await unpack(text), await unpack(other)]; } catch { whole = false; }
+    if (a) { editor.value = a; await go(); if (!kept.data) keep(); }
+    if (b) { take(b); return; }
+    if (!whole) {
+        const said = `This link is not whole: it was cut off, or changed. ${editor.value ? 'Nothing was taken from it' : 'This is the experiment that the page begins with'}.`;
+        if (!editor.value) { editor.value = first; await go(); }
+        $('wrong').textContent = said;
+    } else if (!editor.value) take(first, false);
     else window.dispatchEvent(new Event('resize'));
 }
 
@@ -215,12 +229,12 @@ $('anew').addEventListener('click', () => take(first));
 $('phase-go').addEventListener('click', run_phase);
 $('phase-stop').addEventListener('click', () => phase_engine.stop());
 $('phase-part').addEventListener('toggle', fill_phase);
-for (const id of ['own-folder', 'own-files']) $(id).addEventListener('change', () => read_own([...$(id).files].map(file => ({ path: file.webkitRelativePath || file.name, file }))));
+for (const id of ['own-folder', 'own-files']) $(id).addEventListener('change', () => say_own(Promise.resolve([...$(id).files].map(file => ({ path: file.webkitRelativePath || file.name, file })))));
 document.addEventListener('dragover', event => event.preventDefault());
-document.addEventListener('drop', async event => {
+document.addEventListener('drop', event => {
     event.preventDefault();
     const list = [...event.dataTransfer.items].map(item => item.webkitGetAsEntry()).filter(Boolean);
-    if (list.length) { location.hash = 'own'; await read_own(await entries(list)); }
+    if (list.length) { location.hash = 'own'; say_own(entries(list)); }
 });
 addEventListener('hashchange', open_address);
 

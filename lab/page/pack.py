@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pack.py PROGRAM.js PROGRAM.wasm [PROGRAM.data] -o lab.html: the page and the program as one file, which opens without a network.
+"""pack.py PROGRAM.js PROGRAM.wasm PROGRAM.data -o lab.html: the page and the program as one file, which opens without a network.
 
 The same bytes for the same input: nothing has a date in it. --teacher adds the solutions of the lessons.
 """
@@ -16,10 +16,10 @@ top = here.parent.parent
 parts = ['engine.js', 'charts.js', 'yaml.js', 'controls.js', 'results.js', 'course.js', 'lab.js']
 
 arguments = argparse.ArgumentParser(description=__doc__)
-arguments.add_argument('program', nargs='+')
+for name in ('program', 'wasm', 'data'):
+    arguments.add_argument(name)
 arguments.add_argument('-o', dest='output', required=True)
 arguments.add_argument('--teacher', action='store_true')
-arguments.add_argument('--worker', help='a script in place of the Worker, to try the page without the program')
 asked = arguments.parse_args()
 
 
@@ -59,16 +59,11 @@ def lessons():
 
 style = re.search('<style>(.*?)</style>', read(top / 'command/analysis/report/page.html'), re.S).group(1) + read(here / 'lab.css')
 script = '\n'.join(read(here / part) for part in parts).replace('</script', '<\\/script')
-if asked.worker:
-    worker, wasm, data = read(asked.worker), '', ''
-else:
-    worker = read(asked.program[0]) + '\n' + read(here / 'worker.js')
-    wasm = packed(pathlib.Path(asked.program[1]).read_bytes())
-    data = packed(pathlib.Path(asked.program[2]).read_bytes()) if len(asked.program) > 2 else ''
-connect = 'http://127.0.0.1:8099' if asked.worker else "'none'"
+worker = read(asked.program) + '\n' + read(here / 'worker.js')
+wasm, data = (packed(pathlib.Path(file).read_bytes()) for file in (asked.wasm, asked.data))
 values = {
     'policy': "default-src 'none'; style-src " + hashed(style) + "; script-src 'wasm-unsafe-eval' blob: " + hashed(script)
-              + f"; worker-src blob:; connect-src {connect}; img-src data: blob:; base-uri 'none'; form-action 'none'",
+              + "; worker-src blob:; connect-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'",
     'style': style, 'script': script, 'looks': json.dumps(looks()), 'first': read(here / 'first.yaml'),
     'worker': worker.replace('</script', '<\\/script'), 'wasm': wasm, 'data': data, 'lessons': packed(json.dumps(lessons())),
     'version': re.search(r'project\([^)]*VERSION\s+([\d.]+)', read(top / 'CMakeLists.txt'), re.S).group(1),

@@ -20,7 +20,7 @@ async function run(engine, { text, folder, cwd = '/lab', line, file = 'experimen
         const ran = await engine.call(['run', file, '-o', folder, '--force', '--progress', 'json'], { cwd, line, files: { [`${cwd}/${file}`]: text } });
         if (ran.rc && ran.rc !== 5) return { failed: ran.err.split('\n').filter(l => l && l[0] !== '{').join('\n') || `exit status ${ran.rc}` };
     }
-    const { out, rc, err, files } = await engine.call(['compare', folder, '--ratio'], { cwd, read: [`${cwd}/${folder}`] });
+    const { out, rc, err, files } = await engine.call(['compare', folder, '--ratio'], { cwd, remove: [`${cwd}/${folder}/compare.csv`], read: [`${cwd}/${folder}`] });
     const table = name => csv(files[`${cwd}/${folder}/${name}.csv`] ?? '');
     const data = { text, cwd, folder, file, runs: table('runs'), curves: table('curves'), ages: table('staleness'), compare: table('compare'), files, said: out };
     if (!data.runs.length || rc && !data.compare.length) return { failed: err || 'there are no results', ...data };
@@ -44,7 +44,7 @@ async function run(engine, { text, folder, cwd = '/lab', line, file = 'experimen
 /** Rows of what workers do, out of a trace of `dsgd timeline`: {panel, end}. */
 function panel_of(label, events) {
     const state = new Map(), steps = new Map(), rows = new Map();
-    for (const e of events) if (e.ph === 'M' && e.name === 'thread_name') (e.args.name === 'state' ? state : e.args.name === 'steps' ? steps : new Map()).set(`${e.pid}.${e.tid}`, 1);
+    for (const e of events) if (e.ph === 'M' && e.name === 'thread_name') (e.args?.name === 'state' ? state : e.args?.name === 'steps' ? steps : new Map()).set(`${e.pid}.${e.tid}`, 1);
     for (const e of events) {
         if (e.ph !== 'X') continue;
         const at = `${e.pid}.${e.tid}`;
@@ -59,9 +59,9 @@ async function panels(engine, data, place) {
     const all = [];
     for (const row of data.compare.filter(r => r.place === place && r.of.length).slice(0, 6)) {
         const run = row.of[0], file = '/lab/trace.json', source = data.text !== undefined ? data.file : data.folder;
-        const { files } = await engine.call(['timeline', source, '--run', run.run, '--steps', '0:4', '--workers', `0-${Math.min(7, run.workers - 1)}`, '--format', 'json', '-o', file],
+        const { rc, files } = await engine.call(['timeline', source, '--run', run.run, '--steps', '0:4', '--workers', `0-${Math.min(7, run.workers - 1)}`, '--format', 'json', '-o', file],
             { cwd: data.cwd, read: [file], files: data.text !== undefined ? { [`${data.cwd}/${data.file}`]: data.text } : {} });
-        if (files[file]) all.push(panel_of(row.label, JSON.parse(files[file]).traceEvents));
+        if (rc === 0) all.push(panel_of(row.label, JSON.parse(files[file]).traceEvents));
     }
     return all;
 }
@@ -152,9 +152,8 @@ function show(element, data, scale = {}, choose = null, place = data.places.at(-
 function show_panels(timeline, all, scale = {}) {
     if (all.length) timeline.replaceChildren(figure('The first four steps', width => charts.gantt({ width, panels: all, most: scale.timeline }), 'timeline'));
 }
-const end_of = all => Math.max(0, ...all.flatMap(p => p.rows.flatMap(r => r.events.map(e => e.at + e.for))));
 const scale_of = data => ({ throughput: Math.max(0, ...data.compare.map(r => number(r.throughput_samples_per_s_mean) + (number(r.throughput_samples_per_s_ci) || 0) || 0)),
     time: Math.max(0, ...curves_of(data, data.places.at(-1), 'time').map(c => c.points.at(-1)[0])), bytes: Math.max(0, ...curves_of(data, data.places.at(-1), 'bytes').map(c => c.points.at(-1)[0])) });
 
-return { run, show, panels, panel_of, show_panels, figure, looks_of, scale_of, end_of };
+return { run, show, panels, panel_of, show_panels, figure, looks_of, scale_of };
 })();

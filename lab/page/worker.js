@@ -1,12 +1,13 @@
 // In a Worker, behind the program's own script: one command after the other in one instance, whose files stay. What is asked:
-// {id, args, cwd, files: {path: text or bytes}, read: [path of a file or folder]}; what is answered: {id, rc, out, err, files}, and
-// meanwhile {id, line} for each line of the standard error. The first message is {module}, the compiled program, and {packed}, its data.
+// {id, args, cwd, remove: [path of a file or folder], files: {path: text or bytes}, read: [path of a file or folder]}; what is answered:
+// {id, rc, out, err, files}, and meanwhile {id, line} for each line of the standard error. The first message is {module}, the compiled
+// program, and {packed}, its data.
 'use strict';
 let program = null, asked = null, out = [], err = [];
 const settings = ({ module, packed }) => ({
     noInitialRun: true,
     instantiateWasm: (imports, done) => { WebAssembly.instantiate(module, imports).then(instance => done(instance, module)); return {}; },
-    ...(packed ? { getPreloadedPackage: () => packed } : {}),
+    getPreloadedPackage: () => packed,
     print: line => out.push(line),
     printErr: line => { err.push(line); if (asked) postMessage({ id: asked.id, line }); },
 });
@@ -15,6 +16,12 @@ const parent_of = path => path.slice(0, path.lastIndexOf('/')) || '/';
 function write(fs, path, content) {
     fs.mkdirTree(parent_of(path));
     fs.writeFile(path, content);
+}
+function remove(fs, path) {
+    if (!fs.analyzePath(path).exists) return;
+    if (!fs.isDir(fs.stat(path).mode)) { fs.unlink(path); return; }
+    for (const name of fs.readdir(path)) if (!['.', '..'].includes(name)) remove(fs, `${path}/${name}`);
+    fs.rmdir(path);
 }
 function read(fs, path, into) {
     const { exists } = fs.analyzePath(path);
@@ -26,6 +33,7 @@ function read(fs, path, into) {
 async function answer(q) {
     const fs = program.FS, files = {};
     [asked, out, err] = [q, [], []];
+    for (const path of q.remove ?? []) remove(fs, path);
     for (const [path, content] of Object.entries(q.files ?? {})) write(fs, path, content);
     fs.mkdirTree(q.cwd ?? '/lab');
     fs.chdir(q.cwd ?? '/lab');

@@ -1,6 +1,6 @@
 // Goes through the lab's page in Chromium as a reader would, at the widths of a phone and a desktop: settings and text that follow each
 // other, a mistake and its sentence, a stop, an address that holds all, downloads, two set-ups, a phase diagram, results that are
-// dropped, and lessons 1, 3 and 6 to the end. Fails on what is not there, a message of the console, a request, a finding of axe, or a
+// dropped, and lessons 1, 3, 6 and 9 to the end. Fails on what is not there, a message of the console, a request, a finding of axe, or a
 // page wider than its window. Says how long the first drawing and a slider take. Not part of the test command: it needs Chromium and
 //
 //     npm install playwright-core axe-core
@@ -70,6 +70,10 @@ async function bench(name, width, height) {
     await changed(page, () => slider.press('ArrowRight'));
     check(/workers: 16 # few/.test(await text_of(page)), name, 'a comment is lost');
 
+    await page.locator('#controls details:has([aria-label="host_bandwidth, exact"])').evaluate(part => { part.open = true; });
+    await changed(page, () => page.locator('#controls [aria-label="host_bandwidth, exact"]').locator('xpath=preceding-sibling::input').press('ArrowRight'));
+    check(/host_bandwidth: 1[23]GB\/s/.test(await text_of(page)), name, 'a slider of bandwidth writes no unit:', await text_of(page));
+
     await type(page, 'group: 4', 'grup: 4');
     check(/line 6.*`grup` is unknown \(did you mean `group`\?\)/.test(await page.textContent('#wrong')), name, 'no sentence on a mistake');
     check(await page.textContent('#gutter .wrong') === '6', name, 'its line is not marked');
@@ -81,6 +85,11 @@ async function bench(name, width, height) {
     await idle(again);
     check(await text_of(again) === before, name, 'the address does not hold the settings');
     await again.context().close();
+    const cut = await open(name, width, height, new URL(page.url()).hash.slice(0, -9));
+    await idle(cut);
+    check(/^This link is not whole/.test(await cut.textContent('#wrong')), name, 'no sentence on a link that was cut off');
+    check(await cut.locator('#now tbody tr').count() === 4 && await cut.locator('#controls input').count() > 0, name, 'a link that was cut off leaves a page without its first experiment');
+    await cut.context().close();
     return page;
 }
 
@@ -135,6 +144,22 @@ async function own(page) {
     await page.setInputFiles('#own-files', `${folder}/trace.json`);
     await page.waitForSelector('#own figure >> text=four steps');
     await look(page, 'own');
+    const give = async (name, content, sentence) => {
+        writeFileSync(`${folder}/${name}`, content);
+        await page.setInputFiles('#own-files', `${folder}/${name}`);
+        await page.waitForFunction(text => document.querySelector('#own-said').textContent.includes(text), sentence).catch(() => check(false, name, 'no sentence with', sentence));
+    };
+    page.setDefaultTimeout(5000);
+    await give('broken.json', '{"traceEvents": [', 'broken.json: ');
+    await give('broken.json.gz', 'no gzip', 'broken.json.gz: ');
+    await give('other.json', JSON.stringify({ traceEvents: [{ ph: 'M', pid: 1, tid: 1, name: 'thread_name' }] }), 'no states of workers');
+    await give('t10k-labels-idx1-ubyte', 'x', 'are there for `data: fashion-mnist`');
+    await give('notes.txt', 'x', 'No `runs.csv`');
+    const many = Array.from({ length: 150000 }, (_, k) => ({ ph: 'X', pid: 1, tid: 1, ts: k, dur: 1, name: 'forward' }));
+    page.setDefaultTimeout(60000);
+    await give('large.json', JSON.stringify({ traceEvents: [state, ...many] }), '');
+    await page.waitForFunction(() => document.querySelectorAll('#own rect').length > 150000);
+    await give('notes.txt', 'x', 'No `runs.csv`');
 }
 
 /** A lesson as a student goes through it: each command, each answer, and the task before and after the answer is written. */
@@ -179,6 +204,7 @@ await own(page);
 await lesson(page, '1-barrier', [['900ms', '1.1s']]);
 await lesson(page, '3-stale-gradients', [['{name: eager_solo}', '{name: eager_solo, period: 10}']]);
 await lesson(page, '6-asynchrony', [['label: mine, optimizer: {lr: 0.16}', 'label: mine, optimizer: {lr: 0.01}']]);
+await lesson(page, '9-your-own-trace', [['{name: local_sgd, label: mine, period: 8}', '{name: ad_psgd, label: mine}']]);
 console.log(`${checks - failures} of ${checks} checks pass`);
 await browser.close();
 process.exit(failures > 0 ? 1 : 0);
