@@ -109,7 +109,8 @@ static const dsgd_column run_columns[] = {
         run_row, energy_j, "energy_j", "J",
         "joules of the workers' GPUs, `busy_power` while they compute, else `idle_power`; without "
         "processors, servers, network, cooling"),
-    TIMED(run_row, cost, "cost", NULL, "GPUs times hours times `price`, also of those that have failed"),
+    TIMED(run_row, cost, "cost", NULL,
+          "GPUs times hours times `price`, also of those that have failed"),
     TEXT(run_row, currency, "currency", NULL),
     TIMED(run_row, failures, "failures", NULL, "that have come; empty, like these: none can"),
     TIMED(run_row, r.failures.goodput, "goodput", "1",
