@@ -49,20 +49,19 @@ static const char *name_from(const dsgd_experiment *experiment, const char *file
     return strncmp(file, experiment->path, n) == 0 ? file + n : file;
 }
 
-/** Gives all files of data such names. */
+/** Gives all files of data such names, if there are any. */
 static void name_files(json_t *json, const dsgd_experiment *experiment)
 {
-    const char *const *const files = dsgd_config_data_files(experiment->config), *key;
-    json_t *value;
-    size_t i;
-    json_array_foreach(json, i, value) name_files(value, experiment);
-    json_object_foreach(json, key, value)
-    {
-        const char *const text = json_string_value(value);
-        if (text != NULL && dsgd_find_word(files, text) >= 0)
-            json_string_set(value, name_from(experiment, text));
-        name_files(value, experiment);
-    }
+    const char *const *const files = dsgd_config_data_files(experiment->config);
+    const char *const text = json_string_value(json);
+    if (*files == NULL)
+        return;
+    if (text != NULL && dsgd_find_word(files, text) >= 0)
+        json_string_set(json, name_from(experiment, text));
+    for (size_t i = 0; i < json_array_size(json); i++)
+        name_files(json_array_get(json, i), experiment);
+    for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at))
+        name_files(json_object_iter_value(at), experiment);
 }
 
 /** What simulates the networks of the runs first, first + 1, ..., end - 1. */
@@ -90,7 +89,9 @@ static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, siz
     for (size_t i = first; i < end; i++) {
         void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
         fputc(i == first ? '[' : ',', stream);
-        json_dumpf(run_json(&experiment->runs[i]), stream, JSON_COMPACT);
+        json_t *const run = run_json(&experiment->runs[i]);
+        name_files(run, experiment);
+        json_dumpf(run, stream, JSON_COMPACT);
         dsgd_drop(mark);
     }
     fputs(first == end ? "[]" : "]", stream);
@@ -105,7 +106,6 @@ static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t 
                         const char *command)
 {
     json_t *const runs = runs_as_read(experiment, first, end);
-    name_files(runs, experiment);
     return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
                      dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
@@ -206,9 +206,8 @@ static bool has_run(const json_t *manifest, size_t place, const dsgd_experiment 
 {
     void *const mark = dsgd_mark();
     const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
-    json_t *const now = run_json(&experiment->runs[i]);
-    name_files(now, experiment);
-    const bool has = json_equal(then, as_read(now)) == 1;
+    const json_t *const now = runs_as_read(experiment, i, i + 1);
+    const bool has = json_equal(then, json_array_get(now, 0)) == 1;
     dsgd_drop(mark);
     return has;
 }
