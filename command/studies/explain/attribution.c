@@ -19,25 +19,30 @@
 
 /* --- platforms -------------------------------------------------------------------------------- */
 
-/** Of hosts that differ: others share the old entries. */
+/** The entries of hosts that differ, with room for @p more: others share the old ones. */
+static dsgd_platform_entry *own_hosts(dsgd_platform *p, size_t more)
+{
+    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n + more, sizeof *entries);
+    if (p->hosts.n > 0)
+        memcpy(entries, p->hosts.v, p->hosts.n * sizeof *entries);
+    p->hosts.v = entries;
+    return entries;
+}
+
 static void change_hosts(dsgd_platform *p, double latency_factor, double least_bandwidth)
 {
-    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n, sizeof *entries);
+    dsgd_platform_entry *const entries = own_hosts(p, 0);
     for (size_t i = 0; i < p->hosts.n; i++) {
-        entries[i] = ((const dsgd_platform_entry *)p->hosts.v)[i];
         entries[i].latency_s *= latency_factor;
         entries[i].bandwidth = fmax(entries[i].bandwidth, least_bandwidth);
     }
-    p->hosts.v = entries;
 }
 
 /** The GPUs of these hosts become as fast as that of host @p place. */
 static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, int place)
 {
     const double speed = dsgd_platform_host(p, place).speed;
-    dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n + (size_t)n, sizeof *entries);
-    if (p->hosts.n > 0)
-        memcpy(entries, p->hosts.v, p->hosts.n * sizeof *entries);
+    dsgd_platform_entry *const entries = own_hosts(p, (size_t)n);
     size_t n_entries = p->hosts.n;
     for (int i = 0; i < n; i++) {
         const double factor = speed / dsgd_platform_host(p, of[i].place).speed;
@@ -45,7 +50,6 @@ static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, i
             entries[n_entries++] = (dsgd_platform_entry){
                 .first = of[i].place, .count = 1, .speed = factor, .bandwidth = 1};
     }
-    p->hosts.v = entries;
     p->hosts.n = n_entries;
 }
 

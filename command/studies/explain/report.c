@@ -361,12 +361,11 @@ static void print_sentence(const explained *e, const point *p, const dsgd_facts 
 static dsgd_status print_point(const explained *e, point *p, dsgd_error *error)
 {
     dsgd_facts facts;
-    for (size_t k = 0; k < p->n; k++) {
+    for (size_t k = p->n; k-- > 0;) { /* those of the first stay */
         DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[k], &facts, error));
         for (int i = 0; i < facts.n_workers; i++)
             p->beside_s += facts.workers[i].beside_s / facts.n_workers / (double)p->n;
     }
-    DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[0], &facts, error));
     print_title(e, p);
     printf(p->throughput >= 1000 ? "%.0f samples/s\n\n" : "%.4g samples/s\n\n", p->throughput);
     print_table(e, p);
