@@ -62,6 +62,14 @@ static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *co
                      csv->path, wanted == NULL ? "seconds" : wanted, names);
 }
 
+/** The first of these columns that there is; csv->n_columns: none. */
+static size_t first_of(const dsgd_csv *csv, const char *const *names)
+{
+    while (*names != NULL && dsgd_csv_column(csv, *names) == csv->n_columns)
+        names++;
+    return *names == NULL ? csv->n_columns : dsgd_csv_column(csv, *names);
+}
+
 dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const char *unit,
                                  dsgd_step_times *out, dsgd_error *error)
 {
@@ -71,13 +79,7 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     out->unit = unit != NULL ? unit_named(unit) : unit_of(name);
     if (out->unit == NULL)
         out->unit = dsgd_time_words; /* seconds */
-    out->worker = dsgd_csv_column(csv, "worker");
-    if (out->worker == csv->n_columns)
-        out->worker = dsgd_csv_column(csv, "rank");
-    static const char *const steps[] = {"step", "iteration", "iter"};
-    size_t k = 0;
-    do
-        out->step = dsgd_csv_column(csv, steps[k]);
-    while (out->step == csv->n_columns && ++k < sizeof steps / sizeof *steps);
+    out->worker = first_of(csv, (const char *const[]){"worker", "rank", NULL});
+    out->step = first_of(csv, (const char *const[]){"step", "iteration", "iter", NULL});
     return DSGD_OK;
 }
