@@ -206,6 +206,12 @@ static double number_behind(const char *text, const char *words)
     return strtod(at + strlen(words), NULL);
 }
 
+/** In percent, of the step that is predicted. */
+static double step_error(const char *said)
+{
+    return strtod(strstr(strstr(said, "\nstep "), "%") - 6, NULL);
+}
+
 SUITE(import_kineto, "import_kineto", .seconds = 120, .set_up = make_folder,
       .tear_down = remove_folder);
 
@@ -249,8 +255,7 @@ TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
                                 1, 0.01);
     }
     ck_assert_double_eq_tol(number_behind(said, "\nstep ") / step_ms, 1, 0.01);
-    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
-    ck_assert_double_le(fabs(strtod(error, NULL)), 2);
+    ck_assert_double_le(fabs(step_error(said)), 2);
     ck_assert_has(read_file("mine.yaml"), "workers: 8 # job/rank0.json");
 }
 
@@ -274,8 +279,7 @@ TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
     ck_assert_has(said, "for its computing, not for a link");
     ck_assert_has(read_file("mine.yaml"),
                   dsgd_xprintf("{kind: slow, worker: %d, factor: 2.", j.late_rank));
-    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
-    ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+    ck_assert_double_le(fabs(step_error(said)), 5);
     /* Seven of eight wait for 200 of some 360 ms, and no loss to collectives, measured, comes on top. */
     const char *const where = dsgd_ends(0, "explain mine.yaml");
     ck_assert_double_eq_tol(number_behind(where, "\n  wait ") / 0.175, 1, 0.1);
@@ -325,8 +329,7 @@ TEST(the_first_steps_predict_the_later_ones)
                         3); /* without what all have in common */
     ck_assert_has(read_file("mine.yaml"), "scale: true, common: true}");
     ck_assert_double_eq_tol(number_behind(said, "steps differ by "), 4, 1);
-    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
-    ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+    ck_assert_double_le(fabs(step_error(said)), 5);
 }
 
 static const struct {
@@ -460,6 +463,5 @@ TEST(a_real_trace_is_the_resnet_that_it_is_said_to_be)
     static const char *const sums[] = {"8.196", "31.5", "26.26", "26.55", "9.724"};
     for (size_t b = 0; b < 5; b++)
         ck_assert_has(said, dsgd_xprintf("sum of bucket %zu, %s MB", b, sums[b]));
-    const char *const error = strstr(strstr(said, "\nstep "), "%") - 6;
-    ck_assert_double_le(fabs(strtod(error, NULL)), 5);
+    ck_assert_double_le(fabs(step_error(said)), 5);
 }
