@@ -595,8 +595,7 @@ static double begun_part(const dsgd_worker *w, double end_s)
     if (w->stopped || w->presence != DSGD_HERE || n < 1)
         return 0;
     double variance_s2 = n > 1 ? (w->step_squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
-    if (w->engine
-            ->goes_on) /* the mean has times in it that the worker was down, squares have not */
+    if (w->engine->goes_on) /* of the mean alone: the times that it was down */
         variance_s2 = fmax(0, variance_s2);
     const double part = (end_s - w->step_since_s - variance_s2 / mean_s) / mean_s;
     return dsgd_less(1, part) + n - (double)w->steps_done;
