@@ -360,7 +360,7 @@ static void print_sentence(const explained *e, const point *p, const dsgd_facts 
 
 static dsgd_status print_point(const explained *e, point *p, dsgd_error *error)
 {
-    dsgd_facts facts;
+    dsgd_facts facts = {0};
     for (size_t k = p->n; k-- > 0;) { /* those of the first stay */
         DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[k], &facts, error));
         for (int i = 0; i < facts.n_workers; i++)
