@@ -199,6 +199,7 @@ static void add_node(dsgd_kineto *t, const chakra_node *n)
                            .begin_us = n->v[START],
                            .end_us = n->end_us,
                            .ready_us = n->ready_us,
+                           .idle_us = INFINITY,
                            .what = dsgd_chakra_collectives[(int)fmin(n->v[WHAT], NOTHING)],
                            .group = dsgd_xstrdup(n->group),
                            .bytes = n->v[SIZE],

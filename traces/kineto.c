@@ -333,6 +333,19 @@ static const launch *launch_of(const reader *r, double correlation)
                               : bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
 }
 
+/** How many times of list[n], each the first double of @p size bytes, ascending, are @p us at most. */
+static size_t n_until(const double *list, size_t n, size_t size, double us)
+{
+    size_t low = 0;
+    while (low < n) {
+        const size_t middle = (low + n) / 2;
+        const bool is_until = *(const double *)((const char *)list + middle * size) <= us;
+        low = is_until ? middle + 1 : low;
+        n = is_until ? n : middle;
+    }
+    return low;
+}
+
 /** When the host launched a kernel; its begin where the trace does not say. */
 static double launched_us(const reader *r, double correlation, double begin_us)
 {
@@ -353,15 +366,10 @@ static size_t step_at(const dsgd_kineto *t, double us)
 static void add_note(const reader *r, const launch *by, dsgd_kineto_call *c)
 {
     enum { MOST_BACK = 64 };
-    size_t low = 0,
-           high = by == NULL || c->bytes > 0 ? 0 : r->n_notes; /* notes that begin before */
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const bool is_before = r->notes[middle].begin_us <= by->us;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    for (size_t i = low; i-- > 0 && low - i <= MOST_BACK && c->bytes <= 0;) {
+    const size_t n_notes = by == NULL || c->bytes > 0 ? 0 : r->n_notes;
+    const size_t n_before =
+        n_notes == 0 ? 0 : n_until(&r->notes->begin_us, n_notes, sizeof *r->notes, by->us);
+    for (size_t i = n_before; i-- > 0 && n_before - i <= MOST_BACK && c->bytes <= 0;) {
         const note *const n = &r->notes[i];
         if (n->tid == by->tid && by->us <= n->end_us && n->bytes > 0) {
             c->bytes = n->bytes;
@@ -413,6 +421,23 @@ static void follow_launches(reader *r)
     }
 }
 
+/** Which collectives hold up kernels; these are sorted by their begin, and last until those before have ended. */
+static void find_idle(reader *r)
+{
+    dsgd_kineto *const t = r->trace;
+    sort(r->kernels, t->n_kernels, sizeof *r->kernels, by_begin);
+    for (size_t i = 1; i < t->n_kernels; i++)
+        r->kernels[i].end_us = fmax(r->kernels[i].end_us, r->kernels[i - 1].end_us);
+    for (size_t i = 0; i < t->n_calls; i++) {
+        dsgd_kineto_call *const c = &t->calls[i];
+        const size_t k = t->n_kernels == 0 ? 0
+                                           : n_until(&r->kernels->begin_us, t->n_kernels,
+                                                     sizeof *r->kernels, nextafter(c->end_us, 0));
+        const bool waits = k < t->n_kernels && r->kernels[k].launched_us <= c->end_us;
+        c->idle_us = !waits ? INFINITY : k == 0 ? -INFINITY : r->kernels[k - 1].end_us;
+    }
+}
+
 /** Adds to each step the time in which kernels run, collectives too. */
 static void count_busy(reader *r)
 {
@@ -442,6 +467,7 @@ static void finish(reader *r)
     sort(r->notes, r->n_notes, sizeof *r->notes, by_first);
     join_calls(r);
     follow_launches(r);
+    find_idle(r);
     count_busy(r);
 }
 

@@ -12,6 +12,8 @@ typedef struct dsgd_kineto_call {
     double launched_us, begin_us, end_us;
     double
         ready_us; /* what it needs is there: kernels launched before it have ended, and it is launched */
+    double
+        idle_us; /* since when a kernel has waited for its end, and none has run; INFINITY: none waits */
     const char *what; /* PyTorch's or NCCL's word: "allreduce"; NULL: the trace does not say */
     const char *group; /* name of its process group; "": not said */
     double bytes; /* that each rank puts in; 0: not said */

@@ -29,6 +29,7 @@ typedef struct work {
     const dsgd_kineto_call **calls; /* [n_steps][n][n_buckets] */
     const dsgd_kineto_step **steps; /* [n_steps][n] */
     double *offsets_us; /* [n]: to the clock of the first */
+    double **waits_us; /* [n][n_calls]: of computing, for the rank that brings a collective last */
 } work;
 
 static const dsgd_kineto_call *call_at(const work *w, size_t k, size_t r, size_t b)
@@ -209,17 +210,24 @@ static dsgd_status choose_groups(work *w, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The gradients' sums of step @p s of a trace, into found[n_calls]. */
-static size_t buckets_of(const work *w, const dsgd_kineto *t, size_t s,
-                         const dsgd_kineto_call **found)
+/** The gradients' sums of step @p s of a trace, or all collectives but them, into found[n_calls]. */
+static size_t calls_of(const work *w, const dsgd_kineto *t, size_t s, bool buckets,
+                       const dsgd_kineto_call **found)
 {
     const sums *const of = &w->sums[t - w->traces];
     size_t n = 0;
-    for (size_t i = 0; i < t->n_calls && of->group != NULL; i++)
-        if (t->calls[i].step == s && is_sum(&t->calls[i], of->is_sharded) &&
-            strcmp(t->calls[i].group, of->group) == 0 && t->calls[i].bytes >= of->least_bytes)
-            found[n++] = &t->calls[i];
+    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls && of->group != NULL; c++)
+        if (c->step == s && c->bytes > 0 &&
+            buckets == (is_sum(c, of->is_sharded) && strcmp(c->group, of->group) == 0 &&
+                        c->bytes >= of->least_bytes))
+            found[n++] = c;
     return n;
+}
+
+static size_t buckets_of(const work *w, const dsgd_kineto *t, size_t s,
+                         const dsgd_kineto_call **found)
+{
+    return calls_of(w, t, s, true, found);
 }
 
 /** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to found[]. */
@@ -304,6 +312,57 @@ static double arrival_us(const work *w, size_t k, size_t b)
     return last_us;
 }
 
+/** What rank @p r waits in a collective, of which others[n][room] has each rank's, as far as none of its kernels runs. */
+static double wait_us(const work *w, const dsgd_kineto_call *const *others, size_t room, size_t r)
+{
+    const dsgd_kineto_call *const c = others[r * room];
+    double last_us = -INFINITY;
+    for (size_t i = 0; i < w->n && c->idle_us < c->end_us; i++) {
+        const dsgd_kineto_call *const o = others[i * room];
+        if (o->bytes == c->bytes && strcmp(o->group, c->group) == 0)
+            last_us = fmax(last_us, o->ready_us + w->offsets_us[i] - w->offsets_us[r]);
+    }
+    return fmax(fmin(last_us, c->end_us) - fmax(c->ready_us, c->idle_us), 0);
+}
+
+/** Allgathers of FSDP, broadcasts of buffers: the n-th of a step is one collective at all ranks. */
+static void find_waits(work *w)
+{
+    size_t room = 1;
+    w->waits_us = dsgd_keep(w->n, sizeof *w->waits_us);
+    for (size_t r = 0; r < w->n; r++) {
+        room = w->traces[r].n_calls > room ? w->traces[r].n_calls : room;
+        w->waits_us[r] = dsgd_keep(w->traces[r].n_calls + 1, sizeof **w->waits_us);
+    }
+    const dsgd_kineto_call **const others = dsgd_keep(w->n * room, sizeof *others);
+    for (size_t k = 0; k < w->n_steps; k++) {
+        size_t least = room, most = 0;
+        for (size_t r = 0; r < w->n; r++) {
+            const dsgd_kineto *const t = &w->traces[r];
+            const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);
+            const size_t n = calls_of(w, t, s, false, &others[r * room]);
+            least = n < least ? n : least;
+            most = n > most ? n : most;
+        }
+        for (size_t i = 0; i < w->n * least && least == most; i++) {
+            const size_t r = i / least;
+            const dsgd_kineto_call *const *const of = &others[i % least];
+            w->waits_us[r][of[r * room] - w->traces[r].calls] = wait_us(w, of, room, r);
+        }
+    }
+}
+
+/** Of rank @p r, in collectives that end within that time. */
+static double waited_us(const work *w, size_t r, double since_us, double until_us)
+{
+    const dsgd_kineto *const t = &w->traces[r];
+    double sum_us = 0;
+    for (size_t i = 0; i < t->n_calls; i++)
+        if (t->calls[i].end_us > since_us && t->calls[i].end_us <= until_us)
+            sum_us += w->waits_us[r][i];
+    return sum_us;
+}
+
 /* --- times ------------------------------------------------------------------------------------ */
 
 /** Whether the step before is there: it begins where that one's last collective ends. */
@@ -317,9 +376,10 @@ static double compute_s(const work *w, size_t k, size_t r)
 {
     const dsgd_kineto_step *const step = w->steps[k * w->n + r];
     const dsgd_kineto_call *const last = last_call(w, k, r);
-    if (follows(w, k))
-        return 1e-6 * (last->ready_us - last_call(w, k - 1, r)->end_us);
-    return 1e-6 * (last->ready_us - step->begin_us + fmax(step->end_us - last->end_us, 0));
+    const double since_us = follows(w, k) ? last_call(w, k - 1, r)->end_us : step->begin_us;
+    const double behind_us = follows(w, k) ? 0 : fmax(step->end_us - last->end_us, 0);
+    return 1e-6 *
+           (last->ready_us - since_us + behind_us - waited_us(w, r, since_us, last->ready_us));
 }
 
 /** Of the first rank: on the host, or, where the GPU lags behind, when the step before ends there. */
@@ -358,7 +418,8 @@ static double *gaps_of(const work *w, const size_t *used, size_t n)
             const size_t k = used[i / w->n], r = i % w->n;
             const double since_us =
                 b == 0 ? w->steps[k * w->n + r]->backward_us : call_at(w, k, r, b - 1)->ready_us;
-            const double gap_us = call_at(w, k, r, b)->ready_us - since_us;
+            const double until_us = call_at(w, k, r, b)->ready_us;
+            const double gap_us = until_us - since_us - waited_us(w, r, since_us, until_us);
             if (b > 0 || gap_us > 0)
                 x[m++] = 1e-6 * fmax(gap_us, 0);
         }
@@ -509,6 +570,7 @@ static dsgd_status put_all(work *w, dsgd_error *error)
     if (w->n_steps == 0)
         return put_step(w), DSGD_OK;
     align_clocks(w);
+    find_waits(w);
     size_t *const used = dsgd_keep(w->n_steps, sizeof *used), all = used_steps(w, used);
     const size_t first = (size_t)w->in->first, n = first > 0 && first < all ? first : all;
     const size_t *const checked = n < all ? used + n : used, n_checked = n < all ? all - n : n;

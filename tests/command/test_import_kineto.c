@@ -23,6 +23,7 @@ typedef struct job {
     bool clocks_jump; /* by 20 ms between steps */
     enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* where a sum's size stands */
     int shards; /* ranks in a group of HSDP; 0: plain DDP */
+    enum { NONE, NEEDED, HIDDEN } gather; /* of FSDP: forward waits for it, or does not */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -114,18 +115,43 @@ static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms
                 i == 0 ? r / j->shards : MOST_RANKS + r % j->shards));
 }
 
+/** When rank @p r of a step that begins at @p ms ends its forward pass; an allgather ends 1 ms behind the last rank. */
+static double forward_end_ms(const job *j, int r, int k, double ms)
+{
+    const bool is_late = j->gather == NEEDED || (j->gather == NONE && r == j->late_rank);
+    return ms + forward_ms * factor_of(j, r, k) + (is_late ? j->late_ms : 0) +
+           (j->gather == NEEDED);
+}
+
+/** Who is late for a gather that is needed computes before it. */
+static void add_forward(const job *j, int r, double ms, double end_ms)
+{
+    const double late_ms = r == j->late_rank ? j->late_ms : 0;
+    const double gathered_ms = ms + j->late_ms + 1;
+    add_kernel(j, ms, j->gather == NEEDED ? ms + 1e-3 + late_ms : end_ms);
+    if (j->gather == NONE)
+        return;
+    add_launch(launched_ms + 0.001);
+    add("kernel", "ncclDevKernel_AllGather", ms + 1e-3 + late_ms, gathered_ms,
+        dsgd_xprintf("\"correlation\": %d, \"Collective name\": \"_allgather_base\", \"In msg "
+                     "nelems\": 4096, \"dtype\": \"Float\", \"Process Group Name\": \"0\"",
+                     correlation));
+    add_launch(launched_ms + 0.001);
+    if (j->gather == NEEDED)
+        add_kernel(j, gathered_ms, end_ms);
+}
+
 /** Rank @p r's events of step @p k, whose computing begins at @p ms; ends[BUCKETS] of the sums. */
 static void add_step(const job *j, int r, int k, double ms, const double *ends)
 {
     const double clock_ms = 1e6 * r + (j->clocks_jump && r == 3 ? 20 * (k % 3) : 0);
     double t = ms + clock_ms, host = fmax(t - j->ahead_ms, clock_ms), at = t;
-    const double factor = factor_of(j, r, k), late_ms = r == j->late_rank ? j->late_ms : 0;
-    const double forward = forward_ms * factor + late_ms;
+    const double factor = factor_of(j, r, k);
     add("user_annotation", dsgd_xprintf("ProfilerStep#%d", 10 + k), host,
         ends[BUCKETS - 1] + clock_ms - (t - host), "");
     add_launch(host + 0.02);
-    add_kernel(j, at, at + forward);
-    at += forward;
+    add_forward(j, r, at, forward_end_ms(j, r, k, at));
+    at = forward_end_ms(j, r, k, at);
     add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* of a loss, which is no bucket */
     add("kernel", j->kernel, at, at + 0.01,
         dsgd_xprintf(
@@ -157,7 +183,7 @@ static void find_ends(const job *j, int k, double ms, double *ends)
 {
     double ready[MOST_RANKS];
     for (int r = 0; r < j->ranks; r++)
-        ready[r] = ms + forward_ms * factor_of(j, r, k) + (r == j->late_rank ? j->late_ms : 0);
+        ready[r] = forward_end_ms(j, r, k, ms);
     for (int b = 0; b < BUCKETS; b++) {
         double last = b == 0 ? 0 : ends[b - 1];
         for (int r = 0; r < j->ranks; r++) {
@@ -302,6 +328,27 @@ TEST(groups_of_hsdp_are_one_job)
     shell_ends(0, "cd %s/job && sed -i 's/\"allreduce\"/\"broadcast\"/' *.json", folder);
     ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o mine.yaml --force"),
                   "rank0.json sums gradients in process group \"0\", job/rank4.json in \"1\"");
+}
+
+/** Others wait for a rank in allgathers, too: that is no computing, where kernels need what is gathered. */
+TEST_RANGE(waiting_in_allgathers_of_fsdp_is_no_computing, NEEDED, HIDDEN + 1)
+{
+    job j = plain;
+    j.gather = _i;
+    j.kernel = "ncclDevKernel_ReduceScatter";
+    j.late_rank = 3;
+    j.late_ms = _i == NEEDED ? 200 : 50;
+    j.ahead_ms = _i == NEEDED ? 0 : 60;
+    write_job(&j);
+    shell_ends(0, "cd %s/job && sed -i 's/\"allreduce\"/\"_reduce_scatter_base\"/' *.json", folder);
+    const char *const said = import("");
+    ck_assert_has(said, "sums are reduce-scatters");
+    ck_assert_double_le(fabs(step_error(said)), 2);
+    ck_assert((strstr(said, "is slow") == NULL) == (_i == HIDDEN));
+    if (_i == NEEDED) {
+        ck_assert_has(said, "rank 3 is slow");
+        ck_assert_double_eq_tol(number_behind(said, "ms in a step, ") / 200, 1, 0.1);
+    }
 }
 
 TEST(slow_links_are_told_from_slow_ranks)
