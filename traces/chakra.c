@@ -253,9 +253,9 @@ bool dsgd_chakra_read(gzFile file, dsgd_kineto *trace)
         trace->damage = dsgd_xprintf("%s behind node %zu", why, r.n);
     if (r.n > 0)
         schedule(&r);
-    for (const chakra_node *v = r.nodes; v < r.nodes + r.n; v++) {
-        add_node(trace, v);
-        busy_us += v->v[DURATION];
+    for (size_t i = 0; i < r.n; i++) {
+        add_node(trace, &r.nodes[i]);
+        busy_us += r.nodes[i].v[DURATION];
     }
     trace->n_steps = busy_us > 0 ? trace->n_steps : 0;
     return true;

@@ -216,11 +216,13 @@ static size_t calls_of(const work *w, const dsgd_kineto *t, size_t s, bool bucke
 {
     const sums *const of = &w->sums[t - w->traces];
     size_t n = 0;
-    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls && of->group != NULL; c++)
+    for (size_t i = 0; i < t->n_calls && of->group != NULL; i++) {
+        const dsgd_kineto_call *const c = &t->calls[i];
         if (c->step == s && c->bytes > 0 &&
             buckets == (is_sum(c, of->is_sharded) && strcmp(c->group, of->group) == 0 &&
                         c->bytes >= of->least_bytes))
             found[n++] = c;
+    }
     return n;
 }
 
@@ -494,6 +496,45 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
         w->sums->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
 }
 
+/** What the last sum of all ranks takes on the platform; 0: its collectives are no formulas. */
+static double last_sum_s(const work *w)
+{
+    const dsgd_platform *const p = &w->in->platform;
+    const long per_node = p->island_hosts > 0 ? p->island_hosts : 1;
+    const double bytes = call_at(w, 0, 0, w->n_buckets - 1)->bytes;
+    if (p->library == DSGD_LIBRARY_MPI || p->topology == DSGD_TOPOLOGY_XML || w->ranks < 2 ||
+        w->ranks > dsgd_platform_most_hosts(p) - per_node)
+        return 0;
+    const dsgd_nccl_shape shape =
+        w->ranks <= per_node ? dsgd_import_shape(w->in, 1, w->ranks)
+                             : dsgd_import_shape(w->in, (w->ranks - 1) / per_node + 1, per_node);
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&p->nccl, &shape, DSGD_NCCL_ALLREDUCE, bytes);
+    return dsgd_nccl_s(&cost, bytes);
+}
+
+/** What of a step is neither computing nor the last sum: for somebody without a trace the others have waited. */
+static void put_missing(work *w, const size_t *used, size_t n, double computed_s)
+{
+    static const double least = 0.02; /* of a step */
+    double *const x = dsgd_keep(n, sizeof *x);
+    long missing = 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] = step_s(w, used[i]);
+    const double all_s = median(x, n), late_s = all_s - computed_s - last_sum_s(w);
+    for (size_t r = 0; r < w->n; r++)
+        missing += w->traces[r].rank == missing;
+    if ((long)w->n == w->ranks || late_s < least * all_s)
+        return;
+    printf("note: %.4g of %.4g ms of a step are waiting beyond what its last sum takes: it stands "
+           "as rank "
+           "%ld, without a trace, being that slow; it may be another, or the links: bring all "
+           "traces\n",
+           1e3 * late_s, 1e3 * all_s, missing);
+    dsgd_import_line(w->in, DSGD_IMPORT_IMBALANCE,
+                     "assumed: for it, without a trace, the others have waited",
+                     "- {kind: slow, worker: %ld, factor: %.4g}", missing, 1 + late_s / computed_s);
+}
+
 /** Host-bound, missing ranks, and what of the trace is not in the workload. */
 static void tell_limits(const work *w, const size_t *used, size_t n)
 {
@@ -600,6 +641,7 @@ static dsgd_status put_all(work *w, dsgd_error *error)
     tell_limits(w, checked, n_checked);
     const double mean_s = dsgd_import_steps(w->in, &m);
     put_workload(w, isnan(mean_s) ? computed_s : mean_s, used, n);
+    put_missing(w, used, n, isnan(mean_s) ? computed_s : mean_s);
     /* What is measured has in it what a GPU loses to its collectives. */
     static const char *const losses[] = {"collective_share", "collective_launch",
                                          "collective_copy"};

@@ -6,7 +6,6 @@
 
 #include "command/console/table.h"
 #include "command/import/reader.h"
-#include "sim/network/nodes.h"
 #include "traces/nccl_log.h"
 
 /** Logs of one shape: a table of medians. */
@@ -107,19 +106,6 @@ static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error 
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/** Its shape: on each node the first GPUs. */
-static dsgd_nccl_shape shape_of(const work *m, const dsgd_nccl_table *t)
-{
-    const int per_node = m->in->platform.island_hosts > 0 ? (int)m->in->platform.island_hosts : 1;
-    const int n = (int)(t->nodes * t->gpus), gpus = (int)t->gpus;
-    int *const places = dsgd_keep(2 * (size_t)n, sizeof *places), *const all = places + n;
-    for (int i = 0; i < n; i++) {
-        places[i] = i / gpus * per_node + i % gpus;
-        all[i] = i;
-    }
-    return dsgd_nodes_shape(dsgd_nodes_new(&m->in->platform, places, n), all, n);
-}
-
 static bool is_alike(const dsgd_nccl_table *a, const dsgd_nccl_table *b)
 {
     return a->call == b->call && a->nodes == b->nodes && a->gpus == b->gpus;
@@ -162,7 +148,7 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
     double *const all = dsgd_keep(3 * n, sizeof *all), *const us = all + n, *const spreads = us + n;
     m->pools = dsgd_keep_more(m->pools, m->n_pools + 1, sizeof *m->pools);
     pool *const p = &m->pools[m->n_pools++];
-    *p = (pool){.of = {.shape = shape_of(m, t), .table = *t},
+    *p = (pool){.of = {.shape = dsgd_import_shape(m->in, t->nodes, t->gpus), .table = *t},
                 .from = dsgd_keep(n, sizeof *p->from),
                 .title = dsgd_xprintf("%s, %ld GPUs on each of %ld nodes", dsgd_nccl_calls[t->call],
                                       t->gpus, t->nodes)};

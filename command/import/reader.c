@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "command/experiment/traces.h"
+#include "sim/network/nodes.h"
 
 static const char *const assumed = "assumed: no file says what is trained";
 
@@ -226,6 +227,18 @@ dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
     for (size_t i = 0; i < m->n_numbers; i++)
         put_number(m, &m->numbers[i]);
     return dsgd_platform_check(&m->platform, error);
+}
+
+dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, long nodes, long gpus)
+{
+    const int per_node = m->platform.island_hosts > 0 ? (int)m->platform.island_hosts : 1;
+    const int n = (int)(nodes * gpus);
+    int *const places = dsgd_keep(2 * (size_t)n, sizeof *places), *const all = places + n;
+    for (int i = 0; i < n; i++) {
+        places[i] = i / (int)gpus * per_node + i % (int)gpus;
+        all[i] = i;
+    }
+    return dsgd_nodes_shape(dsgd_nodes_new(&m->platform, places, n), all, n);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */

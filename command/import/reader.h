@@ -112,6 +112,9 @@ const char *dsgd_import_bytes(double bytes);
 /** Opens the platform from which all departs, and puts the numbers into it. */
 dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error);
 
+/** A group of the platform: on each node the first GPUs. */
+dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, long nodes, long gpus);
+
 /** Writes the experiment. */
 dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error);
 

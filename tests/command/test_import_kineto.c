@@ -430,6 +430,8 @@ TEST(a_single_rank_bounds_its_sums)
     const char *const said = import("");
     ck_assert_has(said, "within\n");
     ck_assert_has(said, "it is a bound, by which no link can be judged");
+    ck_assert_has(said, "it stands as rank 1, without a trace, being that slow");
+    ck_assert_double_le(fabs(step_error(said)), 2);
     ck_assert_ptr_null(strstr(said, "all_reduce_perf"));
 }
 
