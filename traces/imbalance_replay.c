@@ -4,6 +4,7 @@
  * steps or in their order. Or others like them, of more workers.
  */
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
@@ -139,12 +140,16 @@ static void shrink(double *effect, size_t n, double noise, double of)
         effect[i] *= factor;
 }
 
-/** Splits the table's logarithms into what is a worker's, what is a step's, and the rest. */
+/**
+ * Splits the table's logarithms into what is a worker's, what is a step's, and the rest. A mean that shrinks by chance
+ * alone stays in the rests, whose ends so are those that were measured.
+ */
 static void decompose(replay_state *s)
 {
     static const double slow_workers = 0.5, slow_rests = 0.05;
     const size_t n_workers = (size_t)s->n_workers, n_steps = (size_t)s->n_steps;
     const size_t n = n_workers * n_steps;
+    double noise = 0;
     for (size_t i = 0; i < n; i++)
         s->seconds[i] = log(s->seconds[i]);
     s->level = gsl_stats_mean(s->seconds, 1, n);
@@ -153,16 +158,18 @@ static void decompose(replay_state *s)
     for (size_t t = 0; t < n_steps; t++)
         s->of_step[t] = gsl_stats_mean(s->seconds + t * n_workers, 1, n_workers) - s->level;
     for (size_t i = 0; i < n; i++)
-        s->seconds[i] -= s->level + s->of_worker[i % n_workers] + s->of_step[i / n_workers];
-    const double freedom = (double)(n_workers - 1) * (double)(n_steps - 1);
-    const double noise = gsl_stats_tss_m(s->seconds, 1, n, 0) / freedom;
-    for (size_t i = 0; i < n; i++)
-        s->seconds[i] *= sqrt((double)n / freedom);
+        noise += gsl_pow_2(s->seconds[i] - s->level - s->of_worker[i % n_workers] -
+                           s->of_step[i / n_workers]);
+    noise /= (double)(n_workers - 1) * (double)(n_steps - 1);
     shrink(s->of_worker, n_workers, noise, (double)n_steps);
     shrink(s->of_step, n_steps, noise, (double)n_workers);
+    for (size_t i = 0; i < n; i++)
+        s->seconds[i] -= s->level + s->of_worker[i % n_workers] + s->of_step[i / n_workers];
+    const double variance = gsl_stats_variance(s->seconds, 1, n);
+    for (size_t i = 0; i < n && variance > 0; i++)
+        s->seconds[i] *= sqrt(noise / variance);
     s->slow_workers = tail_of(s->of_worker, n_workers, slow_workers);
     s->slow_rests = tail_of(s->seconds, n, slow_rests);
-    s->slow_rests.shape = 1;
 }
 
 /** A drawn value, or what is in the tail in its place, whose mean is wrong by what it can be. */
@@ -252,8 +259,8 @@ static const dsgd_option replay_options[] = {
         replay_params, resample, false,
         "other workers and steps like these, of any number, other ones for each seed: "
         "what is a worker's in all steps, what is a step's at all workers, and the rest "
-        "are drawn apart; slow workers have a tail as they scatter, the slowest "
-        "twentieth of the rest an exponential one; who is rarer than 3 in the measured workers "
+        "are drawn apart; the slower half of workers and the slowest twentieth of the rest "
+        "have a tail as they scatter; who is rarer than 3 in the measured workers "
         "may be in none of them, and in no interval"),
     DSGD_OPTION_END,
 };
