@@ -39,48 +39,32 @@ typedef struct replay_state {
     double seconds[]; /* [n_steps][n_workers] */
 } replay_state;
 
-enum { WORKER, STEP, SECONDS, N_COLUMNS };
-
-typedef double replay_row[N_COLUMNS];
-
-/** Reads the columns: rows[csv->n_rows]. Without steps a worker's rows are in order. */
-static dsgd_status read_rows(const dsgd_csv *csv, replay_row *rows, dsgd_error *error)
+/** Reads the columns. Without steps a worker's rows are in order. */
+static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_error *error)
 {
-    dsgd_step_times at;
-    DSGD_TRY(dsgd_step_times_find(csv, NULL, NULL, &at, error));
-    const size_t columns[N_COLUMNS] = {at.worker, at.step, at.time};
-    if (at.worker == csv->n_columns)
+    DSGD_TRY(dsgd_step_times_read(csv, NULL, NULL, 0, rows, error));
+    if (rows->workers == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s:1: the first line has no column \"worker\" or \"rank\"; they and the "
                          "seconds are needed",
                          csv->path);
-    for (size_t k = 0; k < N_COLUMNS; k++)
-        for (size_t i = 0; i < csv->n_rows && columns[k] < csv->n_columns; i++) {
-            const char *const text = dsgd_csv_field(csv, i, columns[k]);
-            const bool counts = k != SECONDS;
-            if (!dsgd_parse_number(text, NULL, &rows[i][k]) || rows[i][k] < 0 ||
-                rows[i][k] > (counts ? 1 << 20 : 1e9) ||
-                (counts && rows[i][k] != floor(rows[i][k])))
-                return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s",
-                                 csv->path, csv->lines[i + 1], csv->fields[columns[k]], text,
-                                 counts ? "whole number from 0 to 1048576"
-                                        : "number from 0 to 1e9");
-            if (!counts)
-                rows[i][k] *= at.unit->factor;
-        }
+    if (rows->steps != NULL)
+        return DSGD_OK;
     double *const next = dsgd_keep((1 << 20) + 1, sizeof *next);
-    for (size_t i = 0; i < csv->n_rows && at.step == csv->n_columns; i++)
-        rows[i][STEP] = next[(size_t)rows[i][WORKER]]++;
+    rows->steps = dsgd_keep(csv->n_rows + 1, sizeof *rows->steps);
+    for (size_t i = 0; i < csv->n_rows; i++)
+        rows->steps[i] = next[(size_t)rows->workers[i]]++;
     return DSGD_OK;
 }
 
 /** Puts the rows into a table without holes. */
-static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state, dsgd_error *error)
+static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, void **state,
+                            dsgd_error *error)
 {
     long n_workers = 0, n_steps = 0;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        n_workers = rows[i][WORKER] >= (double)n_workers ? (long)rows[i][WORKER] + 1 : n_workers;
-        n_steps = rows[i][STEP] >= (double)n_steps ? (long)rows[i][STEP] + 1 : n_steps;
+        n_workers = rows->workers[i] >= (double)n_workers ? (long)rows->workers[i] + 1 : n_workers;
+        n_steps = rows->steps[i] >= (double)n_steps ? (long)rows->steps[i] + 1 : n_steps;
     }
     const double cells = (double)n_workers * (double)n_steps;
     if (csv->n_rows == 0 || cells != (double)csv->n_rows)
@@ -98,14 +82,14 @@ static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state,
     for (size_t i = 0; i < csv->n_rows; i++)
         table->seconds[i] = NAN;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        const long worker = (long)rows[i][WORKER], step = (long)rows[i][STEP];
+        const long worker = (long)rows->workers[i], step = (long)rows->steps[i];
         double *const cell = &table->seconds[step * n_workers + worker];
         if (!isnan(*cell)) {
             free(table);
             return dsgd_fail(error, DSGD_EIO, "%s: worker %ld, step %ld has two rows", csv->path,
                              worker, step);
         }
-        *cell = rows[i][SECONDS];
+        *cell = rows->seconds[i];
     }
     *state = table;
     return DSGD_OK;
@@ -230,9 +214,9 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
     const replay_params *const p = params;
     dsgd_csv csv;
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s", p->file));
-    replay_row *const rows = dsgd_keep(csv.n_rows, sizeof *rows);
-    DSGD_TRY(read_rows(&csv, rows, error));
-    DSGD_TRY(tabulate(&csv, rows, state, error));
+    dsgd_step_times rows;
+    DSGD_TRY(read_rows(&csv, &rows, error));
+    DSGD_TRY(tabulate(&csv, &rows, state, error));
     if (!p->resample)
         return DSGD_OK;
     DSGD_TRY(check_sample(p->file, *state, error)); /* the caller releases the state */

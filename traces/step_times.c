@@ -81,5 +81,39 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
         out->unit = dsgd_time_words; /* seconds */
     out->worker = first_of(csv, (const char *const[]){"worker", "rank", NULL});
     out->step = first_of(csv, (const char *const[]){"step", "iteration", "iter", NULL});
+    out->worker = out->worker == out->time ? csv->n_columns : out->worker;
+    out->step = out->step == out->time ? csv->n_columns : out->step;
+    return DSGD_OK;
+}
+
+/** Numbers from @p least to @p most, and whole ones where that is a count; NULL: there is no such column. */
+static dsgd_status read_column(const dsgd_csv *csv, size_t column, double least, double most,
+                               double **numbers, dsgd_error *error)
+{
+    const bool is_count = most < 1e9;
+    *numbers = column < csv->n_columns ? dsgd_keep(csv->n_rows + 1, sizeof **numbers) : NULL;
+    for (size_t i = 0; i < csv->n_rows && *numbers != NULL; i++) {
+        const char *const text = dsgd_csv_field(csv, i, column);
+        double *const x = &(*numbers)[i];
+        if (!dsgd_parse_number(text, NULL, x) || !(*x >= least && *x <= most) ||
+            (is_count && *x != floor(*x)))
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s", csv->path,
+                             csv->lines[i + 1], csv->fields[column], text,
+                             is_count    ? "whole number from 0 to 1048576"
+                             : least > 0 ? "number above 0 and up to 1e9"
+                                         : "number from 0 to 1e9");
+    }
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_step_times_read(const dsgd_csv *csv, const char *column, const char *unit,
+                                 double least_s, dsgd_step_times *out, dsgd_error *error)
+{
+    DSGD_TRY(dsgd_step_times_find(csv, column, unit, out, error));
+    DSGD_TRY(read_column(csv, out->worker, 0, 1 << 20, &out->workers, error));
+    DSGD_TRY(read_column(csv, out->step, 0, 1 << 20, &out->steps, error));
+    DSGD_TRY(read_column(csv, out->time, least_s, 1e9, &out->seconds, error));
+    for (size_t i = 0; i < csv->n_rows; i++)
+        out->seconds[i] *= out->unit->factor;
     return DSGD_OK;
 }

@@ -16,9 +16,6 @@ static const double least_p_value = 0.01;
 /* The largest deviation that the kind `persistent` takes. */
 static const double most_persistent = 0.25;
 
-/* Up to here `slow` names workers. */
-enum { MOST_WORKER = 1 << 20 };
-
 /* Of values that differ by more, a lognormal can have a deviation that no entry takes. */
 static const double most_factor = 1e5;
 
@@ -35,41 +32,17 @@ bool dsgd_steps_are_in(const dsgd_csv *csv)
            (csv->n_columns > 1 || at.is_named);
 }
 
-/** A number within limits, whole or not; else a sentence that says what it has to be. */
-static dsgd_status read_field(const dsgd_csv *csv, size_t row, size_t column, bool is_time,
-                              double *x, dsgd_error *error)
-{
-    const char *const text = dsgd_csv_field(csv, row, column);
-    if (dsgd_parse_number(text, NULL, x) &&
-        (is_time ? *x >= 1e-12 && *x <= 1e9 : *x >= 0 && *x <= MOST_WORKER && *x == floor(*x)))
-        return DSGD_OK;
-    return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s", csv->path,
-                     csv->lines[row + 1], csv->fields[column], text,
-                     is_time ? "number above 0 and up to 1e9" : "whole number from 0 to 1048576");
-}
-
 dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *error)
 {
     dsgd_step_times at;
-    DSGD_TRY(dsgd_step_times_find(csv, m->column, m->unit, &at, error));
-    const size_t column = at.time, worker = at.worker, step = at.step;
-    m->can_replay = worker < csv->n_columns && m->column == NULL && m->unit == NULL;
-    m->column = csv->fields[column];
+    DSGD_TRY(dsgd_step_times_read(csv, m->column, m->unit, 1e-12, &at, error));
+    m->can_replay = at.workers != NULL && m->column == NULL && m->unit == NULL;
+    m->column = csv->fields[at.time];
     m->unit = at.unit->text;
     m->n = csv->n_rows;
-    m->seconds = dsgd_keep(m->n + 1, sizeof *m->seconds);
-    if (worker < csv->n_columns && worker != column)
-        m->worker = dsgd_keep(m->n + 1, sizeof *m->worker);
-    if (m->worker != NULL && step < csv->n_columns && step != column)
-        m->step = dsgd_keep(m->n + 1, sizeof *m->step);
-    for (size_t i = 0; i < m->n; i++) {
-        DSGD_TRY(read_field(csv, i, column, true, &m->seconds[i], error));
-        m->seconds[i] *= at.unit->factor;
-        if (m->worker != NULL)
-            DSGD_TRY(read_field(csv, i, worker, false, &m->worker[i], error));
-        if (m->step != NULL)
-            DSGD_TRY(read_field(csv, i, step, false, &m->step[i], error));
-    }
+    m->seconds = at.seconds;
+    m->worker = at.workers;
+    m->step = at.workers == NULL ? NULL : at.steps;
     if (m->n < DSGD_LEAST_STEPS)
         return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
                          m->n, DSGD_LEAST_STEPS);
