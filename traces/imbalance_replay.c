@@ -40,9 +40,10 @@ typedef struct replay_state {
 } replay_state;
 
 /** Reads the columns. Without steps a worker's rows are in order. */
-static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_error *error)
+static dsgd_status read_rows(const dsgd_csv *csv, double least_s, dsgd_step_times *rows,
+                             dsgd_error *error)
 {
-    DSGD_TRY(dsgd_step_times_read(csv, NULL, NULL, 0, rows, error));
+    DSGD_TRY(dsgd_step_times_read(csv, NULL, NULL, least_s, rows, error));
     if (rows->workers == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s:1: the first line has no column \"worker\" or \"rank\"; they and the "
@@ -194,19 +195,6 @@ static double resampled(const replay_state *s, dsgd_step_at at)
     return exp(fmin(logarithm, log(1e9))); /* the most that is read */
 }
 
-static dsgd_status check_sample(const char *file, const replay_state *s, dsgd_error *error)
-{
-    double least_s = INFINITY;
-    for (long i = 0; i < s->n_workers * s->n_steps; i++)
-        least_s = fmin(least_s, s->seconds[i]);
-    if (s->n_workers < 2 || s->n_steps < 2 || !(least_s > 0))
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: %ld workers, %ld steps, from %g s: to be resampled there have to be "
-                         "two or more of both, and times above 0",
-                         file, s->n_workers, s->n_steps, least_s);
-    return DSGD_OK;
-}
-
 /* --- the kind --------------------------------------------------------------------------------- */
 
 static dsgd_status replay_load(const void *params, void **state, dsgd_error *error)
@@ -215,12 +203,17 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
     dsgd_csv csv;
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s", p->file));
     dsgd_step_times rows;
-    DSGD_TRY(read_rows(&csv, &rows, error));
+    DSGD_TRY(read_rows(&csv, p->resample ? 1e-12 : 0, &rows, error));
     DSGD_TRY(tabulate(&csv, &rows, state, error));
     if (!p->resample)
         return DSGD_OK;
-    DSGD_TRY(check_sample(p->file, *state, error)); /* the caller releases the state */
-    decompose(*state);
+    replay_state *const s = *state; /* the caller releases it */
+    if (s->n_workers < 2 || s->n_steps < 2)
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s: %ld workers, %ld steps: to be resampled there have to be two or more of both",
+            p->file, s->n_workers, s->n_steps);
+    decompose(s);
     return DSGD_OK;
 }
 

@@ -333,13 +333,13 @@ static const launch *launch_of(const reader *r, double correlation)
                               : bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
 }
 
-/** How many times of list[n], each the first double of @p size bytes, ascending, are @p us at most. */
-static size_t n_until(const double *list, size_t n, size_t size, double us)
+/** Of how many of list[n], ascending, the time at an offset is @p us at most. */
+static size_t n_until(const void *list, size_t offset, size_t n, size_t size, double us)
 {
     size_t low = 0;
     while (low < n) {
         const size_t middle = (low + n) / 2;
-        const bool is_until = *(const double *)((const char *)list + middle * size) <= us;
+        const bool is_until = *(const double *)((const char *)list + middle * size + offset) <= us;
         low = is_until ? middle + 1 : low;
         n = is_until ? n : middle;
     }
@@ -356,9 +356,7 @@ static double launched_us(const reader *r, double correlation, double begin_us)
 /** The step whose time on the host has @p us, until the next begins. */
 static size_t step_at(const dsgd_kineto *t, double us)
 {
-    size_t k = 0;
-    while (k < t->n_steps && t->steps[k].begin_us <= us)
-        k++;
+    const size_t k = n_until(t->steps, 0, t->n_steps, sizeof *t->steps, us);
     return k == 0 || us > t->steps[k - 1].end_us + 1e3 ? SIZE_MAX : k - 1;
 }
 
@@ -368,7 +366,7 @@ static void add_note(const reader *r, const launch *by, dsgd_kineto_call *c)
     enum { MOST_BACK = 64 };
     const size_t n_notes = by == NULL || c->bytes > 0 ? 0 : r->n_notes;
     const size_t n_before =
-        n_notes == 0 ? 0 : n_until(&r->notes->begin_us, n_notes, sizeof *r->notes, by->us);
+        n_notes == 0 ? 0 : n_until(r->notes, 0, n_notes, sizeof *r->notes, by->us);
     for (size_t i = n_before; i-- > 0 && n_before - i <= MOST_BACK && c->bytes <= 0;) {
         const note *const n = &r->notes[i];
         if (n->tid == by->tid && by->us <= n->end_us && n->bytes > 0) {
@@ -430,11 +428,10 @@ static void find_idle(reader *r)
         r->kernels[i].end_us = fmax(r->kernels[i].end_us, r->kernels[i - 1].end_us);
     for (size_t i = 0; i < t->n_calls; i++) {
         dsgd_kineto_call *const c = &t->calls[i];
-        const size_t k = t->n_kernels == 0 ? 0
-                                           : n_until(&r->kernels->begin_us, t->n_kernels,
-                                                     sizeof *r->kernels, nextafter(c->end_us, 0));
-        const bool waits = k < t->n_kernels && r->kernels[k].launched_us <= c->end_us;
-        c->idle_us = !waits ? INFINITY : k == 0 ? -INFINITY : r->kernels[k - 1].end_us;
+        const size_t k = n_until(r->kernels, offsetof(kernel, begin_us), t->n_kernels,
+                                 sizeof *r->kernels, nextafter(c->end_us, 0));
+        const bool is_free = k == t->n_kernels || r->kernels[k].launched_us > c->end_us;
+        c->idle_us = is_free ? INFINITY : k == 0 ? -INFINITY : r->kernels[k - 1].end_us;
     }
 }
 

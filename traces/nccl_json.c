@@ -64,13 +64,6 @@ static dsgd_nccl_log shape_of(const char *file, const json_t *config)
     return log;
 }
 
-/** Standard deviation over mean of -I's times, the largest of all sizes. */
-static double variation_of(const json_t *result)
-{
-    return fmax(number(json_object_get(result, "out_of_place_per_iter"), "cv_pct"),
-                number(json_object_get(result, "in_place_per_iter"), "cv_pct"));
-}
-
 static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *logs)
 {
     const json_t *const results = json_object_get(root, "results");
@@ -94,7 +87,9 @@ static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *l
         dsgd_nccl_log_add(&logs->v[logs->n - 1], bytes,
                           out > 0 && in > 0 ? (out + in) / 2 : out + in, 1);
         last = bytes;
-        varies = fmax(varies, variation_of(r));
+        /* Standard deviation over mean of -I's times. */
+        varies = fmax(varies, number(json_object_get(r, "out_of_place_per_iter"), "cv_pct"));
+        varies = fmax(varies, number(json_object_get(r, "in_place_per_iter"), "cv_pct"));
     }
     if (varies > 0)
         logs->said = dsgd_xprintf("times of one size vary by up to %.3g %%", varies);
@@ -108,6 +103,7 @@ typedef struct dsgd_inspected {
     char id[24]; /* of the communicator */
     double line, bytes, us, number, rank, ranks, nodes;
     double waited_us; /* by the rank that came first; below 0: one rank alone is known */
+    double times; /* as long as such a collective takes in the median communicator */
     int call;
 } dsgd_inspected;
 
@@ -162,6 +158,23 @@ static int by_rank(const void *a, const void *b)
     return strcmp(x->id, y->id) != 0 ? strcmp(x->id, y->id) : compare(x->rank, y->rank);
 }
 
+/** Those that differ in their communicator alone beside each other, the fastest first. */
+static int by_kind(const void *a, const void *b)
+{
+    const dsgd_inspected *const x = a, *const y = b;
+    return x->call != y->call     ? x->call - y->call
+           : x->ranks != y->ranks ? compare(x->ranks, y->ranks)
+           : x->nodes != y->nodes ? compare(x->nodes, y->nodes)
+           : x->bytes != y->bytes ? compare(x->bytes, y->bytes)
+                                  : compare(x->us, y->us);
+}
+
+static int by_times(const void *a, const void *b)
+{
+    const dsgd_inspected *const x = a, *const y = b;
+    return strcmp(x->id, y->id) != 0 ? strcmp(x->id, y->id) : compare(x->times, y->times);
+}
+
 /** Keeps of each collective the rank that came last, whose time has no waiting in it. */
 static size_t keep_last(dsgd_inspected *v, size_t n)
 {
@@ -207,13 +220,41 @@ static const char *name_last(dsgd_inspected *v, size_t n)
                : dsgd_xprintf("of %zu collectives %s", n_compared, worst);
 }
 
+/** The communicator of which three of four collectives take longest, once all have come, of three or more alike. */
+static const char *name_slow(dsgd_inspected *v, size_t n)
+{
+    double most = 1.2;
+    size_t n_groups = 0;
+    const char *said = "";
+    qsort(v, n, sizeof *v, by_kind);
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        for (end = i; end < n && v[end].call == v[i].call && v[end].ranks == v[i].ranks &&
+                      v[end].nodes == v[i].nodes && v[end].bytes == v[i].bytes;)
+            end++;
+        for (size_t k = i; k < end; k++)
+            v[k].times = v[k].us / v[i + (end - i) / 2].us;
+    }
+    qsort(v, n, sizeof *v, by_times);
+    for (size_t i = 0, end = 0; i < n; i = end, n_groups++) {
+        for (end = i; end < n && strcmp(v[end].id, v[i].id) == 0;)
+            end++;
+        if (v[i + (end - i) / 4].times > most)
+            said = dsgd_xprintf(
+                "; the links of communicator %s (%.0f ranks, one of %s) are slow: once all have "
+                "come, it takes %.3g times as long as the median of such",
+                v[i].id, v[i].ranks, v[i].file, v[i + (end - i) / 2].times);
+        most = fmax(most, v[i + (end - i) / 4].times);
+    }
+    return n_groups > 2 ? said : "";
+}
+
 void dsgd_nccl_logs_end(dsgd_nccl_logs *logs)
 {
     dsgd_inspected *const v = logs->inspected;
     if (logs->n_inspected == 0)
         return;
     const size_t n = keep_last(v, logs->n_inspected), before = logs->n;
-    logs->said = name_last(v, n);
+    logs->said = dsgd_xprintf("%s%s", name_last(v, n), name_slow(v, n));
     qsort(v, n, sizeof *v, by_collective);
     for (size_t i = 0; i < n; i++) {
         const dsgd_nccl_table of = {.call = calls[v[i].call].is, .nodes = (long)v[i].nodes};

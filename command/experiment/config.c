@@ -24,7 +24,7 @@ struct dsgd_config {
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
-/** libfyaml ends silently at a byte that is no UTF-8 and at a null byte. */
+/** libfyaml ends silently at a byte that is no UTF-8 and at a null byte, and never in a directive with one. */
 static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     size_t line = 1, begin = 0; /* of the line */
@@ -147,7 +147,8 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
 
 struct fy_document *dsgd_config_document(const char *text)
 {
-    return parse(NULL, text, strlen(text), NULL);
+    const size_t n = strlen(text);
+    return check_text("", text, n, NULL) == DSGD_OK ? parse(NULL, text, n, NULL) : NULL;
 }
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error)

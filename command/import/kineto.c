@@ -22,7 +22,7 @@ typedef struct sums {
 /** The reader's own; [n_steps][n][n_buckets] are all steps that every trace has in whole. */
 typedef struct work {
     dsgd_import *in;
-    size_t n, n_steps, n_buckets;
+    size_t n, n_steps, n_buckets, room; /* room: for all calls of any trace */
     dsgd_kineto *traces; /* [n] by rank */
     sums *sums; /* [n] */
     long ranks; /* that sum together */
@@ -226,12 +226,6 @@ static size_t calls_of(const work *w, const dsgd_kineto *t, size_t s, bool bucke
     return n;
 }
 
-static size_t buckets_of(const work *w, const dsgd_kineto *t, size_t s,
-                         const dsgd_kineto_call **found)
-{
-    return calls_of(w, t, s, true, found);
-}
-
 /** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to found[]. */
 static bool find_step(work *w, size_t r, long number, const dsgd_kineto_call *const *like,
                       const dsgd_kineto_call **found)
@@ -240,7 +234,7 @@ static bool find_step(work *w, size_t r, long number, const dsgd_kineto_call *co
     size_t s = 0;
     while (s < t->n_steps && t->steps[s].number != number)
         s++;
-    bool is_alike = s < t->n_steps && buckets_of(w, t, s, found) == w->n_buckets;
+    bool is_alike = s < t->n_steps && calls_of(w, t, s, true, found) == w->n_buckets;
     for (size_t b = 0; is_alike && b < w->n_buckets; b++)
         is_alike = found[b]->bytes == like[b]->bytes;
     w->steps[w->n_steps * w->n + r] = &t->steps[s];
@@ -251,19 +245,20 @@ static bool find_step(work *w, size_t r, long number, const dsgd_kineto_call *co
 static dsgd_status collect_steps(work *w, dsgd_error *error)
 {
     const dsgd_kineto *const t = &w->traces[0];
-    size_t room = 1, worst = 0, last = 0;
+    size_t worst = 0, last = 0;
+    w->room = 1;
     for (size_t r = 0; r < w->n; r++)
-        room = w->traces[r].n_calls > room ? w->traces[r].n_calls : room;
-    const dsgd_kineto_call **const like = dsgd_keep(2 * room, sizeof *like),
-                                   **const found = like + room;
+        w->room = w->traces[r].n_calls > w->room ? w->traces[r].n_calls : w->room;
+    const dsgd_kineto_call **const like = dsgd_keep(2 * w->room, sizeof *like),
+                                   **const found = like + w->room;
     for (size_t s = 0; s < t->n_steps; s++)
-        if (buckets_of(w, t, s, found) >= w->n_buckets)
-            w->n_buckets = buckets_of(w, t, last = s, like);
+        if (calls_of(w, t, s, true, found) >= w->n_buckets)
+            w->n_buckets = calls_of(w, t, last = s, true, like);
     if (w->n_buckets == 0)
         return DSGD_OK;
     w->calls = dsgd_keep(t->n_steps * w->n * w->n_buckets, sizeof *w->calls);
     w->steps = dsgd_keep(t->n_steps * w->n, sizeof *w->steps);
-    buckets_of(w, t, last, like);
+    calls_of(w, t, last, true, like);
     for (size_t s = 0; s < t->n_steps; s++) {
         size_t r = 0;
         for (; r < w->n && find_step(w, r, t->steps[s].number, like, found); r++)
@@ -315,12 +310,12 @@ static double arrival_us(const work *w, size_t k, size_t b)
 }
 
 /** What rank @p r waits in a collective, of which others[n][room] has each rank's, as far as none of its kernels runs. */
-static double wait_us(const work *w, const dsgd_kineto_call *const *others, size_t room, size_t r)
+static double wait_us(const work *w, const dsgd_kineto_call *const *others, size_t r)
 {
-    const dsgd_kineto_call *const c = others[r * room];
+    const dsgd_kineto_call *const c = others[r * w->room];
     double last_us = -INFINITY;
     for (size_t i = 0; i < w->n && c->idle_us < c->end_us; i++) {
-        const dsgd_kineto_call *const o = others[i * room];
+        const dsgd_kineto_call *const o = others[i * w->room];
         if (o->bytes == c->bytes && strcmp(o->group, c->group) == 0)
             last_us = fmax(last_us, o->ready_us + w->offsets_us[i] - w->offsets_us[r]);
     }
@@ -330,26 +325,23 @@ static double wait_us(const work *w, const dsgd_kineto_call *const *others, size
 /** Allgathers of FSDP, broadcasts of buffers: the n-th of a step is one collective at all ranks. */
 static void find_waits(work *w)
 {
-    size_t room = 1;
     w->waits_us = dsgd_keep(w->n, sizeof *w->waits_us);
-    for (size_t r = 0; r < w->n; r++) {
-        room = w->traces[r].n_calls > room ? w->traces[r].n_calls : room;
-        w->waits_us[r] = dsgd_keep(w->traces[r].n_calls + 1, sizeof **w->waits_us);
-    }
-    const dsgd_kineto_call **const others = dsgd_keep(w->n * room, sizeof *others);
+    for (size_t r = 0; r < w->n; r++)
+        w->waits_us[r] = dsgd_keep(w->room, sizeof **w->waits_us);
+    const dsgd_kineto_call **const others = dsgd_keep(w->n * w->room, sizeof *others);
     for (size_t k = 0; k < w->n_steps; k++) {
-        size_t least = room, most = 0;
+        size_t n = 0;
+        bool is_alike = true;
         for (size_t r = 0; r < w->n; r++) {
             const dsgd_kineto *const t = &w->traces[r];
-            const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);
-            const size_t n = calls_of(w, t, s, false, &others[r * room]);
-            least = n < least ? n : least;
-            most = n > most ? n : most;
+            const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps), before = n;
+            n = calls_of(w, t, s, false, &others[r * w->room]);
+            is_alike = is_alike && (r == 0 || n == before);
         }
-        for (size_t i = 0; i < w->n * least && least == most; i++) {
-            const size_t r = i / least;
-            const dsgd_kineto_call *const *const of = &others[i % least];
-            w->waits_us[r][of[r * room] - w->traces[r].calls] = wait_us(w, of, room, r);
+        for (size_t i = 0; i < w->n * n && is_alike; i++) {
+            const size_t r = i / n;
+            const dsgd_kineto_call *const *const of = &others[i % n];
+            w->waits_us[r][of[r * w->room] - w->traces[r].calls] = wait_us(w, of, r);
         }
     }
 }
@@ -505,9 +497,8 @@ static double last_sum_s(const work *w)
     if (p->library == DSGD_LIBRARY_MPI || p->topology == DSGD_TOPOLOGY_XML || w->ranks < 2 ||
         w->ranks > dsgd_platform_most_hosts(p) - per_node)
         return 0;
-    const dsgd_nccl_shape shape =
-        w->ranks <= per_node ? dsgd_import_shape(w->in, 1, w->ranks)
-                             : dsgd_import_shape(w->in, (w->ranks - 1) / per_node + 1, per_node);
+    const dsgd_nccl_shape shape = dsgd_import_shape(w->in, (w->ranks - 1) / per_node + 1,
+                                                    w->ranks < per_node ? w->ranks : per_node);
     const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&p->nccl, &shape, DSGD_NCCL_ALLREDUCE, bytes);
     return dsgd_nccl_s(&cost, bytes);
 }
@@ -515,7 +506,6 @@ static double last_sum_s(const work *w)
 /** What of a step is neither computing nor the last sum: for somebody without a trace the others have waited. */
 static void put_missing(work *w, const size_t *used, size_t n, double computed_s)
 {
-    static const double least = 0.02; /* of a step */
     double *const x = dsgd_keep(n, sizeof *x);
     long missing = 0;
     for (size_t i = 0; i < n; i++)
@@ -523,13 +513,12 @@ static void put_missing(work *w, const size_t *used, size_t n, double computed_s
     const double all_s = median(x, n), late_s = all_s - computed_s - last_sum_s(w);
     for (size_t r = 0; r < w->n; r++)
         missing += w->traces[r].rank == missing;
-    if ((long)w->n == w->ranks || late_s < least * all_s)
+    if ((long)w->n == w->ranks || late_s < 0.02 * all_s)
         return;
-    printf("note: %.4g of %.4g ms of a step are waiting beyond what its last sum takes: it stands "
-           "as rank "
-           "%ld, without a trace, being that slow; it may be another, or the links: bring all "
-           "traces\n",
-           1e3 * late_s, 1e3 * all_s, missing);
+    printf(
+        "note: %.4g of %.4g ms of a step are waiting beyond what its last sum takes: it stands as "
+        "rank %ld, without a trace, being that slow; it may be another, or the links\n",
+        1e3 * late_s, 1e3 * all_s, missing);
     dsgd_import_line(w->in, DSGD_IMPORT_IMBALANCE,
                      "assumed: for it, without a trace, the others have waited",
                      "- {kind: slow, worker: %ld, factor: %.4g}", missing, 1 + late_s / computed_s);
@@ -552,14 +541,13 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
             "the profiler itself is the limit; bring a profile without record_shapes and "
             "with_stack, and step times without a profiler\n",
             1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
-    if ((long)w->n < w->ranks) {
-        printf(
-            "note: %ld of %ld ranks have no trace: what they compute, and how long others waited "
-            "for them, is not known\n",
-            w->ranks - (long)w->n, w->ranks);
-        w->in->measured.doubt =
-            "ranks are missing, for which the others may have waited: bring all";
-    }
+    if ((long)w->n < w->ranks)
+        printf("note: %ld of %ld ranks have no trace: what they compute, and how long others "
+               "waited for them, is not "
+               "known; what sums took has that in it: it is a bound, by which no link can be "
+               "judged; bring all "
+               "traces, or a log of nccl-tests\n",
+               w->ranks - (long)w->n, w->ranks);
     const dsgd_kineto_call *largest = NULL;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
         if (c->step == t->n_steps - 1 &&

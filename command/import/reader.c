@@ -157,12 +157,6 @@ static dsgd_import_number *number_of(const dsgd_import *m, const char *key)
     return NULL;
 }
 
-const char *dsgd_import_origin(const dsgd_import *m, const char *key)
-{
-    const dsgd_import_number *const number = number_of(m, key);
-    return number == NULL ? NULL : number->from;
-}
-
 dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value, const char *from,
                                   dsgd_error *error)
 {
@@ -263,13 +257,13 @@ static void write_nccl(FILE *stream, const dsgd_import *m)
     fputs("  nccl:\n", stream);
     for (const dsgd_option *o = dsgd_nccl_options; o->kind != DSGD_END; o++) {
         const void *const field = (const char *)&m->platform.nccl + o->offset;
-        const char *const from = dsgd_import_origin(m, dsgd_xprintf("nccl.%s", o->name));
+        const dsgd_import_number *const number = number_of(m, dsgd_xprintf("nccl.%s", o->name));
         if (o->kind != DSGD_RECORDS)
             fprintf(stream, "    %s: %s # %s\n", o->name,
                     dsgd_option_text(o, o->kind == DSGD_BOOL     ? *(const bool *)field
                                         : o->kind == DSGD_CHOICE ? *(const int *)field
                                                                  : *(const double *)field),
-                    from == NULL ? m->platform_name : from);
+                    number == NULL ? m->platform_name : number->from);
     }
     write_part(stream, m, DSGD_IMPORT_NCCL, 4);
 }

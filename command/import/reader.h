@@ -33,7 +33,6 @@ typedef struct dsgd_profiled {
     bool is_bound; /* ranks have no trace: of what bucket_s has in it for them, nothing is known */
     double *bucket_bytes,
         *bucket_s; /* [n_buckets]: from when all ranks have begun a sum to its end */
-    const char *doubt; /* of the profile itself, and what to bring; NULL: none */
 } dsgd_profiled;
 
 typedef struct dsgd_import {
@@ -91,9 +90,6 @@ void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from);
  */
 dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value, const char *from,
                                   dsgd_error *error);
-
-/** Where a number of the platform comes from; NULL: from none of the files. */
-const char *dsgd_import_origin(const dsgd_import *m, const char *key);
 
 /** Appends a line to a part, with its origin as comment (NULL: none). */
 void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, const char *format,

@@ -223,39 +223,6 @@ const char *dsgd_steps_title(const dsgd_fit *fit)
     return dsgd_xprintf("%s%s", fit->shifted ? "shifted " : "", fit->family->name);
 }
 
-static void print_fits(const dsgd_steps *m)
-{
-    printf("%s: %zu values of %s%s%s\n"
-           "mean %.6g s, standard deviation %.4g s, from %.6g to %.6g s\n",
-           m->file, m->n, m->column, strcmp(m->unit, "s") == 0 ? "" : ", in ",
-           strcmp(m->unit, "s") == 0 ? "" : m->unit, m->all_mean_s, m->deviation_s, m->min_s,
-           m->max_s);
-    print_warm_up(m);
-    for (size_t k = 0; k < m->n_outliers; k++)
-        printf("worker %.0f takes %.3g times as long as the median worker\n", m->outliers[k],
-               m->factors[k]);
-    print_phases(m);
-    if (m->n_outliers > 0)
-        puts("(what follows is without these factors)");
-    if (m->common > 0)
-        printf("steps differ by %.3g %% (standard deviation) at all workers together\n",
-               100 * m->common);
-    if (m->worker != NULL)
-        printf("%zu workers: their own means differ by %.3g %% (standard deviation), %s by chance\n"
-               "(p = %.2g); from step to step it is %.3g %%%s\n",
-               m->parts.n_workers, 100 * m->parts.persistent_s / m->mean_s,
-               m->persistent ? "not" : "perhaps", m->parts.p_value,
-               100 * m->parts.passing_s / m->mean_s,
-               m->persistent ? "; the fits are to that part" : "");
-    puts("\nfit                   mean (s)  deviation (s)   shift (s)  log-likelihood         AIC  "
-         "    KS");
-    for (int i = 0; i < DSGD_FITS; i++) {
-        const dsgd_fit *const f = &m->fits[i];
-        printf("%-18s  %10.6g  %13.6g  %10.6g  %14.2f  %10.2f  %6.4f\n", dsgd_steps_title(f),
-               f->mean_s, f->deviation_s, f->shift_s, f->log_likelihood, f->aic, f->ks);
-    }
-}
-
 static void add_persistent(const dsgd_steps *m, char **text)
 {
     for (size_t k = 0; k < m->n_outliers; k++)
@@ -327,7 +294,35 @@ static void warn_of_tail(const dsgd_steps *m)
 
 void dsgd_steps_print(const dsgd_steps *m)
 {
-    print_fits(m);
+    printf("%s: %zu values of %s%s%s\n"
+           "mean %.6g s, standard deviation %.4g s, from %.6g to %.6g s\n",
+           m->file, m->n, m->column, strcmp(m->unit, "s") == 0 ? "" : ", in ",
+           strcmp(m->unit, "s") == 0 ? "" : m->unit, m->all_mean_s, m->deviation_s, m->min_s,
+           m->max_s);
+    print_warm_up(m);
+    for (size_t k = 0; k < m->n_outliers; k++)
+        printf("worker %.0f takes %.3g times as long as the median worker\n", m->outliers[k],
+               m->factors[k]);
+    print_phases(m);
+    if (m->n_outliers > 0)
+        puts("(what follows is without these factors)");
+    if (m->common > 0)
+        printf("steps differ by %.3g %% (standard deviation) at all workers together\n",
+               100 * m->common);
+    if (m->worker != NULL)
+        printf("%zu workers: their own means differ by %.3g %% (standard deviation), %s by chance\n"
+               "(p = %.2g); from step to step it is %.3g %%%s\n",
+               m->parts.n_workers, 100 * m->parts.persistent_s / m->mean_s,
+               m->persistent ? "not" : "perhaps", m->parts.p_value,
+               100 * m->parts.passing_s / m->mean_s,
+               m->persistent ? "; the fits are to that part" : "");
+    puts("\nfit                   mean (s)  deviation (s)   shift (s)  log-likelihood         AIC  "
+         "    KS");
+    for (int i = 0; i < DSGD_FITS; i++) {
+        const dsgd_fit *const f = &m->fits[i];
+        printf("%-18s  %10.6g  %13.6g  %10.6g  %14.2f  %10.2f  %6.4f\n", dsgd_steps_title(f),
+               f->mean_s, f->deviation_s, f->shift_s, f->log_likelihood, f->aic, f->ks);
+    }
     warn_of_tail(m);
 }
 

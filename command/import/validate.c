@@ -96,15 +96,10 @@ dsgd_status dsgd_import_validate(const dsgd_import *m, dsgd_error *error)
         worst_error = fabs(off) > fabs(worst_error) ? off : worst_error;
     }
     dsgd_columns_print(&table);
-    if (of->is_bound && n > 0)
-        puts("note: what sums took has in it how long ranks without a trace were late: it is a "
-             "bound, by which no "
-             "link can be judged; bring the traces of all ranks, or a log of nccl-tests");
     if (fabs(step_error) > most)
         printf("warning: the step is off by more than 10 %%: %s\n",
-               of->doubt != NULL          ? of->doubt
-               : fabs(worst_error) > most ? "by its sums, see below"
-                                          : "bring a longer profile, of 10 steps or more");
+               fabs(worst_error) > most ? "by its sums, see below"
+                                        : "bring a longer profile, of 10 steps or more");
     if (fabs(worst_error) > most)
         printf(
             "warning: bucket %zu is off by more than 10 %%: bring a log of `all_reduce_perf -b "

@@ -299,23 +299,45 @@ TEST(nccl_tests_say_the_same_in_JSON)
     ck_assert_has(error.text, "t.json:2: the JSON is broken, or ends early");
 }
 
-/** What a rank's Inspector writes; rank 2 of 4 begins 500 us late. @p marker: as from format 4.3 on. */
-static void inspect(dsgd_nccl_logs *logs, int rank, bool marker, int late)
+/** What a rank's Inspector writes; rank @p late of 4 begins 500 us late. @p marker: as from format 4.3 on. */
+static void inspect_group(dsgd_nccl_logs *logs, int group, double slow, int rank, bool marker,
+                          int late)
 {
-    const char *const head =
-        dsgd_xprintf("\"header\":{\"id\":\"0xa\",\"rank\":%d,\"n_ranks\":4,\"nnodes\":1}", rank);
+    const char *const head = dsgd_xprintf(
+        "\"header\":{\"id\":\"0x%x\",\"rank\":%d,\"n_ranks\":4,\"nnodes\":1}", 10 + group, rank);
     char *text = dsgd_xprintf("{%s,\"metadata\":{},\"dump_stats\":{\"coll_records\":40}}\n", head);
     dsgd_error error = {""};
     for (int i = 0; i < 40; i++)
         dsgd_append(&text,
                     "{%s%s\"coll_perf\":{\"coll\":\"%s\",\"coll_sn\":%d,\"coll_msg_size_bytes\":%d,"
-                    "\"coll_exec_time_us\":%d}}\n",
+                    "\"coll_exec_time_us\":%.0f}}\n",
                     marker ? "" : head, marker ? "" : ",", "AllGather", i, 1000000 << i % 2,
-                    300 + 200 * (i % 2) + i % 3 + (rank == late ? 0 : 500 + rank));
+                    slow * (300 + 200 * (i % 2) + i % 3) + (rank == late ? 0 : 500 + rank));
     dsgd_append(&text, "{\"header\":{\"id\":\"0xa\",\"ra"); /* the job was killed */
     ck_assert(dsgd_nccl_json_is(text));
     ck_assert_int_eq(dsgd_nccl_json_read(dsgd_xprintf("rank%d", rank), text, logs, &error),
                      DSGD_OK);
+}
+
+static void inspect(dsgd_nccl_logs *logs, int rank, bool marker, int late)
+{
+    inspect_group(logs, 0, 1, rank, marker, late);
+}
+
+/** Of groups that do the same, one takes longer even once its last rank has come. */
+TEST(the_Inspector_names_the_group_with_a_slow_link)
+{
+    static const double slow[] = {1.9, 1, 1.9};
+    for (int i = 0; i < 3; i++) {
+        dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
+        for (int k = 0; k < (i < 2 ? 16 : 8); k++)
+            inspect_group(&logs, k / 4, k / 4 == 1 ? slow[i] : 1, k % 4, false, k / 4);
+        dsgd_nccl_logs_end(&logs);
+        ck_assert((strstr(logs.said, "slow") != NULL) == (i == 0)); /* of two, none is the median */
+        if (i == 0)
+            ck_assert_has(logs.said, "the links of communicator 0xb (4 ranks, one of rank1) are "
+                                     "slow: once all have come, it takes 1.9 times as long");
+    }
 }
 
 TEST(the_Inspector_gives_times_without_waiting_and_names_who_comes_last)
