@@ -339,7 +339,8 @@ static size_t n_until(const void *list, size_t offset, size_t n, size_t size, do
     size_t low = 0;
     while (low < n) {
         const size_t middle = (low + n) / 2;
-        const bool is_until = *(const double *)((const char *)list + middle * size + offset) <= us;
+        const void *const time_us = (const char *)list + middle * size + offset;
+        const bool is_until = *(const double *)time_us <= us;
         low = is_until ? middle + 1 : low;
         n = is_until ? n : middle;
     }
