@@ -29,7 +29,7 @@ typedef struct work {
     const dsgd_kineto_call **calls; /* [n_steps][n][n_buckets] */
     const dsgd_kineto_step **steps; /* [n_steps][n] */
     double *offsets_us; /* [n]: to the clock of the first */
-    double **waits_us; /* [n][n_calls]: of computing, for the rank that brings a collective last */
+    double *waits_us; /* [n][room]: of computing, for the rank that brings a collective last */
 } work;
 
 static const dsgd_kineto_call *call_at(const work *w, size_t k, size_t r, size_t b)
@@ -90,7 +90,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         dsgd_import_gave(in, "left out, as it has no ProfilerStep#n (of Chakra: nothing that takes "
                              "time): give torch.profiler a schedule, and call its step()");
     else if (t.n_calls == 0 && t.n_seconds == 0 && t.world > 1)
-        dsgd_import_gave(in, "no collective on a GPU: profile with ProfilerActivity.CUDA");
+        dsgd_import_gave(in, "no collective of NCCL or RCCL%s",
+                         t.n_kernels > 0 ? "" : ": profile with ProfilerActivity.CUDA");
     w->traces = dsgd_keep_more(w->traces, w->n + 1, sizeof *w->traces);
     if (t.n_steps > 0 || t.n_seconds > 0)
         w->traces[w->n++] = t;
@@ -325,23 +326,21 @@ static double wait_us(const work *w, const dsgd_kineto_call *const *others, size
 /** Allgathers of FSDP, broadcasts of buffers: the n-th of a step is one collective at all ranks. */
 static void find_waits(work *w)
 {
-    w->waits_us = dsgd_keep(w->n, sizeof *w->waits_us);
-    for (size_t r = 0; r < w->n; r++)
-        w->waits_us[r] = dsgd_keep(w->room, sizeof **w->waits_us);
+    w->waits_us = dsgd_keep(w->n * w->room, sizeof *w->waits_us);
     const dsgd_kineto_call **const others = dsgd_keep(w->n * w->room, sizeof *others);
     for (size_t k = 0; k < w->n_steps; k++) {
-        size_t n = 0;
-        bool is_alike = true;
+        size_t n = 0; /* at all ranks; 0: they differ */
         for (size_t r = 0; r < w->n; r++) {
             const dsgd_kineto *const t = &w->traces[r];
-            const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps), before = n;
-            n = calls_of(w, t, s, false, &others[r * w->room]);
-            is_alike = is_alike && (r == 0 || n == before);
+            const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);
+            const size_t its = calls_of(w, t, s, false, &others[r * w->room]);
+            n = r == 0 || its == n ? its : 0;
         }
-        for (size_t i = 0; i < w->n * n && is_alike; i++) {
+        for (size_t i = 0; i < w->n * n; i++) {
             const size_t r = i / n;
             const dsgd_kineto_call *const *const of = &others[i % n];
-            w->waits_us[r][of[r * w->room] - w->traces[r].calls] = wait_us(w, of, r);
+            w->waits_us[r * w->room + (size_t)(of[r * w->room] - w->traces[r].calls)] =
+                wait_us(w, of, r);
         }
     }
 }
@@ -353,7 +352,7 @@ static double waited_us(const work *w, size_t r, double since_us, double until_u
     double sum_us = 0;
     for (size_t i = 0; i < t->n_calls; i++)
         if (t->calls[i].end_us > since_us && t->calls[i].end_us <= until_us)
-            sum_us += w->waits_us[r][i];
+            sum_us += w->waits_us[r * w->room + i];
     return sum_us;
 }
 
@@ -543,10 +542,8 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
             1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
     if ((long)w->n < w->ranks)
         printf("note: %ld of %ld ranks have no trace: what they compute, and how long others "
-               "waited for them, is not "
-               "known; what sums took has that in it: it is a bound, by which no link can be "
-               "judged; bring all "
-               "traces, or a log of nccl-tests\n",
+               "waited for them, is not known; what sums took has that in it: it is a bound, by "
+               "which no link can be judged; bring all traces, or a log of nccl-tests\n",
                w->ranks - (long)w->n, w->ranks);
     const dsgd_kineto_call *largest = NULL;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
