@@ -4,7 +4,6 @@
  * steps or in their order. Or others like them, of more workers.
  */
 #include <gsl/gsl_cdf.h>
-#include <gsl/gsl_math.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
@@ -143,8 +142,8 @@ static void decompose(replay_state *s)
     for (size_t t = 0; t < n_steps; t++)
         s->of_step[t] = gsl_stats_mean(s->seconds + t * n_workers, 1, n_workers) - s->level;
     for (size_t i = 0; i < n; i++)
-        noise += gsl_pow_2(s->seconds[i] - s->level - s->of_worker[i % n_workers] -
-                           s->of_step[i / n_workers]);
+        noise += pow(
+            s->seconds[i] - s->level - s->of_worker[i % n_workers] - s->of_step[i / n_workers], 2);
     noise /= (double)(n_workers - 1) * (double)(n_steps - 1);
     shrink(s->of_worker, n_workers, noise, (double)n_steps);
     shrink(s->of_step, n_steps, noise, (double)n_workers);
