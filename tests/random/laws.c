@@ -299,6 +299,43 @@ static char *replay_gives_the_same(const trial *t)
     return why;
 }
 
+/** Runs an experiment that is evaluated at @p half and ends after @p steps; its curves. */
+static char *curves_of(const trial *t, const char *name, double half, double steps,
+                       dsgd_csv *curves)
+{
+    part changed = part_copy(t->experiment);
+    part *const learn = part_find(&changed, "learn");
+    part_set(learn, "evaluate", dsgd_xprintf("{every: %g}", half));
+    part_set(&changed, "until", dsgd_xprintf("{steps: %g}", steps));
+    write_experiment(t->folder, name, &changed);
+    char *why = run_into(t, name, name, "");
+    if (why == NULL && dsgd_csv_read(curves, NULL, "%s/%s/curves.csv", t->folder, name) != DSGD_OK)
+        why = dsgd_xprintf("half: no curves of %s", name);
+    return why;
+}
+
+/** Half of a run is a run of half its steps: nothing that comes later is known before. */
+static char *half_is_half(const trial *t)
+{
+    const part *const steps = part_find(part_find(t->experiment, "until"), "steps");
+    const double half = steps == NULL ? 0 : floor(strtod(steps->text, NULL) / 2);
+    dsgd_csv whole = {.n_rows = 0}, first = {.n_rows = 0};
+    if (t->diverged || half < 1 || part_find(t->experiment, "learn") == NULL)
+        return NULL;
+    char *why = curves_of(t, "j", half, 2 * half, &whole);
+    if (why == NULL)
+        why = curves_of(t, "k", half, half, &first);
+    for (size_t i = 0; why == NULL && i < first.n_rows && i < 2; i++)
+        if (value(&first, i, "steps") <= half &&
+            (strcmp(text(&first, i, "virtual_s"), text(&whole, i, "virtual_s")) != 0 ||
+             strcmp(text(&first, i, "loss"), text(&whole, i, "loss")) != 0))
+            why = dsgd_xprintf("half: after %s steps loss %s at %s s, of twice as many %s at %s s",
+                               text(&first, i, "steps"), text(&first, i, "loss"),
+                               text(&first, i, "virtual_s"), text(&whole, i, "loss"),
+                               text(&whole, i, "virtual_s"));
+    return why;
+}
+
 /* --- the same in other units ------------------------------------------------------------------- */
 
 /** By how much a number grows where each second, and each byte, of an experiment becomes so many. */
@@ -470,9 +507,11 @@ static bool is_refusal(int exit_status, const char *output)
 verdict laws_check(const char *folder, const part *experiment, char **why)
 {
     static char *(*const laws[])(const trial *) = {
-        shares_sum_to_one,         samples_are_steps_times_batch, threads_change_nothing,
-        numerics_change_no_time,   replay_gives_the_same,         every_message_gives_the_same,
-        bandwidth_is_never_slower, company_changes_nothing,       no_unit_is_hidden,
+        shares_sum_to_one,         samples_are_steps_times_batch,
+        threads_change_nothing,    numerics_change_no_time,
+        replay_gives_the_same,     every_message_gives_the_same,
+        bandwidth_is_never_slower, company_changes_nothing,
+        no_unit_is_hidden,         half_is_half,
     };
     trial t = {.folder = folder, .experiment = experiment};
     char *output = NULL;
