@@ -9,7 +9,9 @@
 
 #include "base/csv.h"
 #include "base/status.h"
+#include "command/experiment/experiment.h"
 #include "sim/registry.h"
+#include "traces/platform.h"
 
 /** Seconds of CPU time, by which each command has ended. */
 enum { PATIENCE_S = 120 };
@@ -297,6 +299,187 @@ static char *replay_gives_the_same(const trial *t)
     return why;
 }
 
+/** Runs an experiment that is evaluated at @p half and ends after @p steps; its curves. */
+static char *curves_of(const trial *t, const char *name, double half, double steps,
+                       dsgd_csv *curves)
+{
+    part changed = part_copy(t->experiment);
+    part *const learn = part_find(&changed, "learn");
+    part_set(learn, "evaluate", dsgd_xprintf("{every: %g}", half));
+    part_set(&changed, "until", dsgd_xprintf("{steps: %g}", steps));
+    write_experiment(t->folder, name, &changed);
+    char *why = run_into(t, name, name, "");
+    if (why == NULL && dsgd_csv_read(curves, NULL, "%s/%s/curves.csv", t->folder, name) != DSGD_OK)
+        why = dsgd_xprintf("half: no curves of %s", name);
+    return why;
+}
+
+/** Half of a run is a run of half its steps: nothing that comes later is known before. */
+static char *half_is_half(const trial *t)
+{
+    const part *const steps = part_find(part_find(t->experiment, "until"), "steps");
+    const double half = steps == NULL ? 0 : floor(strtod(steps->text, NULL) / 2);
+    dsgd_csv whole = {.n_rows = 0}, first = {.n_rows = 0};
+    if (t->diverged || half < 1 || part_find(t->experiment, "learn") == NULL)
+        return NULL;
+    char *why = curves_of(t, "j", half, 2 * half, &whole);
+    if (why == NULL)
+        why = curves_of(t, "k", half, half, &first);
+    for (size_t i = 0; why == NULL && i < first.n_rows && i < 2; i++)
+        if (value(&first, i, "steps") <= half &&
+            (strcmp(text(&first, i, "virtual_s"), text(&whole, i, "virtual_s")) != 0 ||
+             strcmp(text(&first, i, "loss"), text(&whole, i, "loss")) != 0))
+            why = dsgd_xprintf("half: after %s steps loss %s at %s s, of twice as many %s at %s s",
+                               text(&first, i, "steps"), text(&first, i, "loss"),
+                               text(&first, i, "virtual_s"), text(&whole, i, "loss"),
+                               text(&whole, i, "virtual_s"));
+    return why;
+}
+
+/* --- the same in other units ------------------------------------------------------------------- */
+
+/** By how much a number grows where each second, and each byte, of an experiment becomes so many. */
+static double growth(const char *unit, double time, double size)
+{
+    static const char *const units[] = {"s",   "bytes",     "bytes/s", "s/B",
+                                        "1/s", "samples/s", "flop/s",  NULL};
+    const double by[] = {time, size, size / time, time / size, 1 / time, 1 / time, 1 / time, 1};
+    const int i = dsgd_find_word(units, unit == NULL ? "" : unit);
+    return by[i < 0 ? sizeof by / sizeof by[0] - 1 : (size_t)i];
+}
+
+static void regrow(json_t *value, const dsgd_option *option, double time, double size);
+
+/** Whether what is drawn multiplies the time so far: no seconds. */
+static bool is_factor(const json_t *mapping)
+{
+    return json_is_true(json_object_get(mapping, "scale"));
+}
+
+/** The values of a mapping, of an option each. A manifest has tables as pairs, and names under `name`. */
+static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
+{
+    const double time_of = is_factor(mapping) ? 1 : time;
+    for (const dsgd_option *o = fields; o != NULL && o->name != NULL; o++) {
+        json_t *const value = json_object_get(mapping, o->name);
+        if (o->kind != DSGD_TABLE || value == NULL) {
+            regrow(value, o, time_of, size);
+            continue;
+        }
+        json_t *const table = json_object();
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            double x = 0, y = 0;
+            json_unpack(json_array_get(value, i), "[FF]", &x, &y);
+            json_object_set_new(table, dsgd_xprintf("%.17g", x),
+                                json_real(y * growth(o->unit, time_of, size)));
+        }
+        json_object_set_new(mapping, o->name, table);
+    }
+}
+
+static void regrow(json_t *value, const dsgd_option *o, double time, double size)
+{
+    const double by = strcmp(o->name, "elements") == 0 ? size : growth(o->unit, time, size);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        regrow(json_array_get(value, i), o, time, size);
+    if (json_is_real(value))
+        json_real_set(value, json_real_value(value) * by);
+    if (json_is_integer(value))
+        json_integer_set(value, (json_int_t)((double)json_integer_value(value) * by));
+    const char *const name = json_string_value(json_object_get(value, "name"));
+    const dsgd_about *const about =
+        o->registry == NULL || name == NULL ? NULL : dsgd_about_find(o->registry, name);
+    regrow_fields(value, about == NULL ? NULL : about->options, time, size);
+    regrow_fields(value, o->fields, time, size);
+    if (about != NULL && strcmp(o->key, "name") != 0) {
+        json_object_set_new(value, o->key, json_string(about->name));
+        json_object_del(value, "name");
+    }
+}
+
+/** Takes away what is null, or a list of nothing: what would not be given. */
+static void drop_nothings(json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(value); i++)
+        drop_nothings(json_array_get(value, i));
+    for (void *at = json_object_iter(value), *next; at != NULL; at = next) {
+        json_t *const of = json_object_iter_value(at);
+        const bool nothing = json_is_null(of) || (json_is_array(of) && json_array_size(of) == 0);
+        drop_nothings(of);
+        next = json_object_iter_next(value, at);
+        if (nothing)
+            json_object_del(value, json_object_iter_key(at));
+    }
+}
+
+/** Whether files or tables of machines, which have their own seconds, are in it. */
+static bool has_own_seconds(const json_t *run)
+{
+    const json_t *const platform = json_object_get(run, "platform");
+    bool has = strcmp(json_string_value(json_object_get(platform, "library")), "mpi") != 0 ||
+               strcmp(json_string_value(json_object_get(platform, "topology")), "xml") == 0 ||
+               json_is_string(json_object_get(json_object_get(run, "failures"), "trace"));
+    const json_t *const imbalance = json_object_get(run, "imbalance");
+    for (size_t i = 0; i < json_array_size(imbalance); i++)
+        has = has || json_object_get(json_array_get(imbalance, i), "file") != NULL;
+    return has;
+}
+
+/** The first run as its manifest has it, with all values, in other units: its virtual time. */
+static double regrown_s(const trial *t, const char *name, double time, double size, char **why)
+{
+    static const dsgd_platform by_memory = {.encoding_s_per_byte = -1};
+    json_t *const run = json_deep_copy(json_array_get(json_object_get(t->manifest, "runs"), 0));
+    json_t *const platform = json_object_get(run, "platform");
+    dsgd_csv runs = {.n_rows = 0};
+    if (json_is_string(json_object_get(platform, "encoding")))
+        json_object_set_new(platform, "encoding",
+                            json_real(dsgd_platform_encoding_s_per_byte(&by_memory)));
+    json_object_set_new(run, "algorithms", json_pack("[O]", json_object_get(run, "algorithm")));
+    json_object_set_new(run, "name", json_string("regrown"));
+    json_object_del(run, "algorithm");
+    json_object_del(run, "label");
+    regrow_fields(run, dsgd_experiment_options, time, size);
+    drop_nothings(run);
+    const char *const path = dsgd_xprintf("%s/%s.yaml", t->folder, name);
+    DSGD_ASSERT(json_dump_file(run, path, JSON_REAL_PRECISION(17)) == 0, "%s: %m", path);
+    json_decref(run);
+    *why = run_into(t, name, name, without_numerics(t->experiment));
+    if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
+        runs.n_rows > 0)
+        return value(&runs, 0, "virtual_s");
+    return NAN;
+}
+
+/**
+ * Where all takes twice as long, or everything has twice the bytes: no time and no size is hidden in
+ * the program, but for the instant that messages at a server are apart, a few bytes of a message's
+ * head, and DDP's buckets.
+ */
+static char *no_unit_is_hidden(const trial *t)
+{
+    static const double server_s = 2e-9;
+    static const struct {
+        const char *law;
+        double time, size, precision;
+    } worlds[] = {{"time", 2, 1, 1e-9}, {"bytes", 1, 2, 1e-5}};
+    char *why = NULL;
+    const json_t *const run = json_array_get(json_object_get(t->manifest, "runs"), 0);
+    const json_t *const pieces = json_object_get(json_object_get(run, "exchange"), "pieces");
+    const double instants_s = server_s * (1 + value(&t->runs, 0, "messages"));
+    if (t->diverged || has_own_seconds(run))
+        return NULL;
+    for (size_t k = 0; k < (json_is_number(pieces) ? 2 : 1) && why == NULL; k++) {
+        const double s = value(&t->runs, 0, "virtual_s") * worlds[k].time;
+        const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
+        if (why != NULL && strstr(why, "has to be between") != NULL)
+            return NULL; /* twice the most that is allowed */
+        if (why == NULL && !(fabs(s - there_s) <= worlds[k].precision * s + instants_s))
+            why = dsgd_xprintf("%s: %.17g s became %.17g s", worlds[k].law, s, there_s);
+    }
+    return why;
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static char *read_results(trial *t)
@@ -324,9 +507,11 @@ static bool is_refusal(int exit_status, const char *output)
 verdict laws_check(const char *folder, const part *experiment, char **why)
 {
     static char *(*const laws[])(const trial *) = {
-        shares_sum_to_one,         samples_are_steps_times_batch, threads_change_nothing,
-        numerics_change_no_time,   replay_gives_the_same,         every_message_gives_the_same,
+        shares_sum_to_one,         samples_are_steps_times_batch,
+        threads_change_nothing,    numerics_change_no_time,
+        replay_gives_the_same,     every_message_gives_the_same,
         bandwidth_is_never_slower, company_changes_nothing,
+        no_unit_is_hidden,         half_is_half,
     };
     trial t = {.folder = folder, .experiment = experiment};
     char *output = NULL;
