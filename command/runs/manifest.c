@@ -299,6 +299,11 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
     return dsgd_whole_close(&file, error);
 }
 
+static bool is_same(const json_t *a, const json_t *b, const char *member)
+{
+    return json_equal(json_object_get(a, member), json_object_get(b, member)) == 1;
+}
+
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
 {
     static const struct {
@@ -318,10 +323,12 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
         return "results without a manifest.json";
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))
         return "the results of an older version of dsgd, whose files have other columns";
+    const bool is_built_anew = !is_same(old, new, "program"); /* and may describe runs otherwise */
     for (size_t k = 0; k < sizeof differences / sizeof differences[0]; k++)
-        if (json_equal(json_object_get(old, differences[k].member),
-                       json_object_get(new, differences[k].member)) != 1)
-            return differences[k].are;
+        if (!is_same(old, new, differences[k].member))
+            return k == 0 && is_built_anew ? "the results of another experiment, or of this one by "
+                                             "another build of dsgd"
+                                           : differences[k].are;
     return NULL;
 }
 
@@ -425,13 +432,17 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
                          source->path, file);
     DSGD_TRY(dsgd_experiment_open(path, source->sets->v, source->sets->n,
                                   (dsgd_numerics)source->numerics, experiment, error));
+    json_t *const program = json_object();
+    DSGD_TRY(add_file(program, "/proc/self/exe", "dsgd", error));
+    const bool is_ours = is_same(program, json_object_get(manifest, "program"), "dsgd");
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
         if (wanted && !has_run(manifest, i, experiment, i))
             return dsgd_refuse(error,
-                               "%s: run %zu of %s is another than the folder has; give the same "
+                               "%s: run %zu of %s is another than the folder has%s; give the same "
                                "--set as then, or an experiment instead of the folder",
-                               source->path, i + 1, experiment->path);
+                               source->path, i + 1, experiment->path,
+                               is_ours ? "" : ", which another build of dsgd has written");
     }
     return DSGD_OK;
 }
