@@ -271,6 +271,11 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
         json_object_set_new(draws, experiment->runs[i].algorithm.about->name,
                             json_boolean(experiment->runs[i].config.algorithm->draws));
     json_object_set_new(json, "draws", draws);
+    json_t *const fixed = json_array(); /* kinds of imbalance without chance */
+    for (size_t k = 0; dsgd_imbalance_kinds[k] != NULL; k++)
+        if (((const dsgd_imbalance_kind *)dsgd_imbalance_kinds[k])->is_fixed)
+            json_array_append_new(fixed, json_string(dsgd_imbalance_kinds[k]->name));
+    json_object_set_new(json, "fixed_imbalance", fixed);
     json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));

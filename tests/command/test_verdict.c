@@ -7,6 +7,7 @@
 
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
+#include "traces/imbalance.h"
 
 enum { MOST_RUNS = 8, N_EVALUATIONS = 6 };
 
@@ -327,6 +328,57 @@ TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
     const char *const table = unwrapped(dsgd_ends(0, "compare r"));
     ck_assert_msg((strstr(table, "With one seed") != NULL) == chances[_i].by_chance, "%s", table);
     ck_assert_has(table, "`dsgd run e.yaml -o r --set workers=8");
+}
+
+static const char learn_sequences[] = "learn: {model: lstm, data: sequences, batch: 2, optimizer: "
+                                      "{lr: 0.1}}\n";
+static const char *const imbalances[] = {
+    "constant, seconds: 10ms",
+    "slow, worker: 1, factor: 2",
+    "ramp, seconds: 10ms",
+    "replay, file: steps.csv",
+    "delay, seconds: 50ms, chosen: independent",
+    "normal, mean: 10ms, deviation: 5ms",
+    "lognormal, mean: 10ms, deviation: 5ms",
+    "gamma, mean: 10ms, deviation: 5ms",
+    "quantiles, table: {0: 0, 100: 10ms}",
+    "mixture, components: {share: 1, mean: 10ms, deviation: 5ms, min: 0, max: 20ms}",
+    "persistent",
+    "fail_slow, slow_steps: 2, healthy_steps: 4",
+    "noise, rate: 100, mean: 1ms, deviation: 1ms",
+    "replay, file: steps.csv, resample: true",
+    "data, per_row: 1ms", /* of samples that are drawn */
+};
+
+/** Two seeds differ in times, and are spoken of, with the kinds of imbalance that say so, and no others. */
+TEST_ROWS(a_kind_of_imbalance_is_drawn_as_it_says, imbalances)
+{
+    const char *const row = imbalances[_i];
+    const char *const name = dsgd_xprintf("%.*s", (int)strcspn(row, ","), row);
+    const bool learns = strcmp(name, "data") == 0;
+    for (size_t k = 0, there = 0; _i == 0 && dsgd_imbalance_kinds[k] != NULL; k++, there = 0) {
+        for (size_t i = 0; i < sizeof imbalances / sizeof imbalances[0]; i++)
+            there += strncmp(imbalances[i], dsgd_imbalance_kinds[k]->name,
+                             strlen(dsgd_imbalance_kinds[k]->name)) == 0;
+        ck_assert_msg(there > 0, "%s has no row", dsgd_imbalance_kinds[k]->name);
+    }
+    const bool is_fixed =
+        ((const dsgd_imbalance_kind *)dsgd_about_find(dsgd_imbalance_kinds, name))->is_fixed &&
+        strstr(row, "resample") == NULL;
+    write_file("steps.csv", "worker,step,seconds\n0,0,.1\n0,1,.2\n1,0,.3\n1,1,.1\n");
+    write_file(
+        "e.yaml",
+        dsgd_xprintf("platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 1M, step: 100ms, "
+                     "samples: 8}\nworkers: 4\nseed: [1, 2]\nalgorithms: [allreduce, local_sgd]\n"
+                     "network: nics\nuntil: {steps: 20}\nimbalance: {kind: %s}\n%s",
+                     row, learns ? learn_sequences : ""));
+    dsgd_ends(0, "run e.yaml -o r");
+    const char *const n = shell_ends(
+        0, "awk -F, '$2 == \"allreduce\" {print $9}' %s/r/runs.csv | sort -u | wc -l", folder);
+    ck_assert_msg(atoi(n) == 2 - is_fixed, "%s: %s times of two seeds", row, n);
+    const char *const table = unwrapped(dsgd_ends(0, "compare r"));
+    ck_assert_msg(learns || (strstr(table, "over two seeds are wide") == NULL) == is_fixed, "%s",
+                  table);
 }
 
 /** wagma is as fast as allreduce up to 100 workers, and twice as fast beyond. */
