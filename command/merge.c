@@ -80,7 +80,7 @@ static dsgd_status find_part(const arguments *a, size_t i, size_t n_swept, sourc
         const char *const folder = a->folders.v[k];
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(folder, i, &part, error));
-        if (!dsgd_part_fits(&part, n_swept))
+        if (part.text != NULL && !dsgd_part_fits(&part, n_swept))
             return refuse_older(folder, error);
         const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
         if (is_done && found->is_done && !is_alike(&part, &best))

@@ -24,6 +24,7 @@ typedef struct arguments {
     double level; /* of --crossing; 0: none */
     dsgd_texts measures; /* columns of runs.csv */
     bool ratio;
+    const json_t *manifest; /* NULL: none */
 } arguments;
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
@@ -219,7 +220,16 @@ static const char *speedup_of(const dsgd_ratio *r)
     return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
-static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
+/** Whether other seeds could give another ratio to the baseline. */
+static bool is_open(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest)
+{
+    const json_t *const run = dsgd_run_of(manifest, &c->csv, p->rows[0]);
+    return dsgd_is_by_chance(manifest, run) ||
+           (p->baseline != p && p->baseline != NULL && is_open(c, p->baseline, manifest));
+}
+
+static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest,
+                       dsgd_columns *t)
 {
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
@@ -231,7 +241,8 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd
         dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     const dsgd_ratio *const open = until ? sooner : r;
     dsgd_columns_take(t, "seeds needed",
-                      open->n == 1                         ? "2 or more"
+                      !is_open(c, p, manifest)             ? ""
+                      : open->n == 1                       ? "2 or more"
                       : open->n_settling == 0              ? ""
                       : open->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)
                                                            : dsgd_xprintf("%zu", open->n_settling));
@@ -252,7 +263,7 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
             continue;
         put_keys(c, p, &t);
         if (a->ratio)
-            put_ratios(c, p, &t);
+            put_ratios(c, p, a->manifest, &t);
         else
             put_means(c, p, m, &t);
         put_measures(c, p, &a->measures, &t);
@@ -309,9 +320,9 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
 {
     enum { MOST_PLACES = 12 };
     dsgd_verdicts v;
-    const json_t *const manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", a->folder.v[0]));
-    const char *const partial = dsgd_partial_results(runs, manifest);
-    DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, manifest, a->target, &v, error));
+    const char *const partial = dsgd_partial_results(runs, a->manifest);
+    DSGD_TRY(
+        dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, a->manifest, a->target, &v, error));
     putchar('\n');
     if (*partial != '\0')
         dsgd_print_text("", 0, "%s", partial);
@@ -396,6 +407,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.framing, a.target, &c, error));
     DSGD_TRY(check_measures(&c, &a.measures, error));
     DSGD_TRY(write_csv(&c, a.folder.v[0], a.ratio, error));
+    a.manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", a.folder.v[0]));
     print_table(&c, &a);
     if (c.frame.n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);

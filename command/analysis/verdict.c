@@ -364,10 +364,10 @@ static void say_expenses(const place *at, dsgd_verdict *verdict, const contestan
         const contestant *const c = best_by(at, expenses[i].measure);
         if (c == NULL || c == best)
             continue;
-        const dsgd_ratio r = lead(at, c, best, expenses[i].measure);
-        if (r.ratio > 1 + DSGD_TIE && !(r.n > 1 && r.n_settling > 0))
-            dsgd_append(&verdict->text, " %s %s until then: %.3g of what %s does.", name_of(at, c),
-                        expenses[i].text, 1 / r.ratio, name_of(at, best));
+        const dsgd_ratio r = lead(at, best, c, expenses[i].measure); /* of what the best takes */
+        if (r.ratio < 1 / (1 + DSGD_TIE) && !(r.n > 1 && r.n_settling > 0))
+            dsgd_append(&verdict->text, " %s %s until then: %s of what %s does.", name_of(at, c),
+                        expenses[i].text, dsgd_ratio_text(&r), name_of(at, best));
     }
 }
 
@@ -432,10 +432,46 @@ static double rate_of(const place *at, const contestant *c)
     return json_is_number(rate) ? json_number_value(rate) : NAN;
 }
 
+/** The time between the two evaluations between which a run passes the target. */
+static double gap_of(const place *at, size_t row)
+{
+    const dsgd_run_table *const curves = &at->of->curves;
+    const size_t time = dsgd_csv_column(&curves->csv, "virtual_s");
+    double before = NAN, now = NAN;
+    for (size_t e = curves->first[row];
+         e != SIZE_MAX && !(now >= at->of->numbers[DSGD_TO_TARGET][row]); e = curves->next[e]) {
+        before = now;
+        now = dsgd_csv_value(&curves->csv, e, time);
+    }
+    return now - before;
+}
+
+/** Times to a target lie on lines between evaluations, which may be a large part of them, or of a lead. */
+static void doubt_lines(const place *at, dsgd_verdict *verdict, const contestant *best)
+{
+    static const double large = 1 / 3.0; /* as a share of the time */
+    const double best_s = number(at, best, DSGD_TO_TARGET);
+    double gap_s = 0, lead_s = INFINITY; /* the longest, the least that is no tie */
+    for (const contestant *c = at->v; c < at->v + at->n; c++) {
+        for (size_t k = 0; c->fate == FATE_ABLE && k < c->point->n_rows; k++)
+            gap_s = fmax(gap_s, gap_of(at, c->point->rows[k]));
+        const double by_s = number(at, c, DSGD_TO_TARGET) - best_s;
+        if (c->fate == FATE_ABLE && by_s > DSGD_TIE * best_s)
+            lead_s = fmin(lead_s, by_s);
+    }
+    if (gap_s <= fmin(large * best_s, lead_s))
+        return;
+    dsgd_append(&verdict->text, " The target was passed between evaluations up to %s s apart, %s.",
+                dsgd_readable(gap_s, 3),
+                gap_s > lead_s ? "more than a lead: who is first rests on the line between them"
+                               : "so that the time is rough");
+    dsgd_append(&verdict->brief, "; evaluations %s s apart", dsgd_readable(gap_s, 3));
+}
+
 /** @p best NULL: nobody wins. */
 static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
 {
-    enum { FEW_EVALUATIONS = 5, FEW_SEEDS = 3 };
+    enum { FEW_SEEDS = 3 };
     size_t least = SIZE_MAX, n_able = 0;
     const double rate = rate_of(at, at->v);
     bool is_common = at->learns && at->n > 1, by_chance = false;
@@ -458,9 +494,8 @@ static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant 
                     rate);
         dsgd_append(&verdict->brief, "; one learning rate for all");
     }
-    if (best != NULL && at->learns && at->of->curves.n[best->point->rows[0]] < FEW_EVALUATIONS)
-        dsgd_append(&verdict->text, " %zu evaluations of a run make such times rough.",
-                    at->of->curves.n[best->point->rows[0]]);
+    if (best != NULL && at->learns)
+        doubt_lines(at, verdict, best);
 }
 
 /* --- all places ------------------------------------------------------------------------------- */

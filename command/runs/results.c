@@ -129,19 +129,9 @@ static dsgd_csv parsed(char *text)
 
 bool dsgd_part_fits(const dsgd_part *part, size_t n_swept)
 {
-    bool fits = true;
-    for (int k = 0; k < DSGD_PART_TABLES && part->text != NULL; k++) {
-        char *const rows = section(part, k);
-        rows[strcspn(rows, "\n")] = '\0'; /* no cell has more than a line */
-        const bool is_empty = *rows == '\0';
-        size_t n = n_swept;
-        for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++)
-            n++;
-        for (const dsgd_column *c = dsgd_results_files[k]->columns; c->name != NULL; c++)
-            n++;
-        fits = fits && (parsed(rows).n_columns == n || is_empty);
-    }
-    return fits;
+    size_t last = 0;
+    dsgd_column_find("wall_s", &last);
+    return parsed(section(part, DSGD_PART_RUNS)).n_columns == last + 1 + n_swept;
 }
 
 dsgd_run_state dsgd_part_state(const dsgd_part *part)

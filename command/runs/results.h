@@ -57,7 +57,7 @@ void dsgd_results_forget(dsgd_results *results, size_t i);
 
 dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i);
 
-/** Whether each table of a part has as many columns as this version's: else another one has written it. */
+/** Whether a part's row has as many columns as this version's runs.csv: else another one has written it. */
 bool dsgd_part_fits(const dsgd_part *part, size_t n_swept);
 
 /** What a part says of the run. */
