@@ -346,6 +346,8 @@ TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
     const char *const table = unwrapped(dsgd_ends(0, "compare r"));
     ck_assert_msg((strstr(table, "With one seed") != NULL) == chances[_i].by_chance, "%s", table);
     ck_assert_has(table, "`dsgd run e.yaml -o r --set workers=8");
+    ck_assert(chances[_i].by_chance ==
+              (strstr(dsgd_ends(0, "compare r --ratio"), "seeds needed") != NULL));
 }
 
 static const char learn_sequences[] = "learn: {model: lstm, data: sequences, batch: 2, optimizer: "
