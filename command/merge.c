@@ -17,6 +17,7 @@ typedef struct arguments {
     dsgd_operands folders;
     const char *folder;
     bool force;
+    size_t n_swept; /* columns of the experiment */
 } arguments;
 
 static const dsgd_argument merge_options[] = {
@@ -24,14 +25,6 @@ static const dsgd_argument merge_options[] = {
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces the results that are there"),
     {.name = NULL},
 };
-
-static dsgd_status refuse_older(const char *folder, dsgd_error *error)
-{
-    return dsgd_refuse(error,
-                       "%s: the folder has results of an older version of dsgd, whose files have "
-                       "other columns; merge them by that version, or run them again",
-                       folder);
-}
 
 /** Refuses folders whose results are not of one experiment by one program. */
 static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_error *error)
@@ -42,8 +35,6 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
         if (!json_is_array(json_object_get(json, "runs")))
             return dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
                                folder);
-        if (!json_is_array(json_object_get(json, "swept")))
-            return refuse_older(folder, error);
         *manifest = k == 0 ? json : *manifest;
         const char *const are = k == 0 ? NULL : dsgd_manifest_other(folder, json, *manifest);
         if (are != NULL)
@@ -72,16 +63,18 @@ typedef struct source {
 } source;
 
 /** Finds the part of run @p i; parts of runs that are done have to say the same. */
-static dsgd_status find_part(const arguments *a, size_t i, size_t n_swept, source *found,
-                             dsgd_error *error)
+static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_error *error)
 {
     dsgd_part best = {.text = NULL};
     for (size_t k = 0; k < a->folders.n; k++) {
         const char *const folder = a->folders.v[k];
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(folder, i, &part, error));
-        if (part.text != NULL && !dsgd_part_fits(&part, n_swept))
-            return refuse_older(folder, error);
+        if (part.text != NULL && !dsgd_part_fits(&part, a->n_swept))
+            return dsgd_refuse(error,
+                               "%s: results of an older version of dsgd, whose files have other "
+                               "columns; merge them by that version, or run them again",
+                               folder);
         const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
         if (is_done && found->is_done && !is_alike(&part, &best))
             return dsgd_refuse(error,
@@ -97,15 +90,13 @@ static dsgd_status find_part(const arguments *a, size_t i, size_t n_swept, sourc
 }
 
 /** Finds all parts; none stays in memory, as there may be more than fit. Refuses some alone. */
-static dsgd_status find_parts(const arguments *a, const json_t *manifest, source *sources,
-                              size_t n_runs, dsgd_error *error)
+static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
     bool *const is_missing = dsgd_keep(n_runs + 1, sizeof *is_missing);
-    const size_t n_swept = json_array_size(json_object_get(manifest, "swept"));
     size_t n = 0;
     for (size_t i = 0; i < n_runs; i++) {
         void *const mark = dsgd_mark();
-        DSGD_TRY(find_part(a, i, n_swept, &sources[i], error));
+        DSGD_TRY(find_part(a, i, &sources[i], error));
         dsgd_drop(mark);
         is_missing[i] = sources[i].folder == NULL;
         n += is_missing[i];
@@ -171,7 +162,7 @@ static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error 
 {
     const size_t n_runs = json_array_size(json_object_get(manifest, "runs"));
     source *const sources = dsgd_keep(n_runs + 1, sizeof *sources);
-    DSGD_TRY(find_parts(a, manifest, sources, n_runs, error));
+    DSGD_TRY(find_parts(a, sources, n_runs, error));
     DSGD_TRY(dsgd_results_take(a->folder, manifest, n_runs, a->force, error));
     DSGD_TRY(copy_parts(a, sources, n_runs, error));
     DSGD_TRY(join(a, manifest, n_runs, error));
@@ -205,6 +196,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     if (a.folder == NULL)
         return dsgd_refuse(error, "merge: give the folder of the merged results, -o");
     DSGD_TRY(read_manifests(&a, &manifest, error));
+    a.n_swept = json_array_size(json_object_get(manifest, "swept"));
     json_object_set_new(manifest, "command", dsgd_json_text(command));
     return merge(&a, manifest, error);
 }

@@ -96,8 +96,7 @@ static char *readable(double x, bool per_cent, bool sign)
     return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
 }
 
-static const double rounding =
-    1e-9; /* bounds, as a share, the error in the mean of equal numbers */
+static const double rounding = 1e-9; /* more than the error in a mean of equals, as its share */
 
 /** "12.34 ± 0.56" of a multiple, or less where there is less. */
 static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool sign)
@@ -220,20 +219,16 @@ static const char *speedup_of(const dsgd_ratio *r)
     return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
-/** Whether other seeds could give another ratio to the baseline. */
-static bool is_open(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest)
-{
-    const json_t *const run = dsgd_run_of(manifest, &c->csv, p->rows[0]);
-    return dsgd_is_by_chance(manifest, run) ||
-           (p->baseline != p && p->baseline != NULL && is_open(c, p->baseline, manifest));
-}
-
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest,
                        dsgd_columns *t)
 {
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
+    bool by_chance = false; /* that of the baseline, too */
+    for (const dsgd_frame_point *of = p; of != NULL; of = of == p ? p->baseline : NULL)
+        by_chance =
+            by_chance || dsgd_is_by_chance(manifest, dsgd_run_of(manifest, &c->csv, of->rows[0]));
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
     put_to_target(c, p, t);
@@ -241,7 +236,7 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, cons
         dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     const dsgd_ratio *const open = until ? sooner : r;
     dsgd_columns_take(t, "seeds needed",
-                      !is_open(c, p, manifest)             ? ""
+                      !by_chance                           ? ""
                       : open->n == 1                       ? "2 or more"
                       : open->n_settling == 0              ? ""
                       : open->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)

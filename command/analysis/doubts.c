@@ -95,21 +95,16 @@ static const char *name_in(const json_t *object, const char *key)
     return name == NULL ? "" : name;
 }
 
-/** Whether some entry of an imbalance is of none of the manifest's kinds that are the same for every seed. */
+/** Whether some entry of an imbalance is drawn. */
 static bool is_drawn(const json_t *manifest, const json_t *entries)
 {
-    const json_t *const kinds = json_object_get(manifest, "fixed_imbalance");
+    const json_t *const kinds = json_object_get(manifest, "imbalance_draws");
     bool any = false;
     size_t i = 0;
     const json_t *entry = NULL;
-    json_array_foreach(entries, i, entry)
-    {
-        bool is_fixed = false;
-        for (size_t k = 0; k < json_array_size(kinds); k++)
-            is_fixed = is_fixed ||
-                       json_equal(json_array_get(kinds, k), json_object_get(entry, "name")) == 1;
-        any = any || !is_fixed || json_is_true(json_object_get(entry, "resample"));
-    }
+    json_array_foreach(entries, i, entry) any =
+        any || !json_is_false(json_object_get(kinds, name_in(entry, "name"))) ||
+        json_is_true(json_object_get(entry, "resample"));
     return any;
 }
 

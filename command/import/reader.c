@@ -216,21 +216,18 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as there. */
-static dsgd_status assume_nics(dsgd_import *m, long hosts_there, dsgd_error *error)
+/** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as @p there. */
+static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
 {
-    const long hosts = m->platform.island_hosts, there = m->platform.island_nics;
-    long nics = hosts_there == 0 ? 1 : (long)fmax(1, (double)(hosts * there / hosts_there));
-    if (hosts == 0 || hosts % there == 0 || dsgd_import_origin(m, "island_nics") != NULL)
+    const long hosts = m->platform.island_hosts;
+    if (hosts % there->island_nics == 0 || dsgd_import_origin(m, "island_nics") != NULL)
         return DSGD_OK;
-    while (hosts % nics != 0)
-        nics--;
-    printf(
-        "warning: %s: %ld GPUs, but no NICs are told, and the %ld of %s do not fit: %ld assumed\n",
-        dsgd_import_origin(m, "island_hosts"), hosts, there, m->platform_name, nics);
-    DSGD_TRY(dsgd_import_number_is(m, "island_nics", (double)nics, "assumed", error));
-    put_number(m, &m->numbers[m->n_numbers - 1]);
-    return DSGD_OK;
+    const long nics = (long)fmax(1, (double)(hosts * there->island_nics / there->island_hosts));
+    printf("warning: %ld GPUs, but no file tells their NICs, and the %ld of %s do not fit: %ld "
+           "assumed\n",
+           hosts, there->island_nics, m->platform_name, nics);
+    m->platform.island_nics = nics;
+    return dsgd_import_number_is(m, "island_nics", (double)nics, "assumed", error);
 }
 
 dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
@@ -240,10 +237,10 @@ dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
         DSGD_TRY(choose_platform(m, error));
     DSGD_TRY(dsgd_platform_open(m->platform_name, &config, &m->platform, error));
     m->is_open = true;
-    const long hosts = m->platform.island_hosts;
+    const dsgd_platform there = m->platform;
     for (size_t i = 0; i < m->n_numbers; i++)
         put_number(m, &m->numbers[i]);
-    DSGD_TRY(assume_nics(m, hosts, error));
+    DSGD_TRY(assume_nics(m, &there, error));
     return dsgd_platform_check(&m->platform, error);
 }
 

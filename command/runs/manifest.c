@@ -271,11 +271,11 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
         json_object_set_new(draws, experiment->runs[i].algorithm.about->name,
                             json_boolean(experiment->runs[i].config.algorithm->draws));
     json_object_set_new(json, "draws", draws);
-    json_t *const fixed = json_array(); /* kinds of imbalance without chance */
-    for (size_t k = 0; dsgd_imbalance_kinds[k] != NULL; k++)
-        if (((const dsgd_imbalance_kind *)dsgd_imbalance_kinds[k])->is_fixed)
-            json_array_append_new(fixed, json_string(dsgd_imbalance_kinds[k]->name));
-    json_object_set_new(json, "fixed_imbalance", fixed);
+    json_t *const kinds = json_object(); /* the same of imbalance */
+    for (const dsgd_about *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
+        json_object_set_new(kinds, (*k)->name,
+                            json_boolean(!((const dsgd_imbalance_kind *)*k)->is_fixed));
+    json_object_set_new(json, "imbalance_draws", kinds);
     json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
@@ -304,17 +304,12 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
     return dsgd_whole_close(&file, error);
 }
 
-static bool is_same(const json_t *a, const json_t *b, const char *member)
-{
-    return json_equal(json_object_get(a, member), json_object_get(b, member)) == 1;
-}
-
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
 {
     static const struct {
         const char *member, *are; /* the results where it differs */
     } differences[] = {
-        {"runs", "the results of another experiment"},
+        {"runs", "the results of another experiment, or of this one by another build of dsgd"},
         {"swept", "the results of another experiment"},
         {"computed", "the results of this experiment with other --numerics"},
         {"files", "the results of this experiment with other contents of a file that it names"},
@@ -328,12 +323,10 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
         return "results without a manifest.json";
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))
         return "the results of an older version of dsgd, whose files have other columns";
-    const bool is_built_anew = !is_same(old, new, "program"); /* and may describe runs otherwise */
     for (size_t k = 0; k < sizeof differences / sizeof differences[0]; k++)
-        if (!is_same(old, new, differences[k].member))
-            return k == 0 && is_built_anew ? "the results of another experiment, or of this one by "
-                                             "another build of dsgd"
-                                           : differences[k].are;
+        if (json_equal(json_object_get(old, differences[k].member),
+                       json_object_get(new, differences[k].member)) != 1)
+            return differences[k].are;
     return NULL;
 }
 
@@ -437,17 +430,14 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
                          source->path, file);
     DSGD_TRY(dsgd_experiment_open(path, source->sets->v, source->sets->n,
                                   (dsgd_numerics)source->numerics, experiment, error));
-    json_t *const program = json_object();
-    DSGD_TRY(add_file(program, "/proc/self/exe", "dsgd", error));
-    const bool is_ours = is_same(program, json_object_get(manifest, "program"), "dsgd");
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
         if (wanted && !has_run(manifest, i, experiment, i))
             return dsgd_refuse(error,
-                               "%s: run %zu of %s is another than the folder has%s; give the same "
-                               "--set as then, or an experiment instead of the folder",
-                               source->path, i + 1, experiment->path,
-                               is_ours ? "" : ", which another build of dsgd has written");
+                               "%s: run %zu of %s is another than the folder has, or another build "
+                               "of dsgd has written that; give the same --set as then, or an "
+                               "experiment instead of the folder",
+                               source->path, i + 1, experiment->path);
     }
     return DSGD_OK;
 }

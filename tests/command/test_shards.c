@@ -150,8 +150,8 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
     run_shards(2);
     dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 other -o all"),
-                  "other: the folder has the results of another experiment, "
-                  "compared with s1");
+                  "other: the folder has the results of another experiment, or of this one by "
+                  "another build of dsgd, compared with s1");
     /* The same runs, with a column more. */
     dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 swept -o all"),
@@ -165,7 +165,7 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
     dsgd_ends(2, "merge s1 s2");
     dsgd_ends(2, "merge -o all");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 -o other"),
-                  "other: the folder has the results of another experiment; take");
+                  "other: the folder has the results of another experiment, or of this");
     dsgd_ends(0, "merge s1 s2 -o other --force");
     ck_assert_has(read_file("other/runs.csv"), "\n12,");
 }

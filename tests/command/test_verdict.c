@@ -327,11 +327,8 @@ static const struct {
     bool by_chance;
 } chances[] = {
     {"", false},
-    {"--set imbalance='{kind: slow, worker: 1, factor: 2}'", false},
-    {"--set imbalance=delay-wagma", true},
     {"--set imbalance='[{kind: ramp, seconds: 1ms}, {kind: normal, mean: 1ms, deviation: 1ms}]'",
      true},
-    {"--set algorithms='[allreduce, ad_psgd]'", true},
     {"--set algorithms='[allreduce, {name: d_psgd, graph: matching}]'", true},
     {"--set placement=random", true},
 };
