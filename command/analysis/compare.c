@@ -83,17 +83,12 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/**
- * A number for readers, from 1,000 on without a fraction, from 1e9 on (a loss on its way to infinity)
- * with an exponent.
- */
+/** A number for readers. */
 static char *readable(double x, bool per_cent, bool sign)
 {
     if (per_cent)
         return dsgd_xprintf(sign ? "%+.2f" : "%.2f", 100 * x);
-    if (fabs(x) >= 1000 && fabs(x) < 1e9)
-        return dsgd_xprintf(sign ? "%+.0f" : "%.0f", x);
-    return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
+    return dsgd_xprintf("%s%s", sign && !signbit(x) ? "+" : "", dsgd_readable(x, 4));
 }
 
 static const double rounding = 1e-9; /* more than the error in a mean of equals, as its share */
@@ -364,8 +359,8 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, framing.baseline, "baseline", 'b', "NAME",
                   "What the others are compared with (allreduce, or else what comes first)"),
     DSGD_ARGUMENT(TEXT, framing.by, "by", 'y', "COLUMN",
-                  "The column that the baseline is a value of (algorithm); all others are the same "
-                  "in both"),
+                  "The column whose values are compared, one of which is the baseline (algorithm); "
+                  "all other columns are the same in both"),
     DSGD_ARGUMENT(
         TEXT, target, "target", 't', "WHAT=NUMBER",
         "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, "

@@ -45,7 +45,8 @@ static const struct {
      {{"allreduce", 1, 100, {GOOD}}, {"fast", 1, 200, {CHANCE}}, {"wagma", 1, 150, {NEAR}}},
      .said =
          {"wagma learns fastest: accuracy 0.78 after 0.6667 s, 1.38 times as fast as allreduce.",
-          " fast (accuracy 0.11, from 0.1) did not learn.", " With one seed"},
+          " fast (accuracy 0.11, from 0.1) did not learn.",
+          " With one seed a difference can be chance."},
      .note = "wagma learns fastest; fast (accuracy 0.11, from 0.1) did not learn; one seed"},
     {"faster, but ends lower",
      {{"allreduce", 1, 100, {GOOD}}, {"half", 1, 200, {HALF}}},
@@ -177,7 +178,7 @@ static const struct {
               "(buckets), the encoder's speed (a guess); `dsgd run FILE` with "
               "--sensitivity=choices and "
               "another folder (-o) varies it."},
-     .note = "power_sgd is fastest; one seed",
+     .note = "power_sgd is fastest; one seed; defaults not varied",
      .run = "\"exchange\": {\"pieces\": \"buckets\"}, \"algorithm\": {\"rank\": 4}, "
             "\"platform\": {\"encoding\": \"memory\"}, \"workload\": {\"unit\": \"tokens\"}"},
     {"defaults of which one is varied",
