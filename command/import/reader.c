@@ -222,7 +222,8 @@ static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_
     const long hosts = m->platform.island_hosts;
     if (hosts % there->island_nics == 0 || dsgd_import_origin(m, "island_nics") != NULL)
         return DSGD_OK;
-    const long nics = (long)fmax(1, (double)(hosts * there->island_nics / there->island_hosts));
+    const long share = hosts * there->island_nics / there->island_hosts,
+               nics = share > 0 ? share : 1;
     printf("warning: %ld GPUs, but no file tells their NICs, and the %ld of %s do not fit: %ld "
            "assumed\n",
            hosts, there->island_nics, m->platform_name, nics);
