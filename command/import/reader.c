@@ -224,8 +224,7 @@ static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_
         return DSGD_OK;
     const long share = hosts * there->island_nics / there->island_hosts,
                nics = share > 0 ? share : 1;
-    printf("warning: %ld GPUs, but no file tells their NICs, and the %ld of %s do not fit: %ld "
-           "assumed\n",
+    printf("warning: no file tells the NICs of %ld GPUs, and %ld of %s do not fit: %ld assumed\n",
            hosts, there->island_nics, m->platform_name, nics);
     m->platform.island_nics = nics;
     return dsgd_import_number_is(m, "island_nics", (double)nics, "assumed", error);
