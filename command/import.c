@@ -159,9 +159,9 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "PATH...",
-        "Makes an experiment of what a machine and a job have left: files of any kind that is "
-        "known, and folders of such. Logs of nccl-tests or rccl-tests: their times for groups of "
-        "that shape, and NCCL's formulas, fitted to them, for all others.",
+        "Makes an experiment of what a machine and a job have left, as files or folders: profiles "
+        "of PyTorch, logs of training, step times as CSV, topologies of NCCL, nvidia-smi and "
+        "Slurm, and logs of nccl-tests or rccl-tests, whose times hold for groups of their shape.",
         1,
         SIZE_MAX,
         "import: give files or folders, such as `dsgd import all_reduce.log -o mine.yaml`",

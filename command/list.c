@@ -454,8 +454,8 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
         return dsgd_refuse(error,
                            "describe: `%s` alone is none of experiment, task, results, platform, "
                            "workload, imbalance and the keys of an experiment that have keys "
-                           "themselves, such as exchange or learn.optimizer; else give a kind and "
-                           "a name, such as `dsgd describe algorithm wagma`",
+                           "themselves, such as exchange, learn.optimizer or platform.nccl; else "
+                           "give a kind and a name, such as `dsgd describe algorithm wagma`",
                            path);
     if (a->json)
         return dsgd_keys_schema(keys, error);
@@ -501,6 +501,12 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
+    const char *const key = dsgd_xprintf("%s.%s", f->singular, name);
+    if (dsgd_keys_of(key) != NULL)
+        return dsgd_refuse(error,
+                           "describe: `%s` is no %s but a key of one, which `dsgd describe %s` "
+                           "describes; `dsgd list %s` has the names",
+                           name, f->singular, key, f->plural);
     if (f->registry != NULL)
         return describe_about(f, name, error);
     if (strcmp(f->singular, "workload") == 0)

@@ -17,6 +17,7 @@ typedef struct arguments {
     dsgd_operands folders;
     const char *folder;
     bool force;
+    size_t n_swept; /* columns of the experiment */
 } arguments;
 
 static const dsgd_argument merge_options[] = {
@@ -34,12 +35,6 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
         if (!json_is_array(json_object_get(json, "runs")))
             return dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
                                folder);
-        if (!json_is_array(json_object_get(json, "swept")))
-            return dsgd_refuse(
-                error,
-                "%s: the folder has results of an older version of dsgd, whose files "
-                "have other columns; merge them by that version, or run them again",
-                folder);
         *manifest = k == 0 ? json : *manifest;
         const char *const are = k == 0 ? NULL : dsgd_manifest_other(folder, json, *manifest);
         if (are != NULL)
@@ -75,6 +70,11 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
         const char *const folder = a->folders.v[k];
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(folder, i, &part, error));
+        if (part.text != NULL && !dsgd_part_fits(&part, a->n_swept))
+            return dsgd_refuse(error,
+                               "%s: results of an older version of dsgd, whose files have other "
+                               "columns; merge them by that version, or run them again",
+                               folder);
         const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
         if (is_done && found->is_done && !is_alike(&part, &best))
             return dsgd_refuse(error,
@@ -196,6 +196,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     if (a.folder == NULL)
         return dsgd_refuse(error, "merge: give the folder of the merged results, -o");
     DSGD_TRY(read_manifests(&a, &manifest, error));
+    a.n_swept = json_array_size(json_object_get(manifest, "swept"));
     json_object_set_new(manifest, "command", dsgd_json_text(command));
     return merge(&a, manifest, error);
 }

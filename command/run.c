@@ -65,8 +65,8 @@ static const dsgd_argument run_options[] = {
                   "is no GPU"),
     DSGD_ARGUMENT(
         FLAG, force, "force", 0, NULL,
-        "Does all anew, in place of the results that are there: of this experiment, which "
-        "are taken up otherwise, or of another, which are refused"),
+        "Does all runs anew and replaces what is in the folder; without it results of this "
+        "experiment are kept, and those of another refused"),
     DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT",
                   "Runs the experiment also with each number of its platform, workload and "
                   "encoding PERCENT (20) smaller and larger, and with other collectives and "

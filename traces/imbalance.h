@@ -41,6 +41,7 @@ typedef struct dsgd_imbalance_kind {
     /** Required: the seconds after this entry, from @p so_far_s before it. */
     double (*seconds)(const void *params, dsgd_step_at at, double so_far_s);
     bool reads_samples; /* `seconds` reads at.batch */
+    bool is_fixed; /* the same for every seed, but where an option `resample` is true */
 } dsgd_imbalance_kind;
 
 /** Defines a kind by NAME_params, NAME_options, NAME_seconds(), its summary, and further members. */

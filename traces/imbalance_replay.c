@@ -242,4 +242,4 @@ static const dsgd_option replay_options[] = {
 };
 
 DSGD_IMBALANCE(replay, "measured seconds out of a file, in place of the time so far",
-               .load = replay_load);
+               .load = replay_load, .is_fixed = true);

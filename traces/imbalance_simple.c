@@ -28,7 +28,8 @@ static const dsgd_option constant_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(constant, "the same for every worker: factor times the time so far, plus seconds");
+DSGD_IMBALANCE(constant, "the same for every worker: factor times the time so far, plus seconds",
+               .is_fixed = true);
 
 /* --- slow ------------------------------------------------------------------------------------- */
 
@@ -58,7 +59,8 @@ static const dsgd_option slow_options[] = {
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(slow, "one worker is slower than the others, in every step", .check = slow_check);
+DSGD_IMBALANCE(slow, "one worker is slower than the others, in every step", .check = slow_check,
+               .is_fixed = true);
 
 /* --- delay ------------------------------------------------------------------------------------ */
 
@@ -183,7 +185,8 @@ static const dsgd_option ramp_options[] = {
 
 DSGD_IMBALANCE(ramp, "every worker is late, by a time proportional to its rank",
                .about.reference =
-                   "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)");
+                   "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)",
+               .is_fixed = true);
 
 /* --- data ------------------------------------------------------------------------------------- */
 

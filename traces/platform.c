@@ -52,10 +52,12 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_DOUBLE_AS("host_latency", dsgd_platform, host_latency_s, 1e-6, 0, 10, "s",
                           "between the nearest two hosts, of one switch, group or router, or side "
                           "by side in a torus"),
-    DSGD_OPTION_NUMBERS(dsgd_platform, size, 1, DSGD_PLATFORM_ANY,
-                        "fat_tree: hosts per switch, switches per switch of each higher level; "
-                        "dragonfly: groups, chassis per group, routers per chassis, hosts per "
-                        "router; torus: each dimension"),
+    DSGD_OPTION_NUMBERS(
+        dsgd_platform, size, 1, DSGD_PLATFORM_ANY,
+        "fat_tree: hosts per switch, switches per switch of each higher level; "
+        "dragonfly: groups, chassis per group, routers per chassis, hosts per "
+        "router; torus: each dimension; switch and groups: hosts in all, else as many "
+        "as a run needs"),
     DSGD_OPTION_NUMBERS(dsgd_platform, up, 1, DSGD_PLATFORM_ANY,
                         "fat_tree: switches above each host (1), then above each switch of each "
                         "level; [1, 16] over size [32, 32] tapers 2:1"),
@@ -183,7 +185,8 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
         return dsgd_refuse(error, "platform: topology %s needs size", topologies[shape]);
     const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY             ? 4
                           : dsgd_platform_is_made_by_simgrid(platform) ? levels
-                                                                       : 0;
+                          : shape == DSGD_TOPOLOGY_XML || levels == 0  ? 0
+                                                                       : 1;
     const size_t n_up = shape == DSGD_TOPOLOGY_FAT_TREE ? levels : 0;
     const size_t n_cables = shape == DSGD_TOPOLOGY_DRAGONFLY ? 3 : n_up;
     const struct {
@@ -289,8 +292,7 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
 
 int dsgd_platform_most_hosts(const dsgd_platform *platform)
 {
-    return dsgd_platform_is_made_by_simgrid(platform) ? (int)product(&platform->size)
-                                                      : DSGD_PLATFORM_ANY;
+    return platform->size.n > 0 ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
 }
 
 /* --- hosts that differ ------------------------------------------------------------------------ */

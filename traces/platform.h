@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "traces/nccl.h"
 
-/** Topologies. SWITCH and GROUPS have as many hosts as a run needs. */
+/** Topologies. SWITCH and GROUPS have as many hosts as a run needs, or `size`. */
 typedef enum dsgd_platform_topology {
     DSGD_TOPOLOGY_SWITCH, /* one full-duplex crossbar: contention at the NICs only */
     DSGD_TOPOLOGY_GROUPS, /* crossbars; a flow between them has its own limit and more latency */

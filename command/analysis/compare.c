@@ -24,6 +24,7 @@ typedef struct arguments {
     double level; /* of --crossing; 0: none */
     dsgd_texts measures; /* columns of runs.csv */
     bool ratio;
+    const json_t *manifest; /* NULL: none */
 } arguments;
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
@@ -82,21 +83,15 @@ static dsgd_status write_csv(const dsgd_comparison *c, const char *folder, bool 
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/**
- * A number for readers, from 1,000 on without a fraction, from 1e9 on (a loss on its way to infinity)
- * with an exponent.
- */
+/** A number for readers. */
 static char *readable(double x, bool per_cent, bool sign)
 {
     if (per_cent)
         return dsgd_xprintf(sign ? "%+.2f" : "%.2f", 100 * x);
-    if (fabs(x) >= 1000 && fabs(x) < 1e9)
-        return dsgd_xprintf(sign ? "%+.0f" : "%.0f", x);
-    return dsgd_xprintf(sign ? "%+.4g" : "%.4g", x);
+    return dsgd_xprintf("%s%s", sign && !signbit(x) ? "+" : "", dsgd_readable(x, 4));
 }
 
-static const double rounding =
-    1e-9; /* bounds, as a share, the error in the mean of equal numbers */
+static const double rounding = 1e-9; /* more than the error in a mean of equals, as its share */
 
 /** "12.34 ± 0.56" of a multiple, or less where there is less. */
 static char *with_interval(dsgd_interval x, double multiple, bool per_cent, bool sign)
@@ -219,11 +214,16 @@ static const char *speedup_of(const dsgd_ratio *r)
     return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
-static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd_columns *t)
+static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest,
+                       dsgd_columns *t)
 {
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
+    bool by_chance = false; /* that of the baseline, too */
+    for (const dsgd_frame_point *of = p; of != NULL; of = of == p ? p->baseline : NULL)
+        by_chance =
+            by_chance || dsgd_is_by_chance(manifest, dsgd_run_of(manifest, &c->csv, of->rows[0]));
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
     put_to_target(c, p, t);
@@ -231,7 +231,8 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, dsgd
         dsgd_columns_take(t, "sooner (times)", speedup_of(sooner));
     const dsgd_ratio *const open = until ? sooner : r;
     dsgd_columns_take(t, "seeds needed",
-                      open->n == 1                         ? "2 or more"
+                      !by_chance                           ? ""
+                      : open->n == 1                       ? "2 or more"
                       : open->n_settling == 0              ? ""
                       : open->n_settling > DSGD_MOST_SEEDS ? dsgd_xprintf("> %d", DSGD_MOST_SEEDS)
                                                            : dsgd_xprintf("%zu", open->n_settling));
@@ -252,7 +253,7 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
             continue;
         put_keys(c, p, &t);
         if (a->ratio)
-            put_ratios(c, p, &t);
+            put_ratios(c, p, a->manifest, &t);
         else
             put_means(c, p, m, &t);
         put_measures(c, p, &a->measures, &t);
@@ -309,9 +310,9 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
 {
     enum { MOST_PLACES = 12 };
     dsgd_verdicts v;
-    const json_t *const manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", a->folder.v[0]));
-    const char *const partial = dsgd_partial_results(runs, manifest);
-    DSGD_TRY(dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, manifest, a->target, &v, error));
+    const char *const partial = dsgd_partial_results(runs, a->manifest);
+    DSGD_TRY(
+        dsgd_verdicts_open(runs, a->folder.v[0], &a->framing, a->manifest, a->target, &v, error));
     putchar('\n');
     if (*partial != '\0')
         dsgd_print_text("", 0, "%s", partial);
@@ -358,8 +359,8 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, framing.baseline, "baseline", 'b', "NAME",
                   "What the others are compared with (allreduce, or else what comes first)"),
     DSGD_ARGUMENT(TEXT, framing.by, "by", 'y', "COLUMN",
-                  "The column that the baseline is a value of (algorithm); all others are the same "
-                  "in both"),
+                  "The column whose values are compared, one of which is the baseline (algorithm); "
+                  "all other columns are the same in both"),
     DSGD_ARGUMENT(
         TEXT, target, "target", 't', "WHAT=NUMBER",
         "Adds the virtual time at which accuracy=NUMBER or loss=NUMBER is reached first, "
@@ -396,6 +397,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.framing, a.target, &c, error));
     DSGD_TRY(check_measures(&c, &a.measures, error));
     DSGD_TRY(write_csv(&c, a.folder.v[0], a.ratio, error));
+    a.manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", a.folder.v[0]));
     print_table(&c, &a);
     if (c.frame.n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);

@@ -183,8 +183,8 @@ static size_t report_equal(FILE *stream, const line *l, size_t i)
 static void report_crossing(FILE *stream, const line *l, size_t i, bool rises, double at)
 {
     const crossing c = crossing_at(l, i, rises, at);
-    printf("passes from %s between %s and %s (about %s", rises ? "below" : "above",
-           shown(l, c.from), shown(l, c.to), shown(l, c.at));
+    printf("%s past it between %s and %s (about %s", rises ? "rises" : "falls", shown(l, c.from),
+           shown(l, c.to), shown(l, c.at));
     if (c.low < c.from || c.high > c.to)
         printf("; with noise %s%s to %s%s", c.low < l->x[0] ? "below " : "",
                shown(l, fmax(c.low, l->x[0])), c.high > l->x[l->n - 1] ? "above " : "",
@@ -227,7 +227,8 @@ static void report_line(FILE *stream, line *l)
         const char *const direction = l->n_seeds == 0     ? "unknown"
                                       : ratio >= l->level ? "above"
                                                           : "below";
-        printf("%s %s", l->n_seeds == 0 ? "no common seeds," : "stays", direction);
+        printf("%s",
+               l->n_seeds == 0 ? "no common seeds" : dsgd_xprintf("%s it throughout", direction));
         write_row(stream, l, &none, direction);
     }
     putchar('\n');

@@ -96,15 +96,15 @@ static const char *name_in(const json_t *object, const char *key)
 }
 
 /** Whether some entry of an imbalance is drawn. */
-static bool is_drawn(const json_t *entries)
+static bool is_drawn(const json_t *manifest, const json_t *entries)
 {
-    static const char *const fixed[] = {"constant", "slow", "ramp", "replay", NULL};
+    const json_t *const kinds = json_object_get(manifest, "imbalance_draws");
     bool any = false;
     size_t i = 0;
     const json_t *entry = NULL;
-    json_array_foreach(entries, i, entry) any = any ||
-                                                dsgd_find_word(fixed, name_in(entry, "name")) < 0 ||
-                                                json_is_true(json_object_get(entry, "resample"));
+    json_array_foreach(entries, i, entry) any =
+        any || !json_is_false(json_object_get(kinds, name_in(entry, "name"))) ||
+        json_is_true(json_object_get(entry, "resample"));
     return any;
 }
 
@@ -116,10 +116,10 @@ bool dsgd_is_by_chance(const json_t *manifest, const json_t *run)
     const json_t *const failures = json_object_get(run, "failures");
     bool any = !json_is_false(draws) || json_is_object(json_object_get(run, "learn")) ||
                strcmp(name_in(json_object_get(run, "algorithm"), "graph"), "matching") == 0 ||
-               is_drawn(json_object_get(run, "imbalance")) ||
+               is_drawn(manifest, json_object_get(run, "imbalance")) ||
                json_number_value(json_object_get(failures, "mtbf")) > 0 ||
                json_is_true(json_object_get(failures, "repair_varies")) ||
-               (inherent && is_drawn(dsgd_run_option(run, "workload", "inherent")));
+               (inherent && is_drawn(manifest, dsgd_run_option(run, "workload", "inherent")));
     size_t i = 0;
     const json_t *place = NULL;
     json_array_foreach(json_object_get(run, "placement"), i, place) any =

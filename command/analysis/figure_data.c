@@ -275,7 +275,9 @@ static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choi
         for (size_t i = 0; p != NULL && choice->only == NULL && i < v.n; i++)
             if (v.v[i].at->at[DSGD_PLACE] ==
                 v.frame.points[v.frame.point_of[p->rows[0]]].at[DSGD_PLACE])
-                texts[k / n_series] = v.v[i].brief;
+                texts[k / n_series] = *v.unvaried == '\0' || v.v[i].winner == NULL
+                                          ? v.v[i].brief
+                                          : dsgd_xprintf("%s; defaults not varied", v.v[i].brief);
     }
     dsgd_gnuplot_texts(out, "verdict", texts, n);
     return DSGD_OK;

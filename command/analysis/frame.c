@@ -103,7 +103,7 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
             f->keys[f->n_keys++] = column;
     }
     for (size_t k = f->first_swept; k < f->csv->n_columns; k++)
-        if (strcmp(f->csv->fields[k], "seed") != 0) /* a sweep of seeds is a list of seeds */
+        if (dsgd_csv_column(f->csv, f->csv->fields[k]) == k) /* seeds and workers are there */
             f->keys[f->n_keys++] = k;
     return DSGD_OK;
 }

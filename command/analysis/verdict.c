@@ -354,20 +354,17 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
 /** Who takes the least of what is not time, where it is somebody else. */
 static void say_expenses(const place *at, dsgd_verdict *verdict, const contestant *best)
 {
-    static const struct {
-        size_t measure;
-        const char *text;
-    } expenses[] = {{DSGD_SENT_TO_TARGET, "sends least"},
-                    {DSGD_ENERGY_TO_TARGET, "takes the least energy"},
-                    {DSGD_COST_TO_TARGET, "costs least"}};
-    for (size_t i = 0; i < sizeof expenses / sizeof expenses[0]; i++) {
-        const contestant *const c = best_by(at, expenses[i].measure);
+    static const char *const texts[DSGD_N_EXPENSES] = {"sends least", "takes the least energy",
+                                                       "costs least"};
+    for (size_t i = 0; i < DSGD_N_EXPENSES; i++) {
+        const size_t m = dsgd_expenses[i].to_target;
+        const contestant *const c = best_by(at, m);
         if (c == NULL || c == best)
             continue;
-        const dsgd_ratio r = lead(at, c, best, expenses[i].measure);
-        if (r.ratio > 1 + DSGD_TIE && !(r.n > 1 && r.n_settling > 0))
-            dsgd_append(&verdict->text, " %s %s until then: %.3g of what %s does.", name_of(at, c),
-                        expenses[i].text, 1 / r.ratio, name_of(at, best));
+        const dsgd_ratio r = lead(at, best, c, m); /* of what the best takes */
+        if (r.ratio < 1 / (1 + DSGD_TIE) && !(r.n > 1 && r.n_settling > 0))
+            dsgd_append(&verdict->text, " %s %s until then: %s of what %s does.", name_of(at, c),
+                        texts[i], dsgd_ratio_text(&r), name_of(at, best));
     }
 }
 
@@ -432,10 +429,44 @@ static double rate_of(const place *at, const contestant *c)
     return json_is_number(rate) ? json_number_value(rate) : NAN;
 }
 
+/** The time between the two evaluations between which a run passes the target. */
+static double gap_of(const place *at, size_t row)
+{
+    const dsgd_run_table *const curves = &at->of->curves;
+    const double passed_s = at->of->numbers[DSGD_TO_TARGET][row];
+    double before = NAN, now = NAN;
+    for (size_t k = curves->first[row]; k != SIZE_MAX && !(now >= passed_s); k = curves->next[k]) {
+        before = now;
+        now = dsgd_csv_value(&curves->csv, k, dsgd_csv_column(&curves->csv, "virtual_s"));
+    }
+    return now - before;
+}
+
+/** Times to a target lie on lines between evaluations, which may be a third of them, or more than a lead. */
+static void doubt_lines(const place *at, dsgd_verdict *verdict, const contestant *best)
+{
+    const double best_s = number(at, best, DSGD_TO_TARGET);
+    double gap_s = 0, lead_s = INFINITY; /* the longest, the least that is no tie */
+    for (const contestant *c = at->v; c < at->v + at->n; c++) {
+        const double by_s = number(at, c, DSGD_TO_TARGET) - best_s;
+        for (size_t k = 0; c->fate == FATE_ABLE && k < c->point->n_rows; k++)
+            gap_s = fmax(gap_s, gap_of(at, c->point->rows[k]));
+        if (c->fate == FATE_ABLE && by_s > DSGD_TIE * best_s)
+            lead_s = fmin(lead_s, by_s);
+    }
+    if (gap_s <= fmin(best_s / 3, lead_s))
+        return;
+    dsgd_append(&verdict->text, " The target was passed between evaluations up to %s s apart, %s.",
+                dsgd_readable(gap_s, 3),
+                gap_s > lead_s ? "more than a lead: who is first rests on the line between them"
+                               : "so that the time is rough");
+    dsgd_append(&verdict->brief, "; evaluations %s s apart", dsgd_readable(gap_s, 3));
+}
+
 /** @p best NULL: nobody wins. */
 static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant *best, size_t m)
 {
-    enum { FEW_EVALUATIONS = 5, FEW_SEEDS = 3 };
+    enum { FEW_SEEDS = 3 };
     size_t least = SIZE_MAX, n_able = 0;
     const double rate = rate_of(at, at->v);
     bool is_common = at->learns && at->n > 1, by_chance = false;
@@ -458,9 +489,8 @@ static void say_doubts(const place *at, dsgd_verdict *verdict, const contestant 
                     rate);
         dsgd_append(&verdict->brief, "; one learning rate for all");
     }
-    if (best != NULL && at->learns && at->of->curves.n[best->point->rows[0]] < FEW_EVALUATIONS)
-        dsgd_append(&verdict->text, " %zu evaluations of a run make such times rough.",
-                    at->of->curves.n[best->point->rows[0]]);
+    if (best != NULL && at->learns)
+        doubt_lines(at, verdict, best);
 }
 
 /* --- all places ------------------------------------------------------------------------------- */

@@ -49,8 +49,8 @@ size_t dsgd_bytes_of(const char *text, size_t n)
 
 const char *dsgd_readable(double x, int digits)
 {
-    return fabs(x) >= pow(10, digits) && fabs(x) < 1e9 ? dsgd_xprintf("%.0f", x)
-                                                       : dsgd_xprintf("%.*g", digits, x);
+    return fabs(x) >= pow(10, digits) - 0.5 && fabs(x) < 1e9 ? dsgd_xprintf("%.0f", x)
+                                                             : dsgd_xprintf("%.*g", digits, x);
 }
 
 void dsgd_columns_row(dsgd_columns *t)

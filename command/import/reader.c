@@ -211,6 +211,20 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
     return DSGD_OK;
 }
 
+/** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as @p there. */
+static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
+{
+    const long hosts = m->platform.island_hosts;
+    if (hosts % there->island_nics == 0 || dsgd_import_origin(m, "island_nics") != NULL)
+        return DSGD_OK;
+    const long share = hosts * there->island_nics / there->island_hosts,
+               nics = share > 0 ? share : 1;
+    printf("warning: no file tells the NICs of %ld GPUs, and %ld of %s do not fit: %ld assumed\n",
+           hosts, there->island_nics, m->platform_name, nics);
+    m->platform.island_nics = nics;
+    return dsgd_import_number_is(m, "island_nics", (double)nics, "assumed", error);
+}
+
 dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
 {
     dsgd_config *config = NULL;
@@ -218,8 +232,10 @@ dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
         DSGD_TRY(choose_platform(m, error));
     DSGD_TRY(dsgd_platform_open(m->platform_name, &config, &m->platform, error));
     m->is_open = true;
+    const dsgd_platform there = m->platform;
     for (size_t i = 0; i < m->n_numbers; i++)
         put_number(m, &m->numbers[i]);
+    DSGD_TRY(assume_nics(m, &there, error));
     return dsgd_platform_check(&m->platform, error);
 }
 

@@ -137,7 +137,7 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
     if (seconds > 60)
         warn(stream,
              dsgd_xprintf(
-                 "this may take %.2g minutes of CPU time or more, as vectors travel in %zu "
+                 "this may take %.0f minutes of CPU time or more, as vectors travel in %zu "
                  "pieces. exchange: {pieces: %d} takes about a tenth of that. It moves steps by "
                  "what one piece takes; in lock-step gossip by more, as a delay travels by one "
                  "neighbour with each piece (d_psgd's by 15 %%, 256 workers of llm-dp-bytedance)",

@@ -271,6 +271,11 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
         json_object_set_new(draws, experiment->runs[i].algorithm.about->name,
                             json_boolean(experiment->runs[i].config.algorithm->draws));
     json_object_set_new(json, "draws", draws);
+    json_t *const kinds = json_object(); /* the same of imbalance */
+    for (const dsgd_about *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
+        json_object_set_new(kinds, (*k)->name,
+                            json_boolean(!((const dsgd_imbalance_kind *)*k)->is_fixed));
+    json_object_set_new(json, "imbalance_draws", kinds);
     json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
@@ -304,7 +309,7 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
     static const struct {
         const char *member, *are; /* the results where it differs */
     } differences[] = {
-        {"runs", "the results of another experiment"},
+        {"runs", "the results of another experiment, or of this one by another build of dsgd"},
         {"swept", "the results of another experiment"},
         {"computed", "the results of this experiment with other --numerics"},
         {"files", "the results of this experiment with other contents of a file that it names"},
@@ -429,8 +434,9 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
         if (wanted && !has_run(manifest, i, experiment, i))
             return dsgd_refuse(error,
-                               "%s: run %zu of %s is another than the folder has; give the same "
-                               "--set as then, or an experiment instead of the folder",
+                               "%s: run %zu of %s is another than the folder has, or another build "
+                               "of dsgd has written that; give the same --set as then, or an "
+                               "experiment instead of the folder",
                                source->path, i + 1, experiment->path);
     }
     return DSGD_OK;

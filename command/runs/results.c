@@ -127,6 +127,13 @@ static dsgd_csv parsed(char *text)
     return cells;
 }
 
+bool dsgd_part_fits(const dsgd_part *part, size_t n_swept)
+{
+    size_t last = 0;
+    dsgd_column_find("wall_s", &last);
+    return parsed(section(part, DSGD_PART_RUNS)).n_columns == last + 1 + n_swept;
+}
+
 dsgd_run_state dsgd_part_state(const dsgd_part *part)
 {
     if (part->text == NULL)

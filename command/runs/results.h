@@ -57,6 +57,9 @@ void dsgd_results_forget(dsgd_results *results, size_t i);
 
 dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i);
 
+/** Whether a part's row has as many columns as this version's runs.csv: else another one has written it. */
+bool dsgd_part_fits(const dsgd_part *part, size_t n_swept);
+
 /** What a part says of the run. */
 dsgd_run_state dsgd_part_state(const dsgd_part *part);
 

@@ -60,9 +60,11 @@ TEST(a_matrix_of_nvidia_smi_gives_an_island)
     write_file("c.txt", dsgd_xprintf("%s%s", text, text));
     ck_assert_has(dsgd_ends(2, "import c.txt -p dgx-a100 -o c.yaml"), "several nodes");
     write_file("d.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPHB\t0-31\nGPU1\tPHB\t X \t0-31\n");
-    const char *const said = unwrapped(dsgd_ends(2, "import d.txt -p dgx-a100 -o d.yaml"));
+    const char *const said = unwrapped(dsgd_ends(0, "import d.txt -p dgx-a100 -o d.yaml"));
     ck_assert_has(said,
                   "2 GPUs, 0 NICs; no NVLinks, and no speeds of other links, which are those");
+    ck_assert_has(said, "and 8 of dgx-a100 do not fit: 2 assumed");
+    ck_assert_has(read_file("d.yaml"), "  island_nics: 2 # assumed\n");
     ck_assert_ptr_null(strstr(said, "nearest"));
 }
 

@@ -434,20 +434,20 @@ static const struct {
     {CROSSING_HEADER ALL_AT("1") ALL_AT("2") ALL_AT("3") AT("wagma", "1", "4", "3")
          AT("wagma", "2", "16", "3") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
              AT("wagma", "1", "1", "2") AT("wagma", "2", "1", "2"),
-     "wagma, seconds 1s to 3s: passes from below between 2s and 3s (about 2.375s; "
+     "wagma, seconds 1s to 3s: rises past it between 2s and 3s (about 2.375s; "
      "with noise below 1s to above 3s)",
      2.375, 2.375 - 12.7062047 * 0.125, 2.375 + 12.7062047 * 0.125},
     {CROSSING_HEADER ALL_AT("1") ALL_AT("100") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
          AT("wagma", "1", "4", "100") AT("wagma", "2", "4", "100"),
-     "passes from below between 1s and 100s (about 10s)", 10, 1, 100},
+     "rises past it between 1s and 100s (about 10s)", 10, 1, 100},
     {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "8", "1") AT("wagma", "2", "4", "1")
          AT("wagma", "1", "2.5", "3") AT("wagma", "2", "0.5", "3"),
-     "passes from above between 1s and 3s (about 2.283s; the mean; so do 1 of 2 seeds)", 2.2825797,
-     1, 3},
+     "falls past it between 1s and 3s (about 2.283s; the mean; so do 1 of 2 seeds)", 2.2825797, 1,
+     3},
     {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "4", "1") AT("wagma", "1", "1", "3"),
-     "passes from above between 1s and 3s (about 2s; one seed)", 2, 1, 3},
+     "falls past it between 1s and 3s (about 2s; one seed)", 2, 1, 3},
     {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "4", "1") AT("wagma", "1", "3", "3"),
-     "wagma, seconds 1s to 3s: stays above", 0, 0, 0},
+     "wagma, seconds 1s to 3s: above it throughout", 0, 0, 0},
     {CROSSING_HEADER ALL_AT("1") ALL_AT("3") ALL_AT("9") ALL_AT("27") AT("wagma", "1", "4", "1")
          AT("wagma", "1", "2.001", "3") AT("wagma", "1", "1.999", "9") AT("wagma", "1", "1", "27"),
      "is equal (within 2 %) from 3s to 9s, above up to 1s, below from 27s on\n", 0, 0, 0},

@@ -147,4 +147,6 @@ TEST(what_has_no_summary_has_a_head_without_one)
     write_file("p.yaml", "topology: switch\n");
     char *output = dsgd_ends(0, "describe platform p.yaml");
     ck_assert_msg(strncmp(output, "p.yaml\n\n  shape ", 16) == 0, "%s", output);
+    ck_assert_has(dsgd_ends(2, "describe platform nccl"),
+                  "which `dsgd describe platform.nccl` describes");
 }

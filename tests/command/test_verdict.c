@@ -7,6 +7,7 @@
 
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
+#include "traces/imbalance.h"
 
 enum { MOST_RUNS = 8, N_EVALUATIONS = 6 };
 
@@ -20,6 +21,7 @@ typedef struct planted {
     const char *status, *why; /* NULL: ok */
     int workers; /* 0: 4 */
     const char *value; /* of the swept column */
+    double cost;
 } planted;
 
 /* Learning curves of accuracy. */
@@ -28,6 +30,7 @@ typedef struct planted {
 #define HALF .1, .2, .3, .4, .45, .5
 #define CHANCE .1, .1, .11, .1, .1, .11
 #define NOTHING NAN
+#define TWICE .1, NAN, NAN, NAN, NAN, .8
 
 static const struct {
     const char *trap;
@@ -42,7 +45,8 @@ static const struct {
      {{"allreduce", 1, 100, {GOOD}}, {"fast", 1, 200, {CHANCE}}, {"wagma", 1, 150, {NEAR}}},
      .said =
          {"wagma learns fastest: accuracy 0.78 after 0.6667 s, 1.38 times as fast as allreduce.",
-          " fast (accuracy 0.11, from 0.1) did not learn.", " With one seed"},
+          " fast (accuracy 0.11, from 0.1) did not learn.",
+          " With one seed a difference can be chance."},
      .note = "wagma learns fastest; fast (accuracy 0.11, from 0.1) did not learn; one seed"},
     {"faster, but ends lower",
      {{"allreduce", 1, 100, {GOOD}}, {"half", 1, 200, {HALF}}},
@@ -58,8 +62,20 @@ static const struct {
     {"a target of the user's own",
      {{"allreduce", 1, 100, {GOOD}}, {"half", 1, 200, {HALF}}},
      .target = "accuracy=0.4",
-     .said = {"allreduce learns fastest: accuracy 0.4 after 0.2 s, 1.5 times as fast as half."},
-     .note = "allreduce learns fastest; one seed"},
+     .said = {"allreduce learns fastest: accuracy 0.4 after 0.2 s, 1.5 times as fast as half.",
+              " The target was passed between evaluations up to 0.2 s apart, more than a lead: who "
+              "is first rests on the line between them."},
+     .note = "allreduce learns fastest; one seed; evaluations 0.2 s apart"},
+    {"two evaluations make a time",
+     {{"allreduce", 1, 100, {TWICE}}, {"wagma", 1, 300, {TWICE}}},
+     .target = "accuracy=0.4",
+     .said = {"wagma learns fastest: accuracy 0.4 after 0.1429 s, 3 times as fast as allreduce.",
+              " apart, more than a lead: who is first rests on the line between them."},
+     .note = "wagma learns fastest; one seed; evaluations 1 s apart"},
+    {"two evaluations of one",
+     {{"allreduce", 1, 100, {TWICE}}},
+     .said = {" 1 s. The target was passed", " up to 1 s apart, so that the time is rough."},
+     .note = "allreduce ran alone, with nothing to compare it with; evaluations 1 s apart"},
     {"the baseline failed",
      {{"allreduce",
        1,
@@ -131,17 +147,20 @@ static const struct {
      .said = {"wagma ran alone, with nothing to compare it with: 100 samples/s."},
      .note = "wagma ran alone, with nothing to compare it with"},
     {"fewest bytes are another's",
-     {{"allreduce", 1, 100, {GOOD}, 800},
-      {"wagma", 1, 150, {GOOD}, 800},
-      {"local_sgd", 1, 90, {GOOD}, 80}},
-     .said = {"wagma learns fastest", "1.5 times as fast as allreduce. local_sgd sends least until "
-                                      "then: 0.1 of what wagma does."},
-     .note = "wagma learns fastest; one seed"},
+     {{"wagma", 1, 150, {GOOD}, 800, .cost = 2},
+      {"wagma", 2, 150, {GOOD}, 800, .cost = 2},
+      {"local_sgd", 1, 90, {GOOD}, 80, .cost = 1},
+      {"local_sgd", 2, 90, {GOOD}, 88, .cost = 1.1}},
+     .said = {"wagma learns fastest: accuracy 0.8 after 0.6667 s, 1.67 (1.67 to 1.67) times",
+              " local_sgd sends least until then: 0.105 (0.0572 to 0.192) of what wagma does. "
+              "local_sgd costs least until then: 0.524 (0.286 to 0.961) of what wagma does."},
+     .note = "wagma learns fastest; two seeds"},
     {"the winner changes",
-     {{"allreduce", 1, 100, {NOTHING}},
-      {"wagma", 1, 90, {NOTHING}},
-      {"allreduce", 1, 200, {NOTHING}, .workers = 8},
-      {"wagma", 1, 300, {NOTHING}, .workers = 8}},
+     {{"allreduce", 1, 100, {NOTHING}, .value = "4"},
+      {"wagma", 1, 90, {NOTHING}, .value = "4"},
+      {"allreduce", 1, 200, {NOTHING}, .workers = 8, .value = "8"},
+      {"wagma", 1, 300, {NOTHING}, .workers = 8, .value = "8"}},
+     .column = "workers", /* which is one column then */
      .said = {"Of 2 places allreduce is first at 1 and wagma is first at 1.",
               "4 workers: allreduce is fastest: 100 samples/s, 1.11 times as fast as wagma.",
               "8 workers: wagma is fastest: 300 samples/s, 1.5 times as fast as allreduce."},
@@ -159,7 +178,7 @@ static const struct {
               "(buckets), the encoder's speed (a guess); `dsgd run FILE` with "
               "--sensitivity=choices and "
               "another folder (-o) varies it."},
-     .note = "power_sgd is fastest; one seed",
+     .note = "power_sgd is fastest; one seed; defaults not varied",
      .run = "\"exchange\": {\"pieces\": \"buckets\"}, \"algorithm\": {\"rank\": 4}, "
             "\"platform\": {\"encoding\": \"memory\"}, \"workload\": {\"unit\": \"tokens\"}"},
     {"defaults of which one is varied",
@@ -196,24 +215,25 @@ static const struct {
      .target = "accuracy=0.7",
      .said = {"allreduce leads: accuracy 0.7 after 0.597 s.",
               " wagma (1 of 2 seeds) ended before that, so that it is open"},
-     .note = "allreduce leads; wagma (1 of 2 seeds) ended before"},
+     .note = "allreduce leads; wagma (1 of 2 seeds) ended before; evaluations 0.2 s apart"},
 };
 
 SUITE(verdict, "verdict", .seconds = 30, .set_up = make_folder, .tear_down = remove_folder);
 
 static void put_curve(char **curves, int run, const planted *p, bool losses)
 {
-    for (int k = 0; k < N_EVALUATIONS && !isnan(p->values[k]); k++)
-        dsgd_append(curves, losses ? "%d,%s,%d,%.9g,%d,%g,\n" : "%d,%s,%d,%.9g,%d,,%g\n", run,
-                    p->name, p->seed, 100 / p->speed * k / (N_EVALUATIONS - 1), 4 * k,
-                    p->values[k]);
+    for (int k = 0; k < N_EVALUATIONS && !isnan(p->values[0]); k++)
+        if (!isnan(p->values[k]))
+            dsgd_append(curves, losses ? "%d,%s,%d,%.9g,%d,%g,\n" : "%d,%s,%d,%.9g,%d,,%g\n", run,
+                        p->name, p->seed, 100 / p->speed * k / (N_EVALUATIONS - 1), 4 * k,
+                        p->values[k]);
 }
 
 static void put_row(char **rows, int run, const planted *p, const char *swept)
 {
-    dsgd_append(rows, "%d,%s,%d,%d,p,w,%s,20,%.9g,%g,1,0,,,%g,,,\"%s\",2,1%s%s\n", run, p->name,
+    dsgd_append(rows, "%d,%s,%d,%d,p,w,%s,20,%.9g,%g,1,0,,,%g,,%g,\"%s\",2,1%s%s\n", run, p->name,
                 p->workers == 0 ? 4 : p->workers, p->seed, p->status == NULL ? "ok" : p->status,
-                100 / p->speed, p->speed, p->sent_bytes, p->why == NULL ? "" : p->why,
+                100 / p->speed, p->speed, p->sent_bytes, p->cost, p->why == NULL ? "" : p->why,
                 swept == NULL ? "" : ",", swept == NULL ? "" : p->value);
 }
 
@@ -308,11 +328,8 @@ static const struct {
     bool by_chance;
 } chances[] = {
     {"", false},
-    {"--set imbalance='{kind: slow, worker: 1, factor: 2}'", false},
-    {"--set imbalance=delay-wagma", true},
     {"--set imbalance='[{kind: ramp, seconds: 1ms}, {kind: normal, mean: 1ms, deviation: 1ms}]'",
      true},
-    {"--set algorithms='[allreduce, ad_psgd]'", true},
     {"--set algorithms='[allreduce, {name: d_psgd, graph: matching}]'", true},
     {"--set placement=random", true},
 };
@@ -327,6 +344,59 @@ TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
     const char *const table = unwrapped(dsgd_ends(0, "compare r"));
     ck_assert_msg((strstr(table, "With one seed") != NULL) == chances[_i].by_chance, "%s", table);
     ck_assert_has(table, "`dsgd run e.yaml -o r --set workers=8");
+    ck_assert(chances[_i].by_chance ==
+              (strstr(dsgd_ends(0, "compare r --ratio"), "seeds needed") != NULL));
+}
+
+static const char learn_sequences[] = "learn: {model: lstm, data: sequences, batch: 2, optimizer: "
+                                      "{lr: 0.1}}\n";
+static const char *const imbalances[] = {
+    "constant, seconds: 10ms",
+    "slow, worker: 1, factor: 2",
+    "ramp, seconds: 10ms",
+    "replay, file: steps.csv",
+    "delay, seconds: 50ms, chosen: independent",
+    "normal, mean: 10ms, deviation: 5ms",
+    "lognormal, mean: 10ms, deviation: 5ms",
+    "gamma, mean: 10ms, deviation: 5ms",
+    "quantiles, table: {0: 0, 100: 10ms}",
+    "mixture, components: {share: 1, mean: 10ms, deviation: 5ms, min: 0, max: 20ms}",
+    "persistent",
+    "fail_slow, slow_steps: 2, healthy_steps: 4",
+    "noise, rate: 100, mean: 1ms, deviation: 1ms",
+    "replay, file: steps.csv, resample: true",
+    "data, per_row: 1ms", /* of samples that are drawn */
+};
+
+/** Two seeds differ in times, and are spoken of, with the kinds of imbalance that say so, and no others. */
+TEST_ROWS(a_kind_of_imbalance_is_drawn_as_it_says, imbalances)
+{
+    const char *const row = imbalances[_i];
+    const char *const name = dsgd_xprintf("%.*s", (int)strcspn(row, ","), row);
+    const bool learns = strcmp(name, "data") == 0;
+    for (size_t k = 0, there = 0; _i == 0 && dsgd_imbalance_kinds[k] != NULL; k++, there = 0) {
+        for (size_t i = 0; i < sizeof imbalances / sizeof imbalances[0]; i++)
+            there += strncmp(imbalances[i], dsgd_imbalance_kinds[k]->name,
+                             strlen(dsgd_imbalance_kinds[k]->name)) == 0;
+        ck_assert_msg(there > 0, "%s has no row", dsgd_imbalance_kinds[k]->name);
+    }
+    const bool is_fixed =
+        ((const dsgd_imbalance_kind *)dsgd_about_find(dsgd_imbalance_kinds, name))->is_fixed &&
+        strstr(row, "resample") == NULL;
+    write_file("steps.csv", "worker,step,seconds\n0,0,.1\n0,1,.2\n1,0,.3\n1,1,.1\n");
+    write_file(
+        "e.yaml",
+        dsgd_xprintf("platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 1M, step: 100ms, "
+                     "samples: 8}\nworkers: 4\nseed: [1, 2]\nalgorithms: [allreduce, local_sgd]\n"
+                     "network: nics\nuntil: {steps: 20}\nimbalance: {kind: %s}\n%s",
+                     row, learns ? learn_sequences : ""));
+    dsgd_ends(0, "run e.yaml -o r");
+    const char *const n = shell_ends(
+        0, "awk -F, '$2 == \"allreduce\" {print $9}' %s/r/runs.csv | sort -u | wc -l", folder);
+    ck_assert_msg(atoi(n) == 2 - is_fixed, "%s: %s times of two seeds", row, n);
+    const char *const table = unwrapped(dsgd_ends(0, "compare r"));
+    ck_assert_msg(learns || (strstr(table, "over two seeds are wide") == NULL) == is_fixed, "%s",
+                  table);
 }
 
 /** wagma is as fast as allreduce up to 100 workers, and twice as fast beyond. */

@@ -176,7 +176,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
     quantity quantities[] = {
         {dsgd_xprintf("throughput (%s/s)", dsgd_sample_unit(r->manifest, &r->runs)),
          "throughput_samples_per_s", 1},
-        {dsgd_xprintf("times %s", baseline), NULL, 1},
+        {dsgd_xprintf("speed-up over %s", baseline), NULL, 1},
         {"final accuracy", "final_accuracy", 1},
         {"final loss", "final_loss", 1},
         {"step (s)", "step_mean_s", 1},
@@ -254,8 +254,8 @@ static dsgd_status report(int count, char **words, dsgd_error *error)
     };
     static const dsgd_syntax syntax = {
         "DIR",
-        "Writes the results of a folder as one page of HTML: question and set-up, warnings, tables "
-        "with intervals, figures, where time went, and how to run it again.",
+        "Writes the results of a folder as one page of HTML: verdict, warnings, tables with "
+        "intervals, figures, where time went, set-up, and how to run it again.",
         1,
         1,
         "report: give the folder of an experiment's results",

@@ -41,7 +41,7 @@ static const dsgd_argument options[] = {
                   "LABEL.KEY of one, such as wagma.group=[2, 4, 8]; may be repeated, then all "
                   "combinations are tried. Without one for learn.optimizer.lr, nine rates around "
                   "the file's, by factors of 2, and others beyond where the best is at an end"),
-    DSGD_ARGUMENT(COUNT, seeds, "seeds", 0, "N", "Seeds of the last rung (3)"),
+    DSGD_ARGUMENT(COUNT, seeds, "seeds", 0, "N", "Seeds of the last round (3)"),
     DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME-tune)"),
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
