@@ -215,7 +215,7 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
 static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
 {
     const long hosts = m->platform.island_hosts;
-    if (hosts % there->island_nics == 0 || dsgd_import_origin(m, "island_nics") != NULL)
+    if (hosts % there->island_nics == 0 || number_of(m, "island_nics") != NULL)
         return DSGD_OK;
     const long share = hosts * there->island_nics / there->island_hosts,
                nics = share > 0 ? share : 1;
