@@ -9,6 +9,9 @@ frame_width = split ? greater(greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55, 
 # Titles are centred above bars that begin right of an axis.
 if (split && n_panels > 1) { frame_width = greater(frame_width, letter * (9.5 + greater(strlen(part_before(tail_of_panel(1))), strlen(part_at_end(panel[1]))))) }
 if (n_panels > 1) { least_height = greater(least_height, letter * 19) } # for the y axis's title
+beside_each_other = 9
+do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
+if (!as_lines && !named_bars && !split) { least_grid_width = greater(least_grid_width, letter * beside_each_other) }
 if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = greater(2, 6 * line) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }

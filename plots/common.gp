@@ -106,12 +106,17 @@ extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_mode
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
-# Closes it, and ends an SVG file by a comment for `dsgd report`: of which series, in turn, are plots_of_series plots of each frame, behind plots_before others.
+# What stands where, for `dsgd report`: after a plot, parts of the canvas (left, top, width, height) and the places that they are of.
+cells = ''
+told(x, y, w, h, places) = sprintf('cells = cells."%.4f %.4f %.4f %.4f ".escaped(''%s'')."\n"', x, y, w, h, places)
+places_of(p, first, last) = (joined = '', sum [q = first:last] (joined = joined.(q > first ? ' || ' : '').where_of[(p - 1) * n_places + q], 0), joined)
+frame_told(k, places) = told(grid_left + column_of(k) * cell_width, 1 - bottom - (down - row_of(k)) * cell_height, cell_width, cell_height, places)
+# Closes it, and ends an SVG file by comments for `dsgd report`: of which series, in turn, are plots_of_series plots of each frame, behind plots_before others.
 plots_before = 0
 plots_of_series = 1000000
 escaped(text) = swap(swap(swap(swap(swap(text, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '-', '&#45;')
 canvas_closed = 'unset multiplot; unset output; if (format eq "svg") { set print into."/".figure.".svg" append; \
-    print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->"; unset print }'
+    print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->\n<!-- cells\n".cells."-->"; unset print }'
 
 # --- axes
 # Names of the series below an axis that counts them: slanted, or upright where they are many or long.
@@ -146,7 +151,7 @@ head_of_panel(p) = rfind(panel[p], '; ') < 2 ? '' : panel[p][1:rfind(panel[p], '
 tail_of_panel(p) = rfind(panel[p], '; ') < 2 ? panel[p] : panel[p][rfind(panel[p], '; ') + 2:]
 # Of "bandwidth 1GB/s; deviation 0.1": "bandwidth, deviation" and "1GB/s, 0.1".
 part_at_end(text) = word(text, words(text))
-part_before(text) = text[1:strlen(text) - strlen(part_at_end(text)) - 1]
+part_before(text) = words(text) < 2 ? '' : text[1:strlen(text) - strlen(part_at_end(text)) - 1]
 names_in(text) = strstrt(text, '; ') == 0 ? part_before(text) : part_before(text[1:strstrt(text, '; ') - 1]).', '.names_in(text[strstrt(text, '; ') + 2:])
 values_in(text) = strstrt(text, '; ') == 0 ? part_at_end(text) : part_at_end(text[1:strstrt(text, '; ') - 1]).', '.values_in(text[strstrt(text, '; ') + 2:])
 panels_across = 0

@@ -12,6 +12,7 @@ EOD
 as_lines = 0
 named_bars = 1
 p = 1
+k = 1
 first = n_places
 last = n_places
 mean_column = nth(columns_of_groups, 'final_accuracy')
@@ -64,5 +65,6 @@ if (n_frames == 3) {
          for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(local_column)) with points pt 6 ps 1.1 lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(worst_column)) with points pt 10 ps 1.1 lc rgb word(look[i], 1) notitle
 }
-plots_of_series = 4 * n_series # of bars
+plots_of_series = 4 * n_series # of bars of one place
+do for [k = 2:n_frames] { eval frame_told(k, where_of[n_places]) }
 eval canvas_closed

@@ -752,7 +752,7 @@ TEST(swept_values_are_sorted_and_have_units)
                "platform: {sweep: [piz-daint, idle-switch]}\n"
                "workload: {bytes: {sweep: [1G, 20M, 1M]}, step: 100ms, samples: 8}\n"
                "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n"
-               "imbalance: {kind: delay, seconds: {sweep: [1s, 200ms, 50ms, 0.20001]}}\n");
+               "imbalance: {kind: delay, seconds: {sweep: [5h, 200ms, 50ms, 0.20001]}}\n");
     dsgd_ends(0, "run e.yaml -o r");
     dsgd_ends(0, "plot r throughput --format svg");
     const char *const data = read_file("r/figures/data.gp");
@@ -760,8 +760,8 @@ TEST(swept_values_are_sorted_and_have_units)
         "array panel[6] = ['piz-daint; bytes 1MB', 'piz-daint; bytes 20MB', 'piz-daint; bytes "
         "1GB', "
         "'idle-switch; bytes 1MB', 'idle-switch; bytes 20MB', 'idle-switch; bytes 1GB']",
-        "array place[4] = ['50ms', '200ms', '200ms', '1s']",
-        "array place_value[4] = [0.05, 0.2, 0.20001, 1]",
+        "array place[4] = ['50ms', '200ms', '200ms', '5h']",
+        "array place_value[4] = [0.05, 0.2, 0.20001, 18000]",
         "axis = 'imbalance seconds'",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)

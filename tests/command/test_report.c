@@ -133,6 +133,30 @@ TEST(a_page_of_real_results_needs_nothing_else)
     dsgd_ends(3, "report r -o no/such.html");
 }
 
+/** What the script hides where a reader chooses places: parts of the canvas, each swept value as often as the other. */
+TEST(figures_say_which_part_is_of_which_place)
+{
+    write_experiment(learn);
+    dsgd_ends(0, "run e.yaml -o r --set exchange.pieces='{sweep: [1, 2]}'");
+    dsgd_ends(0, "report r");
+    int n[3] = {0};
+    for (const char *at = read_file("r/report.html"); (at = strstr(at, "data-cells=\"")) != NULL;) {
+        at += strlen("data-cells=\"");
+        for (double left, top, width, height; *at != '"'; at = strchr(at, '\n') + 1) {
+            int pieces = 0, end = 0;
+            ck_assert_msg(sscanf(at, "%lf %lf %lf %lf workers %*d | pieces %d%n", &left, &top,
+                                 &width, &height, &pieces, &end) == 5,
+                          "%.80s", at);
+            ck_assert_msg(left >= 0 && top >= 0 && width > 0 && height > 0 &&
+                              left + width < 1.001 && top + height < 1.001,
+                          "%.80s", at);
+            n[pieces] += strncmp(at + end, " || ", 4) != 0; /* or the axes of all places */
+        }
+    }
+    ck_assert_int_ge(n[1], 20);
+    ck_assert_int_eq(n[1], n[2] + 2); /* both frames of the headline are of one place */
+}
+
 /** What the policy of the page names is the script, by OpenSSL's and coreutils' own numbers. */
 TEST(the_script_is_the_one_that_the_page_allows)
 {

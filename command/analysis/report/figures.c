@@ -43,6 +43,17 @@ static owners owners_of(const char *after)
     return o;
 }
 
+/** What stands where, as plots/common.gp says at the end of its file: a line for each part and its places. "": it does not. */
+static const char *cells_of(const char *after)
+{
+    static const char mark[] = "<!-- cells\n";
+    const char *const at = strstr(after, mark);
+    const char *const end = at == NULL ? NULL : strstr(at, "-->");
+    const char *const cells =
+        end == NULL ? "" : dsgd_xprintf("%.*s", (int)(end - at - strlen(mark)), at + strlen(mark));
+    return strpbrk(cells, "<>\"") == NULL ? cells : ""; /* which has to be HTML */
+}
+
 /** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the text behind. */
 static const char *write_plot(FILE *html, const char *text, const owners *o)
 {
@@ -110,9 +121,13 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
               "<figure id=\"figure-%s\">\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
               "aria-label=\"Figure %s\">\n<svg viewBox=\"%s\" role=\"img\" "
               "aria-labelledby=\"f%s-title f%s-desc\" xmlns=\"http://www.w3.org/2000/svg\" "
-              "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"f%s-title\">%s</title>\n"
+              "xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
+              of, name, box, of, of);
+    fprintf(html, " data-cells=\"%s\"", cells_of(end));
+    dsgd_html(html,
+              ">\n<title id=\"f%s-title\">%s</title>\n"
               "<desc id=\"f%s-desc\">%s The table of results has the figures.</desc>",
-              of, name, box, of, of, of, name, of, caption);
+              of, name, of, caption);
     write_inside(html, inside, end, k);
     dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
     return true;

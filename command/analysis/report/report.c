@@ -20,6 +20,8 @@ static const char *interval_text(dsgd_interval x)
     const int decimals = size >= 1000 ? 0 : size < 1e-3 ? 6 : 3 - (int)floor(log10(size));
     if (!isfinite(x.mean))
         return "unknown";
+    if (x.mean == 0 && !(x.ci > 0))
+        return "0";
     if (size >= 1e9)
         return dsgd_xprintf("%.4g ± %.2g", x.mean, x.ci);
     return isfinite(x.ci) ? dsgd_xprintf("%.*f ± %.*f", decimals, x.mean, decimals, x.ci)
