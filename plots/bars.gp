@@ -1,5 +1,7 @@
 # Bars of `quantity`, grouped by place, a row of frames per panel; a script may set ylabel_text, xlabel_text and has_ideal before.
 load plots.'/bars_range.gp'
+numbered = named_bars
+note = both(note, of_two_seeds)
 # Where weak scaling makes some groups much higher than others, each has a frame with an axis of its own.
 split = !as_lines && n_places > 1 && least_top > 0 && highest > 3 * least_top && along eq 'workers'
 frames_per_panel = split ? n_places : 1
@@ -12,7 +14,7 @@ if (n_panels > 1) { least_height = greater(least_height, letter * 19) } # for th
 beside_each_other = 9
 do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
 if (!as_lines && !named_bars && !split) { least_grid_width = greater(least_grid_width, letter * beside_each_other) }
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = greater(2, 6 * line) + letter * longest_name }
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = height_of_axis(ylabel_text) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }
 legend_series = named_bars ? words(cut_names) : n_series

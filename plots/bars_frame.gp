@@ -19,12 +19,12 @@ set format y '%g'
 set ytics autofreq
 if (as_lines) {
     set xtics nomirror scale 0.5 ()
-    end = -letter # a value has a tick where its text keeps clear of the one before
+    end = 0
+    tick_at(j) = (log_places ? log(place_value[j] / place_value[1]) / log(place_value[n_places] / place_value[1]) : \
+                  (place_value[j] - place_value[1]) / (place_value[n_places] - place_value[1])) * 0.9 * (cell_width * W - 12 * letter)
+    half(j) = 0.5 * letter * strlen(place[j])
     do for [j = 1:n_places] {
-        tick_at = (log_places ? log(place_value[j] / place_value[1]) / log(place_value[n_places] / place_value[1]) : \
-                   (place_value[j] - place_value[1]) / (place_value[n_places] - place_value[1])) * 0.9 * (cell_width * W - 12 * letter)
-        half = 0.5 * letter * strlen(place[j])
-        if (j == 1 || tick_at - half >= end + letter) { set xtics add (tick(place[j]) place_value[j]); end = tick_at + half }
+        if (clear(j, n_places, tick_at(j), half(j), end, tick_at(n_places) - half(n_places), letter)) { set xtics add (tick(place[j]) place_value[j]); end = tick_at(j) + half(j) }
     }
     if (log_places) { set logscale x; set xrange [place_value[1] / 1.2:place_value[n_places] * 1.2] }
     else { spread = 0.05 * (place_value[n_places] - place_value[1]); set xrange [place_value[1] - spread:place_value[n_places] + spread] }

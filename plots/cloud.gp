@@ -1,6 +1,7 @@
 # Final accuracy (or loss) against `quantity`, a point per algorithm with 95 % intervals over seeds, a frame per number of GPUs or swept
 # value; of tradeoff and volume. `logarithmic`: the x axis is, unasked.
 load plots.'/bars_range.gp'
+note = both(note, of_two_seeds)
 value_column = nth(columns_of_groups, 'final_accuracy')
 percent = value_column > 0 ? 100 : 1
 if (value_column == 0) { value_column = nth(columns_of_groups, 'final_loss') }

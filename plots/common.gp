@@ -23,13 +23,18 @@ title_of(name) = tex(pretty(head_of(name)).rest_of(name))
 nth(list, name) = strstrt(list, ' '.name.' ') == 0 ? 0 : words(list[1:strstrt(list, ' '.name.' ')]) + 1
 greater(a, b) = a > b ? a : b
 lesser(a, b) = a < b ? a : b
-# In lines of n letters, broken at blanks.
-last_blank(text, n) = strlen(text) <= n ? 0 : rfind(text[1:n], ' ')
-wrapped(text, n) = last_blank(text, n) == 0 ? text : text[1:last_blank(text, n) - 1]."\n".wrapped(text[last_blank(text, n) + 1:], n)
+# In lines of n letters, broken at blanks, or where there is none.
+last_blank(text, n) = strlen(text) <= n ? -1 : rfind(text[1:n], ' ')
+wrapped(text, n) = last_blank(text, n) < 0 ? text : last_blank(text, n) == 0 ? text[1:n]."\n".wrapped(text[n + 1:], n) : \
+    text[1:last_blank(text, n) - 1]."\n".wrapped(text[last_blank(text, n) + 1:], n)
 lines_of(text) = strstrt(text, "\n") == 0 ? 1 : 1 + lines_of(text[strstrt(text, "\n") + 1:])
-# Below an axis.
+# Names of series that are cut have a number, by which a longer one is found: those below an axis in the legend, of `numbered` figures, and
+# those that the legend has no room for in the note at the foot.
 most_letters = 24
-short(text) = strlen(text) <= most_letters ? text : text[1:most_letters - 3].'...'
+cut(text, n) = strlen(text) <= n ? text : text[1:n - 3].'...'
+with_number(i) = sprintf('%d: %s', i, title[i])
+below_axis(i) = strlen(title[i]) <= most_letters ? title[i] : cut(with_number(i), most_letters)
+numbered = 0
 
 # A pattern is tiled, with seams in some viewers: what is full is solid. Bars are drawn by two plots, of which each leaves out the other's.
 fill_style(pattern) = pattern == 3 ? 'solid 1' : sprintf('pattern %d', pattern)
@@ -119,12 +124,14 @@ canvas_closed = 'unset multiplot; unset output; if (format eq "svg") { set print
     print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->\n<!-- cells\n".cells."-->"; unset print }'
 
 # --- axes
+# Of n texts along an axis the first has a tick, the last, and who has room between the one before, which ends at `end`, and the last.
+clear(k, n, at, half, end, last_begin, gap) = k == 1 || (at - half >= end + gap && (k == n || at + half <= last_begin - gap))
 # Names of the series below an axis that counts them: slanted, or upright where they are many or long.
 slanted = n_series <= 9 && longest_title <= 20
 # Letters beside a y axis: its ticks and its title, which may have two lines.
 left = 8
 names_below = 'eval "set xtics rotate by ".(slanted ? "35" : "90")." right scale 0 nomirror ()"; slot = 0; lean = 0; \
-    do for [i = 1:n_series] { if (!exists("dropped") || i != dropped) { slot = slot + 1; set xtics add (tick(short(title[i])) slot); if (slot == 1 && n_series > 1) { lean = 0.82 * strlen(title[i]) } } }; \
+    do for [i = 1:n_series] { if (!exists("dropped") || i != dropped) { slot = slot + 1; set xtics add (tick(below_axis(i)) slot); if (slot == 1 && n_series > 1) { lean = 0.82 * strlen(title[i]) } } }; \
     set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
 # Slanted names of n series need so much of a frame.
 have_room(width, n) = (width - 9 * letter) / n >= 1.6 * line
@@ -172,6 +179,9 @@ breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; '
 longest_part(text) = strstrt(text, '; ') == 0 ? strlen(text) : greater(strstrt(text, '; '), longest_part(text[strstrt(text, '; ') + 2:]))
 # A title of the y axis that is longer than the axis breaks before its unit or its reference.
 beside_axis(text, height) = strlen(text) * letter < height ? text : swap(swap(text, ' (', "\n("), 'speed-up over', "speed-up\nover")
+longest_line(text) = strstrt(text, "\n") == 0 ? strlen(text) : greater(strstrt(text, "\n") - 1, longest_line(text[strstrt(text, "\n") + 1:]))
+# What an axis above upright names needs, its title beside it.
+height_of_axis(title) = greater(greater(2, 6 * line), letter * (longest_line(beside_axis(title, 0)) + 2) + line)
 # Steps of 1, 2, 2.5 or 5 times a power of ten, such that at most n ticks are in a range.
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)

@@ -24,8 +24,11 @@ static double half_width(double deviation, size_t n)
 
 dsgd_interval dsgd_mean(const double *x, size_t n)
 {
-    return (dsgd_interval){n < 1 ? NAN : gsl_stats_mean(x, 1, n),
-                           n < 2 ? NAN : half_width(gsl_stats_sd(x, 1, n), n), n};
+    const double ci = n < 2 ? NAN : half_width(gsl_stats_sd(x, 1, n), n);
+    return (dsgd_interval){n < 1 ? NAN : gsl_stats_mean(x, 1, n), ci, n,
+                           n == 1   ? 0
+                           : n == 2 ? fabs(x[1] - x[0]) / 2
+                                    : ci};
 }
 
 dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
@@ -36,7 +39,11 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
     while (n > 1 && settled <= DSGD_MOST_SEEDS &&
            half_width(deviation, settled) >= fabs(of.mean) - rounding)
         settled++;
-    return (dsgd_ratio){n, exp(of.mean), exp(of.mean - of.ci), exp(of.mean + of.ci),
+    return (dsgd_ratio){n,
+                        exp(of.mean),
+                        exp(of.mean - of.ci),
+                        exp(of.mean + of.ci),
+                        (exp(of.mean + of.drawn) - exp(of.mean - of.drawn)) / 2,
                         settled == n ? 0 : settled};
 }
 

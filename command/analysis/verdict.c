@@ -386,6 +386,7 @@ static const char *cause_of(const place *at, fate of)
 /** "a and b failed": who cannot win, by reason. */
 static void say_fates(const place *at, dsgd_verdict *verdict)
 {
+    enum { MOST_NAMES = 4 }; /* below a figure */
     for (fate of = FATE_FAILED; of < N_FATES; of++) {
         dsgd_names names = {.n = 0};
         for (const contestant *c = at->v; c < at->v + at->n; c++) {
@@ -414,7 +415,9 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
         const char *const who = dsgd_listed(names.v, " and ");
         dsgd_append(&verdict->text, " %s %s%s.", who, reason,
                     of <= FATE_DIVERGED ? cause_of(at, of) : "");
-        dsgd_append(&verdict->brief, "; %s %s", who, of == FATE_OPEN ? "ended before" : reason);
+        dsgd_append(&verdict->brief, "; %s %s",
+                    names.n > MOST_NAMES ? dsgd_xprintf("%zu of %zu", names.n, at->n) : who,
+                    of == FATE_OPEN ? "ended before" : reason);
     }
 }
 

@@ -26,8 +26,8 @@ do for [k = 1:n_frames] {
     near = alike ? nearest : shortest_step[k]
     far = alike ? farthest : longest_step[k]
     if (far == 0) { far = near } # no step
-    unit_s = far < 0.5 ? 1e-3 : far >= 1e4 ? 1e3 : 1
-    set xlabel 'step time ('.(unit_s == 1e-3 ? 'ms' : unit_s == 1 ? 's' : '1,000 s').')'
+    unit_s = far < 0.5 ? 1e-3 : far >= 1e4 ? 3600 : 1
+    set xlabel 'step time ('.(unit_s == 1e-3 ? 'ms' : unit_s == 1 ? 's' : 'h').')'
     near = near / unit_s
     far = far / unit_s
     unset logscale

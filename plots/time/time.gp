@@ -1,6 +1,7 @@
 # Where the workers' time goes: computing, waiting for others, communicating. Mean over workers and seeds, a frame per number of GPUs or swept value.
 # needs: runs.csv
 load common
+numbered = 1
 shares = 'compute wait comm'
 kinds = 'compute wait communicate'
 n_frames = n_panels * n_places

@@ -158,6 +158,24 @@ static void expect_different_ticks(const char *name)
         }
 }
 
+/** What is cut begins with a number, by which the same figure has it in full, perhaps in several lines. */
+static void expect_names_told(const char *name)
+{
+    char *all = dsgd_xstrdup("; ");
+    for (size_t i = 0; i < d.n_labels; i++) /* of the note at the foot each line is a text */
+        dsgd_append(&all, "%s%s", d.labels[i].text,
+                    dsgd_ends_with(d.labels[i].text, "...") ? "\n" : " ");
+    for (size_t i = 0; i < d.n_labels; i++) {
+        const char *const text = d.labels[i].text;
+        const char *const begin = dsgd_xprintf("%.*s", (int)strlen(text) - 3, text);
+        bool told = !dsgd_ends_with(text, "...");
+        for (const char *at = all; !told && (at = strstr(at, begin)) != NULL; at++)
+            told = strncmp(at + strlen(begin), "...", 3) != 0;
+        ck_assert_msg(told && (!dsgd_ends_with(text, "...") || strtol(text, NULL, 10) > 0),
+                      "%s: `%s` is told nowhere", name, text);
+    }
+}
+
 static const char seventeen[] =
     "algorithms: [allreduce, local_sgd, eager_solo, eager_majority, wagma, dasgd, d_psgd, sgp, "
     "osgp, ad_psgd, a_psgd, easgd, eamsgd, drop_compute, slowmo, diloco, {name: wagma, label: "
@@ -336,6 +354,36 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
                                 100 * mean_of(i, "compute_share"), 0.7);
 }
 
+/** Of two seeds the range, which is said; of three what the table has. */
+TEST(intervals_of_two_seeds_are_their_range)
+{
+    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
+    for (int n = 2; n <= 3; n++) {
+        dsgd_ends(0, "run e.yaml -o r --force --numerics cpu --set seed='[1, 2%s]'",
+                  n == 2 ? "" : ", 3");
+        dsgd_ends(0, "compare r");
+        dsgd_ends(0, "plot r --format svg --only wagma");
+        const double one =
+            strtod(cell_of("r/runs.csv", n == 2 ? "3," : "4,", "throughput_samples_per_s"), NULL);
+        const double two =
+            strtod(cell_of("r/runs.csv", n == 2 ? "4," : "5,", "throughput_samples_per_s"), NULL);
+        const double mean =
+            strtod(cell_of("r/compare.csv", "wagma,", "throughput_samples_per_s_mean"), NULL);
+        const double ci =
+            strtod(cell_of("r/compare.csv", "wagma,", "throughput_samples_per_s_ci"), NULL);
+        const char *const top =
+            strstr(read_file("r/figures/data.gp"), "array top_throughput_samples_per_s[1] = [");
+        const double drawn = n == 2 ? fabs(two - one) / 2 : ci;
+        ck_assert(drawn > 0 && (n == 3 || ci > 12 * drawn));
+        ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + drawn, 1e-6 * mean);
+        static const char *const figures[] = {"throughput", "learning", "tradeoff", "headline"};
+        for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++)
+            ck_assert_msg((strstr(read_file(dsgd_xprintf("r/figures/%s.svg", figures[k])),
+                                  "their range") != NULL) == (n == 2),
+                          "%s", figures[k]);
+    }
+}
+
 TEST(curves_go_through_the_means_of_the_table)
 {
     write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
@@ -405,7 +453,7 @@ TEST(bars_of_a_target_are_those_of_the_comparison)
     output = dsgd_ends(0, "plot r to_target --target loss=2 --format svg --only wagma");
     read_drawing("r/figures/to_target.svg");
     ck_assert_int_eq((int)d.n_bars, 4);
-    static const char *const units[] = {"time (s)", "energy (kJ)", "cost (USD)", "MB per worker"};
+    static const char *const units[] = {"time (s)", "energy (J)", "cost (USD)", "MB per worker"};
     for (size_t k = 0; k < 4; k++)
         ck_assert_has(read_file("r/figures/to_target.svg"), units[k]);
     const char *const data = read_file("r/figures/data.gp");
@@ -414,8 +462,9 @@ TEST(bars_of_a_target_are_those_of_the_comparison)
     for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group that is drawn */
         const double mean =
             strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", measures[k])), NULL);
-        const double ci =
-            strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", measures[k])), NULL);
+        const double ci = /* of two seeds half their range is drawn */
+            strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", measures[k])), NULL) /
+            12.706204736;
         const char *const top = strstr(data, dsgd_xprintf("array top_%s[1] = [", measures[k]));
         ck_assert_ptr_nonnull(top);
         ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + ci, 1e-6 * mean);
@@ -620,6 +669,16 @@ static const struct {
            "exchange: {encoding: {kind: top_k, share: 1%, feedback: true}}}, local_sgd, {name: "
            "diloco, period: 50}]\n",
      accuracy, 5, 4},
+    {SEEDS
+     "workers: 4\nalgorithms: [{name: allreduce, label: "
+     "allreduce_with_rings_of_eight_workers_each}, {name: allreduce, label: "
+     "allreduce_with_rings_of_eight_workers_each_and_a_second_ring_over_all_of_their_nodes}, "
+     "{name: wagma, label: wagma_with_a_group_of_two_and_a_period_of_ten_steps}, {name: wagma, "
+     "period: 4, label: wagma_with_a_group_of_two_and_a_period_of_four_steps}, local_sgd, sgp, "
+     "{name: eager_solo, label: eager solo of whoever comes first to the ring}, ad_psgd, "
+     "{name: d_psgd, label: a_label_without_any_blank_in_all_of_its_fifty_letters}, dasgd, "
+     "a_psgd, easgd]\n",
+     accuracy, 12, 12},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0], FAILED = 4 };
@@ -660,6 +719,7 @@ static void draw_and_read(int kind, int size)
         *end = '\0';
         const char *const name = dsgd_xprintf("kind %d: %s%s", kind, svg, sizes[size]);
         expect_texts_apart(name);
+        expect_names_told(name);
         ck_assert_msg((int)(d.n_bars + d.n_points) >= expected_marks(e->d_name, kind),
                       "%s has %zu bars and %zu points of %d", name, d.n_bars, d.n_points,
                       expected_marks(e->d_name, kind));
@@ -692,6 +752,9 @@ TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
         expect_texts_apart(svg);
     }
     ck_assert_has(read_file("phase.svg"), "75ms");
+    ck_assert_has(read_file("phase.svg"), ">50GB/s<"); /* the last of an axis is never left out */
+    dsgd_ends(0, "plot s throughput --log x --size one-column --format svg -o .");
+    ck_assert_has(read_file("throughput.svg"), ">50GB/s<");
 }
 
 TEST(a_figure_of_some_runs_says_so)

@@ -157,6 +157,22 @@ TEST(figures_say_which_part_is_of_which_place)
     ck_assert_int_eq(n[1], n[2] + 2); /* both frames of the headline are of one place */
 }
 
+/** A target is drawn and told in the headline, and figures with another one are drawn again. */
+TEST(the_headline_has_the_target)
+{
+    write_experiment(learn);
+    dsgd_ends(0, "run e.yaml -o r --set workers=4");
+    static const char *const targets[] = {"", " --target loss=5", " --target loss=4.5"};
+    for (int k = 0; k < 3; k++) {
+        dsgd_ends(0, "report r%s", targets[k]);
+        const char *const svg = read_file("r/figures/headline.svg");
+        ck_assert_int_eq(strstr(svg, "target: loss ") != NULL, k > 0);
+        ck_assert_int_eq(strstr(svg, "target: loss 5") != NULL, k == 1);
+        ck_assert_int_eq(strstr(svg, "<text>target</text>") != NULL, k > 0); /* in the legend */
+        ck_assert_int_eq(strstr(read_file("r/report.html"), "target: loss 4.5") != NULL, k == 2);
+    }
+}
+
 /** What the policy of the page names is the script, by OpenSSL's and coreutils' own numbers. */
 TEST(the_script_is_the_one_that_the_page_allows)
 {

@@ -133,9 +133,15 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     return true;
 }
 
-/** Whether every figure is at least as new as runs.csv. */
-static bool are_fresh(const char *folder)
+/** Whether every figure is at least as new as runs.csv, and drawn with the target ("": none). */
+static bool are_fresh(const char *folder, const char *target)
 {
+    char *data = NULL;
+    size_t length = 0;
+    if (dsgd_file_read(dsgd_xprintf("%s/figures/data.gp", folder), &data, &length, NULL) == DSGD_OK
+            ? strstr(data, dsgd_xprintf("\ntarget_of_figures = '%s'\n", target)) == NULL
+            : *target != '\0')
+        return false;
     const char *const figures = dsgd_xprintf("%s/figures", folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     struct stat of_runs, of_figure;
@@ -158,12 +164,14 @@ static bool is_answer(const char *name, char *const *names)
     return false;
 }
 
-const char *dsgd_report_draw(const dsgd_report *report)
+const char *dsgd_report_draw(const dsgd_report *report, const char *target)
 {
     char command[] = "dsgd plot", format[] = "--format=svg";
-    char *words[] = {command, format, dsgd_xstrdup(report->folder), NULL};
+    char *const aim = target == NULL ? NULL : dsgd_xprintf("--target=%s", target);
+    char *words[] = {command, format, dsgd_xstrdup(report->folder), aim, NULL};
     dsgd_error error;
-    return are_fresh(report->folder) || dsgd_command_plot.run(3, words, &error) == DSGD_OK
+    return are_fresh(report->folder, target == NULL ? "" : target) ||
+                   dsgd_command_plot.run(aim == NULL ? 3 : 4, words, &error) == DSGD_OK
                ? ""
                : dsgd_xstrdup(error.text);
 }

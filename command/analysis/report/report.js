@@ -169,8 +169,8 @@ const show = hidden => {
     }
     for (const figure of words) {
         const names = figure.marks.filter(mark => is_hidden(mark.series)).map(mark => mark.name);
-        const texts = new Set(names.flatMap(name => [name, `${name.slice(0, 21)}...`]));
-        for (const text of figure.texts) text.classList.toggle('dim', texts.has(text_of(text)));
+        const is_name = text => names.some(name => name === text || (text.endsWith('...') ? name.startsWith(text.slice(0, -3)) : false));
+        for (const text of figure.texts) text.classList.toggle('dim', is_name(text_of(text).replace(/^\d+: /, '')));
     }
     const n_others = show_cells(chooses);
     const shown = first.rows.filter(row => !row.hidden).length;
