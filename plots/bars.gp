@@ -36,7 +36,7 @@ do for [k = 1:n_frames] {
     first = split ? (k - 1) % frames_per_panel + 1 : 1
     last = split ? first : n_places
     set title (grid ? '' : broken(tex(panel[p]))) offset 0, -0.6
-    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_name * letter : 0.6))
+    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? (slanted ? 0.7 : 1) * longest_name * letter : 0.6))
     left = !grid && (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : grid ? 6 : 8
     set lmargin (as_lines && left == 8 ? -1 : left)
     set ylabel (!grid && (k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0

@@ -29,11 +29,11 @@ extras = 'ideal'.(exists('target') ? ' target' : '').(mean_column > 0 ? ' mean_m
 note = both(note, (n_places > 1 || n_panels > 1 ? both(title_of_place(n_places), panel[1]) : workers.' GPUs'))
 if (exists('target')) { note = both(note, 'target: '.swap(target, '=', ' ')) }
 note = both(both(note, verdict[n_places]), of_two_seeds)
-if (!slanted) { least_height = height_of_axis(ylabel_text) + letter * longest_name }
+if (!slanted) { least_height = height_of_axis(ylabel_text) + letter * longest_name; frame_height = greater(frame_height, least_height) }
 load open_canvas
 set rmargin 2
 eval frame(1)
-ylabel_text = beside_axis(ylabel_text, cell_height * H - 0.7 * longest_name * letter)
+ylabel_text = beside_axis(ylabel_text, cell_height * H - (slanted ? 0.7 : 1) * longest_name * letter)
 if (strstrt(ylabel_text, "\n") > 0) { left = 11 }
 set ylabel ylabel_text offset (left > 8 ? -2 : 0), 0
 load plots.'/bars_frame.gp'
