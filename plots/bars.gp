@@ -13,7 +13,11 @@ if (split && n_panels > 1) { frame_width = greater(frame_width, letter * (9.5 + 
 if (n_panels > 1) { least_height = greater(least_height, letter * 19) } # for the y axis's title
 beside_each_other = 9
 do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
-if (!as_lines && !named_bars && !split) { least_grid_width = greater(least_grid_width, letter * beside_each_other) }
+if (!as_lines && !named_bars && !split) {
+    least_grid_width = greater(least_grid_width, letter * beside_each_other)
+    frame_width = lesser(W, greater(frame_width, letter * beside_each_other))
+    least_width = greater(least_width, letter * beside_each_other)
+}
 if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = height_of_axis(ylabel_text) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }

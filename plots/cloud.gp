@@ -16,6 +16,13 @@ ylabel_text = percent == 100 ? tex('final accuracy (%)') : 'final loss'
 least_grid_width = 22 * letter
 least_height = greater(least_height, 10 * line)
 none_sent = ''
+unlearned = ''
+if (value_column > 0) { do for [i = 1:n_series] {
+    learned = 0
+    do for [p = 1:n_panels] { stats $groups index (p - 1) * n_series + i - 1 using (strcol(value_column) eq 'NaN' ? 0 : (learned = 1, 0)) nooutput }
+    if (!learned) { unlearned = unlearned.(unlearned eq '' ? '' : ', ').title[i] }
+} }
+if (unlearned ne '') { note = both('not drawn, as they diverged: '.unlearned, note) }
 if (logarithmic) { do for [i = 1:n_series] {
     stats $groups index i - 1 using (column(c) == 0 ? 1 : 0) name 'zero' nooutput
     if (zero_max > 0) { none_sent = none_sent.(none_sent eq '' ? '' : ', ').title[i] }

@@ -170,9 +170,9 @@ if (n_series > 0 && n_panels > 3 && head_of_panel(1) ne '') {
     }
     if (!is_grid) { panels_across = 0 }
 }
-# The title of a frame: without the name of the axis where that is too long, and a line for each swept value where all of them are.
+# The title of a frame: without the name of the axis where one would be too long, and a line for each swept value where all of them are.
 wide(text) = strlen(text) * letter > cell_width * W - 0.5
-name_of_place(j) = wide(title_of_place(j)) ? place[j] : title_of_place(j)
+name_of_place(j) = (longest_place + (along eq 'workers' ? 5 : strlen(axis) + 1)) * letter > cell_width * W - 0.5 ? place[j] : title_of_place(j)
 broken(text) = !wide(text) ? text : strstrt(text, '; ') > 0 ? swap(text, '; ', ";\n") : words(text) > 1 ? part_before(text)."\n".part_at_end(text) : text
 title_of_cell(p, j) = grid ? '' : broken(tex(both(name_of_place(j), panel[p])))
 breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; ') + 2:])

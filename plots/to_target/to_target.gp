@@ -42,6 +42,10 @@ do for [k = 1:n_frames] {
     set lmargin (as_lines ? -1 : left)
     set ylabel beside_axis(ylabel_text, cell_height * H)
     set xlabel (named_bars ? '' : xlabel_text)
+    nobody = 1
+    do for [j = 1:n_places] { if (top[(p - 1) * n_places + j] > 0) { nobody = 0 } }
+    unset label 1
+    if (nobody) { set label 1 "nobody reaches it\nwith all seeds" at graph 0.5, graph 0.6 center textcolor rgb ink }
     load plots.'/bars_frame.gp'
     eval legend_drawn
 }

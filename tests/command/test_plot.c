@@ -679,6 +679,10 @@ static const struct {
      "{name: d_psgd, label: a_label_without_any_blank_in_all_of_its_fifty_letters}, dasgd, "
      "a_psgd, easgd]\n",
      accuracy, 12, 12},
+    {"platform: {name: idle-switch, host_bandwidth: {sweep: [0.0625GB/s, 0.125GB/s, 0.25GB/s, "
+     "0.5GB/s]}, host_latency: {sweep: [1us, 20us]}}\nseed: [1, 2, 3]\nworkers: 4\n"
+     "exchange: {pieces: {sweep: [1, 2, 4]}}\n" THREE,
+     "", 72, 0},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0], FAILED = 4 };
