@@ -264,13 +264,8 @@ TEST_ROWS(nobody_wins_by_a_trap, cases)
         put_curve(&curves, n + 1, &cases[_i].runs[n], cases[_i].losses);
     }
     write_tables(rows, curves, cases[_i].column, n, cases[_i].run);
-    const char *target = "", *in_note = "";
-    if (cases[_i].target != NULL) {
-        const int n_what = (int)strcspn(cases[_i].target, "=");
-        target = dsgd_xprintf("--target %s", cases[_i].target);
-        in_note = dsgd_xprintf("target: %.*s %s; ", n_what, cases[_i].target,
-                               cases[_i].target + n_what + 1);
-    }
+    const char *const target =
+        cases[_i].target == NULL ? "" : dsgd_xprintf("--target %s", cases[_i].target);
     char *const output = dsgd_ends(0, "compare r %s", target), *const table = unwrapped(output);
     dsgd_ends(0, "report r %s", target);
     char *const page = unwrapped(read_file("r/report.html"));
@@ -286,7 +281,7 @@ TEST_ROWS(nobody_wins_by_a_trap, cases)
     ck_assert_has(read_file("r/figures/data.gp"), dsgd_xprintf("['%s']\n", cases[_i].note));
     if (*curves != '\0')
         ck_assert_has(texts_of(read_file("r/figures/headline.svg")),
-                      dsgd_xprintf("4 GPUs; %s%s", in_note, cases[_i].note));
+                      dsgd_xprintf("%s; %s", *target == '\0' ? "4 GPUs" : "", cases[_i].note));
 }
 
 /** Without drawn steps two seeds differ in times where an algorithm says that it draws, and nowhere else. */
