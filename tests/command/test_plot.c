@@ -158,15 +158,16 @@ static void expect_different_ticks(const char *name)
         }
 }
 
-/** What is cut begins with a number, and is a text or a line of the note that goes on after its cut elsewhere. */
+/** What is cut begins with a number, which a text or the note at the foot has too, where it is not cut. */
 static void expect_names_told(const char *name)
 {
     for (size_t i = 0; i < d.n_labels; i++) {
         const char *const text = d.labels[i].text;
+        const char *const key = dsgd_xprintf(" %.*s:", (int)strcspn(text, ":"), text);
         bool told = !dsgd_ends_with(text, "...");
         for (size_t j = 0; j < d.n_labels && !told && strtol(text, NULL, 10) > 0; j++)
             told = !dsgd_ends_with(d.labels[j].text, "...") &&
-                   strstr(d.labels[j].text, dsgd_xprintf("%.9s", text)) != NULL;
+                   strstr(dsgd_xprintf(" %s", d.labels[j].text), key) != NULL;
         ck_assert_msg(told, "%s: `%s` is told nowhere", name, text);
     }
 }
