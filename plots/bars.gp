@@ -1,5 +1,7 @@
 # Bars of `quantity`, grouped by place, a row of frames per panel; a script may set ylabel_text, xlabel_text and has_ideal before.
 load plots.'/bars_range.gp'
+numbered = named_bars
+note = both(note, of_two_seeds)
 # Where weak scaling makes some groups much higher than others, each has a frame with an axis of its own.
 split = !as_lines && n_places > 1 && least_top > 0 && highest > 3 * least_top && along eq 'workers'
 frames_per_panel = split ? n_places : 1
@@ -9,7 +11,14 @@ frame_width = split ? greater(greater(0.16 * n_series, 0.36 * W / 1.45) * 0.55, 
 # Titles are centred above bars that begin right of an axis.
 if (split && n_panels > 1) { frame_width = greater(frame_width, letter * (9.5 + greater(strlen(part_before(tail_of_panel(1))), strlen(part_at_end(panel[1]))))) }
 if (n_panels > 1) { least_height = greater(least_height, letter * 19) } # for the y axis's title
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = greater(2, 6 * line) + letter * longest_name }
+beside_each_other = 9
+do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
+if (!as_lines && !named_bars && !split) {
+    least_grid_width = greater(least_grid_width, letter * beside_each_other)
+    frame_width = lesser(W, greater(frame_width, letter * beside_each_other))
+    least_width = greater(least_width, letter * beside_each_other)
+}
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = height_of_axis(ylabel_text) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }
 legend_series = named_bars ? words(cut_names) : n_series
@@ -31,7 +40,7 @@ do for [k = 1:n_frames] {
     first = split ? (k - 1) % frames_per_panel + 1 : 1
     last = split ? first : n_places
     set title (grid ? '' : broken(tex(panel[p]))) offset 0, -0.6
-    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? 0.7 * longest_name * letter : 0.6))
+    title_of_y = beside_axis(ylabel_text, cell_height * H - (named_bars ? (slanted ? 0.7 : 1) * longest_name * letter : 0.6))
     left = !grid && (k - 1) % across == 0 && strstrt(title_of_y, "\n") > 0 ? 11 : grid ? 6 : 8
     set lmargin (as_lines && left == 8 ? -1 : left)
     set ylabel (!grid && (k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0

@@ -1,7 +1,7 @@
 # One frame of bars: panel p, places `first` to `last`, column c of $groups in units of `scale`. Bars of a group stand beside each other;
 # with one place alone each bar has its algorithm's name below. Many places, or a logarithmic y axis, have points and lines.
 plots_before = as_lines ? 1 : 0 # the ideal, below the lines
-plots_of_series = (as_lines ? 2 : 4) * n_series
+plots_of_series = (as_lines ? 2 : 2 + 2 * (last - first + 1)) * n_series
 block(i) = (p - 1) * n_series + i - 1
 wide = named_bars ? 0.7 : 0.84 / n_bars
 slot(i) = i - (dropped > 0 && i > dropped)
@@ -19,12 +19,12 @@ set format y '%g'
 set ytics autofreq
 if (as_lines) {
     set xtics nomirror scale 0.5 ()
-    end = -letter # a value has a tick where its text keeps clear of the one before
+    end = 0
+    tick_at(j) = (log_places ? log(place_value[j] / place_value[1]) / log(place_value[n_places] / place_value[1]) : \
+                  (place_value[j] - place_value[1]) / (place_value[n_places] - place_value[1])) * 0.9 * (cell_width * W - 12 * letter)
+    half(j) = 0.5 * letter * strlen(place[j])
     do for [j = 1:n_places] {
-        tick_at = (log_places ? log(place_value[j] / place_value[1]) / log(place_value[n_places] / place_value[1]) : \
-                   (place_value[j] - place_value[1]) / (place_value[n_places] - place_value[1])) * 0.9 * (cell_width * W - 12 * letter)
-        half = 0.5 * letter * strlen(place[j])
-        if (j == 1 || tick_at - half >= end + letter) { set xtics add (tick(place[j]) place_value[j]); end = tick_at + half }
+        if (clear(j, n_places, tick_at(j), half(j), end, tick_at(n_places) - half(n_places), letter)) { set xtics add (tick(place[j]) place_value[j]); end = tick_at(j) + half(j) }
     }
     if (log_places) { set logscale x; set xrange [place_value[1] / 1.2:place_value[n_places] * 1.2] }
     else { spread = 0.05 * (place_value[n_places] - place_value[1]); set xrange [place_value[1] - spread:place_value[n_places] + spread] }
@@ -53,15 +53,22 @@ if (as_lines) {
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs solid 1 border lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (at($1, i)):(hatched(i, column(c) / scale)) \
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs pattern fill[i] border lc rgb word(look[i], 1) notitle, \
-         for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (column(c + 1) > 0 ? at($1, i) : NaN): \
+         for [j = first:last] for [i = 1:n_series] $groups index block(i) every ::j - 1::j - 1 using (column(c + 1) > 0 ? at($1, i) : NaN): \
              (greater(0, (column(c) - column(c + 1)) / scale)):(0):((column(c) + column(c + 1)) / scale - greater(0, (column(c) - column(c + 1)) / scale)) \
              with vectors heads size graph 0.008,90 lc rgb '#ffffff' dt 1 lw 2.6 notitle, \
-         for [i = 1:n_series] $groups index block(i) every ::first - 1::last - 1 using (column(c + 1) > 0 ? at($1, i) : NaN): \
+         for [j = first:last] for [i = 1:n_series] $groups index block(i) every ::j - 1::j - 1 using (column(c + 1) > 0 ? at($1, i) : NaN): \
              (greater(0, (column(c) - column(c + 1)) / scale)):(0):((column(c) + column(c + 1)) / scale - greater(0, (column(c) - column(c + 1)) / scale)) \
              with vectors heads size graph 0.008,90 lc rgb ink dt 1 lw 1.2 notitle, \
-         $groups index block(1) every ::first - 1::last - 1 using (has_ideal ? (named_bars ? 0.5 : $1 - 0.45) : NaN):(column(ideal_column) / scale): \
+         for [j = first:last] $groups index block(1) every ::j - 1::j - 1 using (has_ideal ? (named_bars ? 0.5 : $1 - 0.45) : NaN):(column(ideal_column) / scale): \
              (named_bars ? n_bars : 0.9):(0) with vectors nohead lc rgb ideal_colour dt 1 lw 1.6 notitle, \
          @points_intervals, \
          for [i = 0:n_series] $points using (here(i) ? point_at(i) : NaN):($7 / scale) with points pt 13 ps 1.5 lc rgb ink notitle, \
          for [i = 0:n_series] $points using (here(i) ? point_at(i) : NaN):($7 / scale) with points pt 13 ps 0.9 lc rgb '#ffffff' notitle
 }
+# A group of bars is a part by itself, which is narrower than its axes; SVG counts 96 to the inch.
+if (!as_lines && !named_bars && first < last) {
+    one_wide = (GPVAL_TERM_XMAX - GPVAL_TERM_XMIN) / (96. * W) / (last - first + 1)
+    do for [j = first:last] { eval told(GPVAL_TERM_XMIN / (96. * W) + (j - first) * one_wide, 1 - bottom - (down - row_of(k)) * cell_height, \
+        one_wide, cell_height, where_of[(p - 1) * n_places + j]) }
+}
+eval frame_told(k, places_of(p, first, last))

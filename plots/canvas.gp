@@ -2,7 +2,16 @@
 n_extras = words(extras)
 in_legend(e) = legend_list eq '' ? e : int(word(legend_list, e))
 n_entries = where eq 'off' ? 0 : legend_series + n_extras
-longest_entry = legend_series > 0 ? longest_title : 0
+named_in_full(i) = numbered && strlen(title[i]) > most_letters ? with_number(i) : title[i]
+most_of_entry = floor((W - 0.25) / (0.9 * letter) - 5.8)
+longest_entry = 0
+told_below = ''
+do for [e = 1:(where eq 'off' ? 0 : legend_series)] {
+    longest_entry = greater(longest_entry, lesser(most_of_entry, strlen(named_in_full(in_legend(e)))))
+    if (strlen(named_in_full(in_legend(e))) > most_of_entry) { told_below = both(told_below, with_number(in_legend(e))) }
+}
+note = both(told_below, note)
+entry_text(i) = strlen(named_in_full(i)) <= most_of_entry ? named_in_full(i) : cut(with_number(i), most_of_entry)
 do for [k = 1:n_extras] { longest_entry = greater(longest_entry, strlen(extra_title(word(extras, k)))) }
 # Short names are capitals, which are wide.
 entry = letter * (longest_entry + (longest_entry < 15 ? 5.2 + 0.2 * longest_entry : 5.2))
@@ -86,7 +95,7 @@ do for [e = 1:n_entries] {
     ey = 1 - (legend_top + (row + 0.8) * line) / H
     sample = 3 * letter / W
     kind = e <= legend_series ? legend_kind : word(extras, e - legend_series)
-    set label 500 + e ''.(e <= legend_series ? title[in_legend(e)] : extra_title(kind)) at screen ex + 1.3 * sample, screen ey left textcolor rgb ink
+    set label 500 + e ''.(e <= legend_series ? entry_text(in_legend(e)) : extra_title(kind)) at screen ex + 1.3 * sample, screen ey left textcolor rgb ink
     i = e <= legend_series ? in_legend(e) : 0
     if (kind eq 'boxes') { eval box_of(word(look[i], 1), fill[i], word(look[i], 1)) }
     if (kind eq 'lines') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lt i }
@@ -117,6 +126,8 @@ if (grid) {
         set label 700 + k ''.(has_place_above ? title_of_place((k - 1) % per_row / (per_row / n_places) + 1)."\n" : '').tex(tail_of_panel((k - 1) / per_row + 1)) \
             at screen grid_left + (k - 0.4) * cell_width, screen bottom + down * cell_height + (grid_top - 0.7 * line) / H center textcolor rgb ink
     }
+    do for [k = 1:down] { eval told(2.4 * line / W, 1 - bottom - (down - k + 1) * cell_height, 1.2 * line / W, cell_height, \
+        places_of((k - 1) / fold * panels_across + 1, fold > 1 ? (k - 1) % fold + 1 : 1, fold > 1 ? (k - 1) % fold + 1 : n_places)) }
     do for [k = 1:down] { set label 800 + k tex(title_of_row(k)) at screen 3 * line / W, screen bottom + (down - k + 0.55) * cell_height center rotate by 90 textcolor rgb ink }
     set tmargin 0.8
 }

@@ -1,6 +1,7 @@
 # Final accuracy (or loss) against `quantity`, a point per algorithm with 95 % intervals over seeds, a frame per number of GPUs or swept
 # value; of tradeoff and volume. `logarithmic`: the x axis is, unasked.
 load plots.'/bars_range.gp'
+note = both(note, of_two_seeds)
 value_column = nth(columns_of_groups, 'final_accuracy')
 percent = value_column > 0 ? 100 : 1
 if (value_column == 0) { value_column = nth(columns_of_groups, 'final_loss') }
@@ -15,6 +16,13 @@ ylabel_text = percent == 100 ? tex('final accuracy (%)') : 'final loss'
 least_grid_width = 22 * letter
 least_height = greater(least_height, 10 * line)
 none_sent = ''
+unlearned = ''
+if (value_column > 0) { do for [i = 1:n_series] {
+    learned = 0
+    do for [p = 1:n_panels] { stats $groups index (p - 1) * n_series + i - 1 using (strcol(value_column) eq 'NaN' ? 0 : (learned = 1, 0)) nooutput }
+    if (!learned) { unlearned = unlearned.(unlearned eq '' ? '' : ', ').title[i] }
+} }
+if (unlearned ne '') { note = both('not drawn, as they diverged: '.unlearned, note) }
 if (logarithmic) { do for [i = 1:n_series] {
     stats $groups index i - 1 using (column(c) == 0 ? 1 : 0) name 'zero' nooutput
     if (zero_max > 0) { none_sent = none_sent.(none_sent eq '' ? '' : ', ').title[i] }
@@ -91,6 +99,7 @@ do for [k = 1:n_frames] {
              with vectors heads size graph 0.008,90 lc rgb (i > 0 ? word(look[i], 1) : ink) lw 1.2 notitle, \
          for [i = 0:n_series] $points using (@is_given && $1 == i && $2 == p && $3 == j ? $5 / scale : NaN):(percent * $7) \
              with points pt 12 ps 1.3 lw 1.6 lc rgb (i > 0 ? word(look[i], 1) : ink) notitle
+    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

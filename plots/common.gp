@@ -23,13 +23,18 @@ title_of(name) = tex(pretty(head_of(name)).rest_of(name))
 nth(list, name) = strstrt(list, ' '.name.' ') == 0 ? 0 : words(list[1:strstrt(list, ' '.name.' ')]) + 1
 greater(a, b) = a > b ? a : b
 lesser(a, b) = a < b ? a : b
-# In lines of n letters, broken at blanks.
-last_blank(text, n) = strlen(text) <= n ? 0 : rfind(text[1:n], ' ')
-wrapped(text, n) = last_blank(text, n) == 0 ? text : text[1:last_blank(text, n) - 1]."\n".wrapped(text[last_blank(text, n) + 1:], n)
+# In lines of n letters, broken at blanks, or where there is none.
+last_blank(text, n) = strlen(text) <= n ? -1 : rfind(text[1:n], ' ')
+wrapped(text, n) = last_blank(text, n) < 0 ? text : last_blank(text, n) == 0 ? text[1:n]."\n".wrapped(text[n + 1:], n) : \
+    text[1:last_blank(text, n) - 1]."\n".wrapped(text[last_blank(text, n) + 1:], n)
 lines_of(text) = strstrt(text, "\n") == 0 ? 1 : 1 + lines_of(text[strstrt(text, "\n") + 1:])
-# Below an axis.
+# Names of series that are cut have a number, by which a longer one is found: those below an axis in the legend, of `numbered` figures, and
+# those that the legend has no room for in the note at the foot.
 most_letters = 24
-short(text) = strlen(text) <= most_letters ? text : text[1:most_letters - 3].'...'
+cut(text, n) = strlen(text) <= n ? text : text[1:n - 3].'...'
+with_number(i) = sprintf('%d: %s', i, title[i])
+below_axis(i) = strlen(title[i]) <= most_letters ? title[i] : cut(with_number(i), most_letters)
+numbered = 0
 
 # A pattern is tiled, with seams in some viewers: what is full is solid. Bars are drawn by two plots, of which each leaves out the other's.
 fill_style(pattern) = pattern == 3 ? 'solid 1' : sprintf('pattern %d', pattern)
@@ -106,20 +111,27 @@ extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_mode
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
-# Closes it, and ends an SVG file by a comment for `dsgd report`: of which series, in turn, are plots_of_series plots of each frame, behind plots_before others.
+# What stands where, for `dsgd report`: after a plot, parts of the canvas (left, top, width, height) and the places that they are of.
+cells = ''
+told(x, y, w, h, places) = sprintf('cells = cells."%.4f %.4f %.4f %.4f ".escaped(''%s'')."\n"', x, y, w, h, places)
+places_of(p, first, last) = (joined = '', sum [q = first:last] (joined = joined.(q > first ? ' || ' : '').where_of[(p - 1) * n_places + q], 0), joined)
+frame_told(k, places) = told(grid_left + column_of(k) * cell_width, 1 - bottom - (down - row_of(k)) * cell_height, cell_width, cell_height, places)
+# Closes it, and ends an SVG file by comments for `dsgd report`: of which series, in turn, are plots_of_series plots of each frame, behind plots_before others.
 plots_before = 0
 plots_of_series = 1000000
 escaped(text) = swap(swap(swap(swap(swap(text, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '-', '&#45;')
 canvas_closed = 'unset multiplot; unset output; if (format eq "svg") { set print into."/".figure.".svg" append; \
-    print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->"; unset print }'
+    print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(series[i])."\n".escaped(title[i]) }; print "-->\n<!-- cells\n".cells."-->"; unset print }'
 
 # --- axes
+# Of n texts along an axis the first has a tick, the last, and who has room between the one before, which ends at `end`, and the last.
+clear(k, n, at, half, end, last_begin, gap) = k == 1 || (at - half >= end + gap && (k == n || at + half <= last_begin - gap))
 # Names of the series below an axis that counts them: slanted, or upright where they are many or long.
 slanted = n_series <= 9 && longest_title <= 20
 # Letters beside a y axis: its ticks and its title, which may have two lines.
 left = 8
 names_below = 'eval "set xtics rotate by ".(slanted ? "35" : "90")." right scale 0 nomirror ()"; slot = 0; lean = 0; \
-    do for [i = 1:n_series] { if (!exists("dropped") || i != dropped) { slot = slot + 1; set xtics add (tick(short(title[i])) slot); if (slot == 1 && n_series > 1) { lean = 0.82 * strlen(title[i]) } } }; \
+    do for [i = 1:n_series] { if (!exists("dropped") || i != dropped) { slot = slot + 1; set xtics add (tick(below_axis(i)) slot); if (slot == 1 && n_series > 1) { lean = 0.82 * strlen(title[i]) } } }; \
     set lmargin (slanted ? greater(left, lean + 1 - 0.5 * cell_width * W / letter / (n_series + 1)) : left)'
 # Slanted names of n series need so much of a frame.
 have_room(width, n) = (width - 9 * letter) / n >= 1.6 * line
@@ -146,7 +158,7 @@ head_of_panel(p) = rfind(panel[p], '; ') < 2 ? '' : panel[p][1:rfind(panel[p], '
 tail_of_panel(p) = rfind(panel[p], '; ') < 2 ? panel[p] : panel[p][rfind(panel[p], '; ') + 2:]
 # Of "bandwidth 1GB/s; deviation 0.1": "bandwidth, deviation" and "1GB/s, 0.1".
 part_at_end(text) = word(text, words(text))
-part_before(text) = text[1:strlen(text) - strlen(part_at_end(text)) - 1]
+part_before(text) = words(text) < 2 ? '' : text[1:strlen(text) - strlen(part_at_end(text)) - 1]
 names_in(text) = strstrt(text, '; ') == 0 ? part_before(text) : part_before(text[1:strstrt(text, '; ') - 1]).', '.names_in(text[strstrt(text, '; ') + 2:])
 values_in(text) = strstrt(text, '; ') == 0 ? part_at_end(text) : part_at_end(text[1:strstrt(text, '; ') - 1]).', '.values_in(text[strstrt(text, '; ') + 2:])
 panels_across = 0
@@ -158,15 +170,18 @@ if (n_series > 0 && n_panels > 3 && head_of_panel(1) ne '') {
     }
     if (!is_grid) { panels_across = 0 }
 }
-# The title of a frame: without the name of the axis where that is too long, and a line for each swept value where all of them are.
+# The title of a frame: without the name of the axis where one would be too long, and a line for each swept value where all of them are.
 wide(text) = strlen(text) * letter > cell_width * W - 0.5
-name_of_place(j) = wide(title_of_place(j)) ? place[j] : title_of_place(j)
+name_of_place(j) = (longest_place + (along eq 'workers' ? 5 : strlen(axis) + 1)) * letter > cell_width * W - 0.5 ? place[j] : title_of_place(j)
 broken(text) = !wide(text) ? text : strstrt(text, '; ') > 0 ? swap(text, '; ', ";\n") : words(text) > 1 ? part_before(text)."\n".part_at_end(text) : text
 title_of_cell(p, j) = grid ? '' : broken(tex(both(name_of_place(j), panel[p])))
 breaks(text) = strstrt(text, '; ') == 0 ? 0 : 1 + breaks(text[strstrt(text, '; ') + 2:])
 longest_part(text) = strstrt(text, '; ') == 0 ? strlen(text) : greater(strstrt(text, '; '), longest_part(text[strstrt(text, '; ') + 2:]))
 # A title of the y axis that is longer than the axis breaks before its unit or its reference.
 beside_axis(text, height) = strlen(text) * letter < height ? text : swap(swap(text, ' (', "\n("), 'speed-up over', "speed-up\nover")
+longest_line(text) = strstrt(text, "\n") == 0 ? strlen(text) : greater(strstrt(text, "\n") - 1, longest_line(text[strstrt(text, "\n") + 1:]))
+# What an axis above upright names needs, its title beside it.
+height_of_axis(title) = greater(greater(2, 6 * line), letter * (longest_line(beside_axis(title, 0)) + 2) + line)
 # Steps of 1, 2, 2.5 or 5 times a power of ten, such that at most n ticks are in a range.
 nice(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 2.5 ? 2.5 : x <= 5 ? 5 : 10
 step_of(range, n) = range <= 0 ? 1 : step_near(1. * range / n)

@@ -12,7 +12,7 @@ least_grid_width = 14.5 * letter
 extras = exists('target') ? 'target' : ''
 stats $points using (strcol(4) eq along_x ? 1 : 0) name 'given' nooutput
 if (given_max > 0) { extras = extras.' published' }
-if (!banded) { note = both('without bands: more than 8 algorithms', note) }
+note = both(note, banded ? of_two_seeds : 'without bands: more than 8 algorithms')
 farthest = 0
 do for [b = 1:n_cells] { farthest = greater(farthest, value('high_'.along_x)[b]) }
 common_scale = thousands(farthest)
@@ -27,6 +27,7 @@ do for [k = 1:n_frames] {
     set title title_of_cell(p, j) offset 0, -0.6
     quantity = word(quantities, (k - 1) % n_quantities + 1)
     load plots.'/curves_frame.gp'
+    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

@@ -48,7 +48,7 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
             d->x[i] = evaluation(d, p, i, c);
         const dsgd_interval mean = dsgd_mean(d->x, p->n_rows);
         dsgd_gnuplot_number(out, mean.mean);
-        dsgd_gnuplot_number(out, p->n_rows == 1 ? 0 : mean.ci);
+        dsgd_gnuplot_number(out, mean.drawn);
         if (k == 0 && c == LOSS && isfinite(mean.mean))
             d->start[frame] = fmax(d->start[frame], mean.mean);
         double *const low = &d->low[c][frame], *const high = &d->high[c][frame];

@@ -33,6 +33,7 @@ typedef struct data {
     const char *experiment; /* its name; NULL: not known */
     measure *measures; /* [n_measures] */
     size_t n_measures;
+    bool has_two_seeds; /* a mean that is drawn */
 } data;
 
 /* --- what the figures are of ------------------------------------------------------------------ */
@@ -158,7 +159,7 @@ static void add_to_target(data *d, const char *text)
     if (text == NULL || dsgd_target_parse(text, &target, NULL) != DSGD_OK)
         return;
     dsgd_run_table_open(&curves, &d->runs.csv, d->folder, "curves.csv", NULL);
-    if (dsgd_target_check(&target, &curves.csv, NULL) == DSGD_OK) {
+    if (curves.csv.n_columns > 0 && dsgd_target_check(&target, &curves.csv, NULL) == DSGD_OK) {
         for (size_t k = 0; k < sizeof of_target / sizeof of_target[0]; k++)
             add_measure(d, dsgd_measures[of_target[k]].name,
                         dsgd_measure_numbers(&d->runs.frame, of_target[k], &target, &curves, NULL))
@@ -183,26 +184,25 @@ static void find_measures(data *d, const char *target)
 /** The mean over seeds, or the ratio to the baseline with half the width of its interval. */
 static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_point *p)
 {
-    dsgd_interval of = {NAN, NAN, 0};
+    dsgd_interval of = {NAN, NAN, 0, NAN};
     if (p != NULL && m->of_baseline) {
         const dsgd_frame_point *const q = dsgd_figure_ratio(&d->runs, p);
         if (q->baseline != q) { /* whose ratio is 1 */
             const dsgd_ratio r = dsgd_frame_ratio(&d->runs.ratios, q, q->baseline, m->x);
-            of = (dsgd_interval){r.ratio, (r.high - r.low) / 2, r.n};
+            of = (dsgd_interval){r.ratio, NAN, r.n, r.drawn};
         }
     } else if (p != NULL) {
         of = dsgd_frame_mean(p, m->x);
         if (m->of_all && of.n < p->n_rows)
-            of = (dsgd_interval){NAN, NAN, 0};
+            of = (dsgd_interval){NAN, NAN, 0, NAN};
     }
-    of.ci = of.n == 1 ? 0 : of.ci;
     return of;
 }
 
 /** The largest of a frame's means. */
 static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
 {
-    dsgd_interval best = {NAN, NAN, 0};
+    dsgd_interval best = {NAN, NAN, 0, NAN};
     for (size_t k = 0; k < d->runs.drawn.n; k++) {
         const dsgd_interval of = drawn_of(d, m, d->runs.points[frame * d->runs.drawn.n + k]);
         best = of.n > 0 && (best.n == 0 || of.mean > best.mean) ? of : best;
@@ -210,13 +210,14 @@ static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
     return best;
 }
 
-static void put_measure(FILE *out, const data *d, measure *m, size_t frame, size_t series)
+static void put_measure(FILE *out, data *d, measure *m, size_t frame, size_t series)
 {
     const dsgd_frame_point *const p = d->runs.points[frame * d->runs.drawn.n + series];
     const dsgd_interval drawn = m->of_best ? best_of(d, m, frame) : drawn_of(d, m, p);
     dsgd_gnuplot_number(out, drawn.mean);
-    dsgd_gnuplot_number(out, drawn.ci);
-    m->top[frame] = fmax(m->top[frame], drawn.mean + drawn.ci);
+    dsgd_gnuplot_number(out, drawn.drawn);
+    d->has_two_seeds = d->has_two_seeds || drawn.n == 2;
+    m->top[frame] = fmax(m->top[frame], drawn.mean + drawn.drawn);
     if (m->of_baseline && drawn.mean > 0)
         m->least = fmin(m->least, drawn.mean);
     for (size_t i = 0; p != NULL && !m->of_baseline && i < p->n_rows; i++)
@@ -258,20 +259,27 @@ static void put_groups(FILE *out, data *d)
         fprintf(out, "least_%s = %.9g\n", m->name, isfinite(m->least) ? m->least : 0);
     }
     fprintf(out, "$points << EOD\n%sEOD\n", d->points);
+    dsgd_gnuplot_variable(out, "of_two_seeds",
+                          d->has_two_seeds ? "intervals of two seeds: their range" : "");
 }
 
-/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn. */
+/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn; and what frames are of. */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
 {
     const size_t n = d->runs.n_frames, n_series = d->runs.drawn.n;
     const char **const texts = dsgd_keep(n + 1, sizeof *texts);
+    const char **const places = dsgd_keep(n + 1, sizeof *places);
     dsgd_verdicts v;
     DSGD_TRY(dsgd_verdicts_open(&d->runs.csv, d->folder, &(dsgd_framing){.by = NULL}, d->manifest,
                                 choice->target, &v, error));
     for (size_t k = 0; k < n * n_series; k++) {
         const dsgd_frame_point *const p = d->runs.points[k];
         texts[k / n_series] = texts[k / n_series] == NULL ? "" : texts[k / n_series];
+        if (places[k / n_series] == NULL)
+            places[k / n_series] =
+                p == NULL ? NULL
+                          : dsgd_frame_settings(&d->runs.frame, p, 1 << DSGD_PLACE, 0, " | ");
         for (size_t i = 0; p != NULL && choice->only == NULL && i < v.n; i++)
             if (v.v[i].at->at[DSGD_PLACE] ==
                 v.frame.points[v.frame.point_of[p->rows[0]]].at[DSGD_PLACE])
@@ -279,7 +287,10 @@ static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choi
                                           ? v.v[i].brief
                                           : dsgd_xprintf("%s; defaults not varied", v.v[i].brief);
     }
+    for (size_t k = 0; k < n; k++)
+        places[k] = places[k] == NULL ? "" : places[k];
     dsgd_gnuplot_texts(out, "verdict", texts, n);
+    dsgd_gnuplot_texts(out, "where_of", places, n);
     return DSGD_OK;
 }
 
@@ -287,7 +298,8 @@ static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choi
 
 static const char head[] =
     "# What the figures of this folder draw, out of its tables; `dsgd plot` writes it again.\n"
-    "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (0: a single seed).\n"
+    "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (of two seeds\n"
+    "# half their range, of one 0).\n"
     "# $points: series (0: of all), panel, place, x's name, x, y's name, y, low, high of what was\n"
     "# measured or published.\n"
     "# series, label: the algorithms as the tables and as the user name them; panel, place: what\n"
@@ -295,7 +307,9 @@ static const char head[] =
     "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
     "block\n"
     "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n"
-    "# verdict: who is first, by the rule of `dsgd compare`, at each place of each panel.\n";
+    "# verdict, where_of: who is first, by the rule of `dsgd compare`, at each place of each "
+    "panel;\n"
+    "# and that place, as tables name it.\n";
 
 /** Place labels as displayed, and their numbers, or else their order. */
 static void put_places(FILE *out, const data *d)
@@ -342,6 +356,7 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
         {"unit", dsgd_sample_unit(d->manifest, &d->runs.csv)},
         {"currency", dsgd_frame_currency(&d->runs.frame)},
         {"note", note_of(d)},
+        {"target_of_figures", choice->target == NULL ? "" : choice->target},
         {"points_title", choice->points == NULL ? "published" : "measured"},
         {"along", along},
         {"axis", strcmp(along, "workers") == 0 ? "number of GPUs" : dsgd_swept_title(along)},

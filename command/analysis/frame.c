@@ -24,8 +24,11 @@ static double half_width(double deviation, size_t n)
 
 dsgd_interval dsgd_mean(const double *x, size_t n)
 {
-    return (dsgd_interval){n < 1 ? NAN : gsl_stats_mean(x, 1, n),
-                           n < 2 ? NAN : half_width(gsl_stats_sd(x, 1, n), n), n};
+    const double ci = n < 2 ? NAN : half_width(gsl_stats_sd(x, 1, n), n);
+    return (dsgd_interval){n < 1 ? NAN : gsl_stats_mean(x, 1, n), ci, n,
+                           n == 1   ? 0
+                           : n == 2 ? fabs(x[1] - x[0]) / 2
+                                    : ci};
 }
 
 dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
@@ -36,7 +39,11 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
     while (n > 1 && settled <= DSGD_MOST_SEEDS &&
            half_width(deviation, settled) >= fabs(of.mean) - rounding)
         settled++;
-    return (dsgd_ratio){n, exp(of.mean), exp(of.mean - of.ci), exp(of.mean + of.ci),
+    return (dsgd_ratio){n,
+                        exp(of.mean),
+                        exp(of.mean - of.ci),
+                        exp(of.mean + of.ci),
+                        (exp(of.mean + of.drawn) - exp(of.mean - of.drawn)) / 2,
                         settled == n ? 0 : settled};
 }
 
@@ -268,6 +275,17 @@ void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_poi
     }
 }
 
+/** Whether key @p k is a whole part that is swept, which an earlier key names alike. */
+static bool says_again(const dsgd_frame *f, size_t k)
+{
+    bool again = false;
+    for (size_t j = 1; j < k; j++)
+        again = again ||
+                (f->n_values[j] >= f->n_values[k] &&
+                 strcmp(dsgd_frame_key(f, k), dsgd_xprintf("swept.%s", dsgd_frame_key(f, j))) == 0);
+    return again;
+}
+
 char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, int parts, size_t without,
                           const char *separator)
 {
@@ -275,7 +293,7 @@ char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, int pa
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
         if (k != without && (parts >> dsgd_frame_part(f, k) & 1) && f->n_values[k] > 1 &&
-            *text != '\0')
+            *text != '\0' && !says_again(f, k))
             dsgd_append(&settings, "%s%s", *settings == '\0' ? "" : separator, text);
     }
     return settings;
@@ -304,7 +322,8 @@ const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
     }
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
-        if (f->keys[k] >= f->first_swept && *text != '\0' && dsgd_frame_part(f, k) == DSGD_PLACE)
+        if (f->keys[k] >= f->first_swept && *text != '\0' && !says_again(f, k) &&
+            dsgd_frame_part(f, k) == DSGD_PLACE)
             dsgd_append(&name, ", %s", text);
     }
     return name;

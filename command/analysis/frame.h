@@ -25,10 +25,17 @@ enum { DSGD_MOST_SEEDS = 1000 };
 
 /* --- statistics over seeds -------------------------------------------------------------------- */
 
-/** Mean of @p n seeds, and half width of its 95 % interval (Student's t). NAN: ci for n < 2, mean for n = 0. */
+/**
+ * Mean of @p n seeds, and half width of its 95 % interval (Student's t). NAN: ci for n < 2, mean for n = 0.
+ *
+ * What figures draw is that interval from three seeds on. Of two it is 12.7 times as long as from the mean to
+ * either of them, because one degree of freedom says next to nothing of how far seeds scatter: then it is
+ * their range, which figures say, and of one seed nothing.
+ */
 typedef struct dsgd_interval {
     double mean, ci;
     size_t n;
+    double drawn; /* half width */
 } dsgd_interval;
 
 dsgd_interval dsgd_mean(const double *x, size_t n);
@@ -38,6 +45,7 @@ typedef struct dsgd_ratio {
     size_t n; /* seeds; 0: there is no ratio */
     double ratio; /* geometric mean; NAN: none */
     double low, high; /* 95 % interval; NAN for n < 2 */
+    double drawn; /* half width in figures, as dsgd_interval's */
     /*
      * Seeds after which the interval would leave out 1, were mean and deviation to stay; 0: it
      * does now, or it is not known (n < 2); more than DSGD_MOST_SEEDS: too many.

@@ -383,6 +383,7 @@ static const char *cause_of(const place *at, fate of)
 /** "a and b failed": who cannot win, by reason. */
 static void say_fates(const place *at, dsgd_verdict *verdict)
 {
+    enum { MOST_NAMES = 4 }; /* below a figure */
     for (fate of = FATE_FAILED; of < N_FATES; of++) {
         dsgd_names names = {.n = 0};
         for (const contestant *c = at->v; c < at->v + at->n; c++) {
@@ -411,7 +412,9 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
         const char *const who = dsgd_listed(names.v, " and ");
         dsgd_append(&verdict->text, " %s %s%s.", who, reason,
                     of <= FATE_DIVERGED ? cause_of(at, of) : "");
-        dsgd_append(&verdict->brief, "; %s %s", who, of == FATE_OPEN ? "ended before" : reason);
+        dsgd_append(&verdict->brief, "; %s %s",
+                    names.n > MOST_NAMES ? dsgd_xprintf("%zu of %zu", names.n, at->n) : who,
+                    of == FATE_OPEN ? "ended before" : reason);
     }
 }
 
@@ -584,13 +587,18 @@ const char *dsgd_verdicts_summary(const dsgd_verdicts *v)
             dsgd_names_add(&goals, v->v[i].goal);
     }
     for (size_t k = 0; k < winners.n; k++)
-        dsgd_names_add(&texts, dsgd_xprintf("%s %s at %zu", winners.v[k],
-                                            n_open == v->n ? "leads" : "is first", n[k]));
-    return dsgd_xprintf("Of %zu places %s%s%s", v->n, dsgd_listed(texts.v, " and "),
-                        n_open == 0      ? ""
-                        : n_open == v->n ? ", at none for certain"
-                                         : dsgd_xprintf("; at %zu that is open or a tie", n_open),
-                        goals.n > 1 ? "; each has a target of its own, so that their times are not "
-                                      "to be compared (`--target` sets one)"
-                                    : "");
+        dsgd_names_add(&texts, dsgd_xprintf("%s is first at %zu", winners.v[k], n[k]));
+    char *text = n[0] == v->n && v->v[0].winner == NULL
+                     ? dsgd_xprintf("At none of %zu places can anybody win", v->n)
+                 : n_open == v->n
+                     ? dsgd_xprintf("At none of %zu places is anybody first for certain: each is "
+                                    "open or a tie",
+                                    v->n)
+                     : dsgd_xprintf("Of %zu places %s", v->n, dsgd_listed(texts.v, " and "));
+    if (n_open > 0 && n_open < v->n)
+        dsgd_append(&text, "; at %zu that is open or a tie", n_open);
+    if (goals.n > 1)
+        dsgd_append(&text, "; each has a target of its own, so that their times are not to be "
+                           "compared (`--target` sets one)");
+    return text;
 }

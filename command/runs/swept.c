@@ -54,6 +54,11 @@ char *dsgd_swept_value(const char *column, const char *value)
     const bool is_binary = strcmp(unit->name, "bytes") == 0 && x >= 1024 && fmod(x, 1024) == 0;
     const double thousand = is_binary ? 1024 : 1000;
     size_t power = 0;
+    const dsgd_suffix *longest = NULL; /* from 1,000 s on: of which there is one */
+    for (const dsgd_suffix *u = unit->suffixes; is_time && fabs(x) >= 1000 && u->text != NULL; u++)
+        longest = u->factor > 1 && fabs(x) >= u->factor ? u : longest;
+    if (longest != NULL)
+        return dsgd_xprintf("%.4g%s", x / longest->factor, longest->text);
     for (; !is_time && fabs(x) >= thousand && power < 4; power++)
         x /= thousand;
     for (; is_time && x != 0 && fabs(x) < 1 && power < 3; power++)

@@ -88,18 +88,16 @@ do for [i = 1:legend_series] {
 scale_at = 1 + (1.5 * legend_series + 1.4) * per_letter
 do for [level in '1 '.levels.sprintf(top_ratio < 100 ? '%.2g' : '%.0f', top_ratio)] { set label level.'×' at graph scale_at, graph lesser(1, depth(1. * level)) left textcolor rgb ink }
 set label "lead over the second" at graph scale_at + 6.8 * per_letter, graph 0.5 center rotate by 90 textcolor rgb ink
-# A value has a tick where its text keeps clear of the one before.
 along(is_log, v, low, high) = is_log ? log(v / low) / log(high / low) : (v - low) / (high - low)
-end = -letter
+x_at(i) = along(x_is_log, x_value[i], x_low, x_high) * (cell_width * W - (10 + scale_letters) * letter)
+y_at(i) = along(y_is_log, y_value[i], y_low, y_high) * (cell_height * H - 0.8)
+half(i) = 0.5 * letter * strlen(x_text[i])
+end = 0
 do for [i = 1:|x_value|] {
-    at = along(x_is_log, x_value[i], x_low, x_high) * (cell_width * W - (10 + scale_letters) * letter)
-    half = 0.5 * letter * strlen(x_text[i])
-    if (at - half >= end + letter || i == 1) { set xtics add (tick(x_text[i]) x_value[i]); end = at + half }
+    if (clear(i, |x_value|, x_at(i), half(i), end, x_at(|x_value|) - half(|x_value|), letter)) { set xtics add (tick(x_text[i]) x_value[i]); end = x_at(i) + half(i) }
 }
-end = -line
 do for [i = 1:|y_value|] {
-    at = along(y_is_log, y_value[i], y_low, y_high) * (cell_height * H - 0.8)
-    if (at >= end + 1.2 * line) { set ytics add (tick(y_text[i]) y_value[i]); end = at }
+    if (clear(i, |y_value|, y_at(i), 0.5 * line, end, y_at(|y_value|) - 0.5 * line, 0.2 * line)) { set ytics add (tick(y_text[i]) y_value[i]); end = y_at(i) + 0.5 * line }
 }
 unset grid
 eval frame(1)

@@ -13,7 +13,14 @@ load open_canvas
 set logscale xy
 set xrange [place_value[1] / 1.3:place_value[n_places] * 1.3]
 set xtics scale 0.5 ()
-do for [j = 1:n_places] { set xtics add ((j % 2 == 1 ? tick(place[j]) : '') place_value[j]) }
+at(j) = log(place_value[j] / place_value[1]) / log(place_value[n_places] / place_value[1]) * 0.9 * (cell_width * W - 12 * letter)
+half(j) = 0.5 * letter * strlen(place[j])
+end = 0
+do for [j = 1:n_places] {
+    has_text = clear(j, n_places, at(j), half(j), end, at(n_places) - half(n_places), letter)
+    set xtics add ((has_text ? tick(place[j]) : '') place_value[j])
+    if (has_text) { end = at(j) + half(j) }
+}
 set grid xtics
 set xlabel 'workers'
 do for [k = 1:n_frames] {

@@ -4,9 +4,16 @@ load common
 # Of many places the mean ages, along their axis: histograms would be small, and alike.
 of_means = n_places > 3 && nth(columns_of_groups, 'staleness_mean') > 0 && nth(columns_of_groups, 'gradient_staleness_mean') > 0
 n_frames = 2 * n_panels * (of_means ? 1 : n_places)
-if (of_means) { quantity = 'gradient_staleness_mean'; load plots.'/bars_range.gp' }
-legend_kind = of_means && as_lines ? 'lines' : 'boxes'
 frame_width = 2.8
+if (of_means) {
+    quantity = 'gradient_staleness_mean'
+    load plots.'/bars_range.gp'
+    beside_each_other = 9
+    do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
+    least_grid_width = W # each frame has a title of y
+    if (!as_lines) { frame_width = lesser(W, greater(frame_width, letter * beside_each_other)); least_width = frame_width }
+}
+legend_kind = of_means && as_lines ? 'lines' : 'boxes'
 # Up to the oldest age that makes a hundredth of any bar.
 array oldest[2] = [2, 2]
 do for [m = 1:2] { stats $staleness using (column(m + 1) >= 0.01 ? (oldest[m] = greater(oldest[m], $1), 0) : 0) nooutput }
@@ -30,8 +37,9 @@ if (of_means) { do for [k = 1:n_frames] {
     undefine ylabel_text
     load plots.'/bars_range.gp'
     set title (grid ? '' : broken(tex(panel[p]))) offset 0, -0.6
-    set lmargin (as_lines ? -1 : left)
-    set ylabel beside_axis(ylabel_text, cell_height * H - 0.6)
+    title_of_y = beside_axis(ylabel_text, cell_height * H - 0.6)
+    set lmargin (as_lines ? -1 : strstrt(title_of_y, "\n") > 0 ? 11 : left)
+    set ylabel title_of_y offset (!as_lines && strstrt(title_of_y, "\n") > 0 ? -2 : 0), 0
     set xlabel axis
     load plots.'/bars_frame.gp'
     eval legend_drawn
@@ -53,6 +61,7 @@ if (!of_means) { do for [k = 1:n_frames] {
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs solid 1 border lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $staleness index b * n_series + i - 1 using ($1 + (i - 0.5 * (n_series + 1)) * wide):(hatched(i, 100 * column(m + 1))) \
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs pattern fill[i] border lc rgb word(look[i], 1) notitle
+    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 } }
 eval canvas_closed

@@ -26,8 +26,8 @@ do for [k = 1:n_frames] {
     near = alike ? nearest : shortest_step[k]
     far = alike ? farthest : longest_step[k]
     if (far == 0) { far = near } # no step
-    unit_s = far < 0.5 ? 1e-3 : far >= 1e4 ? 1e3 : 1
-    set xlabel 'step time ('.(unit_s == 1e-3 ? 'ms' : unit_s == 1 ? 's' : '1,000 s').')'
+    unit_s = far < 0.5 ? 1e-3 : far >= 1e4 ? 3600 : 1
+    set xlabel 'step time ('.(unit_s == 1e-3 ? 'ms' : unit_s == 1 ? 's' : 'h').')'
     near = near / unit_s
     far = far / unit_s
     unset logscale
@@ -46,6 +46,7 @@ do for [k = 1:n_frames] {
     }
     plot for [i = 1:n_series] $steps index (k - 1) * n_series + i - 1 using ($1 / unit_s):(100 * $2) with steps lt i notitle, \
          for [i = 1:n_series] $step_marks index (k - 1) * n_series + i - 1 using ($1 / unit_s):(100 * $2) with points lt i notitle
+    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

@@ -1,6 +1,7 @@
 # Where the workers' time goes: computing, waiting for others, communicating. Mean over workers and seeds, a frame per number of GPUs or swept value.
 # needs: runs.csv
 load common
+numbered = 1
 shares = 'compute wait comm'
 kinds = 'compute wait communicate'
 n_frames = n_panels * n_places
@@ -33,6 +34,7 @@ do for [k = 1:n_frames] {
     set ylabel (!grid && (k - 1) % across == 0 ? tex('share of time (%)') : '')
     eval names_below
     eval 'plot '.part(3).', '.part(2).', '.part(1)
+    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

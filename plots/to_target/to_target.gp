@@ -12,12 +12,13 @@ n_frames = n_panels * n_quantities
 # Names of many algorithms have no room below narrow frames.
 with_names = named_bars && n_series <= 5
 named_bars = with_names
+numbered = named_bars
 frame_width = as_lines ? 2.8 : lesser(W, greater(2.6, 0.11 * n_series * n_places))
 beside_each_other = 9
 do for [j = 1:n_places] { beside_each_other = beside_each_other + strlen(place[j]) + 0.8 }
 if (!as_lines && !named_bars) { least_width = greater(least_width, letter * beside_each_other) }
 if (asked) { frame_width = greater(frame_width, least_width); least_height = greater(least_height, 1 + 4 * line) }
-if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = greater(2, 6 * line) + letter * longest_name }
+if (named_bars && !slanted) { frame_height = frame_height + letter * longest_name; least_height = height_of_axis(ylabel_text) + letter * longest_name }
 legend_kind = as_lines ? 'lines' : 'boxes'
 if (named_bars) { legend_list = cut_names }
 legend_series = named_bars ? words(cut_names) : n_series
@@ -25,7 +26,7 @@ missed = 0
 time = nth(columns_of_groups, 'time_to_target_s')
 undefine ylabel_text
 stats $groups using (strcol(time) eq 'NaN' ? (missed = 1, 0) : 0) nooutput
-note = both('until '.target.(missed ? '; nothing where not all seeds reach it' : ''), note)
+note = both('until '.target.(missed ? '; nothing where not all seeds reach it' : ''), both(note, of_two_seeds))
 load open_canvas
 set rmargin (as_lines ? 4 : 1.5)
 do for [k = 1:n_frames] {
@@ -41,6 +42,10 @@ do for [k = 1:n_frames] {
     set lmargin (as_lines ? -1 : left)
     set ylabel beside_axis(ylabel_text, cell_height * H)
     set xlabel (named_bars ? '' : xlabel_text)
+    nobody = 1
+    do for [j = 1:n_places] { if (top[(p - 1) * n_places + j] > 0) { nobody = 0 } }
+    unset label 1
+    if (nobody) { set label 1 "nobody reaches it\nwith all seeds" at graph 0.5, graph 0.6 center textcolor rgb ink }
     load plots.'/bars_frame.gp'
     eval legend_drawn
 }

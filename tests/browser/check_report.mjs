@@ -1,7 +1,7 @@
 // Opens a page of `dsgd report` in Chromium at the widths of a phone and a desktop, and fails on a
 // message of the console, a finding of axe, a request, a page wider than its window, a box that
 // scrolls and cannot be reached by keyboard, other text than without scripts, or a control that the
-// keyboard does not move. Not part of the test command: it needs Chromium and
+// keyboard does not move, or that leaves figures as they were. Not part of the test command: it needs Chromium and
 //
 //     npm install playwright-core axe-core
 //     NODE_PATH=node_modules node tests/browser/check_report.mjs report.html [folder of screenshots]
@@ -37,6 +37,8 @@ async function tab_to(page, fits) {
     return null;
 }
 
+// Texts of figures that are hidden: those of panels and groups of bars of other places.
+const hidden_texts = page => page.locator('svg text.gone').count();
 const shown_rows = page => page.locator('tbody tr:not([hidden])').count();
 
 async function walk(page, name) {
@@ -44,14 +46,17 @@ async function walk(page, name) {
         await tab_to(page, '.controls summary');
         await page.keyboard.press('Enter');
         const before = await shown_rows(page);
-        for (const [what, key] of [['input[type=checkbox]', 'Space'], ['input[type=range]', 'ArrowRight']]) {
+        for (const [what, key] of [['input[type=checkbox]', 'Space'], ['input[type=range]', 'ArrowRight'], ['select', 'ArrowDown']]) {
             if (await page.locator(what).count() === 0) continue;
             await tab_to(page, what);
             await page.keyboard.press(key);
             if (await shown_rows(page) >= before) fail(name, what, 'hides nothing');
+            if (key.startsWith('Arrow') && await hidden_texts(page) === 0) fail(name, what, 'hides no part of a figure');
+            if (screenshots && key.startsWith('Arrow')) await page.screenshot({ path: `${screenshots}/${name}-chosen.png`, fullPage: true });
         }
         await page.getByText('Show all', { exact: true }).press('Enter');
         if (await shown_rows(page) !== before) fail(name, 'not all is shown again');
+        if (await hidden_texts(page) !== 0) fail(name, 'not all parts of figures are shown again');
     }
     const button = await tab_to(page, 'th button');
     for (const order of ['ascending', 'descending', null]) {

@@ -133,6 +133,41 @@ TEST(a_page_of_real_results_needs_nothing_else)
     dsgd_ends(3, "report r -o no/such.html");
 }
 
+/** What the script hides where a reader chooses places; both frames of the headline are of one place. */
+TEST(figures_say_which_part_is_of_which_place)
+{
+    write_experiment(learn);
+    dsgd_ends(0, "run e.yaml -o r --set exchange.pieces='{sweep: [1, 2]}'");
+    dsgd_ends(0, "report r");
+    int n[3] = {0};
+    for (const char *at = read_file("r/report.html"); (at = strstr(at, "data-cells=\"")) != NULL;)
+        for (at += strlen("data-cells=\""); *at != '"'; at = strchr(at, '\n') + 1) {
+            double x = 0, y = 0, width = 0, height = 0;
+            int pieces = 0;
+            sscanf(at, "%lf %lf %lf %lf workers %*d | pieces %d", &x, &y, &width, &height, &pieces);
+            ck_assert_msg(pieces > 0 && width > 0 && x + width < 1.001 && height > 0 &&
+                              y + height < 1.001,
+                          "%.80s", at);
+            n[pieces]++;
+        }
+    ck_assert(n[2] > 20 && n[1] == n[2] + 2);
+}
+
+/** Also in its legend; figures with another target are drawn again. */
+TEST(the_headline_has_the_target)
+{
+    static const char *const targets[] = {"", "5", "4.5"};
+    write_experiment(learn);
+    dsgd_ends(0, "run e.yaml -o r --set workers=4");
+    for (int k = 0; k < 3; k++) {
+        dsgd_ends(0, "report r%s%s", k == 0 ? "" : " --target loss=", targets[k]);
+        const char *const html = read_file("r/report.html");
+        const char *const note = strstr(html, "target: loss ");
+        ck_assert_int_eq(strstr(html, "<text>target</text>") != NULL, k > 0);
+        ck_assert(k == 0 ? note == NULL : strtod(note + 13, NULL) == strtod(targets[k], NULL));
+    }
+}
+
 /** What the policy of the page names is the script, by OpenSSL's and coreutils' own numbers. */
 TEST(the_script_is_the_one_that_the_page_allows)
 {

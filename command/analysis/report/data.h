@@ -31,8 +31,11 @@ void dsgd_report_again(const dsgd_report *report, FILE *html);
 /** Writes what a reader could take for more than it is. */
 void dsgd_report_warnings(const dsgd_report *report, FILE *html);
 
-/** Draws the figures unless they are newer than the results. Gives why they could not be drawn; "": they could. */
-const char *dsgd_report_draw(const dsgd_report *report);
+/**
+ * Draws the figures unless they are newer than the results and of this target (NULL: none). Gives why they could
+ * not be drawn; "": they could.
+ */
+const char *dsgd_report_draw(const dsgd_report *report, const char *target);
 
 /**
  * Writes figures in place, as SVG with a title and a description: the one alone that answers who wins

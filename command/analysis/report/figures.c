@@ -43,6 +43,17 @@ static owners owners_of(const char *after)
     return o;
 }
 
+/** What stands where, as plots/common.gp says at the end of its file: a line for each part and its places. "": it does not. */
+static const char *cells_of(const char *after)
+{
+    static const char mark[] = "<!-- cells\n";
+    const char *const at = strstr(after, mark);
+    const char *const end = at == NULL ? NULL : strstr(at, "-->");
+    const char *const cells =
+        end == NULL ? "" : dsgd_xprintf("%.*s", (int)(end - at - strlen(mark)), at + strlen(mark));
+    return strpbrk(cells, "<>\"") == NULL ? cells : ""; /* which has to be HTML */
+}
+
 /** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the text behind. */
 static const char *write_plot(FILE *html, const char *text, const owners *o)
 {
@@ -110,17 +121,27 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
               "<figure id=\"figure-%s\">\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
               "aria-label=\"Figure %s\">\n<svg viewBox=\"%s\" role=\"img\" "
               "aria-labelledby=\"f%s-title f%s-desc\" xmlns=\"http://www.w3.org/2000/svg\" "
-              "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"f%s-title\">%s</title>\n"
+              "xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
+              of, name, box, of, of);
+    fprintf(html, " data-cells=\"%s\"", cells_of(end));
+    dsgd_html(html,
+              ">\n<title id=\"f%s-title\">%s</title>\n"
               "<desc id=\"f%s-desc\">%s The table of results has the figures.</desc>",
-              of, name, box, of, of, of, name, of, caption);
+              of, name, of, caption);
     write_inside(html, inside, end, k);
     dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
     return true;
 }
 
-/** Whether every figure is at least as new as runs.csv. */
-static bool are_fresh(const char *folder)
+/** Whether every figure is at least as new as runs.csv, and drawn with the target ("": none). */
+static bool are_fresh(const char *folder, const char *target)
 {
+    char *data = NULL;
+    size_t length = 0;
+    if (dsgd_file_read(dsgd_xprintf("%s/figures/data.gp", folder), &data, &length, NULL) == DSGD_OK
+            ? strstr(data, dsgd_xprintf("\ntarget_of_figures = '%s'\n", target)) == NULL
+            : *target != '\0')
+        return false;
     const char *const figures = dsgd_xprintf("%s/figures", folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     struct stat of_runs, of_figure;
@@ -143,12 +164,14 @@ static bool is_answer(const char *name, char *const *names)
     return false;
 }
 
-const char *dsgd_report_draw(const dsgd_report *report)
+const char *dsgd_report_draw(const dsgd_report *report, const char *target)
 {
     char command[] = "dsgd plot", format[] = "--format=svg";
-    char *words[] = {command, format, dsgd_xstrdup(report->folder), NULL};
+    char *const aim = target == NULL ? NULL : dsgd_xprintf("--target=%s", target);
+    char *words[] = {command, format, dsgd_xstrdup(report->folder), aim, NULL};
     dsgd_error error;
-    return are_fresh(report->folder) || dsgd_command_plot.run(3, words, &error) == DSGD_OK
+    return are_fresh(report->folder, target == NULL ? "" : target) ||
+                   dsgd_command_plot.run(aim == NULL ? 3 : 4, words, &error) == DSGD_OK
                ? ""
                : dsgd_xstrdup(error.text);
 }

@@ -20,6 +20,8 @@ static const char *interval_text(dsgd_interval x)
     const int decimals = size >= 1000 ? 0 : size < 1e-3 ? 6 : 3 - (int)floor(log10(size));
     if (!isfinite(x.mean))
         return "unknown";
+    if (x.mean == 0 && !(x.ci > 0))
+        return "0";
     if (size >= 1e9)
         return dsgd_xprintf("%.4g ± %.2g", x.mean, x.ci);
     return isfinite(x.ci) ? dsgd_xprintf("%.*f ± %.*f", decimals, x.mean, decimals, x.ci)
@@ -152,7 +154,7 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
     enum { MOST_PLACES = 24 };
     dsgd_verdicts verdicts;
     DSGD_TRY(dsgd_verdicts_open(&r->runs, r->folder, &(dsgd_framing){.by = NULL}, r->manifest,
-                                target == NULL ? dsgd_report_aim(r) : target, &verdicts, error));
+                                target, &verdicts, error));
     if (verdicts.n > 1)
         dsgd_html(html, "<p><strong>%s.</strong></p>\n", dsgd_verdicts_summary(&verdicts));
     const bool folded = write_matrix(html, &verdicts);
@@ -216,10 +218,11 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
 {
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     const char *const title = name == NULL ? r->folder : name;
-    const char *const undrawn = dsgd_report_draw(r);
+    const char *const aim = target == NULL ? dsgd_report_aim(r) : target;
+    const char *const undrawn = dsgd_report_draw(r, aim);
     dsgd_html(html, dsgd_report_page, title, title);
     dsgd_html_section(html, "answer", "Answer");
-    DSGD_TRY(write_answers(html, r, target, error));
+    DSGD_TRY(write_answers(html, r, aim, error));
     dsgd_report_figures(r, true, html);
     dsgd_report_warnings(r, html);
     fputs("</section>\n", html);

@@ -13,9 +13,9 @@ const text_of = element => element.textContent.trim();
 // --- order: numbers by their mean, whatever the unit; then other texts, and what is not known last
 
 const unknown = ['', 'unknown', 'never'];
-const factors = { n: 1e-9, u: 1e-6, m: 1e-3, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 };
+const factors = { n: 1e-9, u: 1e-6, m: 1e-3, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, min: 60, h: 3600, d: 86400 };
 const number_of = text => {
-    const [, digits, prefix] = text.match(/^(?:median )?([-+]?[\d.]+(?:e[-+]?\d+)?)([numkKMGTP](?=[sBbF]))?/) ?? [];
+    const [, digits, prefix] = text.match(/^(?:median )?([-+]?[\d.]+(?:e[-+]?\d+)?)([numkKMGTP](?=[sBbF])|(?:min|h|d)$)?/) ?? [];
     return digits === undefined ? NaN : Number(digits) * (factors[prefix] ?? 1);
 };
 
@@ -54,7 +54,7 @@ const make_sortable = table => {
     });
 };
 
-// --- what the page has: rows of results, and in figures the marks of a series, such as "wagma; group 4"
+// --- what the page has: rows of results, in figures the marks of a series, such as "wagma; group 4", and their parts of some places
 
 const heads_of = table => all('thead th', table).map(text_of);
 const tables = all('main table').map(element => ({ element, heads: heads_of(element), rows: rows_of(element) }));
@@ -63,6 +63,11 @@ const of_targets = tables.filter(table => table.heads[0] === 'runs');
 const of_winners = tables.filter(table => table.heads[0] === 'place');
 const marks = all('g[data-series] > title').map(title =>
     ({ title, element: title.parentElement, series: title.parentElement.dataset.series, name: text_of(title) }));
+const cells = all('svg[data-cells]').flatMap(svg => svg.dataset.cells.split('\n').filter(line => line !== '').map(line => {
+    const [, left, top, width, height, places] = line.match(/^(\S+) (\S+) (\S+) (\S+) (.*)$/);
+    return { svg, left: +left, top: +top, width: +width, height: +height, places: places.split(' || '), elements: [] };
+}));
+const drawings = all('svg[data-cells]').map(svg => ({ svg, box: svg.getAttribute('viewBox').split(' ').map(Number), elements: null }));
 const words = all('figure').map(figure => ({
     texts: all('svg text', figure),
     marks: marks.filter(mark => figure.contains(mark.element)),
@@ -78,8 +83,8 @@ const keys = first.heads.slice(1, first.heads.indexOf('seeds')).map((name, k) =>
 }).filter(key => key.values.length > 1);
 
 // Whether a place in words, such as "4 workers, seconds 10ms", is one of the chosen ones; what it does not name may have any value.
-const is_chosen_place = place => keys.every(({ name, values, chosen }) => {
-    const about = place.split(/[,;] /).filter(part =>
+const is_chosen_place = (place, between = /[,;] /) => keys.every(({ name, values, chosen }) => {
+    const about = place.split(between).filter(part =>
         part.startsWith(name + ' ') || part.endsWith(' ' + name) || values.includes(part));
     return chosen === null || about.length === 0 ||
         about.some(part => [chosen, `${name} ${chosen}`, `${chosen} ${name}`].includes(part));
@@ -90,6 +95,42 @@ const is_chosen_row = row => keys.every(({ column, chosen }) =>
 // --- showing
 
 const status = make('p', { role: 'status' });
+
+// What is drawn belongs to the part of its figure that its middle is in, unless it is wider, as axes below groups of bars are.
+const is_within = (at, length) => !(0 > at || at > length);
+const find_elements = svg => {
+    const page = svg.getBoundingClientRect(), own = cells.filter(cell => cell.svg === svg);
+    return all('text, path, polygon, use', svg).filter(element => element.closest('defs') === null).map(element => {
+        const box = element.getBoundingClientRect(), down = element.parentElement.getScreenCTM().inverse();
+        const x = (box.x + 0.5 * box.width - page.x) / page.width, y = (box.y + 0.5 * box.height - page.y) / page.height;
+        const cell = own.find(({ left, top, width, height }) => [[x - left, width], [y - top, height], [box.width / page.width, width + 1e-3]]
+            .every(([at, length]) => is_within(at, length)));
+        return { element, cell, is_title: cell === undefined ? box.height > box.width : false, y, down: [down.c * page.height, down.d * page.height] };
+    });
+};
+
+// Parts of other places are hidden, and what is below rows that have no other moves up.
+const show_cells = chooses => {
+    cells.forEach(cell => { cell.shown = cell.places.some(place => is_chosen_place(place, ' | ')); });
+    let n_empty = 0;
+    for (const drawing of drawings) {
+        const own = cells.filter(cell => cell.svg === drawing.svg);
+        if (drawing.elements === null ? !chooses || own.length === 0 : false) continue;
+        drawing.elements = drawing.elements ?? find_elements(drawing.svg);
+        const rows = unique(own.map(cell => cell.top)).map(top => own.filter(cell => cell.top === top));
+        const gone = rows.filter(row => !row.some(cell => cell.shown)).map(row => row[0]);
+        const height_above = y => gone.reduce((sum, cell) => sum + (y > cell.top + 0.5 * cell.height ? cell.height : 0), 0);
+        for (const { element, cell, is_title, y, down } of drawing.elements) {
+            const up = is_title ? -0.5 * height_above(1) : -height_above(y);
+            element.classList.toggle('gone', cell?.shown === false);
+            element.style.translate = up === 0 ? '' : `${up * down[0]}px ${up * down[1]}px`;
+        }
+        const [left, top, width, height] = drawing.box;
+        drawing.svg.setAttribute('viewBox', [left, top, width, height * (1 - height_above(1))].join(' '));
+        n_empty += own.some(cell => cell.shown) ? 0 : 1;
+    }
+    return n_empty;
+};
 
 // What a mark is of, for readers who point at it: the series and its results at the places that are shown.
 const most_lines = 8;
@@ -128,11 +169,13 @@ const show = hidden => {
     }
     for (const figure of words) {
         const names = figure.marks.filter(mark => is_hidden(mark.series)).map(mark => mark.name);
-        const texts = new Set(names.flatMap(name => [name, `${name.slice(0, 21)}...`]));
-        for (const text of figure.texts) text.classList.toggle('dim', texts.has(text_of(text)));
+        const is_name = text => names.some(name => name === text || (text.endsWith('...') ? name.startsWith(text.slice(0, -3)) : false));
+        for (const text of figure.texts) text.classList.toggle('dim', is_name(text_of(text).replace(/^\d+: /, '')));
     }
+    const n_others = show_cells(chooses);
     const shown = first.rows.filter(row => !row.hidden).length;
-    status.textContent = `${shown} of ${first.rows.length} results are shown.`;
+    status.textContent = `${shown} of ${first.rows.length} results are shown.` +
+        (n_others === 0 ? '' : ` Figures of other places alone, which are left empty: ${n_others}.`);
 };
 
 // --- controls
