@@ -83,6 +83,7 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
                               .n_servers = n_servers,
                               .n_pieces = 1,
                               .piece_bytes = &bytes,
+                              .value_bytes = dsgd_workload_value_bytes(config->workload),
                               .collective = config->exchange.collective};
     const double sent = config->algorithm->traffic == NULL
                             ? 0

@@ -14,7 +14,9 @@ static const char *const exact[] = {
     "bytes",
     "elements",
     "uses",
-    "sparse", /* of the network, which can be counted */
+    "sparse",
+    "value_bytes",
+    "transformer", /* of the network, which can be counted */
     "size",
     "up",
     "cables",

@@ -76,6 +76,30 @@ TEST(what_a_platform_does_not_say_is_empty_and_never_0)
     ck_assert_has(csv, "sent_mean_bytes_mean");
 }
 
+/** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16 bits. */
+TEST(all_gpus_of_a_language_model_draw_and_cost)
+{
+    write_file(
+        "e.yaml",
+        "platform: {name: idle-switch, busy_power: 300W, idle_power: 0W, price: 3.6 USD/h}\n"
+        "workload: {value_bytes: 2, transformer: {parameters: 1e9, layers: 8, sequence: 1000, "
+        "batch: 4, gpu_speed: 3Tf, utilisation: 1, gpus: 8}}\n"
+        "workers: 2\nuntil: {steps: 4}\n"
+        "algorithms:\n"
+        "  - {name: diloco, period: 4}\n"
+        "  - {name: diloco, period: 4, label: four bits, exchange: {encoding: {kind: uniform, "
+        "bits: 4, block: 0}}}\n");
+    dsgd_ends(0, "run e.yaml -o r --set exchange.pieces=1");
+    const double seconds = number_of("1,", "virtual_s"), cost = 16 * seconds * 3.6 / 3600;
+    ck_assert_double_le(4, seconds);
+    expect("1,", "energy_j", 16 * 4 * 300);
+    expect("1,", "cost", cost);
+    expect("1,", "samples_per_cost", 2 * 4 * 4000 / cost);
+    expect("1,", "throughput_samples_per_s", 2 * 4 * 4000 / seconds);
+    expect("1,", "sent_max_bytes", 1e9 / 8 * 2);
+    expect("2,", "sent_max_bytes", 1e9 / 8 / 2);
+}
+
 TEST(powers_and_prices_decide_no_time_and_can_be_swept)
 {
     write_file("e.yaml", dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}"));

@@ -386,7 +386,7 @@ static const struct {
     {"platform: {name: piz-daint, host_bandwidth: 12GiB/s, reduction: 1e-10s/B}", true},
     {"imbalance: [{kind: noise, rate: 100Hz, mean: 1us, deviation: 1us}]", true},
     {"imbalance: [{kind: noise, rate: 100W, mean: 1us, deviation: 1us}]", false},
-    {"workload: {step: 1s}", false},
+    {"workload: {tensors: [{count: 2}]}", false},
 };
 
 TEST_ROWS(the_schema_checks_values, values)
