@@ -82,12 +82,6 @@ const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_END,
 };
 
-double dsgd_transformer_flops(const dsgd_transformer *t)
-{
-    const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
-    return of_token * t->batch * t->sequence;
-}
-
 int dsgd_workload_gpus(const dsgd_workload *workload)
 {
     return workload->transformer.parameters > 0 ? (int)workload->transformer.gpus : 1;
@@ -104,16 +98,17 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
     if (t->layers < 1 || t->sequence <= 0 || t->batch <= 0 || t->gpu_flops <= 0)
         return dsgd_refuse(error, "transformer needs layers, sequence, batch and gpu_speed, all "
                                   "above 0");
+    const double tokens = t->batch * t->sequence, gpus = (double)t->gpus;
+    const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
     if (workload->step_s < 0)
-        workload->step_s =
-            dsgd_transformer_flops(t) / (t->gpu_flops * t->utilisation * (double)t->gpus);
+        workload->step_s = tokens * of_token / (t->gpu_flops * t->utilisation * gpus);
     if (workload->samples < 0) {
-        workload->samples = t->batch * t->sequence;
+        workload->samples = tokens;
         workload->sample_unit = "tokens";
     }
     if (workload->bytes > 0 || workload->tensors.n > 0)
         return DSGD_OK;
-    const double elements = t->parameters / (double)t->layers / (double)t->gpus;
+    const double elements = t->parameters / (double)t->layers / gpus;
     dsgd_tensors *const layers = dsgd_keep(1, sizeof *layers);
     *layers =
         (dsgd_tensors){.elements = (long)fmax(1, round(elements)), .count = t->layers, .uses = 1};

@@ -52,9 +52,6 @@ typedef struct dsgd_tensors {
 
 extern const dsgd_option dsgd_workload_options[];
 
-/** Operations of a worker's step. */
-double dsgd_transformer_flops(const dsgd_transformer *transformer);
-
 /** GPUs of a worker, with a NIC each: what it draws and costs. */
 int dsgd_workload_gpus(const dsgd_workload *workload);
 

@@ -53,9 +53,8 @@ dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_work
 {
     DSGD_TRY(read_workload(config, entry, 0, workload, error));
     dsgd_error why;
-    return dsgd_workload_derive(workload, &why) == DSGD_OK
-               ? DSGD_OK
-               : dsgd_entry_fail(config, entry, error, "%s", why.text);
+    const dsgd_status status = dsgd_workload_derive(workload, &why);
+    return status == DSGD_OK ? status : dsgd_entry_fail(config, entry, error, "%s", why.text);
 }
 
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
@@ -100,7 +99,8 @@ dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_plat
 {
     *platform = (dsgd_platform){0};
     dsgd_options_default(dsgd_platform_options, platform);
-    return read_platform(config, entry, 0, platform, error);
+    DSGD_TRY(read_platform(config, entry, 0, platform, error));
+    return dsgd_platform_derive(platform, error);
 }
 
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
@@ -114,7 +114,8 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         return DSGD_OK;
     }
     DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));
-    return read_platform(*config, part_of(*config, "platform"), 1, platform, error);
+    DSGD_TRY(read_platform(*config, part_of(*config, "platform"), 1, platform, error));
+    return dsgd_platform_derive(platform, error);
 }
 
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,

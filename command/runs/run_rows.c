@@ -111,7 +111,8 @@ static const dsgd_column run_columns[] = {
         "joules of the workers' GPUs, `busy_power` while they compute, else `idle_power`; without "
         "processors, servers, network, cooling"),
     TIMED(run_row, cost, "cost", NULL,
-          "GPUs times hours times `price`, also of those that have failed"),
+          "GPUs times hours times `price`, also of those that have failed, and what has left "
+          "regions times theirs"),
     TEXT(run_row, currency, "currency", NULL),
     TIMED(run_row, samples_per_cost, "samples_per_cost", NULL,
           "samples of the workload for one of the currency, such as tokens per dollar"),
@@ -152,8 +153,8 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     dsgd_price price = {NAN, ""};
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
-    const double hours = r->virtual_s / 3600;
-    const double cost = has_price ? price.per_hour * hours * config->workers * gpus : NAN;
+    const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
+    const double cost = has_price ? of_gpus + r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
                                     exchange->blocking ? " blocking" : " at-once",
                                     exchange->barrier ? " barrier" : "",

@@ -20,7 +20,9 @@ static const char *const exact[] = {
     "size",
     "up",
     "cables",
-    "list", /* shapes */
+    "list",
+    "regions", /* shapes */
+    "routes", /* by route_bandwidth and route_latency, all together */
     "eager_limit",
     "doubling_limit", /* the library's settings */
     "bucket",
@@ -130,7 +132,8 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
         const char *prefix;
         bool is;
     } uses[] = {{"platform.host_", p->topology != DSGD_TOPOLOGY_XML}, /* has its own links */
-                {"platform.group_", p->topology == DSGD_TOPOLOGY_GROUPS},
+                {"platform.group_", p->topology == DSGD_TOPOLOGY_GROUPS && p->routes.n == 0},
+                {"platform.route_", p->routes.n > 0},
                 {"platform.nccl.", nccl},
                 {"platform.encoding", dsgd_run_encodes(&run->config)},
                 {"workload.inherent.", run->config.inherent}};

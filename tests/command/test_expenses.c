@@ -76,6 +76,26 @@ TEST(what_a_platform_does_not_say_is_empty_and_never_0)
     ck_assert_has(csv, "sent_mean_bytes_mean");
 }
 
+/**
+ * Two regions of two hosts: an allreduce by halves sends 10 GB within and 10 GB between them from each host,
+ * four times. Price of GPUs or not, all bytes that leave cost what their region says.
+ */
+TEST(what_leaves_a_region_costs_its_bytes_times_its_price)
+{
+    write_file("p.yaml", "topology: groups\ngroup_hosts: 2\n"
+                         "regions: [{name: a, price: 0.02}, {name: b, price: 0.05}]\n"
+                         "routes: [{from: a, to: b, round_trip: 100ms, bandwidth: 1GB/s}]\n");
+    write_file("e.yaml", "platform: {name: p.yaml, price: {sweep: [0 USD/h, 36 USD/h]}}\n"
+                         "workload: {bytes: 10G, step: 3s, backward_share: 0, samples: 8}\n"
+                         "workers: 4\nalgorithms: allreduce\nuntil: {steps: 4}\n"
+                         "exchange: {pieces: 1, collective: recursive-doubling}\n");
+    static const double left = 4 * (2 * 10 * 0.02 + 2 * 10 * 0.05);
+    dsgd_ends(0, "run e.yaml -o r");
+    expect("1,", "cost", left);
+    expect("2,", "cost", left + 4 * number_of("2,", "virtual_s") * 0.01);
+    expect("1,", "virtual_s", 4 * (3 + 1 + 0.05 + 20)); /* two flows share 1 GB/s */
+}
+
 /** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16 bits. */
 TEST(all_gpus_of_a_language_model_draw_and_cost)
 {
