@@ -145,7 +145,7 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
 /** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
 static void print_ways_out(const check *c)
 {
-    if (c->platform->topology != DSGD_TOPOLOGY_GROUPS)
+    if (c->platform->topology != DSGD_TOPOLOGY_GROUPS || c->platform->regions.n > 0)
         return;
     int *const places = dsgd_keep((size_t)c->workers, sizeof *places);
     for (int i = 0; i < c->workers; i++)

@@ -83,6 +83,7 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
                               .n_servers = n_servers,
                               .n_pieces = 1,
                               .piece_bytes = &bytes,
+                              .value_bytes = dsgd_workload_value_bytes(config->workload),
                               .collective = config->exchange.collective};
     const double sent = config->algorithm->traffic == NULL
                             ? 0
@@ -116,7 +117,7 @@ double dsgd_merging_error(const dsgd_run_config *config)
                            : config->algorithm->least_pieces(config->params, config->workers);
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
         config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many ||
-        p->topology > DSGD_TOPOLOGY_GROUPS)
+        p->topology > DSGD_TOPOLOGY_GROUPS || p->regions.n > 0)
         return INFINITY;
     /* Who gathers encoded vectors decodes what each worker has sent. */
     const double encoded =
@@ -162,11 +163,13 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
+    const dsgd_lines *const natural = &config->platform->natural, *const p = &config->placement;
+    const bool is_natural = p->n == 0 || strcmp(p->v[0], DSGD_PLACEMENT_NATURAL) == 0;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
                           .simgrid = config->exchange.every_message,
-                          .placement = config->placement,
+                          .placement = is_natural && natural->n > 0 ? *natural : *p,
                           .seed = config->seed};
 }
 

@@ -35,6 +35,7 @@ typedef struct dsgd_scale {
     int n_workers, n_servers;
     size_t n_pieces;
     const double *piece_bytes; /* [n_pieces]; of parts: dsgd_scale_piece() */
+    double value_bytes; /* of a number that is not encoded */
     int collective, partial_collective; /* dsgd_collective */
     double doubling_bytes; /* of AUTO: the platform's */
     size_t skipped; /* pieces between two of them; 0 but in a fragment */

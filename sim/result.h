@@ -115,6 +115,7 @@ typedef struct dsgd_run_result {
     double ideal_s; /* compute only */
     /* Largest, over NICs and ways into islands, of bytes that arrived / bandwidth; NAN for XML. */
     double link_s;
+    double transfer_cost; /* of what has left regions, in the currency of the platform's prices */
 
     size_t n_loads;
     dsgd_load *loads; /* [n_loads] where config->loads asks for them; idle links may lack */

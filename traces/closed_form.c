@@ -31,7 +31,7 @@ static const int64_t unshared = -1;
 
 /* --- switch and groups ------------------------------------------------------------------------ */
 
-enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
+enum { UP, DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, ROUTE, N_KINDS };
 
 static void pass_nic(path *p, const dsgd_platform *platform, int host, int direction)
 {
@@ -56,7 +56,11 @@ static void star_path(path *p, const dsgd_platform *platform, int a, int b)
     if (platform->topology != DSGD_TOPOLOGY_GROUPS || a / size == b / size)
         return;
     pass(p, a / size * N_KINDS + GROUP_OUT, platform->group_bytes_per_s, 0);
-    pass(p, unshared, platform->group_flow_bytes_per_s, platform->group_latency_s);
+    const dsgd_between way = dsgd_platform_between(platform, (int)(a / size), (int)(b / size));
+    pass(p, unshared, way.flow_bytes_per_s, way.latency_s);
+    if (way.bytes_per_s < INFINITY)
+        pass(p, (a / size * (int64_t)platform->regions.n + b / size) * N_KINDS + ROUTE,
+             way.bytes_per_s, 0);
     pass(p, b / size * N_KINDS + GROUP_IN, platform->group_bytes_per_s, 0);
 }
 

@@ -52,5 +52,11 @@ dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_err
             error,
             "platform: price: `%s` is not a number and a currency per hour, such as 2.5 USD/h",
             platform->price);
+    for (size_t i = 0; i < platform->regions.n && platform->price == NULL; i++)
+        if (dsgd_regions(platform)[i].price > 0)
+            return dsgd_refuse(error,
+                               "platform: regions: `%.60s` has a price; give GPUs one, too, "
+                               "for its currency, or `price: 0 USD/h`",
+                               dsgd_regions(platform)[i].name);
     return DSGD_OK;
 }

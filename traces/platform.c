@@ -34,6 +34,31 @@ static const dsgd_option entry_options[] = {
     DSGD_OPTION_END,
 };
 
+static const dsgd_option region_options[] = {
+    DSGD_OPTION_STRING(dsgd_region, name, "of the region", .required = true),
+    DSGD_OPTION_LONG(dsgd_region, hosts, 0, 0, 1e6, NULL,
+                     "that a natural order takes, of its group_hosts; 0: all"),
+    DSGD_OPTION_DOUBLE(dsgd_region, price, 0, 0, 1e9, "1/GB",
+                       "of a gigabyte that leaves it, in the currency of the platform's `price`"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option route_options[] = {
+    DSGD_OPTION_STRING(dsgd_region_route, from, "name of a region", .required = true),
+    DSGD_OPTION_STRING(dsgd_region_route, to,
+                       "name of another; the way back is alike unless a route says otherwise",
+                       .required = true),
+    DSGD_OPTION_DOUBLE_AS("latency", dsgd_region_route, latency_s, 0, 0, 100, "s",
+                          "one way, added to host_latency"),
+    DSGD_OPTION_DOUBLE_AS("round_trip", dsgd_region_route, round_trip_s, 0, 0, 100, "s",
+                          "instead: there and back"),
+    DSGD_OPTION_DOUBLE_AS("flow_bandwidth", dsgd_region_route, flow_bytes_per_s, 0, 0, 1e15,
+                          "bytes/s", "limit of one flow; 0: none"),
+    DSGD_OPTION_DOUBLE_AS("bandwidth", dsgd_region_route, bytes_per_s, 0, 0, 1e18, "bytes/s",
+                          "of all flows of this direction together; 0: no limit"),
+    DSGD_OPTION_END,
+};
+
 const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_STRING(dsgd_platform, summary, "what it is"),
     DSGD_OPTION_STRING(dsgd_platform, origin, "where the figures come from"),
@@ -72,6 +97,15 @@ const dsgd_option dsgd_platform_options[] = {
                           "bytes/s", "of a group towards all others, in each direction"),
     DSGD_OPTION_DOUBLE_AS("group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
                           "added between groups"),
+    DSGD_OPTION_RECORDS(dsgd_platform, regions, dsgd_region, region_options,
+                        "groups: their names, in order, of which `routes` speak; there are no "
+                        "others"),
+    DSGD_OPTION_RECORDS(dsgd_platform, routes, dsgd_region_route, route_options,
+                        "groups: between two regions, instead of group_latency and "
+                        "group_flow_bandwidth"),
+    DSGD_OPTION_DOUBLE(dsgd_platform, route_bandwidth, 1, 1e-9, 1e9, NULL,
+                       "of all routes, as a multiple of what they say"),
+    DSGD_OPTION_DOUBLE(dsgd_platform, route_latency, 1, 0, 1e9, NULL, "the same of latencies"),
     DSGD_OPTION_LONG(dsgd_platform, island_hosts, 0, 0, 4096, NULL,
                      "switch and groups: hosts in a row that also share a fast network (NVLink, "
                      "PCIe); 0: none do"),
@@ -270,6 +304,11 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
          platform->group_bytes_per_s <= 0))
         return dsgd_refuse(error, "platform: topology groups needs group_hosts, "
                                   "group_flow_bandwidth and group_bandwidth, all above 0");
+    if (platform->regions.n > 0 &&
+        (platform->topology != DSGD_TOPOLOGY_GROUPS || platform->library != DSGD_LIBRARY_MPI))
+        return dsgd_refuse(error,
+                           "platform: regions are of topology groups and library mpi: NCCL's "
+                           "model has no latency between them");
     if (platform->library != DSGD_LIBRARY_MPI &&
         (platform->nccl.links_bytes_per_s <= 0 || platform->topology == DSGD_TOPOLOGY_XML))
         return dsgd_refuse(error,
@@ -292,6 +331,9 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
 
 int dsgd_platform_most_hosts(const dsgd_platform *platform)
 {
+    if (platform->regions.n > 0)
+        return (int)fmin((double)platform->regions.n * (double)platform->group_hosts,
+                         DSGD_PLATFORM_ANY - 1);
     return platform->size.n > 0 ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
 }
 
@@ -475,6 +517,16 @@ static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use
     return bind;
 }
 
+/** Whether some route is of all flows together: who asks which can meet there? */
+static bool routes_are_shared(const dsgd_platform *platform)
+{
+    const dsgd_region_route *const routes = platform->routes.v;
+    bool shared = false;
+    for (size_t k = 0; k < platform->routes.n; k++)
+        shared = shared || routes[k].bytes_per_s > 0;
+    return shared;
+}
+
 bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     switch (platform->topology) {
@@ -493,7 +545,7 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
     if (nic_is_shared(platform, use))
         return false;
     return platform->topology == DSGD_TOPOLOGY_SWITCH || in_one(use, (int)platform->group_hosts) ||
-           !ways_out_bind(platform, use);
+           (!routes_are_shared(platform) && !ways_out_bind(platform, use));
 }
 
 /* --- XML -------------------------------------------------------------------------------------- */
@@ -559,9 +611,10 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
-        if (grouped)
-            write_link(xml, "flow", host, platform->group_flow_bytes_per_s,
-                       platform->group_latency_s, "FATPIPE");
+        if (grouped) /* where there are routes these say it */
+            write_link(xml, "flow", host,
+                       platform->route_of == NULL ? platform->group_flow_bytes_per_s : 1e18,
+                       platform->route_of == NULL ? platform->group_latency_s : 0, "FATPIPE");
     }
     if (grouped)
         fprintf(xml, "  <router id=\"r%d\"/>\n", group);
@@ -570,6 +623,26 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     if (grouped)
         write_gateway(xml, platform, group, first, last);
     fputs("</zone>\n", xml);
+}
+
+/** From region to region: the limit and latency of a flow, and what all flows share; links before routes. */
+static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
+{
+    const int n = (int)platform->regions.n;
+    for (int k = 0; k < n_groups * n; k++) {
+        const dsgd_between way = dsgd_platform_between(platform, k / n, k % n);
+        write_link(xml, "one", k, fmin(way.flow_bytes_per_s, 1e18), way.latency_s, "FATPIPE");
+        write_link(xml, "all", k, fmin(way.bytes_per_s, 1e18), 0, "SHARED");
+    }
+    for (int a = 0; a < n_groups; a++)
+        for (int b = 0; b < n_groups; b++)
+            if (a != b)
+                fprintf(xml,
+                        "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\" "
+                        "symmetrical=\"NO\"><link_ctn id=\"out%d\" direction=\"UP\"/>"
+                        "<link_ctn id=\"one%d\"/><link_ctn id=\"all%d\"/>"
+                        "<link_ctn id=\"out%d\" direction=\"DOWN\"/></zoneRoute>\n",
+                        a, b, a, b, a, a * n + b, a * n + b, b);
 }
 
 /** From router to router a message passes the way out of one group and the way into the other. */
@@ -583,7 +656,9 @@ static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
         write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
         write_link(xml, "out", g, platform->group_bytes_per_s, 0, duplex);
     }
-    for (int a = 0; a < n_groups; a++)
+    if (platform->route_of != NULL)
+        write_routes(xml, platform, n_groups);
+    for (int a = 0; platform->route_of == NULL && a < n_groups; a++)
         for (int b = a + 1; b < n_groups; b++)
             fprintf(xml,
                     "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">"

@@ -35,6 +35,20 @@ typedef struct dsgd_platform_entry {
     double latency_s; /* added to each message, at its sender and at its receiver */
 } dsgd_platform_entry;
 
+/** A group of hosts that has a name: region i is group i. */
+typedef struct dsgd_region {
+    const char *name;
+    long hosts; /* the first of its group_hosts that there are; 0: all */
+    double price; /* of a gigabyte that leaves it, in the currency of GPUs */
+} dsgd_region;
+
+/** From a region to another; the way back, too, where no route says otherwise. */
+typedef struct dsgd_region_route {
+    const char *from, *to;
+    double latency_s, round_trip_s; /* one way, or both: one of them is given */
+    double flow_bytes_per_s, bytes_per_s; /* of one flow, and of all together; 0: no limit */
+} dsgd_region_route;
+
 /** Filled by dsgd_platform_options from a YAML file (traces/platforms/ or the user's). */
 typedef struct dsgd_platform {
     const char *summary;
@@ -54,6 +68,10 @@ typedef struct dsgd_platform {
     double group_flow_bytes_per_s; /* limit of one flow between groups */
     double group_bytes_per_s; /* capacity of a group towards all others, each direction */
     double group_latency_s; /* added between groups */
+    dsgd_records regions, routes; /* of dsgd_region and dsgd_region_route: groups that differ */
+    double route_bandwidth, route_latency; /* factors of all routes */
+    dsgd_lines natural; /* hosts, where regions have fewer than group_hosts: the natural order */
+    int *route_of; /* [regions][regions] from, to: a route, -1: none; NULL: there are none */
     long island_hosts; /* hosts that share a fast network besides; 0: no islands */
     long island_nics; /* NICs per island, shared evenly by its hosts */
     double island_bytes_per_s; /* of a host into its island, each direction */
@@ -83,6 +101,30 @@ typedef struct dsgd_platform {
     const char *price; /* of a GPU, see dsgd_platform_price(); NULL: none */
 } dsgd_platform;
 
+static inline const dsgd_region *dsgd_regions(const dsgd_platform *platform)
+{
+    return platform->regions.v;
+}
+
+/** What a message meets from a group to another besides NICs and ways out. */
+typedef struct dsgd_between {
+    double latency_s, flow_bytes_per_s, bytes_per_s; /* of one flow, and of all together */
+} dsgd_between;
+
+static inline dsgd_between dsgd_platform_between(const dsgd_platform *platform, int from, int to)
+{
+    const int n = (int)platform->regions.n;
+    const int k = platform->route_of == NULL ? -1 : platform->route_of[from * n + to];
+    if (k < 0)
+        return (dsgd_between){platform->group_latency_s, platform->group_flow_bytes_per_s,
+                              INFINITY};
+    const dsgd_region_route *const route = (const dsgd_region_route *)platform->routes.v + k;
+    const double flow = platform->route_bandwidth * route->flow_bytes_per_s;
+    const double all = platform->route_bandwidth * route->bytes_per_s;
+    return (dsgd_between){platform->route_latency * (route->latency_s + route->round_trip_s / 2),
+                          flow > 0 ? flow : INFINITY, all > 0 ? all : INFINITY};
+}
+
 /** Number i of size, up or cables; 1 where they are absent. */
 static inline double dsgd_extent(const dsgd_numbers *numbers, size_t i)
 {
@@ -94,13 +136,16 @@ extern const double dsgd_platform_nominal_flops;
 
 extern const dsgd_option dsgd_platform_options[];
 
+/** Finds the regions of routes. DSGD_EUSAGE where one is not there, or nothing says what two have. */
+dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error);
+
 /** Checks across options, such as groups without a size. DSGD_EUSAGE with a sentence. */
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error);
 
 /** Whether SimGrid makes the links: of a fat tree, dragonfly or torus. */
 bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
 
-/** The largest number of hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
+/** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
 

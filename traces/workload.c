@@ -7,12 +7,37 @@
 #include "base/round.h"
 #include "traces/imbalance.h"
 
-enum { BYTES_PER_ELEMENT = 4 };
+enum { BYTES_PER_FLOAT = 4 };
 
 static const char *const memories[] = {"device", "host", NULL};
 
+static const char *const derived_words[] = {"derived", NULL};
+
+static const dsgd_option transformer_options[] = {
+    DSGD_OPTION_DOUBLE(dsgd_transformer, parameters, 0, 0, 1e15, NULL,
+                       "of the model; 0: there is none"),
+    DSGD_OPTION_LONG(dsgd_transformer, layers, 0, 0, 4096, NULL,
+                     "equal ones: a gradient's tensors, in backward order"),
+    DSGD_OPTION_DOUBLE(dsgd_transformer, width, 0, 0, 1e9, NULL,
+                       "of what passes from layer to layer (d_model), for what attention computes; "
+                       "0: that does not count"),
+    DSGD_OPTION_DOUBLE(dsgd_transformer, sequence, 0, 0, 1e12, NULL, "tokens of a sequence"),
+    DSGD_OPTION_DOUBLE(dsgd_transformer, batch, 0, 0, 1e12, NULL, "sequences per worker and step"),
+    DSGD_OPTION_DOUBLE_AS("gpu_speed", dsgd_transformer, gpu_flops, 0, 0, 1e20, "flop/s",
+                          "of a GPU at most, in the precision that is used: 989Tf of an H100's "
+                          "bf16, 312Tf of an A100's"),
+    DSGD_OPTION_DOUBLE(dsgd_transformer, utilisation, 0.41, 1e-6, 1, "share",
+                       "of that speed that is reached (MFU): 0.38 to 0.43 by Llama 3's 405 billion "
+                       "parameters"),
+    DSGD_OPTION_LONG(dsgd_transformer, gpus, 1, 1, 1e6, NULL,
+                     "of a worker, by tensor and pipeline parallelism or sharding: each holds and "
+                     "exchanges its part of the model, by a NIC of its own; energy and cost are "
+                     "of all"),
+    DSGD_OPTION_END,
+};
+
 static const dsgd_option tensor_options[] = {
-    DSGD_OPTION_LONG(dsgd_tensors, elements, 0, 1, 1e12, NULL, "float32 numbers of the tensor",
+    DSGD_OPTION_LONG(dsgd_tensors, elements, 0, 1, 1e12, NULL, "numbers of the tensor",
                      .required = true),
     DSGD_OPTION_LONG(dsgd_tensors, count, 1, 1, 4096, NULL, "how many such follow each other"),
     DSGD_OPTION_DOUBLE(dsgd_tensors, uses, 1, 0, 1e9, NULL,
@@ -28,15 +53,23 @@ static const dsgd_option tensor_options[] = {
 const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_STRING(dsgd_workload, summary, "what it is"),
     DSGD_OPTION_STRING(dsgd_workload, origin, "where the figures come from"),
+    DSGD_OPTION_RECORD(dsgd_workload, transformer, transformer_options,
+                       "a language model, of which tensors, step, samples and unit follow where "
+                       "they are not given",
+                       .refines = true),
     DSGD_OPTION_DOUBLE(dsgd_workload, bytes, 0, 0, 1e15, "bytes",
                        "of one gradient; or give tensors"),
+    DSGD_OPTION_DOUBLE(dsgd_workload, value_bytes, BYTES_PER_FLOAT, 0.125, 8, "bytes",
+                       "of a number of a gradient or model as it is exchanged without an encoding: "
+                       "2 of 16 bits"),
     DSGD_OPTION_RECORDS(dsgd_workload, tensors, dsgd_tensors, tensor_options,
                         "of one gradient, in backward order; or give bytes"),
-    DSGD_OPTION_DOUBLE_AS("step", dsgd_workload, step_s, 0, 0, 1e9, "s",
-                          "time of one step on one GPU, without what imbalance adds",
-                          .required = true),
-    DSGD_OPTION_DOUBLE(dsgd_workload, samples, 0, 1e-9, 1e12, NULL, "per worker and step",
-                       .required = true),
+    DSGD_OPTION_DOUBLE_AS("step", dsgd_workload, step_s, -1, 0, 1e9, "s",
+                          "time of one step on one GPU, without what imbalance adds; derived: from "
+                          "`transformer`, else it has to be given",
+                          .words = derived_words),
+    DSGD_OPTION_DOUBLE(dsgd_workload, samples, -1, 1e-9, 1e12, NULL,
+                       "per worker and step; derived: the same", .words = derived_words),
     DSGD_OPTION_AS("unit", STRING, dsgd_workload, sample_unit, "what a sample is: images, tokens",
                    .init_text = "samples"),
     DSGD_OPTION_DOUBLE(dsgd_workload, backward_share, 2.0 / 3, 0, 1, "share",
@@ -49,6 +82,50 @@ const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_END,
 };
 
+int dsgd_workload_gpus(const dsgd_workload *workload)
+{
+    return workload->transformer.parameters > 0 ? (int)workload->transformer.gpus : 1;
+}
+
+double dsgd_workload_value_bytes(const dsgd_workload *workload)
+{
+    return workload->value_bytes > 0 ? workload->value_bytes : BYTES_PER_FLOAT;
+}
+
+static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workload,
+                               dsgd_error *error)
+{
+    if (t->layers < 1 || t->sequence <= 0 || t->batch <= 0 || t->gpu_flops <= 0)
+        return dsgd_refuse(error, "transformer needs layers, sequence, batch and gpu_speed, all "
+                                  "above 0");
+    const double tokens = t->batch * t->sequence, gpus = (double)t->gpus;
+    const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
+    if (workload->step_s < 0)
+        workload->step_s = tokens * of_token / (t->gpu_flops * t->utilisation * gpus);
+    if (workload->samples < 0) {
+        workload->samples = tokens;
+        workload->sample_unit = "tokens";
+    }
+    if (workload->bytes > 0 || workload->tensors.n > 0)
+        return DSGD_OK;
+    const double elements = t->parameters / (double)t->layers / gpus;
+    dsgd_tensors *const layers = dsgd_keep(1, sizeof *layers);
+    *layers =
+        (dsgd_tensors){.elements = (long)fmax(1, round(elements)), .count = t->layers, .uses = 1};
+    workload->tensors = (dsgd_records){1, layers};
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
+{
+    if (workload->transformer.parameters > 0)
+        return derive_from(&workload->transformer, workload, error);
+    if (workload->step_s < 0 || workload->samples < 0)
+        return dsgd_refuse(error, "%s is missing; give it, or a transformer",
+                           workload->step_s < 0 ? "step" : "samples");
+    return DSGD_OK;
+}
+
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error)
 {
     if ((workload->bytes > 0) == (workload->tensors.n > 0))
@@ -58,9 +135,9 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
 }
 
 /** Of a row. */
-static double bytes_of(const dsgd_tensors *row)
+static double bytes_of(const dsgd_workload *workload, const dsgd_tensors *row)
 {
-    return (double)BYTES_PER_ELEMENT * (double)row->elements * (double)row->count;
+    return dsgd_workload_value_bytes(workload) * (double)row->elements * (double)row->count;
 }
 
 double dsgd_workload_bytes(const dsgd_workload *workload)
@@ -68,7 +145,7 @@ double dsgd_workload_bytes(const dsgd_workload *workload)
     double bytes = workload->bytes;
     const dsgd_tensors *const tensors = workload->tensors.v;
     for (size_t i = 0; i < workload->tensors.n; i++)
-        bytes += bytes_of(&tensors[i]);
+        bytes += bytes_of(workload, &tensors[i]);
     return bytes;
 }
 
@@ -81,7 +158,7 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
     *bytes = dsgd_xcalloc(n, sizeof **bytes);
     for (size_t i = 0, k = 0; i < workload->tensors.n; i++)
         for (long j = 0; j < tensors[i].count; j++)
-            (*bytes)[k++] = (double)BYTES_PER_ELEMENT * (double)tensors[i].elements;
+            (*bytes)[k++] = dsgd_workload_value_bytes(workload) * (double)tensors[i].elements;
     return n;
 }
 
@@ -123,7 +200,7 @@ double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k)
     const dsgd_tensors *row = workload->tensors.v;
     for (; k >= (size_t)row->count; row++)
         k -= (size_t)row->count;
-    return BYTES_PER_ELEMENT * row->sparse;
+    return dsgd_workload_value_bytes(workload) * row->sparse;
 }
 
 /** Of the first @p bytes of one gradient. */
@@ -132,7 +209,7 @@ static double work_until(const dsgd_workload *workload, double bytes)
     const dsgd_tensors *const tensors = workload->tensors.v;
     double work = 0;
     for (size_t i = 0; i < workload->tensors.n && bytes > 0; i++) {
-        const double row = bytes_of(&tensors[i]);
+        const double row = bytes_of(workload, &tensors[i]);
         work += (row < bytes ? row : bytes) * tensors[i].uses;
         bytes -= row;
     }

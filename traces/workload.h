@@ -10,21 +10,39 @@
 
 typedef enum dsgd_workload_memory { DSGD_MEMORY_DEVICE, DSGD_MEMORY_HOST } dsgd_workload_memory;
 
+/**
+ * A language model, of which the rest of a workload follows (dsgd_workload_derive()): a token takes 6
+ * operations for each parameter and 12 width x sequence for the attention of each layer, forward and
+ * backward (Chowdhery et al., "PaLM", 2022, appendix B). What is computed anew counts as less use.
+ */
+typedef struct dsgd_transformer {
+    double parameters; /* 0: the workload is none */
+    long layers; /* equal ones; a tensor each */
+    double width; /* of the residual stream; 0: without the operations of attention */
+    double sequence; /* tokens */
+    double batch; /* sequences per worker and step */
+    double gpu_flops; /* per second, at most */
+    double utilisation; /* share of these that is reached (MFU) */
+    long gpus; /* of a worker, which hold a part of the model each and exchange that */
+} dsgd_transformer;
+
 /** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
 typedef struct dsgd_workload {
     const char *summary;
     const char *origin; /* of the figures */
+    dsgd_transformer transformer;
     double bytes; /* of one gradient or model; 0 where tensors are given */
+    double value_bytes; /* of a number of them, as it is exchanged; 0: 4 */
     dsgd_records tensors; /* of dsgd_tensors, in backward order; none: one tensor of `bytes` */
-    double step_s; /* seconds of one step on one GPU, without what `inherent` adds */
-    double samples; /* per worker and step */
+    double step_s; /* seconds of one step on one GPU, without what `inherent` adds; -1: to derive */
+    double samples; /* per worker and step; -1: to derive */
     const char *sample_unit; /* "images", "tokens", ... */
     double backward_share; /* share of step_s, at its end, in which gradients become ready */
     dsgd_workload_memory memory; /* where gradients and models are */
     dsgd_picks inherent; /* imbalance that belongs to the workload, out of dsgd_imbalance_kinds */
 } dsgd_workload;
 
-/** A row of a tensor list: @c count tensors of @c elements float32 each. */
+/** A row of a tensor list: @c count tensors of @c elements numbers each. */
 typedef struct dsgd_tensors {
     long elements;
     long count;
@@ -33,6 +51,18 @@ typedef struct dsgd_tensors {
 } dsgd_tensors;
 
 extern const dsgd_option dsgd_workload_options[];
+
+/** GPUs of a worker, with a NIC each: what it draws and costs. */
+int dsgd_workload_gpus(const dsgd_workload *workload);
+
+/** Bytes of a number as it is exchanged. */
+double dsgd_workload_value_bytes(const dsgd_workload *workload);
+
+/**
+ * Sets what is not given of tensors, step, samples and unit, by the transformer; without one, DSGD_EUSAGE
+ * where step or samples are not given.
+ */
+dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error);
 
 /** DSGD_EUSAGE where neither or both of bytes and tensors are given. */
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error);

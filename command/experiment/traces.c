@@ -37,18 +37,24 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int dep
     DSGD_TRY(read_workload(file, part_of(file, "workload"), depth + !is_name, workload, error));
     if (is_name)
         return DSGD_OK;
-    /* Of bytes and tensors it has what it says itself, in place of the other. */
-    if (dsgd_entry_find(entry, "bytes") != NULL)
+    /* Of bytes, tensors and a transformer it has what it says itself, in place of the others. */
+    const bool has_transformer = dsgd_entry_find(entry, "transformer") != NULL;
+    if (dsgd_entry_find(entry, "bytes") != NULL || has_transformer)
         workload->tensors = (dsgd_records){0, NULL};
-    if (dsgd_entry_find(entry, "tensors") != NULL)
+    if (dsgd_entry_find(entry, "tensors") != NULL || has_transformer)
         workload->bytes = 0;
+    if (has_transformer)
+        workload->step_s = workload->samples = -1;
     return dsgd_config_refine(config, entry, dsgd_workload_options, like_key, workload, error);
 }
 
 dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_workload *workload,
                                dsgd_error *error)
 {
-    return read_workload(config, entry, 0, workload, error);
+    DSGD_TRY(read_workload(config, entry, 0, workload, error));
+    dsgd_error why;
+    const dsgd_status status = dsgd_workload_derive(workload, &why);
+    return status == DSGD_OK ? status : dsgd_entry_fail(config, entry, error, "%s", why.text);
 }
 
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
@@ -93,7 +99,8 @@ dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_plat
 {
     *platform = (dsgd_platform){0};
     dsgd_options_default(dsgd_platform_options, platform);
-    return read_platform(config, entry, 0, platform, error);
+    DSGD_TRY(read_platform(config, entry, 0, platform, error));
+    return dsgd_platform_derive(platform, error);
 }
 
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
@@ -107,7 +114,8 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         return DSGD_OK;
     }
     DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));
-    return read_platform(*config, part_of(*config, "platform"), 1, platform, error);
+    DSGD_TRY(read_platform(*config, part_of(*config, "platform"), 1, platform, error));
+    return dsgd_platform_derive(platform, error);
 }
 
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,

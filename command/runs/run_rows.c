@@ -10,6 +10,7 @@
 #include "command/experiment/experiment.h"
 #include "sim/network/cluster.h"
 #include "traces/platform.h"
+#include "traces/workload.h"
 
 /* --- runs.csv --------------------------------------------------------------------------------- */
 
@@ -21,7 +22,7 @@ typedef struct run_row {
     dsgd_evaluation last;
     double pieces, piece_bytes;
     const char *collective, *partial_collective, *mode, *network, *timed_by;
-    double sent_mean_bytes, sent_max_bytes, energy_j, cost;
+    double sent_mean_bytes, sent_max_bytes, energy_j, cost, samples_per_cost;
     const char *currency, *why;
 } run_row;
 
@@ -110,8 +111,11 @@ static const dsgd_column run_columns[] = {
         "joules of the workers' GPUs, `busy_power` while they compute, else `idle_power`; without "
         "processors, servers, network, cooling"),
     TIMED(run_row, cost, "cost", NULL,
-          "GPUs times hours times `price`, also of those that have failed"),
+          "GPUs times hours times `price`, also of those that have failed, and what has left "
+          "regions times theirs"),
     TEXT(run_row, currency, "currency", NULL),
+    TIMED(run_row, samples_per_cost, "samples_per_cost", NULL,
+          "samples of the workload for one of the currency, such as tokens per dollar"),
     TIMED(run_row, failures, "failures", NULL, "that have come; empty, like these: none can"),
     TIMED(run_row, r.failures.goodput, "goodput", "1",
           "share of the workers' time in which they did what counts once: none of the following"),
@@ -148,35 +152,39 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const dsgd_exchange_config *const exchange = &config->exchange;
     dsgd_price price = {NAN, ""};
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
+    const int gpus = dsgd_workload_gpus(config->workload);
+    const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
+    const double cost = has_price ? of_gpus + r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
                                     exchange->blocking ? " blocking" : " at-once",
                                     exchange->barrier ? " barrier" : "",
                                     exchange->fusion_bytes > 0 ? " fusion" : "");
-    run_row row = {
-        .r = *r,
-        .platform = run->platform_name,
-        .workload = run->workload_name,
-        .status = outcomes[r->outcome],
-        .learn_samples = r->n_points == 0 ? NAN : r->learn_samples,
-        .throughput_samples_per_s = r->samples_per_s,
-        .messages = is_counted ? (double)r->messages : NAN,
-        .last = {NAN, NAN, NAN},
-        .failures = isnan(r->failures.goodput) ? NAN : (double)r->failures.n,
-        .pieces = is_counted ? (double)r->n_pieces : NAN,
-        .piece_bytes = is_counted ? r->piece_bytes : NAN,
-        .collective = collective_name(r->collective),
-        .partial_collective = collective_name(r->partial_collective),
-        .mode = mode,
-        .network = dsgd_network_names[config->network],
-        .timed_by = is_counted ? dsgd_timed_by_name(r->timed_by) : "",
-        .sent_mean_bytes = is_counted ? r->sent_mean_bytes : NAN,
-        .sent_max_bytes = is_counted ? r->sent_max_bytes : NAN,
-        .energy_j = is_counted ? dsgd_platform_energy_j(config->platform, config->workers,
-                                                        r->virtual_s, r->shares.compute)
-                               : NAN,
-        .cost = has_price ? price.per_hour * (r->virtual_s / 3600) * config->workers : NAN,
-        .currency = has_price ? price.currency : "",
-        .why = r->outcome == DSGD_RUN_OK ? "" : r->why.text};
+    run_row row = {.r = *r,
+                   .platform = run->platform_name,
+                   .workload = run->workload_name,
+                   .status = outcomes[r->outcome],
+                   .learn_samples = r->n_points == 0 ? NAN : r->learn_samples,
+                   .throughput_samples_per_s = r->samples_per_s,
+                   .messages = is_counted ? (double)r->messages : NAN,
+                   .last = {NAN, NAN, NAN},
+                   .failures = isnan(r->failures.goodput) ? NAN : (double)r->failures.n,
+                   .pieces = is_counted ? (double)r->n_pieces : NAN,
+                   .piece_bytes = is_counted ? r->piece_bytes : NAN,
+                   .collective = collective_name(r->collective),
+                   .partial_collective = collective_name(r->partial_collective),
+                   .mode = mode,
+                   .network = dsgd_network_names[config->network],
+                   .timed_by = is_counted ? dsgd_timed_by_name(r->timed_by) : "",
+                   .sent_mean_bytes = is_counted ? r->sent_mean_bytes : NAN,
+                   .sent_max_bytes = is_counted ? r->sent_max_bytes : NAN,
+                   .energy_j =
+                       is_counted ? dsgd_platform_energy_j(config->platform, config->workers * gpus,
+                                                           r->virtual_s, r->shares.compute)
+                                  : NAN,
+                   .cost = cost,
+                   .currency = has_price ? price.currency : "",
+                   .samples_per_cost = cost > 0 ? r->samples / cost : NAN,
+                   .why = r->outcome == DSGD_RUN_OK ? "" : r->why.text};
     if (r->n_points > 0 && !failed)
         row.last = r->points[r->n_points - 1].at;
     if (failed)

@@ -14,11 +14,15 @@ static const char *const exact[] = {
     "bytes",
     "elements",
     "uses",
-    "sparse", /* of the network, which can be counted */
+    "sparse",
+    "value_bytes",
+    "transformer", /* of the network, which can be counted */
     "size",
     "up",
     "cables",
-    "list", /* shapes */
+    "list",
+    "regions", /* shapes */
+    "routes", /* by route_bandwidth and route_latency, all together */
     "eager_limit",
     "doubling_limit", /* the library's settings */
     "bucket",
@@ -128,7 +132,8 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
         const char *prefix;
         bool is;
     } uses[] = {{"platform.host_", p->topology != DSGD_TOPOLOGY_XML}, /* has its own links */
-                {"platform.group_", p->topology == DSGD_TOPOLOGY_GROUPS},
+                {"platform.group_", p->topology == DSGD_TOPOLOGY_GROUPS && p->routes.n == 0},
+                {"platform.route_", p->routes.n > 0},
                 {"platform.nccl.", nccl},
                 {"platform.encoding", dsgd_run_encodes(&run->config)},
                 {"workload.inherent.", run->config.inherent}};

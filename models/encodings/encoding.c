@@ -339,21 +339,21 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     return y;
 }
 
-double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns)
+double dsgd_factor_bytes(double piece_bytes, double value_bytes, long rank, bool of_columns)
 {
-    const size_t n = (size_t)(piece_bytes / FLOAT_BYTES);
+    const size_t n = (size_t)(piece_bytes / value_bytes);
     const dsgd_matrix m = dsgd_matrix_of(n);
     if (!dsgd_matrix_has_rank(n, (size_t)rank))
         return piece_bytes;
-    return FLOAT_BYTES * (double)rank * (double)(of_columns ? m.columns : m.rows);
+    return value_bytes * (double)rank * (double)(of_columns ? m.columns : m.rows);
 }
 
 static double low_rank_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     (void)kind;
     const long rank = ((const low_rank_params *)params)->rank;
-    return dsgd_factor_bytes(FLOAT_BYTES * n, rank, false) +
-           dsgd_factor_bytes(FLOAT_BYTES * n, rank, true);
+    return dsgd_factor_bytes(FLOAT_BYTES * n, FLOAT_BYTES, rank, false) +
+           dsgd_factor_bytes(FLOAT_BYTES * n, FLOAT_BYTES, rank, true);
 }
 
 static const dsgd_option low_rank_options[] = {
@@ -395,12 +395,12 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
     return dsgd_values_encode(values, at->where, at->piece, &codec, x, DSGD_ZERO_VALUE);
 }
 
-double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes)
+double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes, double value_bytes)
 {
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
     if (kind->bytes == NULL)
         return bytes;
-    return fmin(bytes, kind->bytes(kind->does, pick->params, bytes / FLOAT_BYTES));
+    return fmin(bytes, kind->bytes(kind->does, pick->params, bytes / value_bytes));
 }
 
 dsgd_pick dsgd_encoding_of(const char *name, const void *params)

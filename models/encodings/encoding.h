@@ -3,8 +3,8 @@
  * Encodings that a user can name: what is sent in place of a vector, and how many bytes that is.
  *
  * A piece of the workload has other elements than that of the reduced model: what an encoding keeps
- * of a piece is a share of its elements, and bytes are counted for the workload's piece. All
- * numbers of a workload are float32.
+ * of a piece is a share of its elements, and bytes are counted for the workload's piece, by the bytes
+ * that one of its numbers takes otherwise. Numbers that an encoding keeps are float32.
  */
 #pragma once
 
@@ -61,8 +61,8 @@ static inline const dsgd_encoding_kind *dsgd_encoding_kind_of(const dsgd_pick *p
 dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
                                const dsgd_encoding_at *at, dsgd_value x);
 
-/** On the wire, of a piece that takes @p bytes otherwise; never more than these. */
-double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes);
+/** On the wire, of a piece that takes @p bytes otherwise, @p value_bytes a number; never more. */
+double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes, double value_bytes);
 
 dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick);
 
@@ -100,4 +100,4 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
                              size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise);
 
 /** Bytes of a factor of a piece of so many bytes; of the piece where it has no such rank. */
-double dsgd_factor_bytes(double piece_bytes, long rank, bool of_columns);
+double dsgd_factor_bytes(double piece_bytes, double value_bytes, long rank, bool of_columns);

@@ -236,6 +236,7 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
                               .n_servers = dsgd_n_servers(c),
                               .n_pieces = n_pieces,
                               .piece_bytes = bytes,
+                              .value_bytes = dsgd_workload_value_bytes(c->workload),
                               .collective = (int)dsgd_way_of(c, false).how,
                               .partial_collective = (int)dsgd_way_of(c, true).how,
                               .doubling_bytes = c->platform->doubling_bytes};

@@ -572,6 +572,19 @@ static double busiest_s(dsgd_engine *engine, bool lists)
     return longest_s;
 }
 
+/** Of bytes that have left regions. */
+static double transfer_cost(const dsgd_engine *engine)
+{
+    const dsgd_platform *const platform = engine->config->platform;
+    double cost = 0;
+    for (int i = 0; platform->regions.n > 0 && i < engine->n_workers + engine->n_servers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const dsgd_region *const region = &dsgd_regions(platform)[w->place / platform->group_hosts];
+        cost += w->by_group.sent / 1e9 * region->price;
+    }
+    return cost;
+}
+
 void dsgd_sum_up_loads(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -637,6 +650,7 @@ void dsgd_sum_up(dsgd_engine *engine)
     result->partial_duplicates /= (double)engine->n_pieces;
     result->partial_active_mean =
         engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
+    result->transfer_cost = transfer_cost(engine);
     result->n_pieces = engine->n_pieces;
     for (size_t k = 0; k < engine->n_pieces; k++)
         result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);

@@ -23,10 +23,12 @@ static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
         return e;
     e = dsgd_run_alloc(engine, sizeof *e + engine->n_pieces * sizeof e->bytes[0]);
     *e = wanted;
+    e->value_bytes = dsgd_workload_value_bytes(engine->config->workload);
     for (size_t k = 0; k < engine->n_pieces; k++)
-        e->bytes[k] = e->encoding.about == NULL
-                          ? dsgd_factor_bytes(engine->piece_bytes[k], e->rank, e->of_columns)
-                          : dsgd_encoding_bytes(&e->encoding, engine->piece_bytes[k]);
+        e->bytes[k] =
+            e->encoding.about == NULL
+                ? dsgd_factor_bytes(engine->piece_bytes[k], e->value_bytes, e->rank, e->of_columns)
+                : dsgd_encoding_bytes(&e->encoding, engine->piece_bytes[k], e->value_bytes);
     e->next = engine->all_encoded;
     return engine->all_encoded = e;
 }

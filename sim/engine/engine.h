@@ -37,6 +37,7 @@ typedef struct dsgd_encoded {
     bool of_columns; /* ... of as many rows as the matrix has columns */
     dsgd_encoding_sum sum;
     bool decodes; /* what is received is decoded, and added as a dense vector; else as it is */
+    double value_bytes; /* of a number that is not encoded */
     double bytes[]; /* [n_pieces] */
 } dsgd_encoded;
 

@@ -230,7 +230,7 @@ static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_part part, int n, const dsgd
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
         e->decodes) /* each share by itself */
-        one = n * dsgd_encoding_bytes(&e->encoding, whole / n);
+        one = n * dsgd_encoding_bytes(&e->encoding, whole / n, e->value_bytes);
     if (gathers && n * one >= 2 * whole)
         return dsgd_plan_of(way, part, n, whole);
     const double bytes = gathers ? n * one : one;
@@ -322,8 +322,9 @@ static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *en
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
         const double whole = dsgd_scale_piece(scale, k);
-        const double bytes = encoding != NULL ? dsgd_encoding_bytes(encoding, whole)
-                                              : dsgd_factor_bytes(whole, rank, of_columns);
+        const double bytes = encoding != NULL
+                                 ? dsgd_encoding_bytes(encoding, whole, scale->value_bytes)
+                                 : dsgd_factor_bytes(whole, scale->value_bytes, rank, of_columns);
         const dsgd_plan plan = plan_of_encoded(way_of(scale), DSGD_ALLREDUCE, n, &e, bytes, whole);
         const dsgd_traffic of_piece = part_of_piece(plan.how, plan.part, n, plan.bytes);
         sum = dsgd_traffic_sum(sum, dsgd_traffic_times(of_piece, 1.0 / n));
@@ -347,7 +348,9 @@ dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pic
     dsgd_traffic sum = {(double)scale->n_pieces * times, 0};
     for (size_t k = 0; k < scale->n_pieces; k++) {
         const double whole = dsgd_scale_piece(scale, k);
-        sum.bytes += (encoding == NULL ? whole : dsgd_encoding_bytes(encoding, whole)) * times;
+        sum.bytes +=
+            (encoding == NULL ? whole : dsgd_encoding_bytes(encoding, whole, scale->value_bytes)) *
+            times;
     }
     return sum;
 }

@@ -40,9 +40,10 @@ static const dsgd_platform *platform;
 static void *(*take)(size_t bytes); /* where links are shared max-min fairly; else NULL */
 static bool simgrid_makes_links; /* which then have the latencies of its routes */
 static host *hosts; /* of the run */
-/* [2 * n]: out, in; `islands`: of each place, into its island; `groups`: ways out that can be full */
-static dsgd_link *nics, *islands, *groups;
-static int n_nics, n_islands, n_groups;
+/* [2 * n]: out, in; `islands`: of each place, into its island; `groups`: ways out that can be full;
+ * `routes`: of each region and each other, there alone */
+static dsgd_link *nics, *islands, *groups, *routes;
+static int n_nics, n_islands, n_groups, n_routes;
 static dsgd_pipe *wires; /* [n_wires] SimGrid's links, instead of all these; NULL: not used */
 static size_t n_wires;
 
@@ -149,7 +150,8 @@ static double path_s(const host *from, const host *to, double *bytes_per_s)
         return dsgd_closed_form_latency_s(platform, from->place, to->place);
     }
     if (from->end.group != to->end.group)
-        *bytes_per_s = platform->group_flow_bytes_per_s;
+        *bytes_per_s =
+            dsgd_platform_between(platform, from->end.group, to->end.group).flow_bytes_per_s;
     return dsgd_path_latency_s(platform, &from->end, &to->end);
 }
 
@@ -178,12 +180,15 @@ static void find_pipes(dsgd_flight *flight, int from, int to)
 {
     const int out = hosts[from].end.group, in = hosts[to].end.group;
     dsgd_flow *const flow = &flight->flow;
-    make_room(flight, 4); /* out of a NIC, out of a group, into a group, into a NIC */
+    make_room(flight, 5); /* out of a NIC, out of a group, a route, into a group, into a NIC */
     flow->pipe[flow->n_pipes++] = &flight->link[0]->pipe;
     if (groups != NULL && out != in) {
         flow->pipe[flow->n_pipes++] = &groups[2 * out].pipe;
         flow->pipe[flow->n_pipes++] = &groups[2 * in + 1].pipe;
     }
+    const int route = 2 * (out * (int)platform->regions.n + in);
+    if (routes != NULL && out != in && routes[route].bytes_per_s < INFINITY)
+        flow->pipe[flow->n_pipes++] = &routes[route].pipe;
     flow->pipe[flow->n_pipes++] = &flight->link[1]->pipe;
 }
 
@@ -287,6 +292,16 @@ static void open_groups(int n, const int *places)
         set_bandwidth(groups, group, platform->group_bytes_per_s);
 }
 
+/** What all flows from a region to another share. */
+static void open_routes(void)
+{
+    const int n = (int)platform->regions.n;
+    n_routes = n * n;
+    routes = dsgd_xcalloc(2 * (size_t)n_routes, sizeof *routes);
+    for (int k = 0; k < n_routes; k++)
+        set_bandwidth(routes, k, dsgd_platform_between(platform, k / n, k % n).bytes_per_s);
+}
+
 void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
 {
     take = take_memory;
@@ -324,6 +339,8 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
     }
     if (take != NULL && platform->topology == DSGD_TOPOLOGY_GROUPS)
         open_groups(n, places);
+    if (take != NULL && platform->route_of != NULL)
+        open_routes();
 }
 
 static void close_links(dsgd_link **links, int n)
@@ -339,6 +356,7 @@ void dsgd_links_close(void)
     close_links(&nics, n_nics);
     close_links(&islands, n_islands);
     close_links(&groups, n_groups);
+    close_links(&routes, n_routes);
     for (size_t i = 0; wires != NULL && i < n_wires; i++)
         free(wires[i].flow);
     free(wires);

@@ -38,7 +38,9 @@ static inline double dsgd_path_latency_s(const dsgd_platform *platform, const ds
                                          const dsgd_path_end *b)
 {
     const double latency_s = a->latency_s + b->latency_s;
-    return a->group == b->group ? latency_s : latency_s + platform->group_latency_s;
+    return a->group == b->group
+               ? latency_s
+               : latency_s + dsgd_platform_between(platform, a->group, b->group).latency_s;
 }
 
 typedef struct dsgd_paths {
@@ -64,7 +66,9 @@ static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, doub
     if (dsgd_path_in_island(platform, a, b))
         return platform->island_latency_s + sent / platform->island_bytes_per_s;
     double bytes_per_s = a->bytes_per_s < b->bytes_per_s ? a->bytes_per_s : b->bytes_per_s;
-    if (a->group != b->group && platform->group_flow_bytes_per_s < bytes_per_s)
-        bytes_per_s = platform->group_flow_bytes_per_s;
+    if (a->group != b->group) {
+        const double flow = dsgd_platform_between(platform, a->group, b->group).flow_bytes_per_s;
+        bytes_per_s = flow < bytes_per_s ? flow : bytes_per_s;
+    }
     return dsgd_path_latency_s(platform, a, b) + sent / bytes_per_s;
 }

@@ -76,6 +76,50 @@ TEST(what_a_platform_does_not_say_is_empty_and_never_0)
     ck_assert_has(csv, "sent_mean_bytes_mean");
 }
 
+/**
+ * Two regions of two hosts: an allreduce by halves sends 10 GB within and 10 GB between them from each host,
+ * four times. Price of GPUs or not, all bytes that leave cost what their region says.
+ */
+TEST(what_leaves_a_region_costs_its_bytes_times_its_price)
+{
+    write_file("p.yaml", "topology: groups\ngroup_hosts: 2\n"
+                         "regions: [{name: a, price: 0.02}, {name: b, price: 0.05}]\n"
+                         "routes: [{from: a, to: b, round_trip: 100ms, bandwidth: 1GB/s}]\n");
+    write_file("e.yaml", "platform: {name: p.yaml, price: {sweep: [0 USD/h, 36 USD/h]}}\n"
+                         "workload: {bytes: 10G, step: 3s, backward_share: 0, samples: 8}\n"
+                         "workers: 4\nalgorithms: allreduce\nuntil: {steps: 4}\n"
+                         "exchange: {pieces: 1, collective: recursive-doubling}\n");
+    static const double left = 4 * (2 * 10 * 0.02 + 2 * 10 * 0.05);
+    dsgd_ends(0, "run e.yaml -o r");
+    expect("1,", "cost", left);
+    expect("2,", "cost", left + 4 * number_of("2,", "virtual_s") * 0.01);
+    expect("1,", "virtual_s", 4 * (3 + 1 + 0.05 + 20)); /* two flows share 1 GB/s */
+}
+
+/** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16 bits. */
+TEST(all_gpus_of_a_language_model_draw_and_cost)
+{
+    write_file(
+        "e.yaml",
+        "platform: {name: idle-switch, busy_power: 300W, idle_power: 0W, price: 3.6 USD/h}\n"
+        "workload: {value_bytes: 2, transformer: {parameters: 1e9, layers: 8, sequence: 1000, "
+        "batch: 4, gpu_speed: 3Tf, utilisation: 1, gpus: 8}}\n"
+        "workers: 2\nuntil: {steps: 4}\n"
+        "algorithms:\n"
+        "  - {name: diloco, period: 4}\n"
+        "  - {name: diloco, period: 4, label: four bits, exchange: {encoding: {kind: uniform, "
+        "bits: 4, block: 0}}}\n");
+    dsgd_ends(0, "run e.yaml -o r --set exchange.pieces=1");
+    const double seconds = number_of("1,", "virtual_s"), cost = 16 * seconds * 3.6 / 3600;
+    ck_assert_double_le(4, seconds);
+    expect("1,", "energy_j", 16 * 4 * 300);
+    expect("1,", "cost", cost);
+    expect("1,", "samples_per_cost", 2 * 4 * 4000 / cost);
+    expect("1,", "throughput_samples_per_s", 2 * 4 * 4000 / seconds);
+    expect("1,", "sent_max_bytes", 1e9 / 8 * 2);
+    expect("2,", "sent_max_bytes", 1e9 / 8 / 2);
+}
+
 TEST(powers_and_prices_decide_no_time_and_can_be_swept)
 {
     write_file("e.yaml", dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}"));

@@ -223,12 +223,13 @@ static char *said_of(const char *before, const char *assignment)
 static void expect_names_in(const json_t *keys, char *said, const char *where)
 {
     char *const list = strstr(said, "here is ");
+    const bool is_cut = strlen(said) > 500;
     ck_assert_msg(list != NULL && strstr(said, "`no_such_key` is unknown") != NULL, "%s: %s", where,
                   said);
     for (char *name = list + 8, *end = NULL; *name != '\0'; name = end) {
         end = name + strcspn(name, ", ");
         const bool is_last = *end == '\0';
-        if (is_last && strlen(said) > 500)
+        if (is_last && is_cut)
             break;
         if (*end != '\0')
             *end++ = '\0';
@@ -386,7 +387,7 @@ static const struct {
     {"platform: {name: piz-daint, host_bandwidth: 12GiB/s, reduction: 1e-10s/B}", true},
     {"imbalance: [{kind: noise, rate: 100Hz, mean: 1us, deviation: 1us}]", true},
     {"imbalance: [{kind: noise, rate: 100W, mean: 1us, deviation: 1us}]", false},
-    {"workload: {step: 1s}", false},
+    {"workload: {tensors: [{count: 2}]}", false},
 };
 
 TEST_ROWS(the_schema_checks_values, values)

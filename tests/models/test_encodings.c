@@ -286,8 +286,9 @@ TEST(bytes_are_what_the_options_say)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const dsgd_pick pick = picked(cases[i].name, cases[i].option, cases[i].value);
-        ck_assert_msg(dsgd_encoding_bytes(&pick, 4 * cases[i].elements) == cases[i].bytes,
-                      "case %zu: %g bytes", i, dsgd_encoding_bytes(&pick, 4 * cases[i].elements));
+        ck_assert_msg(dsgd_encoding_bytes(&pick, 4 * cases[i].elements, 4) == cases[i].bytes,
+                      "case %zu: %g bytes", i,
+                      dsgd_encoding_bytes(&pick, 4 * cases[i].elements, 4));
         free(pick.params);
     }
 }

@@ -48,6 +48,7 @@ static formula *const formulas[] = {dsgd_allreduce_traffic,
                                     versions};
 enum { FORMULAS = sizeof formulas / sizeof formulas[0] };
 
+#define FLOATS .doubling_bytes = 65536, .value_bytes = 4
 static const double piece_bytes[] = {4e6, 400, 80e3}; /* long and short ones */
 
 static void pick_encoding(int i)
@@ -67,15 +68,11 @@ TEST_RANGE(traffic_is_the_sum_over_pieces, 0, FORMULAS)
             pick_encoding(e);
             dsgd_traffic sum = {0, 0};
             for (int k = 0; k < 3; k++)
-                sum = dsgd_traffic_sum(sum,
-                                       formulas[_i](&(dsgd_scale){.doubling_bytes = 65536,
-                                                                  .n_workers = p,
-                                                                  .n_pieces = 1,
-                                                                  .piece_bytes = piece_bytes + k}));
-            const dsgd_traffic all = formulas[_i](&(dsgd_scale){.n_workers = p,
-                                                                .n_pieces = 3,
-                                                                .piece_bytes = piece_bytes,
-                                                                .doubling_bytes = 65536});
+                sum = dsgd_traffic_sum(
+                    sum, formulas[_i](&(dsgd_scale){FLOATS, .n_workers = p, .n_pieces = 1,
+                                                    .piece_bytes = piece_bytes + k}));
+            const dsgd_traffic all = formulas[_i](
+                &(dsgd_scale){.n_workers = p, .n_pieces = 3, .piece_bytes = piece_bytes, FLOATS});
             const bool alone = p == 1 && formulas[_i] != vectors && formulas[_i] != encoded_vectors;
             ck_assert_double_eq_tol(all.messages, sum.messages, 1e-12 * (1 + sum.messages));
             ck_assert_double_eq_tol(all.bytes, sum.bytes, 1e-12 * (1 + sum.bytes));
@@ -85,8 +82,7 @@ TEST_RANGE(traffic_is_the_sum_over_pieces, 0, FORMULAS)
 
 TEST(vectors_are_messages_and_bytes)
 {
-    const dsgd_scale scale = {
-        .n_workers = 5, .n_pieces = 3, .piece_bytes = piece_bytes, .doubling_bytes = 65536};
+    const dsgd_scale scale = {.n_workers = 5, .n_pieces = 3, .piece_bytes = piece_bytes, FLOATS};
     const dsgd_traffic plain = vectors(&scale);
     ck_assert_double_eq(plain.messages, 4.5);
     ck_assert_double_eq_tol(plain.bytes, 1.5 * 4080400, 1e-6);
@@ -96,7 +92,7 @@ TEST(vectors_are_messages_and_bytes)
         ck_assert_double_eq(t.messages, 4.5);
         double bytes = 0;
         for (int k = 0; k < 3; k++)
-            bytes += 1.5 * dsgd_encoding_bytes(&encoding, piece_bytes[k]);
+            bytes += 1.5 * dsgd_encoding_bytes(&encoding, piece_bytes[k], 4);
         ck_assert_double_eq_tol(t.bytes, bytes, 1e-6);
     }
 }
@@ -109,8 +105,8 @@ TEST(encoded_pieces_are_gathered_while_they_are_small)
         for (int p = 2; p <= 8; p++) {
             pick_encoding(e);
             const dsgd_scale scale = {
-                .n_workers = p, .n_pieces = 1, .piece_bytes = piece_bytes, .doubling_bytes = 65536};
-            const double bytes = dsgd_encoding_bytes(&encoding, piece_bytes[0]);
+                .n_workers = p, .n_pieces = 1, .piece_bytes = piece_bytes, FLOATS};
+            const double bytes = dsgd_encoding_bytes(&encoding, piece_bytes[0], 4);
             if (dsgd_encoding_sum_of(&encoding) != DSGD_SUM_GATHERED)
                 continue;
             const bool gathers = p * bytes < 2 * piece_bytes[0];
@@ -126,7 +122,7 @@ TEST(encoded_pieces_are_gathered_while_they_are_small)
 TEST(a_version_is_a_small_allreduce_and_its_activations)
 {
     const dsgd_scale scale = {
-        .n_workers = 16, .n_pieces = 1, .piece_bytes = piece_bytes + 1, .doubling_bytes = 65536};
+        .n_workers = 16, .n_pieces = 1, .piece_bytes = piece_bytes + 1, FLOATS};
     const dsgd_traffic t = dsgd_partial_traffic(&scale, 2);
     ck_assert_double_eq_tol(t.messages, 2 + 15 / 16., 1e-12);
     ck_assert_double_eq_tol(t.bytes, 2 * 400 + 15 / 16. * DSGD_ACTIVATION_BYTES, 1e-9);
@@ -137,12 +133,12 @@ TEST(a_tree_has_an_edge_less_than_members)
 {
     for (int k = 0; k < 2; k++) {
         const dsgd_scale scale = {
-            .n_workers = 8, .n_pieces = 1, .piece_bytes = piece_bytes + 1, .doubling_bytes = 65536};
+            .n_workers = 8, .n_pieces = 1, .piece_bytes = piece_bytes + 1, FLOATS};
         const dsgd_traffic t = formulas[1 + k](&scale);
         ck_assert_double_eq_tol(t.messages, 7 / 8., 1e-12);
         ck_assert_double_eq_tol(t.bytes, 7 / 8. * 400, 1e-9);
-        const dsgd_traffic of_long = formulas[1 + k](&(dsgd_scale){
-            .n_workers = 8, .n_pieces = 1, .piece_bytes = piece_bytes, .doubling_bytes = 65536});
+        const dsgd_traffic of_long = formulas[1 + k](
+            &(dsgd_scale){.n_workers = 8, .n_pieces = 1, .piece_bytes = piece_bytes, FLOATS});
         /* halving or doubling: 3 messages and 7/8 of the vector each; 4 + 2 * 2 + 4 * 1 eighths */
         ck_assert_double_eq_tol(of_long.messages, 3 + 7 / 8., 1e-12);
         ck_assert_double_eq_tol(of_long.bytes, (7 / 8. + 12 / 64.) * 4e6, 1e-3);
@@ -151,11 +147,8 @@ TEST(a_tree_has_an_edge_less_than_members)
 
 static dsgd_traffic traffic_of(const char *name, const char *option, double value)
 {
-    const dsgd_scale scale = {.n_workers = 4,
-                              .n_servers = 1,
-                              .n_pieces = 3,
-                              .piece_bytes = piece_bytes,
-                              .doubling_bytes = 65536};
+    const dsgd_scale scale = {
+        .n_workers = 4, .n_servers = 1, .n_pieces = 3, .piece_bytes = piece_bytes, FLOATS};
     support_case *c = support_new(name, 4);
     support_option(c, option, value);
     return c->config.algorithm->traffic(c->config.params, &scale);

@@ -647,6 +647,13 @@ static const struct {
     {"transformer-big-a100", 32153 * 2470 / 1200.0, 1, 213e6},
     {"transformer-big-h100", 32153 * 7000 / 1200.0, 1, 213e6},
     {"llm-dp-bytedance", 131072 / 23.5, 1, 1.75e9},
+    /* 0.41 of 989 Tf by 6 operations for each parameter and 12 width x sequence for each layer. */
+    {"llm-125m", 0.41 * 989e12 / (6 * 125311488.0 + 12 * 12 * 768 * 2048.0), 12, 125311488},
+    {"llm-1b", 0.41 * 989e12 / (6 * 1315950592.0 + 12 * 24 * 2048 * 2048.0), 24, 1315950592},
+    {"llm-7b", 0.41 * 989e12 / (6 * 6658859008.0 + 12 * 32 * 4096 * 2048.0), 32, 6658859008},
+    {"llm-13b", 0.41 * 989e12 / (6 * 12853954560.0 + 12 * 40 * 5120 * 2048.0), 40, 12853954560},
+    {"llm-70b", 0.41 * 989e12 / (6 * 64862437376.0 + 12 * 80 * 8192 * 2048.0), 80, 64862437376},
+    {"llm-405b", 128 * 0.41 * 989e12 / (6 * 405e9 + 12 * 126 * 16384 * 8192.0), 126, 405e9 / 128},
     {"transformer-wmt17-p100", 244386.0 / 16, 185, 61362176},
     {"lstm-ucf101-p100", 16 / 1.235, 1, 34663525},
     {"resnet32-cifar10-p100", 64 / 0.198, 1, 467194},
@@ -667,7 +674,8 @@ TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throug
                   error.text);
     ck_assert_int_eq(dsgd_workload_check(&w, &error), DSGD_OK);
     ck_assert_double_eq_tol(w.samples / w.step_s / throughputs[_i].samples_per_s, 1, 0.005);
-    ck_assert_double_eq_tol(dsgd_workload_bytes(&w) / 4 / throughputs[_i].parameters, 1, 1e-9);
+    ck_assert_double_eq_tol(dsgd_workload_bytes(&w) / w.value_bytes / throughputs[_i].parameters, 1,
+                            1e-7);
     double *bytes = NULL;
     ck_assert_uint_eq(dsgd_workload_pieces(&w, 0, (dsgd_buckets){0}, &bytes),
                       throughputs[_i].tensors);
@@ -687,6 +695,19 @@ static const struct {
     {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0},
     {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* in place of the tensors */
     {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
+    /* By 8e15 operations at half of 4 Tf; a like one takes all of it anew but for the rest. */
+    {"{transformer: {parameters: 1e9, layers: 10, sequence: 1000, batch: 4, gpu_speed: 4Tf, "
+     "utilisation: 0.5}, value_bytes: 2}",
+     NULL, 2e9, 12, 0},
+    {"{like: llm-7b, transformer: {width: 0, batch: 1, gpu_speed: 100Tf, utilisation: 1}}", NULL,
+     2.0 * 6658859008, 6 * 6658859008.0 * 2048 / 100e12, 0},
+    {"{like: habitat-p100, transformer: {parameters: 1e6, layers: 1, sequence: 1, batch: 1, "
+     "gpu_speed: 1e6, utilisation: 1, gpus: 2}}",
+     NULL, 2e6, 3, 1},
+    {"{like: llm-7b, step: 2, tensors: [{elements: 8}]}", NULL, 16, 2, 0},
+    {"{transformer: {parameters: 1e9}}", "transformer needs layers, sequence, batch and gpu_speed",
+     0, 0, 0},
+    {"{bytes: 4, step: 1}", "samples is missing; give it, or a transformer", 0, 0, 0},
     {"{like: habitat-p10}", "did you mean `habitat-p100`?", 0, 0, 0},
     {"{like: [resnet50-p100]}", "like has to be a text", 0, 0, 0},
     {"{like: resnet50-p100, stp: 1}", "did you mean `step`?", 0, 0, 0},

@@ -73,10 +73,15 @@ static dsgd_platform torus(void)
     return p;
 }
 
+static bool by_simgrid; /* messages of a volley take its times */
+
 /** Seconds of one message each from i to to[i]. */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
-    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts};
+    const dsgd_machine machine = {.platform = platform,
+                                  .n_hosts = n_hosts,
+                                  .simgrid = by_simgrid,
+                                  .placement = platform->natural};
     double seconds = 0;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
@@ -458,6 +463,30 @@ static const struct {
     {"{name: piz-daint, hosts: [{list: [0.5]}]}", "hosts: list: 0.5"},
     {"{topology: torus, size: [4], hosts: [{first: 3, count: 2}]}", "no host 4: they are 0 to 3"},
     {"{name: p.xml, hosts: [{first: 3}]}", "topology xml says itself"},
+#define REGIONS "topology: groups, group_hosts: 2, regions: [{name: a}, {name: b, hosts: 2}]"
+#define ROUTE "{from: a, to: b, latency: 1ms, bandwidth: 1Gb/s}"
+    {"{" REGIONS ", routes: [" ROUTE "]}", NULL},
+    {"{" REGIONS "}", "routes: none from `a` to `b`, nor a group_flow_bandwidth"},
+    {"{" REGIONS ", group_flow_bandwidth: 1GB/s}", NULL},
+    {"{" REGIONS ", routes: [{from: a, to: c}]}", "no region `c`; name it in regions"},
+    {"{" REGIONS ", routes: [{from: a, to: b, latency: 1ms, round_trip: 2ms}]}",
+     "give one of them"},
+    {"{routes: [" ROUTE "]}", "no region `a`"},
+    {"{topology: groups, group_hosts: 1, regions: [{name: a, hosts: 2}]}",
+     "more hosts than group_hosts, 1"},
+    {"{topology: groups, group_hosts: 4, regions: [{name: a}, {name: a}]}", "or is twice"},
+    {"{topology: groups, group_hosts: 3, regions: [{name: a}]}", "3 hosts, but 4"},
+    {"{topology: groups, group_hosts: 3, regions: [{name: a, hosts: 3}, {name: b, hosts: 1}], "
+     "group_flow_bandwidth: 1}",
+     NULL},
+    {"{topology: groups, group_hosts: 3, regions: [{name: a, hosts: 2}, {name: b, hosts: 1}], "
+     "group_flow_bandwidth: 1}",
+     "3 hosts are listed, but 4"},
+    {"{" REGIONS ", routes: [" ROUTE "], library: nccl}",
+     "regions are of topology groups and library mpi"},
+    {"{topology: switch, regions: [{name: a}]}", "regions are of topology groups"},
+    {"{topology: groups, group_hosts: 4, regions: [{name: a, price: 1}]}",
+     "`a` has a price; give GPUs"},
 };
 
 /** What comes of an experiment of four workers with two lines of its own. */
@@ -644,6 +673,94 @@ TEST(a_platforms_file_departs_from_another)
     }
     ck_assert_has(error.text, "is it a circle?");
     remove(path);
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+/** Two hosts in a, eight in b and in c. Nothing is said of a and c. */
+static dsgd_platform regions(void)
+{
+    static dsgd_region of[] = {{.name = "a", .hosts = 2}, {.name = "b"}, {.name = "c"}};
+    static dsgd_region_route routes[] = {
+        {"a", "b", .round_trip_s = 0.1, .flow_bytes_per_s = 1e9, .bytes_per_s = 1.5e9},
+        {"b", "a", .latency_s = 0.02, .flow_bytes_per_s = 2e9},
+        {"c", "b", .bytes_per_s = 3e9}};
+    dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
+    p.regions = (dsgd_records){3, of};
+    p.routes = (dsgd_records){3, routes};
+    p.route_bandwidth = p.route_latency = 1;
+    ck_assert_int_eq(dsgd_platform_derive(&p, NULL), DSGD_OK);
+    return p;
+}
+
+/** By max-min shares of our own, and by SimGrid's. */
+TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
+{
+    by_simgrid = _i == 1;
+    dsgd_platform p = regions();
+    expect_path(&p, 0, 1, us, 10 * gb);
+    expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first of b */
+    expect_path(&p, 2, 1, us + 0.02, 2 * gb);
+    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* as groups say */
+    expect_path(&p, 10, 2, us, 3 * gb);
+    expect_path(&p, 2, 10, us, 3 * gb); /* back as there */
+    static const int both[] = {2, 3, -1, -1}; /* 1.5 GB/s for two */
+    ck_assert_double_eq_tol(volley_s(&p, 4, both, gb), us + 0.05 + 1 / 0.75, 1e-6);
+    p.natural.n = 0; /* the closed form has hosts where they are */
+    static const int shift[] = {8, 9, -1, -1, -1, -1, -1, -1, -1, -1};
+    ck_assert_double_eq_tol(dsgd_closed_form_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-9);
+    ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-6);
+    p.route_bandwidth = 2;
+    p.route_latency = 0.5;
+    ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.025 + 1 / 1.5, 1e-6);
+}
+
+static const struct {
+    const char *name;
+    int regions, routes;
+    const char *from, *to;
+    double latency_s, flow_bytes_per_s; /* one way, of that pair */
+} areas[] = {
+    {"wan-aws", 10, 45, "Tokyo", "Oregon", 0.048, 0.523e9 / 8},
+    {"wan-gcp", 12, 66, "Germany", "Belgium", 0.004, 0.2425 * 0x1p30},
+    {"wan-halos", 4, 6, "fourth", "second", 0, 0.117e9 / 8},
+};
+
+static double limited_s(const dsgd_platform *p, const char *algorithm, bool blocking);
+
+TEST_ROWS(wide_areas_have_all_pairs_and_more_bandwidth_is_never_slower, areas)
+{
+    static const char *const algorithms[] = {"allreduce", "d_psgd"};
+    dsgd_config *config = NULL;
+    dsgd_platform p;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_platform_open(areas[_i].name, &config, &p, &error) == DSGD_OK, "%s",
+                  error.text);
+    const dsgd_region *const of = p.regions.v;
+    const int n = areas[_i].regions;
+    ck_assert_uint_eq(p.regions.n, n);
+    ck_assert_uint_eq(p.routes.n, areas[_i].routes);
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            const dsgd_between way = dsgd_platform_between(&p, a, b);
+            ck_assert(a == b || (way.latency_s < 0.14 && way.flow_bytes_per_s < 1e9));
+            if (strcmp(of[a].name, areas[_i].from) == 0 && strcmp(of[b].name, areas[_i].to) == 0) {
+                ck_assert_double_eq_tol(way.latency_s, areas[_i].latency_s, 1e-9);
+                ck_assert_double_eq_tol(way.flow_bytes_per_s, areas[_i].flow_bytes_per_s, 1);
+            }
+        }
+    p.group_hosts = 8;
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+        double before_s = 1e9, first_s = 0;
+        for (int k = 1; k <= 16; k *= 4) {
+            p.route_bandwidth = k;
+            const double s = limited_s(&p, algorithms[i], true);
+            ck_assert_msg(s <= before_s, "%s, %d: %g s after %g", algorithms[i], k, s, before_s);
+            before_s = s;
+            first_s = k == 1 ? s : first_s;
+        }
+        ck_assert_double_lt(before_s, first_s);
+    }
 }
 
 /* --- what is shipped -------------------------------------------------------------------------- */

@@ -464,6 +464,73 @@ TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
     dsgd_imbalance_close(imbalance);
 }
 
+/*
+ * Published rates on H100: of llm-foundry's benchmarks (scripts/train/benchmarking/README.md, its
+ * table of 128 GPUs and more), with the utilisation that it states; and of NVIDIA NeMo 24.07, of 8 bits, with none.
+ */
+static const struct {
+    double parameters;
+    long layers;
+    double width, sequence, gpu_flops, tokens_per_s, utilisation; /* per GPU; NAN: not stated */
+} published[] = {
+    {64862437376, 80, 8192, 2048, 989e12, 1007, 0.4125},
+    {64862437376, 80, 8192, 2048, 989e12, 1035, 0.4242},
+    {64862437376, 80, 8192, 2048, 989e12, 1058, 0.4336},
+    {29975214080, 48, 7168, 2048, 989e12, 2115, 0.4027},
+    {29975214080, 48, 7168, 2048, 989e12, 2148, 0.4089},
+    {29975214080, 48, 7168, 2048, 989e12, 2199, 0.4185},
+    {12853954560, 40, 5120, 2048, 989e12, 4952, 0.4112},
+    {12853954560, 40, 5120, 2048, 989e12, 4989, 0.4142},
+    {12853954560, 40, 5120, 2048, 989e12, 5080, 0.4218},
+    {6658859008, 32, 4096, 2048, 989e12, 9670, 0.4220},
+    {6658859008, 32, 4096, 2048, 989e12, 10119, 0.4415},
+    {6658859008, 32, 4096, 2048, 989e12, 10475, 0.4571},
+    {2651837440, 32, 2560, 2048, 989e12, 21664, 0.3924},
+    {2651837440, 32, 2560, 2048, 989e12, 22772, 0.4125},
+    {2651837440, 32, 2560, 2048, 989e12, 23422, 0.4243},
+    {1315950592, 24, 2048, 2048, 989e12, 39837, 0.3665},
+    {1315950592, 24, 2048, 2048, 989e12, 42555, 0.3915},
+    {1315950592, 24, 2048, 2048, 989e12, 44123, 0.4060},
+    {175e9, 96, 12288, 2048, 1979e12, 745, NAN}, /* GPT-3 on 128 and on 512 GPUs */
+    {175e9, 96, 12288, 2048, 1979e12, 832, NAN},
+    {69e9, 80, 8192, 4096, 1979e12, 1717, NAN}, /* Llama 2 */
+    {70.6e9, 80, 8192, 8192, 1979e12, 1549, NAN}, /* Llama 3 */
+    {340e9, 96, 18432, 4096, 1979e12, 328, NAN}, /* Nemotron */
+};
+enum { PUBLISHED = sizeof published / sizeof published[0] };
+
+/** Of the modelled step time: its relative error where the GPU reaches that share of its speed. */
+static double error_of(int i, double utilisation)
+{
+    dsgd_workload w = {.step_s = -1,
+                       .samples = -1,
+                       .transformer = {.parameters = published[i].parameters,
+                                       .layers = published[i].layers,
+                                       .width = published[i].width,
+                                       .sequence = published[i].sequence,
+                                       .batch = 3,
+                                       .gpu_flops = published[i].gpu_flops,
+                                       .utilisation = utilisation,
+                                       .gpus = 1}};
+    ck_assert_int_eq(dsgd_workload_derive(&w, NULL), DSGD_OK);
+    ck_assert_str_eq(w.sample_unit, "tokens");
+    return w.step_s / (w.samples / published[i].tokens_per_s) - 1;
+}
+
+TEST(language_models_take_the_published_times)
+{
+    double sum = 0;
+    for (int i = 0; i < PUBLISHED; i++) {
+        if (!isnan(published[i].utilisation)) /* it has four digits */
+            ck_assert_double_le(fabs(error_of(i, published[i].utilisation)), 0.002);
+        /* By one constant, that of Llama 3, which is in none of these rows. */
+        const double error = error_of(i, 0.41);
+        ck_assert_msg(fabs(error) < 0.15, "row %d: %g", i, error);
+        sum += fabs(error);
+    }
+    ck_assert_double_lt(sum / PUBLISHED, 0.05);
+}
+
 TEST(resnet50_has_161_tensors_in_the_published_order)
 {
     static const size_t after[] = {2, 11, 29, 61, 101};

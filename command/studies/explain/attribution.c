@@ -59,6 +59,7 @@ static void scale_latency(dsgd_platform *p, double factor)
     change_hosts(p, factor, 0);
     p->host_latency_s *= factor;
     p->group_latency_s *= factor;
+    p->route_latency *= factor;
     p->island_latency_s *= factor;
     p->nccl.network_latency_s *= factor;
     p->nccl.low_latency_s *= factor;
@@ -72,6 +73,7 @@ static void scale_bandwidth(dsgd_platform *p, double factor)
     p->host_bandwidth_bytes_per_s *= factor;
     p->group_flow_bytes_per_s *= factor;
     p->group_bytes_per_s *= factor;
+    p->route_bandwidth *= factor;
     p->island_bytes_per_s *= factor;
     p->file_links.bandwidth *= factor;
 }
@@ -120,6 +122,7 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     const dsgd_platform *const p = &run->platform;
     const dsgd_platform_entry *const entries = p->hosts.v;
     double latency_s = p->host_latency_s + p->group_latency_s + p->island_latency_s;
+    latency_s += p->routes.n > 0 ? p->route_latency : 0;
     for (size_t i = 0; i < p->hosts.n; i++)
         latency_s += entries[i].latency_s;
     const bool is_of_network = which >= DSGD_WITHOUT_SLOW_LINKS && which <= DSGD_HALF_LATENCY;

@@ -1,0 +1,86 @@
+/**
+ * @file regions.c
+ * Groups of hosts that have names, and routes between them of their own: wide areas.
+ */
+#include "traces/platform.h"
+
+/** -1: there is none. */
+static int find_region(const dsgd_platform *platform, const char *name)
+{
+    const dsgd_region *const regions = platform->regions.v;
+    for (size_t i = 0; i < platform->regions.n; i++)
+        if (strcmp(regions[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static dsgd_status find_ends(const dsgd_platform *platform, const dsgd_region_route *route,
+                             int ends[2], dsgd_error *error)
+{
+    ends[0] = find_region(platform, route->from);
+    ends[1] = find_region(platform, route->to);
+    if (ends[0] < 0 || ends[1] < 0)
+        return dsgd_refuse(error, "routes: there is no region `%.60s`; name it in regions",
+                           ends[0] < 0 ? route->from : route->to);
+    if (route->latency_s > 0 && route->round_trip_s > 0)
+        return dsgd_refuse(error,
+                           "routes: `%.60s` to `%.60s` has a latency, one way, and a "
+                           "round_trip; give one of them",
+                           route->from, route->to);
+    return DSGD_OK;
+}
+
+/** The natural order of hosts, where a region has fewer than group_hosts. */
+static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
+{
+    const dsgd_region *const regions = dsgd_regions(platform);
+    const long size = platform->group_hosts, n = (long)platform->regions.n * size;
+    bool any = false;
+    for (size_t i = 0; i < platform->regions.n; i++) {
+        any = any || regions[i].hosts > 0;
+        if (regions[i].hosts > size || find_region(platform, regions[i].name) != (int)i)
+            return dsgd_refuse(error,
+                               "regions: `%.60s` has more hosts than group_hosts, %ld, or is twice",
+                               regions[i].name, size);
+    }
+    platform->natural = (dsgd_lines){0};
+    if (any)
+        platform->natural.v = dsgd_keep((size_t)n, sizeof *platform->natural.v);
+    for (long i = 0; any && i < n; i++)
+        if (regions[i / size].hosts == 0 || i % size < regions[i / size].hosts)
+            platform->natural.v[platform->natural.n++] = dsgd_xprintf("%ld", i);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
+{
+    const size_t n = platform->regions.n;
+    const dsgd_region_route *const routes = platform->routes.v;
+    const dsgd_region *const regions = platform->regions.v;
+    platform->route_of = NULL;
+    if (n == 0 && platform->routes.n == 0)
+        return DSGD_OK;
+    DSGD_TRY(list_hosts(platform, error));
+    int *const route_of = dsgd_keep(n * n, sizeof *route_of);
+    for (size_t i = 0; i < n * n; i++)
+        route_of[i] = -1;
+    for (int back = 1; back >= 0; back--) /* what is said of a direction itself counts more */
+        for (size_t k = 0; k < platform->routes.n; k++) {
+            int ends[2];
+            DSGD_TRY(find_ends(platform, &routes[k], ends, error));
+            route_of[(size_t)ends[back] * n + (size_t)ends[1 - back]] = (int)k;
+        }
+    for (size_t i = 0; i < n * n; i++)
+        if (route_of[i] < 0 && i / n != i % n && platform->group_flow_bytes_per_s <= 0)
+            return dsgd_refuse(error,
+                               "routes: none from `%.60s` to `%.60s`, nor a "
+                               "group_flow_bandwidth, which is for those that are not there",
+                               regions[i / n].name, regions[i % n].name);
+    /* Where routes say all, groups have no other limits. */
+    if (platform->group_flow_bytes_per_s <= 0)
+        platform->group_flow_bytes_per_s = 1e15;
+    if (platform->group_bytes_per_s <= 0)
+        platform->group_bytes_per_s = 1e18;
+    platform->route_of = route_of;
+    return DSGD_OK;
+}
