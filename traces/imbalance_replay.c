@@ -31,7 +31,7 @@ typedef struct tail {
  * and the table has the rests.
  */
 typedef struct replay_state {
-    long n_workers, n_steps;
+    int64_t n_workers, n_steps;
     double level;
     double *of_worker, *of_step; /* [n_workers], [n_steps]; behind the table */
     tail slow_workers, slow_rests;
@@ -76,16 +76,16 @@ static dsgd_status read_rows(const dsgd_csv *csv, replay_row *rows, dsgd_error *
 /** Puts the rows into a table without holes. */
 static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state, dsgd_error *error)
 {
-    long n_workers = 0, n_steps = 0;
+    int64_t n_workers = 0, n_steps = 0;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        n_workers = rows[i][WORKER] >= (double)n_workers ? (long)rows[i][WORKER] + 1 : n_workers;
-        n_steps = rows[i][STEP] >= (double)n_steps ? (long)rows[i][STEP] + 1 : n_steps;
+        n_workers = rows[i][WORKER] >= (double)n_workers ? (int64_t)rows[i][WORKER] + 1 : n_workers;
+        n_steps = rows[i][STEP] >= (double)n_steps ? (int64_t)rows[i][STEP] + 1 : n_steps;
     }
     const double cells = (double)n_workers * (double)n_steps;
     if (csv->n_rows == 0 || cells != (double)csv->n_rows)
         return dsgd_fail(
             error, DSGD_EIO,
-            "%s: %zu rows, but %ld workers times %ld steps need one each, both counted from 0",
+            "%s: %zu rows, but %jd workers times %jd steps need one each, both counted from 0",
             csv->path, csv->n_rows, n_workers, n_steps);
     replay_state *const table =
         dsgd_xcalloc(1, sizeof *table + (csv->n_rows + (size_t)n_workers + (size_t)n_steps) *
@@ -97,11 +97,11 @@ static dsgd_status tabulate(const dsgd_csv *csv, replay_row *rows, void **state,
     for (size_t i = 0; i < csv->n_rows; i++)
         table->seconds[i] = NAN;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        const long worker = (long)rows[i][WORKER], step = (long)rows[i][STEP];
+        const int64_t worker = (int64_t)rows[i][WORKER], step = (int64_t)rows[i][STEP];
         double *const cell = &table->seconds[step * n_workers + worker];
         if (!isnan(*cell)) {
             free(table);
-            return dsgd_fail(error, DSGD_EIO, "%s: worker %ld, step %ld has two rows", csv->path,
+            return dsgd_fail(error, DSGD_EIO, "%s: worker %jd, step %jd has two rows", csv->path,
                              worker, step);
         }
         *cell = rows[i][SECONDS];
@@ -191,7 +191,7 @@ static double resampled(const replay_state *s, dsgd_step_at at)
         s->of_worker[dsgd_draw_below(dsgd_imbalance_draw(always, w, WORKER_AS), n_workers)];
     const double rest =
         s->seconds[dsgd_draw_below(dsgd_imbalance_draw(at, w, REST_AS), n_workers * n_steps)];
-    like.step = (long)dsgd_draw_below(dsgd_imbalance_draw(at, 0, STEP_AS), n_steps);
+    like.step = (int64_t)dsgd_draw_below(dsgd_imbalance_draw(at, 0, STEP_AS), n_steps);
     const double of_step =
         s->of_step[dsgd_draw_below(dsgd_imbalance_draw(like, 0, STEPS), n_steps)];
     const double logarithm =
@@ -206,11 +206,11 @@ static double resampled(const replay_state *s, dsgd_step_at at)
 static dsgd_status check_sample(const char *file, const replay_state *s, dsgd_error *error)
 {
     double least_s = INFINITY;
-    for (long i = 0; i < s->n_workers * s->n_steps; i++)
+    for (int64_t i = 0; i < s->n_workers * s->n_steps; i++)
         least_s = fmin(least_s, s->seconds[i]);
     if (s->n_workers < 2 || s->n_steps < 2 || !(least_s > 0))
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: %ld workers, %ld steps, from %g s: to be resampled there have to be "
+                         "%s: %jd workers, %jd steps, from %g s: to be resampled there have to be "
                          "two or more of both, and times above 0",
                          file, s->n_workers, s->n_steps, least_s);
     return DSGD_OK;
