@@ -231,5 +231,5 @@ function numbers(now) {
     try { walk(yaml.parse(now), []); } catch { /* the program says what is wrong */ }
     return all;
 }
-return { open, draw, help, numbers, quantity };
+return { open, draw, help, numbers, quantity, listed };
 })();

@@ -185,6 +185,7 @@ async function entries(list) {
 
 // --- addresses: a page, and all settings of the bench
 
+const pages = ['lab', 'course', 'explain', 'own'];
 let writing = 0, written = '';
 function write_address() {
     clearTimeout(writing);
@@ -196,10 +197,11 @@ function write_address() {
     }, 400);
 }
 async function open_address() {
-    const hash = location.hash || '#lab', name = hash.slice(1).split(/[=/]/)[0], page = ['lab', 'course', 'own'].includes(name) ? name : 'lab';
+    const hash = location.hash || '#lab', name = hash.slice(1).split(/[=/]/)[0], page = pages.includes(name) ? name : 'lab';
     if (hash === written) return;
-    for (const id of ['lab', 'course', 'own']) { $(`page-${id}`).hidden = id !== page; document.querySelector(`nav a[href="#${id}"]`).setAttribute('aria-current', id === page ? 'page' : 'false'); }
+    for (const id of pages) { $(`page-${id}`).hidden = id !== page; document.querySelector(`nav a[href="#${id}"]`).setAttribute('aria-current', id === page ? 'page' : 'false'); }
     if (page === 'course') { await course.open(hash.split('/')[1]); return; }
+    if (page === 'explain') { await explain.open(hash.split('/')[1]); return; }
     const [, text, other] = hash.match(/^#lab=([\w-]+)(?:&a=([\w-]+))?/) ?? [];
     const unpack = async packed_text => packed_text && new TextDecoder().decode(await inflate(from_base64(packed_text), 'deflate-raw'));
     let b, a, whole = true;
