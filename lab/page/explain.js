@@ -37,7 +37,7 @@ function show(now) {
     const slider = $('explain-at'), { time, lines } = told.moments[now];
     slider.ariaValueText = `${time} s`;
     $('explain-time').textContent = `${time} s`;
-    $('explain-now').replaceChildren(...lines.map(({ who, what }) => make('li', {}, make('strong', {}, /^\d/.test(who) ? `worker ${who}` : who), ` ${what}`)));
+    $('explain-now').replaceChildren(...lines.map(({ who, what }) => make('li', {}, make('strong', {}, /^\d/.test(who) ? `worker${/\D/.test(who) ? 's' : ''} ${who}` : who), ` ${what}`)));
     $('explain-figure').replaceChildren(results.figure('Where each model is', width => charts.plane({ width: Math.min(width, 560), paths: paths(now), all: numbers_of(told.moments), best: told.best }), 'paths'));
 }
 async function open(name) {

@@ -1,4 +1,4 @@
-// Goes through the lab's page in Chromium as a reader would, at the widths of a phone and a desktop: settings and text that follow each
+// Goes through the lab's page in Chromium, or with FIREFOX=/usr/bin/firefox-esr in Firefox, as a reader would, at the widths of a phone and a desktop: settings and text that follow each
 // other, a mistake and its sentence, a stop, an address that holds all, downloads, two set-ups, a phase diagram, results that are
 // dropped, and lessons 1, 3, 6 and 9 to the end. Fails on what is not there, a message of the console, a request, a finding of axe, or a
 // page wider than its window. Says how long the first drawing and a slider take. Not part of the test command: it needs Chromium and
@@ -11,11 +11,12 @@ import os from 'node:os';
 import path from 'node:path';
 
 const require = createRequire(path.resolve(process.env.NODE_PATH ?? 'node_modules', 'x.js'));
-const { chromium } = require('playwright-core');
+const { chromium, firefox } = require('playwright-core'); // Firefox: 1.58 drives version 153, 1.65 does not
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const [page_file, screenshots] = process.argv.slice(2), address = 'file://' + path.resolve(page_file);
-const browser = await chromium.launch({
+const of_firefox = process.env.FIREFOX && { channel: 'moz-firefox', executablePath: process.env.FIREFOX };
+const browser = of_firefox ? await firefox.launch(of_firefox) : await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
            '--disable-background-networking', '--disable-component-update', '--disable-sync'],
@@ -42,7 +43,7 @@ async function changed(page, act) {
 }
 const text_of = page => page.inputValue('#yaml');
 const type = (page, from, to) => text_of(page).then(text => changed(page, () => page.fill('#yaml', text.replace(from, to))));
-const picture = async (page, name) => { if (screenshots) await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true }); };
+const picture = async (page, name) => { if (screenshots) await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true, caret: 'initial' }); };
 async function look(page, name) {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(wide <= 0, name, `page is ${wide} px wider than its window`);
@@ -131,6 +132,20 @@ async function rest_of_bench(page) {
     await look(page, 'phase');
 }
 
+/** An algorithm step by step, from the first moment to the last. */
+async function steps_of(page, name) {
+    await page.evaluate(to => { location.hash = to; }, `explain/${name}`);
+    await page.waitForFunction(own => document.querySelector('#explain-head').textContent.startsWith(`${own}: `), name);
+    const dots = () => page.locator('#explain-figure polyline').evaluateAll(all => all.reduce((n, line) => n + line.getAttribute('points').split(' ').length, 0)), before = await dots();
+    for (let k = 0; k < 5; k++) await page.click('#explain-on');
+    check(Number(await page.inputValue('#explain-at')) === 5 && await page.locator('#explain-now li').count() > 0, name, 'is not at the moment that was asked');
+    await page.press('#explain-at', 'End');
+    await page.waitForFunction(n => document.querySelectorAll('#explain-figure polyline').length >= n, 4);
+    check(await dots() > before + 4, name, 'models do not move');
+    check(/^worker 0/m.test(await page.textContent('#explain-end')), name, 'has no table at its end');
+    await look(page, `explain-${name}`);
+}
+
 async function own(page) {
     const folder = mkdtempSync(path.join(os.tmpdir(), 'lab-'));
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('#save-csv')]);
@@ -200,6 +215,7 @@ await (await bench('phone', 390, 844)).context().close();
 await (await bench('wide', 1920, 1080)).context().close();
 const page = await bench('desktop', 1280, 900);
 await rest_of_bench(page);
+for (const name of ['local_sgd', 'ssp', 'wagma']) await steps_of(page, name);
 await own(page);
 await lesson(page, '1-barrier', [['900ms', '1.1s']]);
 await lesson(page, '3-stale-gradients', [['{name: eager_solo}', '{name: eager_solo, period: 10}']]);
