@@ -78,7 +78,7 @@ const fit = (name, width) => name.length * 6.6 <= width ? name : name.slice(0, M
 
 /** Lines {name, look, points: [[x, y]]} over a linear axis; y is logarithmic where it is positive and spans a factor of 20. */
 function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', most }) {
-    const ends = width > 480, right = ends ? Math.min(150, 14 + 7 * Math.max(...curves.map(c => c.name.length))) : 12, bottom = height - 40;
+    const ends = width > 480, right = ends ? Math.min(170, 26 + 7 * Math.max(...curves.map(c => c.name.length))) : 12, bottom = height - 40;
     const named = [...new Map(curves.map(c => [c.name, c])).values()], top = ends ? 26 : 30 + 16 * Math.ceil(named.length / 2);
     const ys = curves.flatMap(c => c.points.map(p => p[1])), low = Math.min(...ys), high = Math.max(...ys);
     const x = axis(0, most ?? Math.max(...curves.map(c => c.points.at(-1)[0])), 52, width - right);
@@ -95,7 +95,7 @@ function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', mos
         const labels = named.map(c => ({ c, at: y(c.points.at(-1)[1]) })).sort((a, b) => a.at - b.at);
         labels.forEach((label, k) => { if (k) label.at = Math.max(label.at, labels[k - 1].at + 15); });
         for (let k = labels.length - 1, most = bottom; k >= 0; k--, most = labels[k + 1].at - 15) labels[k].at = Math.min(labels[k].at, most);
-        for (const { c, at } of labels) parts.push(el('path', { d: `M${width - right + 4} ${at}h14`, stroke: c.look.colour, 'stroke-width': 3, 'stroke-dasharray': c.look.dash }), text(width - right + 22, at + 4, c.name));
+        for (const { c, at } of labels) parts.push(el('path', { d: `M${width - right + 4} ${at}h14`, stroke: c.look.colour, 'stroke-width': 3, 'stroke-dasharray': c.look.dash }), text(width - right + 22, at + 4, fit(c.name, right - 22)));
     } else named.forEach((c, k) => { const at = [k % 2 * width / 2, 34 + 16 * Math.floor(k / 2)];
         parts.push(el('path', { d: `M${at[0]} ${at[1] - 4}h16`, stroke: c.look.colour, 'stroke-width': 3, 'stroke-dasharray': c.look.dash }), text(at[0] + 22, at[1], fit(c.name, width / 2 - 24))); });
     return frame(width, height, `${y_label} over ${x_label}`, ...parts);
