@@ -103,7 +103,7 @@ async function saved(page, button) {
     await page.evaluate(() => {
         const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
         let blob;
-        URL.createObjectURL = one => createObjectURL.call(URL, blob ??= one);
+        URL.createObjectURL = one => createObjectURL.call(URL, blob = one);
         window.saved = new Promise(done => { HTMLAnchorElement.prototype.click = function () {
             Object.assign(URL, { createObjectURL });
             HTMLAnchorElement.prototype.click = click;
@@ -236,8 +236,8 @@ await (await bench('phone', 390, 844)).context().close();
 await (await bench('wide', 1920, 1080)).context().close();
 const page = await bench('desktop', 1280, 900);
 await rest_of_bench(page);
-for (const name of ['local_sgd', 'ssp', 'wagma']) await steps_of(page, name);
 await own(page);
+for (const name of ['local_sgd', 'ssp', 'wagma']) await steps_of(page, name);
 await lesson(page, '1-barrier', [['900ms', '1.1s']]);
 await lesson(page, '3-stale-gradients', [['{name: eager_solo}', '{name: eager_solo, period: 10}']]);
 await lesson(page, '6-asynchrony', [['label: mine, optimizer: {lr: 0.16}', 'label: mine, optimizer: {lr: 0.01}']]);
