@@ -170,6 +170,7 @@ async function read_own(files) {
     }
     if (Object.keys(brought).length) { Engine.keep(brought); told.push(`${Object.keys(brought).length} of the four files are there for \`data: fashion-mnist\`.`); }
     let place = $('own');
+    place.replaceChildren();
     if (folder['/lab/own/runs.csv'] !== undefined) {
         await engine.call(null, { remove: ['/lab/own'], files: folder });
         const data = await results.run(engine, { folder: 'own' });

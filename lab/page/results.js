@@ -85,7 +85,7 @@ function figure(caption, draw, name) {
     const box = make('div', { className: 'drawing' });
     const element = make('figure', {}, make('figcaption', {}, make('span', {}, caption), make('span', { className: 'saves' },
         button('SVG', () => download(`${name}.svg`, svg_text(box.firstChild), 'image/svg+xml'), { ariaLabel: `download ${caption} as SVG` }),
-        button('PNG', () => download_png(name, box.firstChild), { ariaLabel: `download ${caption} as PNG` }))), box);
+        button('PNG', () => download_png(`${name}.png`, box.firstChild), { ariaLabel: `download ${caption} as PNG` }))), box);
     drawn.set(box, draw);
     requestAnimationFrame(() => { redraw(box); forget(); });
     return element;

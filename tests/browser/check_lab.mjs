@@ -139,6 +139,8 @@ async function rest_of_bench(page) {
     await changed(page, () => page.click('#anew'));
     check(await page.locator('#now tbody tr').count() === 4, 'nothing is simulated after a stop');
 
+    await page.waitForTimeout(1000); // what was typed before the stop is taken after a moment
+    await idle(page);
     await page.click('#keep');
     await changed(page, () => page.locator('#controls input[type=range]').first().press('ArrowLeft'));
     check(await page.textContent('#head-a') === 'workers: 16' && await page.textContent('#head-b') === 'workers: 8', 'two set-ups do not say what differs');
