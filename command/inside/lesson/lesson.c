@@ -4,7 +4,6 @@
  */
 #include "command/inside/lesson/lesson.h"
 
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/plot.h"
