@@ -220,7 +220,7 @@ async function lesson(page, name, answers) {
     console.log(`${name}: ${commands} commands, ${(100 * share).toFixed(1)} % of the page's numbers, wall times with them, printed again`);
     check(share > 0.8, name, 'other numbers than its page has');
     for (const summary of await page.locator('#lesson summary').all()) await summary.press('Enter');
-    check(await page.locator('#lesson details[open]').count() >= 3, name, 'answers do not unfold');
+    await page.waitForFunction(() => document.querySelectorAll('#lesson details[open]').length >= 3).catch(() => check(false, name, 'answers do not unfold'));
     const task = async passed => {
         await page.click('.desk .main');
         await page.waitForSelector(`.said[data-passed=${passed}]`).catch(() => check(false, name, 'task', passed));
