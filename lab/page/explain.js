@@ -17,7 +17,7 @@ function parse(out) {
         if (who) moments.at(-1).lines.push({ who, what });
         else if (what) moments.at(-1).lines.at(-1).what += ` ${what.trim()}`;
     }
-    return { head: before.trim().split('\n'), moments, end: after.trimEnd(), best: before.replace(/\s+/g, ' ').match(/least at \((\S+), (\S+)\)/)?.slice(1).map(Number) };
+    return { head: before.trim().replace(/\s+/g, ' ').split(/ (?=\d+ workers? fit )/), moments, end: after.trimEnd(), best: before.replace(/\s+/g, ' ').match(/least at \((\S+), (\S+)\)/)?.slice(1).map(Number) };
 }
 /** The places of each host's model until moment @p now. */
 function paths(now) {
@@ -50,7 +50,7 @@ async function open(name) {
     const { out, err, rc } = await engine.call(['explain', name]);
     if (rc) { $('explain-head').textContent = err; return; }
     told = parse(out);
-    $('explain-head').replaceChildren(make('strong', {}, told.head[0]), ` ${told.head.slice(1).join(' ')}`);
+    $('explain-head').replaceChildren(make('strong', {}, told.head[0]), `. ${told.head.slice(1).join(' ')}`);
     $('explain-end').textContent = told.end;
     Object.assign($('explain-at'), { max: told.moments.length - 1, value: 0 });
     show(0);
