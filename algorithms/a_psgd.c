@@ -10,8 +10,8 @@
 #include "sim/algorithm.h"
 
 typedef struct a_psgd_params {
-    long period; /* su */
-    long servers;
+    int64_t period; /* su */
+    int64_t servers;
 } a_psgd_params;
 
 static void a_psgd_work(dsgd_node *self)

@@ -12,7 +12,7 @@
 typedef struct ad_psgd_params {
     int variant;
     dsgd_pick graph; /* empty: the variant's own */
-    long averagings;
+    int64_t averagings;
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
@@ -24,7 +24,7 @@ static bool loops(const ad_psgd_params *p)
 }
 
 /** Per gradient, or ENDLESS. */
-static long averagings(const ad_psgd_params *p)
+static int64_t averagings(const ad_psgd_params *p)
 {
     return p->averagings != OWN ? p->averagings : loops(p) ? ENDLESS : 1;
 }
@@ -35,7 +35,7 @@ static bool is_active(const dsgd_node *self)
 }
 
 /** A neighbour in a round of the graph, if it has several a random one. Needs P > 1. */
-static int neighbour(dsgd_node *self, long round)
+static int neighbour(dsgd_node *self, int64_t round)
 {
     const ad_psgd_params *p = self->params;
     const bool own = p->graph.about == NULL;
@@ -51,13 +51,13 @@ static int neighbour(dsgd_node *self, long round)
 
 static void paper_work(dsgd_node *self)
 {
-    const long n = averagings(self->params);
+    const int64_t n = averagings(self->params);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x); /* at a snapshot: averaging changes x meanwhile */
-        for (long i = 0; is_active(self) && i < n; i++)
+        for (int64_t i = 0; is_active(self) && i < n; i++)
             dsgd_pair_average(self, x, neighbour(self, self->step * n + i));
         dsgd_local_step(self, x, g); /* the stale gradient, on the current x */
     }
@@ -74,7 +74,7 @@ static void gossip_process_work(dsgd_node *self)
     dsgd_vector *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};
 
     while (dsgd_next_step(self)) {
-        const long t = self->step;
+        const int64_t t = self->step;
         dsgd_gradient(self, g[t % 2], x); /* at a model without the previous gradient */
         if (t == 0)
             continue;
@@ -88,12 +88,12 @@ static void gossip_process_work(dsgd_node *self)
 static void gossip_process_assist(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    for (long round = 0; is_active(self) && dsgd_next_turn(self, 0); round++) {
+    for (int64_t round = 0; is_active(self) && dsgd_next_turn(self, 0); round++) {
         dsgd_lock(self);
         dsgd_pair_average(self, x, neighbour(self, round));
         dsgd_unlock(self);
     }
-    for (long round = 0; !is_active(self); round++) /* it polls, and holds no gradient up */
+    for (int64_t round = 0; !is_active(self); round++) /* it polls, and holds no gradient up */
         dsgd_pair_answer(self, x, neighbour(self, round));
 }
 
@@ -123,9 +123,9 @@ static void shared_copy_work(dsgd_node *self)
 static void shared_copy_assist(dsgd_node *self)
 {
     dsgd_vector *copy = dsgd_shared(self);
-    const long n = averagings(self->params);
+    const int64_t n = averagings(self->params);
     const bool asks = is_active(self) && n != 0;
-    for (long i = 0; asks && dsgd_next_turn(self, n == ENDLESS ? 0 : i / n); i++)
+    for (int64_t i = 0; asks && dsgd_next_turn(self, n == ENDLESS ? 0 : i / n); i++)
         dsgd_pair_average(self, copy, neighbour(self, i));
     while (!is_active(self))
         dsgd_pair_answer(self, copy, DSGD_ANYONE);
@@ -220,11 +220,11 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
     if (p->averagings >= 0 && p->averagings != 1 && p->variant == PULL)
         return dsgd_refuse(
             error,
-            "ad_psgd: averagings: %ld, but variant pull makes one per gradient; leave it out",
+            "ad_psgd: averagings: %jd, but variant pull makes one per gradient; leave it out",
             p->averagings);
     if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* it would wait for the slowest */
         return dsgd_refuse(error,
-                           "ad_psgd: averagings: %ld, but the loops of variant gossip_process wait "
+                           "ad_psgd: averagings: %jd, but the loops of variant gossip_process wait "
                            "for each other and never rest; leave it out",
                            p->averagings);
     return DSGD_OK;
@@ -241,7 +241,7 @@ static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
         whole.messages *= 2; /* the request is empty */
         return whole;
     }
-    const long n = n_odd > 0 ? averagings(p) : 0;
+    const int64_t n = n_odd > 0 ? averagings(p) : 0;
     if (n == ENDLESS)
         return (dsgd_traffic){NAN, NAN}; /* as much as the network carries */
     return dsgd_vector_traffic(scale, active * 2 * (double)n);

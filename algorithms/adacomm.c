@@ -10,7 +10,7 @@
 #include "sim/algorithm.h"
 
 typedef struct adacomm_params {
-    long tau; /* tau_0 */
+    int64_t tau; /* tau_0 */
     double interval; /* T_0, s */
     double gamma;
 } adacomm_params;
@@ -27,11 +27,11 @@ static double mean_of(const dsgd_node *self, const double *all, int what)
 }
 
 /** @p ratio: of loss to first loss, and of first learning rate to learning rate. */
-static long next_tau(const adacomm_params *p, long tau, double ratio)
+static int64_t next_tau(const adacomm_params *p, int64_t tau, double ratio)
 {
     const double wanted = ceil(sqrt(ratio) * (double)p->tau);
     const double next = wanted < (double)tau ? wanted : floor(p->gamma * (double)tau);
-    return next > 1 ? (long)next : 1;
+    return next > 1 ? (int64_t)next : 1;
 }
 
 static void adacomm_work(dsgd_node *self)
@@ -39,7 +39,7 @@ static void adacomm_work(dsgd_node *self)
     const adacomm_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    long tau = p->tau, averaged = 0; /* steps by the last average */
+    int64_t tau = p->tau, averaged = 0; /* steps by the last average */
     double mine[N_TOLD] = {0};
     double first_rate = 0, end_s = p->interval;
 

@@ -11,20 +11,20 @@
 #include "sim/algorithm.h"
 
 typedef struct async_local_sgd_params {
-    long period, delay; /* H; N, or a word */
+    int64_t period, delay; /* H; N, or a word */
     double outer_lr, momentum, c, grace;
     bool dylu;
 } async_local_sgd_params;
 
 enum { AS_MANY_AS_WORKERS = -1 };
 
-static long arrivals(const async_local_sgd_params *p, int n_workers)
+static int64_t arrivals(const async_local_sgd_params *p, int n_workers)
 {
     return p->delay == AS_MANY_AS_WORKERS ? n_workers : p->delay;
 }
 
 /** Dynamic local updates: fewer for slow workers, by what everyone's first step takes. */
-static long steps_of_round(dsgd_node *self)
+static int64_t steps_of_round(dsgd_node *self)
 {
     static const double rounding = 1e-9;
     const async_local_sgd_params *p = self->params;
@@ -36,7 +36,7 @@ static long steps_of_round(dsgd_node *self)
     for (int i = 0; i < self->n_workers; i++)
         least_s = fmin(least_s, all_s[i]);
     const double n = mine_s > 0 ? (double)p->period * least_s / mine_s : (double)p->period;
-    return (long)fmax(1, ceil(n - rounding));
+    return (int64_t)fmax(1, ceil(n - rounding));
 }
 
 static void async_local_sgd_work(dsgd_node *self)
@@ -46,7 +46,7 @@ static void async_local_sgd_work(dsgd_node *self)
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self); /* of the round */
     double updates = 0; /* of the server, in it */
-    long n = 0, n_done = 0;
+    int64_t n = 0, n_done = 0;
     dsgd_copy(self, start, x);
 
     while (dsgd_next_step(self)) {
@@ -119,7 +119,7 @@ static void async_local_sgd_serve(dsgd_node *self)
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {
             const double now_s = dsgd_time_s(self);
-            dsgd_message_used(self, l, (long)(a.updates - l->numbers[0]));
+            dsgd_message_used(self, l, (int64_t)(a.updates - l->numbers[0]));
             apply(self, &a, l->x);
             a.waits[l->from] = true;
             a.n_wait++;
@@ -136,11 +136,11 @@ static void async_local_sgd_serve(dsgd_node *self)
 static dsgd_status async_local_sgd_check(const void *params, int n_workers, dsgd_error *error)
 {
     const async_local_sgd_params *p = params;
-    const long n = arrivals(p, n_workers);
+    const int64_t n = arrivals(p, n_workers);
     if (p->c * (double)n <= 1)
         return DSGD_OK;
     return dsgd_refuse(
-        error, "async_local_sgd: c: %g is above 1 / %ld, one divided by delay; 0 to %g would do",
+        error, "async_local_sgd: c: %g is above 1 / %jd, one divided by delay; 0 to %g would do",
         p->c, n, 1 / (double)n);
 }
 

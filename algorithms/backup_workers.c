@@ -9,17 +9,17 @@
 #include "sim/algorithm.h"
 
 typedef struct backup_workers_params {
-    long backups; /* b; or a word */
+    int64_t backups; /* b; or a word */
     int release;
 } backup_workers_params;
 
 enum { PUBLISHED = -1, PUBLISHED_WORKERS = 25 };
 enum { NEWEST, TOKENS };
 
-static long backups(const backup_workers_params *p, int n_workers)
+static int64_t backups(const backup_workers_params *p, int n_workers)
 {
-    const long least = n_workers > 1;
-    const long published = n_workers / PUBLISHED_WORKERS;
+    const int64_t least = n_workers > 1;
+    const int64_t published = n_workers / PUBLISHED_WORKERS;
     return p->backups != PUBLISHED ? p->backups : published > least ? published : least;
 }
 
@@ -41,9 +41,9 @@ static void backup_workers_work(dsgd_node *self)
 /** Of TOKENS, P of each step, first in, first out: the n-th that is taken is of step 1 + n / P. */
 typedef struct tokens {
     double step;
-    long n_taken;
-    long *queue; /* [P] workers that wait for one, round about */
-    long n_came, n_gone; /* through the queue */
+    int64_t n_taken;
+    int64_t *queue; /* [P] workers that wait for one, round about */
+    int64_t n_came, n_gone; /* through the queue */
 } tokens;
 
 /** Lets workers that wait begin their next step: of TOKENS as many as there are tokens. */
@@ -51,7 +51,7 @@ static void hand_out(dsgd_node *self, tokens *t)
 {
     const backup_workers_params *p = self->params;
     for (; t->n_gone < t->n_came; t->n_taken++) {
-        const long of_token = 1 + t->n_taken / self->n_workers;
+        const int64_t of_token = 1 + t->n_taken / self->n_workers;
         const double token = p->release == TOKENS ? (double)of_token : t->step;
         if (token > t->step)
             return;
@@ -63,10 +63,10 @@ static void hand_out(dsgd_node *self, tokens *t)
 static void backup_workers_serve(dsgd_node *self)
 {
     const backup_workers_params *p = self->params;
-    const long wanted = self->n_workers - backups(p, self->n_workers);
+    const int64_t wanted = self->n_workers - backups(p, self->n_workers);
     dsgd_vector *sum = dsgd_vector_new(self);
-    tokens t = {.queue = dsgd_memory_new(self, (size_t)self->n_workers, sizeof(long))};
-    long n = 0; /* in the sum */
+    tokens t = {.queue = dsgd_memory_new(self, (size_t)self->n_workers, sizeof(int64_t))};
+    int64_t n = 0; /* in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const bool late = l->numbers[0] < t.step;
@@ -98,7 +98,7 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
     const backup_workers_params *p = params;
     if (p->backups < n_workers)
         return DSGD_OK;
-    return dsgd_refuse(error, "backup_workers: backups: %ld, but with %d workers 0 to %d would do",
+    return dsgd_refuse(error, "backup_workers: backups: %jd, but with %d workers 0 to %d would do",
                        p->backups, n_workers, n_workers - 1);
 }
 

@@ -12,7 +12,7 @@
 #include "sim/algorithm.h"
 
 typedef struct co2_params {
-    long period; /* tau */
+    int64_t period; /* tau */
     double outer_lr, outer_momentum;
     double clip;
     bool penalty;

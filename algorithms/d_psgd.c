@@ -10,7 +10,7 @@
 
 typedef struct d_psgd_params {
     dsgd_pick graph;
-    long rounds;
+    int64_t rounds;
     int order;
 } d_psgd_params;
 
@@ -28,7 +28,7 @@ static void d_psgd_work(dsgd_node *self)
             dsgd_follow(self, x, g); /* a piece of the old x is sent when its gradient is ready */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
-        for (long i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j, W doubly stochastic */
+        for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j, W doubly stochastic */
             dsgd_gossip(self, x,
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));

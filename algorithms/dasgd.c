@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct dasgd_params {
-    long tau, d;
+    int64_t tau, d;
     double xi;
 } dasgd_params;
 
@@ -22,7 +22,7 @@ static void dasgd_work(dsgd_node *self)
     dsgd_request *round = NULL; /* the allreduce under way */
 
     while (dsgd_next_step(self)) {
-        const long s = self->step % p->tau; /* local step of the round */
+        const int64_t s = self->step % p->tau; /* local step of the round */
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (p->d == 0 && s == p->tau - 1)
@@ -43,17 +43,17 @@ static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *er
     const dasgd_params *p = params;
     if (p->d > p->tau)
         return dsgd_refuse(error,
-                           "dasgd: d: %ld, but an average may be at most tau = %ld steps late",
+                           "dasgd: d: %jd, but an average may be at most tau = %jd steps late",
                            p->d, p->tau);
     if (p->d == p->tau && p->xi == 0)
         return dsgd_refuse(
             error,
-            "dasgd: with d = tau = %ld and xi = 0 every step is undone; take xi > 0 or d < tau",
+            "dasgd: with d = tau = %jd and xi = 0 every step is undone; take xi > 0 or d < tau",
             p->tau);
     return DSGD_OK;
 }
 
-static long dasgd_period(const void *params, int n_workers)
+static int64_t dasgd_period(const void *params, int n_workers)
 {
     (void)n_workers;
     return ((const dasgd_params *)params)->tau;

@@ -50,7 +50,7 @@ static void dc_asgd_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        dsgd_message_used(self, l, (long)(updates - updates_given[worker]));
+        dsgd_message_used(self, l, (int64_t)(updates - updates_given[worker]));
         dsgd_copy(self, g, l->x);
         dsgd_copy(self, gap, x);
         dsgd_combine(self, gap, 1, -1, given[worker]);

@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct diloco_params {
-    long period; /* H */
+    int64_t period; /* H */
     double outer_lr, outer_momentum;
 } diloco_params;
 

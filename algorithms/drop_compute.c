@@ -11,8 +11,8 @@
 
 typedef struct drop_compute_params {
     double threshold; /* s; or one of these words */
-    long micro_batches; /* M */
-    long calibration, spare;
+    int64_t micro_batches; /* M */
+    int64_t calibration, spare;
 } drop_compute_params;
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_M = 12 };
@@ -23,7 +23,7 @@ typedef struct measured {
     double overhead_s; /* T^c: mean of step - the longest computation in it */
 } measured;
 
-static double longest_computation(const dsgd_node *self, const measured *m, long step)
+static double longest_computation(const dsgd_node *self, const measured *m, int64_t step)
 {
     const drop_compute_params *p = self->params;
     double longest_s = 0;
@@ -38,7 +38,7 @@ static double effective_speed_up(dsgd_node *self, const measured *m, double limi
     const drop_compute_params *p = self->params;
     const double n = (double)p->micro_batches;
     double sum = 0;
-    for (long t = 0; t < p->calibration; t++) {
+    for (int64_t t = 0; t < p->calibration; t++) {
         double cut_s = 0;
         double done = 0;
         for (int i = 0; i < self->n_workers; i++) {
@@ -64,7 +64,7 @@ static double best_threshold(dsgd_node *self, const measured *m)
     const drop_compute_params *p = self->params;
     double shortest_s = INFINITY;
     double longest_s = 0;
-    for (long i = 0; i < p->calibration * self->n_workers; i++) {
+    for (int64_t i = 0; i < p->calibration * self->n_workers; i++) {
         shortest_s = fmin(shortest_s, m->compute_s[i]);
         longest_s = fmax(longest_s, m->compute_s[i]);
     }
@@ -89,7 +89,7 @@ static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
     const drop_compute_params *p = self->params;
     const size_t n = (size_t)p->calibration;
     measured m = {dsgd_allgather(self, mine_s, n, DSGD_WORLD), wall_s / (double)n};
-    for (long t = 0; self->rank == 0 && t < p->calibration; t++)
+    for (int64_t t = 0; self->rank == 0 && t < p->calibration; t++)
         m.overhead_s -= longest_computation(self, &m, t) / (double)n;
     const double found = self->rank == 0 ? best_threshold(self, &m) : 0;
     return dsgd_allgather(self, &found, 1, DSGD_WORLD)[0];
@@ -106,7 +106,7 @@ static void drop_compute_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const long t = self->step - p->spare; /* calibration follows the steps that are spared */
+        const int64_t t = self->step - p->spare; /* calibration follows the steps that are spared */
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);

@@ -48,7 +48,7 @@ typedef struct epoch {
     struct {
         bool finished; /* waits to mix */
         int next; /* towards the worker that stands for all that this epoch's edges connect */
-        long partners; /* finished neighbours, if it is finished */
+        int64_t partners; /* finished neighbours, if it is finished */
     } * is; /* [P] */
     int n_parts; /* that this epoch's edges have not connected */
     dsgd_neighbour_room room;
@@ -75,10 +75,10 @@ static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
 }
 
 /** Finished neighbours of i; @p new: to which an edge connects what the epoch has not connected. */
-static long partners_of(dsgd_node *self, const epoch *e, int i, bool new)
+static int64_t partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
-    long n = 0;
+    int64_t n = 0;
     for (int k = 0; k < all.n_to; k++)
         if (e->is[all.to[k]].finished && (!new || part_of(e, i) != part_of(e, all.to[k])))
             n++;
@@ -89,10 +89,10 @@ static long partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 static void tell(dsgd_node *self, epoch *e, int i, double *numbers)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
-    const long mine = e->is[i].partners;
+    const int64_t mine = e->is[i].partners;
     size_t n = 0;
     for (int k = 0; k < all.n_to; k++) {
-        const long theirs = e->is[all.to[k]].partners;
+        const int64_t theirs = e->is[all.to[k]].partners;
         if (!e->is[all.to[k]].finished)
             continue;
         const int from = part_of(e, i), into = part_of(e, all.to[k]);

@@ -11,8 +11,8 @@
 
 typedef struct eager_params {
     int late; /* which of late_words */
-    long limiter; /* -1: off */
-    long period; /* of model synchronisation; -1: off */
+    int64_t limiter; /* -1: off */
+    int64_t period; /* of model synchronisation; -1: off */
 } eager_params;
 
 enum { LATE_DISCARD = 1 };
@@ -20,7 +20,7 @@ enum { LATE_DISCARD = 1 };
 static void eager_work(dsgd_node *self, dsgd_initiator initiator)
 {
     const eager_params *p = self->params;
-    const long synchronous_every = p->limiter > 0 ? p->limiter + 1 : 0;
+    const int64_t synchronous_every = p->limiter > 0 ? p->limiter + 1 : 0;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *late = dsgd_vector_new(self);
@@ -76,13 +76,13 @@ static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
 }
 
 /** The least multiple of both intervals. */
-static long eager_period(const void *params, int n_workers)
+static int64_t eager_period(const void *params, int n_workers)
 {
     (void)n_workers;
     const eager_params *p = params;
-    const long limiter = p->limiter > 0 ? p->limiter + 1 : 1;
-    const long period = p->period > 0 ? p->period : 1;
-    long both = period;
+    const int64_t limiter = p->limiter > 0 ? p->limiter + 1 : 1;
+    const int64_t period = p->period > 0 ? p->period : 1;
+    int64_t both = period;
     while (both % limiter != 0)
         both += period;
     return both;

@@ -10,8 +10,8 @@
 
 typedef struct easgd_params {
     double beta;
-    long period; /* tau */
-    long servers;
+    int64_t period; /* tau */
+    int64_t servers;
     int centre;
     double delta; /* of EAMSGD; EASGD has none */
 } easgd_params;

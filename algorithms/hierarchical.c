@@ -8,8 +8,8 @@
 #include "sim/algorithm.h"
 
 typedef struct hierarchical_params {
-    long cluster; /* workers */
-    long period; /* H */
+    int64_t cluster; /* workers */
+    int64_t period; /* H */
     int inside, between;
 } hierarchical_params;
 

@@ -8,8 +8,8 @@
 #include "sim/algorithm.h"
 
 typedef struct local_sgd_params {
-    long period; /* H */
-    long post_local; /* -1: off */
+    int64_t period; /* H */
+    int64_t post_local; /* -1: off */
     int order;
 } local_sgd_params;
 

@@ -11,8 +11,8 @@
 #include "sim/algorithm.h"
 
 typedef struct noloco_params {
-    long period; /* H */
-    long group; /* S */
+    int64_t period; /* H */
+    int64_t group; /* S */
     double outer_lr, outer_momentum;
 } noloco_params;
 

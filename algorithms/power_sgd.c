@@ -10,7 +10,7 @@
 #include "sim/algorithm.h"
 
 typedef struct power_sgd_params {
-    long rank, products;
+    int64_t rank, products;
 } power_sgd_params;
 
 /** One product, with the factor `other` kept: u <- mean of A's projection onto its columns. */
@@ -77,7 +77,7 @@ static dsgd_traffic power_sgd_traffic(const void *params, const dsgd_scale *scal
     return dsgd_traffic_times(both, (double)p->products / 2);
 }
 
-static long power_sgd_period(const void *params, int n_workers)
+static int64_t power_sgd_period(const void *params, int n_workers)
 {
     (void)params, (void)n_workers;
     return 2;

@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct rennala_params {
-    long batch; /* B; or a word */
+    int64_t batch; /* B; or a word */
 } rennala_params;
 
 enum { AS_MANY_AS_WORKERS = -1 };
@@ -45,7 +45,7 @@ static void rennala_work(dsgd_node *self)
 }
 
 /** The next round: everybody but who made it is told, once until it asks. */
-static void notify(dsgd_node *self, int maker, long *told, double round)
+static void notify(dsgd_node *self, int maker, int64_t *told, double round)
 {
     for (int i = 0; i < self->n_workers; i++) {
         if (i == maker || told[i])
@@ -58,12 +58,12 @@ static void notify(dsgd_node *self, int maker, long *told, double round)
 static void rennala_serve(dsgd_node *self)
 {
     const rennala_params *p = self->params;
-    const long batch = p->batch == AS_MANY_AS_WORKERS ? self->n_workers : p->batch;
+    const int64_t batch = p->batch == AS_MANY_AS_WORKERS ? self->n_workers : p->batch;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *sum = dsgd_vector_new(self);
-    long *told = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *told);
+    int64_t *told = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *told);
     double round = 0;
-    long n = 0;
+    int64_t n = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;

@@ -8,7 +8,7 @@
 #include "sim/algorithm.h"
 
 typedef struct ringmaster_params {
-    long delay; /* R; or a word */
+    int64_t delay; /* R; or a word */
 } ringmaster_params;
 
 enum { AS_MANY_AS_WORKERS = -1, INFINITE = -2 };
@@ -50,10 +50,10 @@ static void ringmaster_work(dsgd_node *self)
 enum { NOTHING = -1 }; /* of a worker that was told to ask */
 
 /** Tells workers whose model is older than R allows; they ask for the newest. */
-static void cancel_old(dsgd_node *self, long *given, long updates)
+static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 {
     const ringmaster_params *p = self->params;
-    const long most = p->delay == AS_MANY_AS_WORKERS ? self->n_workers : p->delay;
+    const int64_t most = p->delay == AS_MANY_AS_WORKERS ? self->n_workers : p->delay;
     for (int i = 0; i < self->n_workers && p->delay != INFINITE; i++) {
         if (given[i] == NOTHING || updates - given[i] < most)
             continue;
@@ -66,8 +66,8 @@ static void ringmaster_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     /* updates in their models */
-    long *given = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *given);
-    long updates = 0;
+    int64_t *given = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *given);
+    int64_t updates = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;

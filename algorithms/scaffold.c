@@ -10,7 +10,7 @@
 #include "sim/algorithm.h"
 
 typedef struct scaffold_params {
-    long period; /* K */
+    int64_t period; /* K */
     double global_lr;
 } scaffold_params;
 

@@ -16,7 +16,7 @@
 
 typedef struct sgp_params {
     dsgd_pick graph;
-    long delay; /* of OSGP */
+    int64_t delay; /* of OSGP */
 } sgp_params;
 
 static void sgp_work(dsgd_node *self)
@@ -43,8 +43,8 @@ static void osgp_work(dsgd_node *self)
     dsgd_vector *x = dsgd_vector_new(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_request *round = NULL; /* under way */
-    long rounds = 0; /* begun */
-    long begun = 0; /* step of the last */
+    int64_t rounds = 0; /* begun */
+    int64_t begun = 0; /* step of the last */
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {

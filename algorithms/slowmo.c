@@ -8,7 +8,7 @@
 #include "sim/algorithm.h"
 
 typedef struct slowmo_params {
-    long period; /* tau */
+    int64_t period; /* tau */
     double alpha, beta;
 } slowmo_params;
 

@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct ssp_params {
-    long slack; /* s */
+    int64_t slack; /* s */
 } ssp_params;
 
 enum { INFINITE = -1 };
@@ -35,10 +35,10 @@ static void ssp_work(dsgd_node *self)
 
 /** Of the server. */
 typedef struct clocks {
-    long *clock; /* [P] finished steps */
-    long *fetched; /* [P] updates in the model that each has; of who waits: WAITS */
-    long least, n_least; /* of the clocks, and how many are there */
-    long updates; /* in the model */
+    int64_t *clock; /* [P] finished steps */
+    int64_t *fetched; /* [P] updates in the model that each has; of who waits: WAITS */
+    int64_t least, n_least; /* of the clocks, and how many are there */
+    int64_t updates; /* in the model */
 } clocks;
 
 enum { WAITS = -1 };
@@ -67,8 +67,8 @@ static void raise_least(dsgd_node *self, clocks *c)
 static void ssp_serve(dsgd_node *self)
 {
     const size_t n = (size_t)self->n_workers;
-    clocks c = {dsgd_memory_new(self, n, sizeof(long)), dsgd_memory_new(self, n, sizeof(long)), 0,
-                self->n_workers, 0};
+    clocks c = {dsgd_memory_new(self, n, sizeof(int64_t)),
+                dsgd_memory_new(self, n, sizeof(int64_t)), 0, self->n_workers, 0};
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;

@@ -9,9 +9,9 @@
 #include "sim/algorithm.h"
 
 typedef struct streaming_diloco_params {
-    long period; /* H */
-    long fragments; /* F */
-    long delay; /* tau */
+    int64_t period; /* H */
+    int64_t fragments; /* F */
+    int64_t delay; /* tau */
     double mixing; /* alpha */
     double outer_lr, outer_momentum;
 } streaming_diloco_params;
@@ -19,7 +19,7 @@ typedef struct streaming_diloco_params {
 static void streaming_diloco_work(dsgd_node *self)
 {
     const streaming_diloco_params *p = self->params;
-    const long every = p->period / p->fragments; /* S */
+    const int64_t every = p->period / p->fragments; /* S */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *global = dsgd_vector_new(self); /* of each fragment after its last outer step */
@@ -29,7 +29,7 @@ static void streaming_diloco_work(dsgd_node *self)
     dsgd_copy(self, global, x);
 
     while (dsgd_next_step(self)) {
-        const long n = self->step / every, s = self->step % every + 1;
+        const int64_t n = self->step / every, s = self->step % every + 1;
         const size_t f = (size_t)(n % p->fragments), all = (size_t)p->fragments;
         dsgd_vector *x_f = dsgd_fragment(self, x, f, all);
         dsgd_vector *global_f = dsgd_fragment(self, global, f, all);
@@ -57,17 +57,17 @@ static dsgd_status streaming_diloco_check(const void *params, int n_workers, dsg
     (void)n_workers;
     const streaming_diloco_params *p = params;
     if (p->period % p->fragments != 0)
-        return dsgd_refuse(error, "streaming_diloco: fragments: %ld does not divide period: %ld",
+        return dsgd_refuse(error, "streaming_diloco: fragments: %jd does not divide period: %jd",
                            p->fragments, p->period);
     if (p->delay >= p->period / p->fragments)
         return dsgd_refuse(error,
-                           "streaming_diloco: delay: %ld, but a fragment's exchange has to end "
-                           "before the next begins, period / fragments = %ld steps later",
+                           "streaming_diloco: delay: %jd, but a fragment's exchange has to end "
+                           "before the next begins, period / fragments = %jd steps later",
                            p->delay, p->period / p->fragments);
     return DSGD_OK;
 }
 
-static long streaming_diloco_least_pieces(const void *params, int n_workers)
+static int64_t streaming_diloco_least_pieces(const void *params, int n_workers)
 {
     (void)n_workers;
     return ((const streaming_diloco_params *)params)->fragments;

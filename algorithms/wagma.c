@@ -9,8 +9,8 @@
 #include "sim/algorithm.h"
 
 typedef struct wagma_params {
-    long group; /* S; -1: sqrt */
-    long period;
+    int64_t group; /* S; -1: sqrt */
+    int64_t period;
     int order;
     bool rotate, late_check;
 } wagma_params;
@@ -24,12 +24,12 @@ static int group_bits(const wagma_params *p, int n_workers)
 }
 
 /** Bits (t g + r) mod G, r = 0 .. g - 1; g = log2 S, G = log2 P. A group agrees on the others. */
-static dsgd_group wagma_group(const void *params, int n_workers, long t)
+static dsgd_group wagma_group(const void *params, int n_workers, int64_t t)
 {
     const wagma_params *p = params;
     const int n_bits = dsgd_log2(n_workers);
     const int n_phases = group_bits(p, n_workers);
-    const long first = p->rotate ? t * n_phases : 0;
+    const int64_t first = p->rotate ? t * n_phases : 0;
     dsgd_group bits = 0;
     for (int r = 0; r < n_phases; r++)
         bits |= (dsgd_group)1 << ((first + r) % n_bits);
@@ -70,7 +70,7 @@ static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *er
     if (p->group > 0 && (!dsgd_is_power_of_two(p->group) || p->group > n_workers))
         return dsgd_refuse(
             error,
-            "wagma: group: %ld, but a power of two up to the number of workers (%d) is needed",
+            "wagma: group: %jd, but a power of two up to the number of workers (%d) is needed",
             p->group, n_workers);
     return dsgd_check_power_of_two("wagma", n_workers, error);
 }

@@ -10,7 +10,7 @@
 #include "sim/algorithm.h"
 
 typedef struct zero_params {
-    long stage;
+    int64_t stage;
     bool reshard_after_forward;
 } zero_params;
 

@@ -52,7 +52,7 @@ static json_t *element_json(const dsgd_option *o, const void *field, size_t i)
     case DSGD_NUMBERS:
         return json_real(((const dsgd_numbers *)field)->v[i]);
     case DSGD_PAIRS: {
-        const long *const pair = ((const dsgd_pairs *)field)->v[i];
+        const int64_t *const pair = ((const dsgd_pairs *)field)->v[i];
         return json_pack("[I, I]", (json_int_t)pair[0], (json_int_t)pair[1]);
     }
     case DSGD_LINES:
@@ -77,10 +77,10 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return json_boolean(*(const bool *)field);
     case DSGD_LONG:
     case DSGD_DOUBLE:
-        number = o->kind == DSGD_LONG ? (double)*(const long *)field : *(const double *)field;
+        number = o->kind == DSGD_LONG ? (double)*(const int64_t *)field : *(const double *)field;
         if (number < 0 && o->words != NULL)
             return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is -(i + 1) */
-        return o->kind == DSGD_LONG ? json_integer(*(const long *)field) : json_real(number);
+        return o->kind == DSGD_LONG ? json_integer(*(const int64_t *)field) : json_real(number);
     case DSGD_CHOICE:
         return dsgd_json_text(o->words[*(const int *)field]);
     case DSGD_STRING:
@@ -160,7 +160,7 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
         return json_is_boolean(value) ? DSGD_OK : wrong(o->name, value, "true or false", error);
     case DSGD_LONG:
         DSGD_TRY(read_number(value, o, &number, error));
-        *(long *)field = (long)number;
+        *(int64_t *)field = (int64_t)number;
         return DSGD_OK;
     case DSGD_DOUBLE:
         return read_number(value, o, field, error);

@@ -38,7 +38,7 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 /* --- tables that are wrong --------------------------------------------------------------------- */
 
 /* In the order of kinds; of a record 0, as its fields are checked. */
-static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(long),
+static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_t),
                                              sizeof(double),       sizeof(int),
                                              sizeof(char *),       sizeof(dsgd_numbers),
                                              sizeof(dsgd_pairs),   sizeof(dsgd_lines),
@@ -211,7 +211,7 @@ void dsgd_option_put(const dsgd_option *o, void *params, double value)
     else if (o->kind == DSGD_CHOICE)
         *(int *)field = (int)value;
     else if (o->kind == DSGD_LONG)
-        *(long *)field = (long)value;
+        *(int64_t *)field = (int64_t)value;
     else
         *(double *)field = value;
 }
@@ -222,7 +222,7 @@ const char *dsgd_option_text(const dsgd_option *o, double value)
         return value != 0 ? "true" : "false";
     if (o->kind == DSGD_CHOICE)
         return o->words[(int)value];
-    return o->words != NULL && value < 0 ? o->words[-(long)value - 1]
+    return o->words != NULL && value < 0 ? o->words[-(int64_t)value - 1]
                                          : dsgd_xprintf("%.10g", value);
 }
 

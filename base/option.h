@@ -36,7 +36,7 @@ typedef struct dsgd_numbers {
 
 typedef struct dsgd_pairs {
     size_t n;
-    long (*v)[2]; /* [n] */
+    int64_t (*v)[2]; /* [n] */
 } dsgd_pairs;
 
 typedef struct dsgd_lines {
@@ -115,7 +115,7 @@ typedef struct dsgd_option {
 #define DSGD_OPTION_AT(c_type, type, field) _Generic(((type *)0)->field, c_type: offsetof(type, field))
 #endif
 #define DSGD_OPTION_AT_BOOL(type, field) DSGD_OPTION_AT(bool, type, field)
-#define DSGD_OPTION_AT_LONG(type, field) DSGD_OPTION_AT(long, type, field)
+#define DSGD_OPTION_AT_LONG(type, field) DSGD_OPTION_AT(int64_t, type, field)
 #define DSGD_OPTION_AT_DOUBLE(type, field) DSGD_OPTION_AT(double, type, field)
 #define DSGD_OPTION_AT_STRING(type, field) DSGD_OPTION_AT(const char *, type, field)
 #define DSGD_OPTION_AT_NUMBERS(type, field) DSGD_OPTION_AT(dsgd_numbers, type, field)

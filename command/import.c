@@ -16,7 +16,7 @@
 typedef struct arguments {
     dsgd_operands paths;
     const char *output, *platform, *workload, *nodelist;
-    long nodes, ranks, first;
+    int64_t nodes, ranks, first;
     bool force;
 } arguments;
 

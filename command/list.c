@@ -416,14 +416,14 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
         printf("  host link           %g GB/s each way, %g us between neighbours\n",
                p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
     if (p->island_hosts > 0)
-        printf("  islands (NVLink)    %ld hosts on %ld NICs; within them %g GB/s, %g us\n",
+        printf("  islands (NVLink)    %jd hosts on %jd NICs; within them %g GB/s, %g us\n",
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
                p->island_latency_s * 1e6);
     for (size_t i = 0; i < p->regions.n; i++)
         printf("  region of %-9ld %s\n", p->group_hosts, dsgd_regions(p)[i].name);
     if (p->regions.n == 0 && p->topology == DSGD_TOPOLOGY_GROUPS)
         dsgd_print_text("  groups", FACT_INDENT,
-                        "%ld hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
+                        "%jd hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
                         p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
                         p->group_bytes_per_s / 1e9);
     if (p->hosts.n > 0)

@@ -17,7 +17,7 @@ typedef struct arguments {
     const char *folder;
     dsgd_texts data;
     int numerics, precision;
-    long threads; /* 0: not given */
+    int64_t threads; /* 0: not given */
 } arguments;
 
 static const char *const precision_words[] = {"float", "double", NULL};
@@ -106,7 +106,7 @@ static dsgd_status replay_all(const arguments *a, char **folder, dsgd_error *err
     FILE *const stream = dsgd_text_open(&rows, &n_bytes);
     const bool has_cuda =
         a->numerics == DSGD_NUMERICS_AUTO && dsgd_device_cuda_try(NULL, NULL) == DSGD_OK;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
     dsgd_status status = DSGD_OK;
     printf("%10s  %-16s%10s%10s%10s%12s%12s%10s\n", "run", "algorithm", "workers", "seed", "status",
            "loss", "accuracy", "wall s");

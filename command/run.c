@@ -28,7 +28,7 @@ typedef struct arguments {
     const char *folder, *record, *baseline, *sensitivity;
     dsgd_texts sets, plugins;
     const char *only, *shard;
-    long jobs, threads; /* 0: not given */
+    int64_t jobs, threads; /* 0: not given */
     int numerics, progress;
     double sensitivity_percent; /* 0: none */
     dsgd_run_limits limits;

@@ -9,12 +9,12 @@
 #include "sim/engine/engine.h"
 
 /** What the algorithm's option of that name has, if it is an integer; else 1. */
-static long integer_of(const dsgd_run_config *config, const char *name)
+static int64_t integer_of(const dsgd_run_config *config, const char *name)
 {
     const dsgd_option *const option = dsgd_option_find(config->algorithm->about.options, name);
     return option == NULL || option->kind != DSGD_LONG
                ? 1
-               : *(const long *)(const void *)((const char *)config->params + option->offset);
+               : *(const int64_t *)(const void *)((const char *)config->params + option->offset);
 }
 
 int dsgd_n_servers(const dsgd_run_config *config)
@@ -35,11 +35,11 @@ static const dsgd_pick *graph_of(const dsgd_algorithm *algorithm, const void *pa
     return pick->about == NULL ? NULL : pick;
 }
 
-long dsgd_period(const dsgd_run_config *config)
+int64_t dsgd_period(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
     const dsgd_pick *const graph = graph_of(algorithm, config->params);
-    long period = integer_of(config, "period");
+    int64_t period = integer_of(config, "period");
     if (algorithm->period != NULL)
         period = algorithm->period(config->params, config->workers);
     else if (graph != NULL && dsgd_option_find(algorithm->about.options, "period") == NULL)
@@ -112,9 +112,9 @@ double dsgd_merging_error(const dsgd_run_config *config)
     const dsgd_workload *const w = config->workload;
     const double many = DSGD_MANY_BUCKETS, bytes = dsgd_workload_bytes(w);
     const double n = dsgd_ceil(bytes / DSGD_DEFAULT_BUCKET_BYTES);
-    const long least = config->algorithm->least_pieces == NULL
-                           ? 1
-                           : config->algorithm->least_pieces(config->params, config->workers);
+    const int64_t least = config->algorithm->least_pieces == NULL
+                              ? 1
+                              : config->algorithm->least_pieces(config->params, config->workers);
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
         config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many ||
         p->topology > DSGD_TOPOLOGY_GROUPS || p->regions.n > 0)
@@ -344,15 +344,15 @@ static dsgd_status check_pieces(const dsgd_run_config *config, dsgd_error *error
     if (algorithm->least_pieces == NULL)
         return DSGD_OK;
     double *bytes = NULL;
-    const long parts = dsgd_server_parts(config);
-    const long n = (long)dsgd_pieces_of(config, &bytes) * parts;
-    const long least = algorithm->least_pieces(config->params, config->workers);
+    const int64_t parts = dsgd_server_parts(config);
+    const int64_t n = (int64_t)dsgd_pieces_of(config, &bytes) * parts;
+    const int64_t least = algorithm->least_pieces(config->params, config->workers);
     free(bytes);
     if (n >= least)
         return DSGD_OK;
     return dsgd_refuse(error,
-                       "exchange: pieces: %ld, but %s needs %ld or more with these options; give "
-                       "exchange: {pieces: %ld}",
+                       "exchange: pieces: %jd, but %s needs %jd or more with these options; give "
+                       "exchange: {pieces: %jd}",
                        n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
 }
 
@@ -364,7 +364,7 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
     for (size_t i = 0; i < f->events.n; i++)
         if (events[i].worker >= config->workers)
             return dsgd_refuse(
-                error, "failures: events: worker: %ld, but with %d workers they are 0 to %d",
+                error, "failures: events: worker: %jd, but with %d workers they are 0 to %d",
                 events[i].worker, config->workers, config->workers - 1);
     const bool stays = f->policy == DSGD_POLICY_NONE || dsgd_goes_on(config);
     if (dsgd_failures_any(f) && stays && config->exchange.barrier)

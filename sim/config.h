@@ -52,7 +52,7 @@ typedef struct dsgd_learning {
     dsgd_pick model; /* out of dsgd_model_kinds; about == NULL: timing only */
     dsgd_pick data; /* out of dsgd_data_sources */
     dsgd_pick split; /* out of dsgd_split_kinds; about == NULL: as iid */
-    long batch; /* samples per worker and gradient */
+    int64_t batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
     dsgd_evaluate_config evaluate;
     dsgd_precision precision;
@@ -69,7 +69,7 @@ enum { DSGD_BUCKET_AUTO = -1, DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BU
 
 /** How vectors are cut for their exchanges, in backward order. */
 typedef struct dsgd_exchange_config {
-    long pieces; /* a number of equal ones, or a word */
+    int64_t pieces; /* a number of equal ones, or a word */
     double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS; the former may be BUCKET_AUTO */
     /* Pieces of a gradient become ready during the backward pass, not all at its end. */
     bool overlap;
@@ -146,7 +146,7 @@ typedef struct dsgd_run_config {
 
     /* For tests. */
     /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */
-    long steps_each;
+    int64_t steps_each;
     /** Optional: may change the models at time 0 (sim/engine/engine.h). */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
     /** Optional: reads the state in the last instant. */

@@ -15,7 +15,7 @@ DSGD_BEGIN_C
 typedef struct dsgd_node {
     int rank; /* [0, n_workers); of a server, [0, n_servers) */
     int n_workers; /* P */
-    long step; /* the step under way, from 0; -1 before the first */
+    int64_t step; /* the step under way, from 0; -1 before the first */
     const void *params; /* the algorithm's own, filled from its option table; NULL without one */
 } dsgd_node;
 
@@ -141,7 +141,7 @@ typedef struct dsgd_algorithm {
     /** What is evaluated. With servers that have the model of the paper DSGD_OUTPUT_SERVERS. */
     dsgd_output output;
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
-    long (*least_pieces)(const void *params, int n_workers);
+    int64_t (*least_pieces)(const void *params, int n_workers);
     /**
      * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time, or on chance.
      * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
@@ -149,7 +149,7 @@ typedef struct dsgd_algorithm {
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
     /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option `period`
      * has, or the rounds after which its option `graph` repeats itself, or 1. */
-    long (*period)(const void *params, int n_workers);
+    int64_t (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
     /** What its messages are. The more is promised, the faster it is simulated. */
     dsgd_sends sends;
@@ -201,7 +201,7 @@ dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_
 dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
                                          double times);
 /** One allreduce of factors. */
-dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_columns);
+dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, int64_t rank, bool of_columns);
 
 /** The scale of a communicator of @p n members. */
 static inline dsgd_scale dsgd_scale_of_comm(const dsgd_scale *scale, int n)
@@ -267,7 +267,7 @@ static inline dsgd_traffic dsgd_push_and_fetch_per_step(const void *params, cons
 /** For `.traffic` of parameters that begin with a `long period`: an allreduce in each. */
 static inline dsgd_traffic dsgd_allreduce_per_period(const void *params, const dsgd_scale *scale)
 {
-    const long *period = (const long *)params;
+    const int64_t *period = (const int64_t *)params;
     return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)*period);
 }
 
@@ -278,13 +278,13 @@ static inline dsgd_traffic dsgd_traffic_sum(dsgd_traffic a, dsgd_traffic b)
 
 /* --- sets of address bits --------------------------------------------------------------------- */
 
-static inline bool dsgd_is_power_of_two(long n)
+static inline bool dsgd_is_power_of_two(int64_t n)
 {
     return n > 0 && (n & (n - 1)) == 0;
 }
 
 /** floor(log2 n), n >= 1. */
-static inline int dsgd_log2(long n)
+static inline int dsgd_log2(int64_t n)
 {
     int bits = 0;
     for (; n > 1; n >>= 1)
@@ -296,10 +296,10 @@ static inline int dsgd_log2(long n)
 dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
 
 /** Refuses P unless groups of @p size divide it; fewer than a group are one. Names two that would do. */
-dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_error *error);
+dsgd_status dsgd_check_groups(const char *name, int64_t size, int n_workers, dsgd_error *error);
 
 /** Workers in a group of @p size where there are @p n_workers. */
-static inline int dsgd_group_size(long size, int n_workers)
+static inline int dsgd_group_size(int64_t size, int n_workers)
 {
     return size < n_workers ? (int)size : n_workers;
 }

@@ -11,7 +11,7 @@
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-static int modulo(long a, int n)
+static int modulo(int64_t a, int n)
 {
     const int r = (int)(a % n);
     return r < 0 ? r + n : r;
@@ -44,7 +44,7 @@ static int beside(int n_workers, int rows, int rank, int *to)
     return insert(to, n, modulo(row + 1, rows) * columns + column, rank);
 }
 
-static int ring_to(const dsgd_graph *graph, int rank, long round, int *to)
+static int ring_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     (void)round;
     return beside(graph->n_workers, 1, rank, to);
@@ -58,7 +58,7 @@ static const dsgd_graph_kind ring = {
 /* --- torus ------------------------------------------------------------------------------------ */
 
 typedef struct torus_params {
-    long rows; /* -1: auto */
+    int64_t rows; /* -1: auto */
 } torus_params;
 
 /** The largest divisor up to the square root. */
@@ -90,7 +90,7 @@ static dsgd_status torus_check(const dsgd_graph *graph, const char *who, dsgd_er
     return DSGD_OK;
 }
 
-static int torus_to(const dsgd_graph *graph, int rank, long round, int *to)
+static int torus_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     (void)round;
     return beside(graph->n_workers, torus_rows(graph), rank, to);
@@ -116,7 +116,7 @@ static const dsgd_graph_kind torus = {
 /* --- exponential ------------------------------------------------------------------------------ */
 
 typedef struct exponential_params {
-    long peers;
+    int64_t peers;
     int schedule;
 } exponential_params;
 
@@ -130,7 +130,7 @@ static int forward_exponents(const dsgd_graph *graph)
 {
     const exponential_params *const params = graph->params;
     int n = 0;
-    for (long reach = 1; reach < graph->n_workers; reach *= params->peers + 1)
+    for (int64_t reach = 1; reach < graph->n_workers; reach *= params->peers + 1)
         n++;
     return n > 0 ? n : 1;
 }
@@ -142,13 +142,13 @@ static int list_length(const dsgd_graph *graph)
 }
 
 /** The i-th peer of a rank in a round. */
-static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i)
+static int exponential_peer(const dsgd_graph *graph, int rank, int64_t round, int i)
 {
     const exponential_params *const params = graph->params;
     const int p = graph->n_workers;
-    long distance = 0;
+    int64_t distance = 0;
     if (params->schedule == FORWARD) {
-        long step = 1;
+        int64_t step = 1;
         for (int m = modulo(round, forward_exponents(graph)); m > 0; m--)
             step *= params->peers + 1;
         distance = (i + 1) * step;
@@ -157,7 +157,7 @@ static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i
         distance = 1L << modulo(round + i, exponents);
     } else {
         const int at = modulo(round * params->peers + i, list_length(graph));
-        const long power = 1L << (at / 2);
+        const int64_t power = 1L << (at / 2);
         distance = params->schedule == BIPARTITE && power > 1 ? power + 1 : power;
         distance = at % 2 == 0 ? distance : -distance;
         /* Odd ranks go the other way: then the two ends choose each other. */
@@ -168,7 +168,7 @@ static int exponential_peer(const dsgd_graph *graph, int rank, long round, int i
         graph->senders && params->schedule != BIPARTITE ? rank - distance : rank + distance, p);
 }
 
-static int exponential_to(const dsgd_graph *graph, int rank, long round, int *to)
+static int exponential_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     const exponential_params *const params = graph->params;
     int n = 0;
@@ -177,14 +177,14 @@ static int exponential_to(const dsgd_graph *graph, int rank, long round, int *to
     return n;
 }
 
-static long exponential_period(const dsgd_graph *graph)
+static int64_t exponential_period(const dsgd_graph *graph)
 {
     const exponential_params *const params = graph->params;
     if (params->schedule == FORWARD)
         return forward_exponents(graph);
     if (params->schedule == ADJACENT)
         return graph->n_workers > 1 ? dsgd_log2(graph->n_workers) : 1;
-    long rounds = 1;
+    int64_t rounds = 1;
     while (rounds * params->peers % list_length(graph) != 0)
         rounds++;
     return rounds;
@@ -195,7 +195,7 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
     const exponential_params *const params = graph->params;
     const int p = graph->n_workers;
     if (p > 1 && params->peers >= p)
-        return dsgd_refuse(error, "%s: graph: peers: %ld, but with %d workers %d are possible", who,
+        return dsgd_refuse(error, "%s: graph: peers: %jd, but with %d workers %d are possible", who,
                            params->peers, p, p - 1);
     if (params->schedule == BIPARTITE && p % 2 == 1 && p > 1)
         return dsgd_refuse(error,
@@ -234,7 +234,7 @@ const dsgd_pick dsgd_graph_exponential_pairs = {&exponential.about, &pairs_param
 /* --- matching --------------------------------------------------------------------------------- */
 
 /** Positions 2i and 2i + 1 of a random order are a pair; with P odd the last has none. */
-static int matching_to(const dsgd_graph *graph, int rank, long round, int *to)
+static int matching_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     const uint32_t p = (uint32_t)graph->n_workers;
     const dsgd_draw at = {.seed = graph->seed, .purpose = DSGD_DRAW_GRAPH, .step = (uint32_t)round};
@@ -253,7 +253,7 @@ static const dsgd_graph_kind matching = {
 
 /* --- complete --------------------------------------------------------------------------------- */
 
-static int complete_to(const dsgd_graph *graph, int rank, long round, int *to)
+static int complete_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     (void)round;
     int n = 0;
@@ -274,7 +274,7 @@ typedef struct edges_params {
     dsgd_pairs edges;
 } edges_params;
 
-static int edges_to(const dsgd_graph *graph, int rank, long round, int *to)
+static int edges_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     (void)round;
     const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
@@ -289,7 +289,7 @@ static int edges_to(const dsgd_graph *graph, int rank, long round, int *to)
 }
 
 /** The worker that stands for all that edges connect with @p i: who has no other than itself. */
-static long head_of(long *head, long i)
+static int64_t head_of(int64_t *head, int64_t i)
 {
     for (; head[i] != i; i = head[i])
         head[i] = head[head[i]];
@@ -300,11 +300,11 @@ static long head_of(long *head, long i)
 static int unreached(const dsgd_graph *graph)
 {
     const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
-    long *const head = dsgd_xcalloc((size_t)graph->n_workers, sizeof *head);
+    int64_t *const head = dsgd_xcalloc((size_t)graph->n_workers, sizeof *head);
     for (int i = 0; i < graph->n_workers; i++)
         head[i] = i;
     for (size_t i = 0; i < edges->n; i++) {
-        const long a = head_of(head, edges->v[i][0]), b = head_of(head, edges->v[i][1]);
+        const int64_t a = head_of(head, edges->v[i][0]), b = head_of(head, edges->v[i][1]);
         head[a > b ? a : b] = a > b ? b : a;
     }
     int lost = 0;
@@ -319,13 +319,13 @@ static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_er
     const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
     const int p = graph->n_workers;
     for (size_t i = 0; i < edges->n; i++) {
-        const long a = edges->v[i][0];
-        const long b = edges->v[i][1];
+        const int64_t a = edges->v[i][0];
+        const int64_t b = edges->v[i][1];
         if (a < 0 || b < 0 || a >= p || b >= p)
-            return dsgd_refuse(error, "%s: edge %ld %ld, but with %d workers ranks are 0 to %d",
+            return dsgd_refuse(error, "%s: edge %jd %jd, but with %d workers ranks are 0 to %d",
                                who, a, b, p, p - 1);
         if (a == b)
-            return dsgd_refuse(error, "%s: edge %ld %ld joins a worker to itself", who, a, b);
+            return dsgd_refuse(error, "%s: edge %jd %jd joins a worker to itself", who, a, b);
     }
     const int lost = unreached(graph);
     if (lost >= 0)
@@ -375,11 +375,11 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, con
 {
     DSGD_TRY(dsgd_graph_check(pick, n_workers, who, error));
     const dsgd_graph graph = {pick->params, n_workers, 0};
-    const long period = dsgd_graph_period(pick, n_workers);
+    const int64_t period = dsgd_graph_period(pick, n_workers);
     int other = period == 0 && n_workers > 2 ? 2 : -1; /* random: at some time 0 and 2 */
     int rank = 0;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
-    for (long i = 0; other < 0 && i < period * n_workers; i++) {
+    for (int64_t i = 0; other < 0 && i < period * n_workers; i++) {
         rank = (int)(i % n_workers);
         for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
             other = to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* the first */
@@ -394,7 +394,7 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, con
         who, pick->about->name, rank, other);
 }
 
-long dsgd_graph_period(const dsgd_pick *pick, int n_workers)
+int64_t dsgd_graph_period(const dsgd_pick *pick, int n_workers)
 {
     const dsgd_graph_kind *const kind = kind_of(pick);
     const dsgd_graph graph = {pick->params, n_workers, 0};
@@ -404,11 +404,11 @@ long dsgd_graph_period(const dsgd_pick *pick, int n_workers)
 double dsgd_graph_degree(const dsgd_pick *pick, int n_workers)
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
-    const long period = dsgd_graph_period(pick, n_workers);
-    const long rounds = period > 0 ? period : 1;
+    const int64_t period = dsgd_graph_period(pick, n_workers);
+    const int64_t rounds = period > 0 ? period : 1;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
     double sum = 0;
-    for (long round = 0; round < rounds; round++)
+    for (int64_t round = 0; round < rounds; round++)
         for (int rank = 0; rank < n_workers; rank++)
             sum += kind_of(pick)->to(&graph, rank, round, to);
     free(to);
@@ -468,7 +468,7 @@ double dsgd_graph_least_eigenvalue(const dsgd_pick *pick, int n_workers)
 }
 
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
-                                      long round, bool doubly_stochastic,
+                                      int64_t round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room)
 {
     const dsgd_graph_kind *const kind = kind_of(pick);

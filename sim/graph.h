@@ -38,11 +38,11 @@ typedef struct dsgd_graph_kind {
     /** Optional: refuses a graph that is not connected or does not fit P; @p who: first word. */
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
     /** Fills to[n_workers - 1] with the receivers of @p rank, ascending; returns how many. */
-    int (*to)(const dsgd_graph *graph, int rank, long round, int *to);
+    int (*to)(const dsgd_graph *graph, int rank, int64_t round, int *to);
     bool directed; /* senders are not the receivers */
     bool random; /* the graphs never repeat */
     /** Rounds after which they do. NULL: one. */
-    long (*period)(const dsgd_graph *graph);
+    int64_t (*period)(const dsgd_graph *graph);
     bool irregular; /* ranks may have different numbers of neighbours in one round */
 } dsgd_graph_kind;
 
@@ -64,7 +64,7 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, con
 extern const dsgd_pick dsgd_graph_exponential_pairs;
 
 /** Rounds after which the graphs repeat; 0: never. */
-long dsgd_graph_period(const dsgd_pick *pick, int n_workers);
+int64_t dsgd_graph_period(const dsgd_pick *pick, int n_workers);
 
 /** Receivers: mean over workers and one period (one round of a random graph). */
 double dsgd_graph_degree(const dsgd_pick *pick, int n_workers);
@@ -83,7 +83,7 @@ typedef struct dsgd_neighbour_room {
 
 /** Pure. share = 1 / (1 + d), d receivers of the rank; @p doubly_stochastic: most of both ends. */
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
-                                      long round, bool doubly_stochastic,
+                                      int64_t round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room);
 
 DSGD_END_C

@@ -22,7 +22,7 @@ typedef enum dsgd_made_by {
 typedef struct dsgd_made {
     dsgd_made_by by;
     int worker; /* who computed it first */
-    long step; /* the step that this was in */
+    int64_t step; /* the step that this was in */
     double at_s; /* virtual: a gradient is begun, all else is made at that instant */
     size_t n, *from; /* [n], each before this one */
     double *weights; /* [n] of a combination, divided by the divisor; of an update 1 and - lr */
@@ -51,10 +51,10 @@ typedef struct dsgd_ledger_entry {
     dsgd_entry_kind kind;
     int host; /* workers by rank, then servers */
     int peer; /* of RECEIVED the sender */
-    long step; /* of the host */
+    int64_t step; /* of the host */
     double at_s;
     size_t value;
-    long stamp; /* of RECEIVED and SAMPLED: local steps that its owner had made; -1: no value */
+    int64_t stamp; /* of RECEIVED and SAMPLED: local steps that its owner had made; -1: no value */
     uint64_t scope, number; /* of SAMPLED and USED: which sum (sim/exchange/reductions.h) */
     const char *verb; /* of SENT */
 } dsgd_ledger_entry;

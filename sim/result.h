@@ -61,7 +61,7 @@ typedef struct dsgd_step_times {
  * nothing is done about it.
  */
 typedef struct dsgd_failing_times {
-    long n;
+    int64_t n;
     double goodput; /* share of the time that is none of these: */
     double lost_s; /* work that is done again */
     double detect_s, repair_s, restart_s, checkpoint_s;

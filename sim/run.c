@@ -5,7 +5,6 @@
 #include "sim/run.h"
 
 #include <float.h>
-#include <limits.h>
 
 #include "base/program.h"
 #include "base/round.h"
@@ -122,7 +121,7 @@ static void fail(dsgd_engine *engine, const char *what)
     if (left >= 0)
         dsgd_append(
             &why,
-            "; work() of worker %d had returned in step %ld before dsgd_next_step() was false",
+            "; work() of worker %d had returned in step %jd before dsgd_next_step() was false",
             left, engine->workers[left].node.step);
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s", why);
@@ -137,11 +136,11 @@ static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
     enum { MANY = 8 };
     for (int i = 0; i < 2 * engine->n_workers && note->text[0] == '\0'; i++) {
         const dsgd_worker *const w = &engine->workers[i / 2];
-        long step = 0;
+        int64_t step = 0;
         const size_t n = i % 2 == 0 ? dsgd_requests_left(w, &step) : dsgd_messages_left(w, &step);
         if (n >= MANY && 2 * step < w->node.step)
             dsgd_fail(note, DSGD_OK,
-                      "worker %d leaves %zu %s, from step %ld on: they become more and more", i / 2,
+                      "worker %d leaves %zu %s, from step %jd on: they become more and more", i / 2,
                       n,
                       i % 2 == 0 ? "requests under way that no _end() ends"
                                  : "messages that have come and that no dsgd_recv() takes",
@@ -303,8 +302,8 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     }
     engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
     const double bound = config->until.steps > 0 ? dsgd_ceil(config->until.steps * config->workers)
-                                                 : (double)LONG_MAX;
-    engine->steps_bound = bound >= (double)LONG_MAX ? LONG_MAX : (long)bound;
+                                                 : (double)INT64_MAX;
+    engine->steps_bound = bound >= (double)INT64_MAX ? INT64_MAX : (int64_t)bound;
     engine->most_steps = config->steps_each;
 }
 

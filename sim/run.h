@@ -47,7 +47,7 @@ dsgd_status dsgd_algorithm_check(const struct dsgd_algorithm *algorithm, const v
                                  int n_workers, dsgd_error *error);
 
 /** Steps after which what the algorithm sends repeats itself, 1 or more: dsgd_algorithm.period. */
-long dsgd_period(const dsgd_run_config *config);
+int64_t dsgd_period(const dsgd_run_config *config);
 
 /** Whether vectors are encoded on their way: the platform's `encoding` decides. */
 bool dsgd_run_encodes(const dsgd_run_config *config);

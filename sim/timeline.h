@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum dsgd_span_kind {
     DSGD_SPAN_STEP, /* of a worker, from one dsgd_next_step() to the next */
@@ -32,9 +33,9 @@ typedef struct dsgd_span {
     int peer;
     int n_peers; /* for how many a wait was when it began */
     int track; /* of an exchange its channel; of a wait 0: work(), 1: assist() */
-    long step; /* of the host when it began */
-    long piece, version; /* -1: none. Of a stale value the local steps, of a server its pushes */
-    long made; /* the step in which what is contributed was published; -1: never */
+    int64_t step; /* of the host when it began */
+    int64_t piece, version; /* -1: none. Of a stale value the local steps, of a server its pushes */
+    int64_t made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double alone_s; /* of a computation: what it takes where no exchange needs the GPU */
     /* A gradient's backward pass begins; of a wait: the last peer did his part; of an exchange: its piece
@@ -69,7 +70,7 @@ enum { DSGD_MOST_SPANS = 1000000 };
 
 typedef struct dsgd_timeline {
     /* What is wanted. */
-    long first_step, end_step; /* end_step LONG_MAX: to the end of the run */
+    int64_t first_step, end_step; /* end_step LONG_MAX: to the end of the run */
     const bool *chosen; /* [workers]; servers always are */
     /* Not NULL: a span is handed on when it has ended, and not kept, so that a run may be of any
      * length; what has not ended with the run is not handed on. */

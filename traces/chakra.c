@@ -183,10 +183,10 @@ static void schedule(reader *r)
 /** Counts a node, which is of the last step, or of a new one. */
 static void add_node(dsgd_kineto *t, const chakra_node *n)
 {
-    if (t->n_steps == 0 || t->steps[t->n_steps - 1].number != (long)n->v[STEP]) {
+    if (t->n_steps == 0 || t->steps[t->n_steps - 1].number != (int64_t)n->v[STEP]) {
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
         t->steps[t->n_steps++] =
-            (dsgd_kineto_step){n->v[START], n->end_us, (long)n->v[STEP], NAN, 0};
+            (dsgd_kineto_step){n->v[START], n->end_us, (int64_t)n->v[STEP], NAN, 0};
     }
     dsgd_kineto_step *const step = &t->steps[t->n_steps - 1];
     step->end_us = fmax(step->end_us, n->end_us);

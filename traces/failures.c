@@ -125,7 +125,7 @@ static void open_drawn(dsgd_failures *f)
 
 /* --- listed ----------------------------------------------------------------------------------- */
 
-static void list(dsgd_failures *f, long worker, double down_s, double up_s)
+static void list(dsgd_failures *f, int64_t worker, double down_s, double up_s)
 {
     f->listed = dsgd_xrealloc(f->listed, f->n_listed + 1, sizeof *f->listed);
     f->listed[f->n_listed++] = (dsgd_failure){down_s, up_s, (int)worker, -1};
@@ -166,7 +166,7 @@ static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, con
                          "down and up take turns, by rising times",
                          csv->path, csv->lines[i + 1], worker, event, at_s);
     if (down)
-        list(f, (long)worker, at_s, INFINITY);
+        list(f, (int64_t)worker, at_s, INFINITY);
     else
         f->listed[*last - 1].up_s = at_s;
     *last = down ? f->n_listed : 0;
@@ -261,7 +261,7 @@ double dsgd_checkpoint_cost_s(const dsgd_checkpoint *c, double model_bytes)
     return c->seconds + (c->bytes_per_s > 0 ? bytes / c->bytes_per_s : 0);
 }
 
-double dsgd_checkpoint_interval_s(long rule, double cost_s, double mtbf_s)
+double dsgd_checkpoint_interval_s(int64_t rule, double cost_s, double mtbf_s)
 {
     if (cost_s <= 0)
         return 0;

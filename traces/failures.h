@@ -23,12 +23,12 @@ enum { DSGD_EVERY_DALY = -1, DSGD_EVERY_YOUNG = -2, DSGD_EVERY_NEVER = -3 };
 
 /** A worker that fails. */
 typedef struct dsgd_failure_event {
-    long worker;
+    int64_t worker;
     double at_s, repair_s;
 } dsgd_failure_event;
 
 typedef struct dsgd_checkpoint {
-    long every; /* steps of all workers / P, or a word */
+    int64_t every; /* steps of all workers / P, or a word */
     double interval_s; /* instead: since the last one; 0: not given */
     double seconds, bytes, bytes_per_s; /* of writing one, and besides bytes / bytes_per_s */
     bool blocking;
@@ -90,4 +90,4 @@ double dsgd_checkpoint_cost_s(const dsgd_checkpoint *checkpoint, double model_by
  * Work between two checkpoints of @p cost_s at which least is lost: Young (1974), sqrt(2 C M); Daly
  * (2006), his higher order, M where C > 2 M.
  */
-double dsgd_checkpoint_interval_s(long rule, double cost_s, double mtbf_s);
+double dsgd_checkpoint_interval_s(int64_t rule, double cost_s, double mtbf_s);

@@ -101,13 +101,13 @@ double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, ds
 }
 
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
-                                               int n_workers, long n_steps)
+                                               int n_workers, int64_t n_steps)
 {
     dsgd_step_statistics all = {.min_s = INFINITY, .max_s = -INFINITY};
     const size_t n = (size_t)n_workers;
     double *const s = dsgd_xcalloc(n, sizeof *s);
     double square = 0; /* distances from base_s, which is near the mean */
-    for (long t = 0; t < n_steps; t++) {
+    for (int64_t t = 0; t < n_steps; t++) {
         for (int w = 0; w < n_workers; w++) {
             const dsgd_step_at at = {.seed = 1, .n_workers = n_workers, .worker = w, .step = t};
             s[w] = dsgd_imbalance_seconds(imbalance, base_s, at);

@@ -24,7 +24,7 @@ typedef struct dsgd_step_at {
     uint64_t seed;
     int n_workers;
     int worker; /* [0, n_workers) */
-    long step; /* >= 0, of this worker */
+    int64_t step; /* >= 0, of this worker */
     dsgd_batch_size batch; /* zeros where no entry reads it */
     /* Of the entry that is evaluated; set by dsgd_imbalance_seconds(). */
     uint32_t purpose; /* of its draws */
@@ -96,4 +96,4 @@ typedef struct dsgd_step_statistics {
 
 /** Of @p n_steps steps of all workers. The list must not read dsgd_step_at.batch. */
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
-                                               int n_workers, long n_steps);
+                                               int n_workers, int64_t n_steps);

@@ -13,7 +13,7 @@
 
 typedef struct parametric_params {
     double mean, deviation, shift, min, max;
-    long draws;
+    int64_t draws;
     bool scale, common;
 } parametric_params;
 
@@ -60,7 +60,7 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     const parametric_state *const s = at.state;
     double sum = 0;
     at.worker = p->common ? 0 : at.worker;
-    for (long i = 0; i < p->draws; i++) {
+    for (int64_t i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
         sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */

@@ -31,7 +31,7 @@ typedef struct tail {
  * and the table has the rests.
  */
 typedef struct replay_state {
-    long n_workers, n_steps;
+    int64_t n_workers, n_steps;
     double level;
     double *of_worker, *of_step; /* [n_workers], [n_steps]; behind the table */
     tail slow_workers, slow_rests;
@@ -61,16 +61,16 @@ static dsgd_status read_rows(const dsgd_csv *csv, double least_s, dsgd_step_time
 static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, void **state,
                             dsgd_error *error)
 {
-    long n_workers = 0, n_steps = 0;
+    int64_t n_workers = 0, n_steps = 0;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        n_workers = rows->workers[i] >= (double)n_workers ? (long)rows->workers[i] + 1 : n_workers;
-        n_steps = rows->steps[i] >= (double)n_steps ? (long)rows->steps[i] + 1 : n_steps;
+        n_workers = rows->workers[i] >= (double)n_workers ? (int64_t)rows->workers[i] + 1 : n_workers;
+        n_steps = rows->steps[i] >= (double)n_steps ? (int64_t)rows->steps[i] + 1 : n_steps;
     }
     const double cells = (double)n_workers * (double)n_steps;
     if (csv->n_rows == 0 || cells != (double)csv->n_rows)
         return dsgd_fail(
             error, DSGD_EIO,
-            "%s: %zu rows, but %ld workers times %ld steps need one each, both counted from 0",
+            "%s: %zu rows, but %jd workers times %jd steps need one each, both counted from 0",
             csv->path, csv->n_rows, n_workers, n_steps);
     replay_state *const table =
         dsgd_xcalloc(1, sizeof *table + (csv->n_rows + (size_t)n_workers + (size_t)n_steps) *
@@ -82,11 +82,11 @@ static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, vo
     for (size_t i = 0; i < csv->n_rows; i++)
         table->seconds[i] = NAN;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        const long worker = (long)rows->workers[i], step = (long)rows->steps[i];
+        const int64_t worker = (int64_t)rows->workers[i], step = (int64_t)rows->steps[i];
         double *const cell = &table->seconds[step * n_workers + worker];
         if (!isnan(*cell)) {
             free(table);
-            return dsgd_fail(error, DSGD_EIO, "%s: worker %ld, step %ld has two rows", csv->path,
+            return dsgd_fail(error, DSGD_EIO, "%s: worker %jd, step %jd has two rows", csv->path,
                              worker, step);
         }
         *cell = rows->seconds[i];
@@ -182,7 +182,7 @@ static double resampled(const replay_state *s, dsgd_step_at at)
         s->of_worker[dsgd_draw_below(dsgd_imbalance_draw(always, w, WORKER_AS), n_workers)];
     const double rest =
         s->seconds[dsgd_draw_below(dsgd_imbalance_draw(at, w, REST_AS), n_workers * n_steps)];
-    like.step = (long)dsgd_draw_below(dsgd_imbalance_draw(at, 0, STEP_AS), n_steps);
+    like.step = (int64_t)dsgd_draw_below(dsgd_imbalance_draw(at, 0, STEP_AS), n_steps);
     const double of_step =
         s->of_step[dsgd_draw_below(dsgd_imbalance_draw(like, 0, STEPS), n_steps)];
     const double logarithm =

@@ -34,7 +34,7 @@ DSGD_IMBALANCE(constant, "the same for every worker: factor times the time so fa
 /* --- slow ------------------------------------------------------------------------------------- */
 
 typedef struct slow_params {
-    long worker;
+    int64_t worker;
     double factor;
 } slow_params;
 
@@ -48,7 +48,7 @@ static dsgd_status slow_check(const void *params, int n_workers, dsgd_error *err
 {
     const slow_params *p = params;
     if (p->worker >= n_workers)
-        return dsgd_refuse(error, "slow: worker: %ld, but with %d workers they are 0 to %d",
+        return dsgd_refuse(error, "slow: worker: %jd, but with %d workers they are 0 to %d",
                            p->worker, n_workers, n_workers - 1);
     return DSGD_OK;
 }
@@ -65,7 +65,7 @@ DSGD_IMBALANCE(slow, "one worker is slower than the others, in every step", .che
 /* --- delay ------------------------------------------------------------------------------------ */
 
 typedef struct delay_params {
-    long workers;
+    int64_t workers;
     double seconds, probability;
     int chosen; /* which of chosen_words */
 } delay_params;
@@ -77,7 +77,7 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     const delay_params *p = params;
     if (p->workers > n_workers)
         return dsgd_refuse(
-            error, "delay: workers: %ld are to be late, but there are %d; give at most that many",
+            error, "delay: workers: %jd are to be late, but there are %d; give at most that many",
             p->workers, n_workers);
     return DSGD_OK;
 }
@@ -107,13 +107,13 @@ enum { STREAM_STEPS = 1000 };
  */
 static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
 {
-    const long since = at.step + STREAM_STEPS / 2;
+    const int64_t since = at.step + STREAM_STEPS / 2;
     uint32_t place = 0;
     bool late = false;
     at.step = since / STREAM_STEPS;
-    for (long step = since % STREAM_STEPS; step >= 0; step--) {
+    for (int64_t step = since % STREAM_STEPS; step >= 0; step--) {
         late = false;
-        for (long i = 0; i < p->workers && !late; i++)
+        for (int64_t i = 0; i < p->workers && !late; i++)
             late = dsgd_draw_below(dsgd_imbalance_draw(at, 0, place++), (uint64_t)at.n_workers) ==
                    (uint64_t)at.worker;
     }
@@ -160,14 +160,14 @@ DSGD_IMBALANCE(delay, "some random workers, others in each step, are late by a f
 typedef struct ramp_params {
     double seconds;
     bool rotate;
-    long levels; /* -1: as many as workers */
+    int64_t levels; /* -1: as many as workers */
 } ramp_params;
 
 static double ramp_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
     const ramp_params *p = params;
-    const long levels = p->levels > 0 ? p->levels : at.n_workers;
-    const long place = p->rotate ? at.worker + at.step : at.worker;
+    const int64_t levels = p->levels > 0 ? p->levels : at.n_workers;
+    const int64_t place = p->rotate ? at.worker + at.step : at.worker;
     return so_far_s + (double)(place % levels) * p->seconds;
 }
 
@@ -291,7 +291,7 @@ static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
 {
     const double renewal = 1 / p->slow_steps + 1 / p->healthy_steps;
     const double share = p->slow_steps / (p->slow_steps + p->healthy_steps);
-    const long window = (long)ceil(1 / renewal);
+    const int64_t window = (int64_t)ceil(1 / renewal);
     double upto = (double)(at.step % window);
     for (at.step /= window; at.step >= 0; at.step--, upto = (double)window - 1) {
         uint32_t n = 0; /* renewals of this window, up to the step */

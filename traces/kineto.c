@@ -160,7 +160,7 @@ static void add_kernel(reader *r)
                                                 .what = what_of(r),
                                                 .group = dsgd_xstrdup(r->values[GROUP]),
                                                 .bytes = bytes_of(r),
-                                                .group_size = (long)fmax(number(r, SIZE), 0),
+                                                .group_size = (int64_t)fmax(number(r, SIZE), 0),
                                                 .event = t->n_events};
 }
 
@@ -168,8 +168,8 @@ static void add_kernel(reader *r)
 static void add_seconds(const reader *r)
 {
     dsgd_kineto *const t = r->trace;
-    const dsgd_kineto_seconds new = {(long)number(r, PID), (long)number(r, TID),
-                                     (long)number(r, STEP), begins(r->values[NAME], "forward"),
+    const dsgd_kineto_seconds new = {(int64_t)number(r, PID), (int64_t)number(r, TID),
+                                     (int64_t)number(r, STEP), begins(r->values[NAME], "forward"),
                                      1e-6 * number(r, DUR)};
     dsgd_kineto_seconds *const last = t->n_seconds == 0 ? NULL : &t->seconds[t->n_seconds - 1];
     if (last != NULL && last->worker == new.worker && last->thread == new.thread &&
@@ -199,7 +199,7 @@ static void end_event(reader *r)
                 (launch){number(r, CORRELATION), begin_us, number(r, TID)});
     } else if (begins(name, "ProfilerStep#") && !begins(category, "gpu")) {
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
-        t->steps[t->n_steps++] = (dsgd_kineto_step){begin_us, end_us, strtol(name + 13, NULL, 10)};
+        t->steps[t->n_steps++] = (dsgd_kineto_step){begin_us, end_us, strtoll(name + 13, NULL, 10)};
     } else if (begins(name, "autograd::engine::evaluate_function")) {
         ADD(r->backward_us, r->n_backward, begin_us);
     } else if (begins(name, "record_param_comms") ||
@@ -374,7 +374,7 @@ static void add_note(const reader *r, const launch *by, dsgd_kineto_call *c)
             c->bytes = n->bytes;
             c->what = n->what != NULL ? n->what : c->what;
             c->group = *n->group != '\0' ? n->group : c->group;
-            c->group_size = n->size > 0 ? (long)n->size : c->group_size;
+            c->group_size = n->size > 0 ? (int64_t)n->size : c->group_size;
         }
     }
 }
@@ -519,8 +519,8 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
     yajl_free(json);
     gzclose(file);
     trace->gpu = r.values[GPU][0] == '\0' ? NULL : dsgd_xstrdup(r.values[GPU]);
-    trace->rank = r.values[RANK][0] == '\0' ? -1 : strtol(r.values[RANK], NULL, 10);
-    trace->world = strtol(r.values[WORLD], NULL, 10);
+    trace->rank = r.values[RANK][0] == '\0' ? -1 : strtoll(r.values[RANK], NULL, 10);
+    trace->world = strtoll(r.values[WORLD], NULL, 10);
     finish(&r);
     free(r.kernels);
     free(r.launches);

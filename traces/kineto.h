@@ -17,28 +17,28 @@ typedef struct dsgd_kineto_call {
     const char *what; /* PyTorch's or NCCL's word: "allreduce"; NULL: the trace does not say */
     const char *group; /* name of its process group; "": not said */
     double bytes; /* that each rank puts in; 0: not said */
-    long group_size; /* 0: not said */
+    int64_t group_size; /* 0: not said */
     size_t event; /* its number in the file, from 1 */
     size_t step; /* index into steps; SIZE_MAX: in none */
 } dsgd_kineto_call;
 
 typedef struct dsgd_kineto_step {
     double begin_us, end_us; /* on the host */
-    long number; /* ProfilerStep#number */
+    int64_t number; /* ProfilerStep#number */
     double backward_us; /* the first kernel of its backward pass begins; NAN: not told */
     double busy_us; /* in which kernels run */
 } dsgd_kineto_step;
 
 /** Of a Chrome trace whose processes are ranks, and their threads GPUs: what one computed in a step. */
 typedef struct dsgd_kineto_seconds {
-    long worker, thread, step;
-    long parts; /* micro-batches: forward passes */
+    int64_t worker, thread, step;
+    int64_t parts; /* micro-batches: forward passes */
     double seconds;
 } dsgd_kineto_seconds;
 
 typedef struct dsgd_kineto {
     const char *file, *gpu; /* gpu NULL: not said */
-    long rank, world; /* -1, 0: not said */
+    int64_t rank, world; /* -1, 0: not said */
     size_t n_events, n_kernels, n_calls, n_steps, n_seconds;
     dsgd_kineto_call *calls; /* [n_calls] by launch */
     dsgd_kineto_step *steps; /* [n_steps] by time */

@@ -34,7 +34,7 @@ extern const char *const dsgd_nccl_calls[]; /* as nccl-tests call them */
 /** A log of nccl-tests: a collective on all of some nodes' GPUs. */
 typedef struct dsgd_nccl_table {
     dsgd_nccl_call call;
-    long nodes, gpus; /* per node */
+    int64_t nodes, gpus; /* per node */
     dsgd_numbers bytes, us; /* of each size, ascending, its time */
 } dsgd_nccl_table;
 

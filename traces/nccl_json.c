@@ -50,7 +50,7 @@ static dsgd_nccl_log shape_of(const char *file, const json_t *config)
     dsgd_nccl_log log = {.file = file};
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *const d = json_array_get(devices, i);
-        long k = 0;
+        int64_t k = 0;
         if (number(d, "group") != number(json_array_get(devices, 0), "group"))
             continue; /* groups run beside each other */
         while (k < log.table.nodes && strcmp(hosts[k], word(d, "hostname")) != 0)
@@ -58,8 +58,8 @@ static dsgd_nccl_log shape_of(const char *file, const json_t *config)
         hosts[k] = word(d, "hostname");
         log.table.nodes += k == log.table.nodes;
         log.gpu = *word(d, "device_info") == '\0' ? log.gpu : word(d, "device_info");
-        log.ranks +=
-            (long)fmin(1e6, fmax(number(config, "ngpus"), 1) * fmax(number(config, "nthreads"), 1));
+        log.ranks += (int64_t)fmin(1e6, fmax(number(config, "ngpus"), 1) *
+                                            fmax(number(config, "nthreads"), 1));
     }
     return log;
 }
@@ -257,15 +257,16 @@ void dsgd_nccl_logs_end(dsgd_nccl_logs *logs)
     logs->said = dsgd_xprintf("%s%s", name_last(v, n), name_slow(v, n));
     qsort(v, n, sizeof *v, by_collective);
     for (size_t i = 0; i < n; i++) {
-        const dsgd_nccl_table of = {.call = calls[v[i].call].is, .nodes = (long)v[i].nodes};
+        const dsgd_nccl_table of = {.call = calls[v[i].call].is, .nodes = (int64_t)v[i].nodes};
         size_t k = before;
         while (k < logs->n &&
                (logs->v[k].table.call != of.call || logs->v[k].table.nodes != of.nodes ||
-                logs->v[k].ranks != (long)v[i].ranks))
+                logs->v[k].ranks != (int64_t)v[i].ranks))
             k++;
         if (k == logs->n)
             dsgd_nccl_logs_add(
-                logs, (dsgd_nccl_log){.file = v[i].file, .ranks = (long)v[i].ranks, .table = of});
+                logs,
+                (dsgd_nccl_log){.file = v[i].file, .ranks = (int64_t)v[i].ranks, .table = of});
         dsgd_nccl_log_add(&logs->v[k], v[i].bytes, v[i].us, v[i].line);
     }
     free(v);

@@ -14,10 +14,10 @@ typedef struct state {
     const char *file;
     int test; /* of tests; -1: not named */
     const char *gpu;
-    long n_ranks, highest; /* of lines of ranks */
+    int64_t n_ranks, highest; /* of lines of ranks */
     const char **hosts; /* [n_hosts] */
-    long n_hosts;
-    long said_ranks, said_nodes; /* by NCCL itself */
+    int64_t n_hosts;
+    int64_t said_ranks, said_nodes; /* by NCCL itself */
     bool sockets;
     dsgd_nccl_log *table; /* NULL: none has begun */
     bool sums, has_root;
@@ -131,7 +131,7 @@ void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line)
 }
 
 /** Whether the bandwidths, which are rounded, are those of a number of ranks. */
-static bool fits(const state *s, int call, long ranks)
+static bool fits(const state *s, int call, int64_t ranks)
 {
     const double share = (double)(ranks - 1) / (double)ranks;
     const double ratio = call == DSGD_NCCL_ALLREDUCE ? 2 * share
@@ -164,14 +164,14 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
     log->sockets = s->sockets;
     log->ranks = complete ? s->n_ranks : s->said_ranks;
     log->table.nodes = complete ? s->n_hosts : s->said_nodes;
-    for (long n = 2, found = 0; log->table.nodes == 0 && n <= MOST_RANKS && found < 2; n++)
+    for (int64_t n = 2, found = 0; log->table.nodes == 0 && n <= MOST_RANKS && found < 2; n++)
         if (fits(s, call, n))
             log->ranks = ++found == 1 ? n : 0;
     if (log->ranks <= 0 || fits(s, call, log->ranks))
         return;
     if (logs->n_refused++ == 0)
         logs->refused = dsgd_xprintf(
-            "%s:%.0f: in this table busbw is up to %g and algbw %g, which no %s of %ld ranks has, "
+            "%s:%.0f: in this table busbw is up to %g and algbw %g, which no %s of %jd ranks has, "
             "but the lines above name these",
             s->file, log->lines[0], s->busbw, s->algbw, dsgd_nccl_calls[call], log->ranks);
     logs->n--;
@@ -200,14 +200,14 @@ static void note_rank(state *s, const char *rank)
     const char *const host = strstr(rank, " on ");
     char name[256];
     int at = 0;
-    const long number = strtol(rank + strlen("Rank "), NULL, 10);
+    const int64_t number = strtoll(rank + strlen("Rank "), NULL, 10);
     if (host == NULL || sscanf(host, " on %255s device %*d [%*[^]]] %n", name, &at) != 1 || at == 0)
         return;
     if (host[at] > ' ')
         s->gpu = dsgd_xprintf("%.*s", (int)strcspn(host + at, "\r"), host + at);
     s->highest = number > s->highest ? number : s->highest;
     s->n_ranks++;
-    for (long i = 0; i < s->n_hosts; i++)
+    for (int64_t i = 0; i < s->n_hosts; i++)
         if (strcmp(s->hosts[i], name) == 0)
             return;
     s->hosts = dsgd_keep_more(s->hosts, (size_t)s->n_hosts + 1, sizeof *s->hosts);
@@ -232,7 +232,7 @@ static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
     if (rank != NULL)
         note_rank(s, rank);
     if (said != NULL &&
-        (sscanf(said, " nRanks %ld nNodes %ld", &s->said_ranks, &s->said_nodes) < 2 ||
+        (sscanf(said, " nRanks %jd nNodes %jd", &s->said_ranks, &s->said_nodes) < 2 ||
          s->said_ranks < 2 || s->said_nodes < 1))
         s->said_ranks = s->said_nodes = 0;
     s->sockets = s->sockets || strstr(line, "Using network Socket") != NULL;

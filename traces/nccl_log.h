@@ -12,7 +12,7 @@ typedef struct dsgd_nccl_log {
     const char *file;
     double *lines; /* [table.bytes.n]: where each size stands, from 1 */
     const char *gpu; /* its name; NULL: no line says it */
-    long ranks; /* 0: not said, and several numbers fit the bandwidths */
+    int64_t ranks; /* 0: not said, and several numbers fit the bandwidths */
     bool sockets; /* NCCL says that it uses them */
     dsgd_nccl_table table; /* nodes 0: not said; us: means of both buffers */
 } dsgd_nccl_log;

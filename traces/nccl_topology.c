@@ -14,12 +14,12 @@ enum { MOST_DEPTH = 64, MOST_DEVICES = 1024 };
 
 /** A GPU or a port of a NIC. */
 typedef struct device {
-    long chain[MOST_DEPTH]; /* numbers of the elements around it */
+    int64_t chain[MOST_DEPTH]; /* numbers of the elements around it */
     size_t line, at_depth;
     const char *name, *bus; /* of the element of PCIe around it; NULL: none is */
     double bytes_per_s; /* of a NIC, or of all links of a GPU */
     double pci_bytes_per_s; /* INFINITY: not said */
-    long links;
+    int64_t links;
 } device;
 
 typedef struct devices {
@@ -33,7 +33,7 @@ typedef struct reading {
     size_t lines_before;
     const char *root, *wrong; /* wrong: why it ends */
     size_t depth;
-    long n_elements, sm, gcn;
+    int64_t n_elements, sm, gcn;
     device around; /* the element, as a device that stands in it would be */
     device outside[MOST_DEPTH]; /* what is around the elements that are open */
     devices gpus, nics, gpu_slots, nic_slots; /* slots: by their classes of PCI */
@@ -129,7 +129,7 @@ static void read_link(reading *r, const char **a, bool amd)
     const double count = number(a, "count");
     if (gpu == NULL || count < 1 || count > 1000)
         return;
-    gpu->links += (long)count;
+    gpu->links += (int64_t)count;
     gpu->bytes_per_s += count * link_rate(r, amd) * 1e9;
     if (strcmp(attribute(a, "tclass"), "0x068000") == 0)
         r->t->has_switch = true;
@@ -154,8 +154,8 @@ static void read_element(reading *r, const char *name, const char **a)
     else if (strcmp(name, "gpu") == 0) {
         const char *const gcn = attribute(a, "gcn"); /* 910, or gfx90a:sramecc+:xnack- */
         add_device(r, &r->gpus, attribute(a, "dev"));
-        r->gcn = strtol(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
-        r->sm = (long)number(a, "sm");
+        r->gcn = strtoll(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
+        r->sm = (int64_t)number(a, "sm");
     } else if (strcmp(name, "net") == 0 && !is_virtual(attribute(a, "name"))) {
         static const double most = 1e7; /* Mb/s: 10 Tb/s, which no port has */
         const double speed = number(a, "speed");
@@ -270,8 +270,8 @@ static void compare_gpus(const reading *r, const devices *gpus)
     if (least->links > 0)
         t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
     if (least->links != most->links && r->gcn == 0) /* those of MI250X differ */
-        t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %ld links, but GPU %s of line %zu has "
-                                   "%ld: is a link down?\n",
+        t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s of line %zu has "
+                                   "%jd: is a link down?\n",
                                    t->warnings, least->line, least->name, least->links, most->name,
                                    most->line, most->links);
     for (size_t i = 0, g = 0; i < r->n_targets; i++, strange += g == gpus->n)
@@ -297,7 +297,7 @@ static dsgd_status conclude(const char *file, reading *r, dsgd_error *error)
     if (gpus->n == 0)
         return dsgd_refuse(
             error,
-            "%s:%zu: in none of %ld elements there is a GPU (<gpu>, or class=\"0x0302..\"); "
+            "%s:%zu: in none of %jd elements there is a GPU (<gpu>, or class=\"0x0302..\"); "
             "bring what NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
             file, r->lines_before + 1, r->n_elements);
     r->t->gpus = (dsgd_said){(double)gpus->n, gpus->v->line};
@@ -397,7 +397,7 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
     const char *heads[MOST_COLUMNS], *words[MOST_COLUMNS], *row = dsgd_nccl_matrix_find(text);
     bool used[MOST_COLUMNS] = {false};
     size_t gpus = 0, columns = 0, line = 1;
-    long least = LONG_MAX, most = 0;
+    int64_t least = INT64_MAX, most = 0;
     const size_t n_heads = split(row, heads);
     for (const char *c = text; c < row; c++)
         line += *c == '\n';
@@ -412,8 +412,8 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
                              line + 1 + g, g);
         int nearest = INT_MAX;
         for (size_t k = 0; k < columns; k++) {
-            const long links =
-                strncmp(words[1 + k], "NV", 2) == 0 ? strtol(words[1 + k] + 2, NULL, 10) : 0;
+            const int64_t links =
+                strncmp(words[1 + k], "NV", 2) == 0 ? strtoll(words[1 + k] + 2, NULL, 10) : 0;
             const int level = dsgd_find_word(levels, words[1 + k]);
             least = k < gpus && k != g && links < least ? links : least;
             most = k < gpus && links > most ? links : most;
@@ -429,7 +429,7 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
         }
     t->has_switch = gpus > 4 && least == most && most > 0;
     t->lacks = most == 0 ? "no NVLinks, and no speeds of other links"
-                         : dsgd_xprintf("up to %ld NVLinks between GPUs, without speeds", most);
+                         : dsgd_xprintf("up to %jd NVLinks between GPUs, without speeds", most);
     return dsgd_nccl_matrix_find(row) == NULL
                ? DSGD_OK
                : dsgd_refuse(error, "%s:%zu: several nodes, of which this is the first: give one",

@@ -254,7 +254,7 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
 
 static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *error)
 {
-    const long hosts = platform->island_hosts;
+    const int64_t hosts = platform->island_hosts;
     if (hosts == 0)
         return DSGD_OK;
     if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
@@ -265,11 +265,11 @@ static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *erro
         return dsgd_refuse(error, "platform: island_hosts needs an island_bandwidth above 0");
     if (hosts % platform->island_nics != 0)
         return dsgd_refuse(error,
-                           "platform: island_nics: %ld, but %ld hosts have to share them evenly",
+                           "platform: island_nics: %jd, but %jd hosts have to share them evenly",
                            platform->island_nics, hosts);
     if (platform->topology == DSGD_TOPOLOGY_GROUPS && platform->group_hosts % hosts != 0)
         return dsgd_refuse(
-            error, "platform: island_hosts: %ld, but a group of %ld has to be whole islands", hosts,
+            error, "platform: island_hosts: %jd, but a group of %jd has to be whole islands", hosts,
             platform->group_hosts);
     return DSGD_OK;
 }
@@ -438,7 +438,7 @@ bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_ho
 static const double rounding = 1e-12;
 
 /** Blocks of @p size hosts up to the last one with a host of the run. */
-static int blocks(const dsgd_platform_use *use, long size)
+static int blocks(const dsgd_platform_use *use, int64_t size)
 {
     int n = 0;
     for (int i = 0; i < use->n_hosts; i++)
@@ -470,7 +470,7 @@ double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_pl
         double most = dsgd_platform_nic_bytes_per_s(platform, nic);
         if (use->at_once > 0)
             most = fmin(most, at[nic] * use->at_once * platform->group_flow_bytes_per_s);
-        const long first = (long)nic * dsgd_platform_nic_hosts(platform);
+        const int64_t first = (int64_t)nic * dsgd_platform_nic_hosts(platform);
         demands[first / platform->group_hosts] += most;
         all += most;
     }

@@ -29,7 +29,7 @@ typedef enum dsgd_platform_library {
 
 /** Hosts that differ. Where several entries name a host, factors multiply and latencies add. */
 typedef struct dsgd_platform_entry {
-    long first, count; /* hosts first .. first + count - 1, in natural order; first -1: none */
+    int64_t first, count; /* hosts first .. first + count - 1, in natural order; first -1: none */
     dsgd_numbers list; /* and these hosts */
     double speed, bandwidth; /* factors */
     double latency_s; /* added to each message, at its sender and at its receiver */
@@ -64,7 +64,7 @@ typedef struct dsgd_platform {
     double host_bandwidth_bytes_per_s;
     double host_latency_s; /* between the nearest two hosts that do not share an island */
     dsgd_numbers size, up, cables; /* extents of fat tree, dragonfly and torus: see the options */
-    long group_hosts; /* hosts per group */
+    int64_t group_hosts; /* hosts per group */
     double group_flow_bytes_per_s; /* limit of one flow between groups */
     double group_bytes_per_s; /* capacity of a group towards all others, each direction */
     double group_latency_s; /* added between groups */
@@ -72,8 +72,8 @@ typedef struct dsgd_platform {
     double route_bandwidth, route_latency; /* factors of all routes */
     dsgd_lines natural; /* hosts, where regions have fewer than group_hosts: the natural order */
     int *route_of; /* [regions][regions] from, to: a route, -1: none; NULL: there are none */
-    long island_hosts; /* hosts that share a fast network besides; 0: no islands */
-    long island_nics; /* NICs per island, shared evenly by its hosts */
+    int64_t island_hosts; /* hosts that share a fast network besides; 0: no islands */
+    int64_t island_nics; /* NICs per island, shared evenly by its hosts */
     double island_bytes_per_s; /* of a host into its island, each direction */
     double island_latency_s; /* between two hosts of an island */
     dsgd_platform_library library;

@@ -157,7 +157,7 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
         n += (size_t)tensors[i].count;
     *bytes = dsgd_xcalloc(n, sizeof **bytes);
     for (size_t i = 0, k = 0; i < workload->tensors.n; i++)
-        for (long j = 0; j < tensors[i].count; j++)
+        for (int64_t j = 0; j < tensors[i].count; j++)
             (*bytes)[k++] = dsgd_workload_value_bytes(workload) * (double)tensors[i].elements;
     return n;
 }

@@ -44,8 +44,8 @@ typedef struct dsgd_workload {
 
 /** A row of a tensor list: @c count tensors of @c elements numbers each. */
 typedef struct dsgd_tensors {
-    long elements;
-    long count;
+    int64_t elements;
+    int64_t count;
     double uses; /* multiplications of each element per sample, forward */
     double sparse; /* numbers of the rows that a step's gradient has; 0: it is dense */
 } dsgd_tensors;

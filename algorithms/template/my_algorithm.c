@@ -9,7 +9,7 @@
 
 /** What an experiment can set; the table below fills it. */
 typedef struct doubling_params {
-    long period;
+    int64_t period;
 } doubling_params;
 
 /** The life of one worker: straight-line code in virtual time. */
@@ -18,8 +18,8 @@ static void doubling_work(dsgd_node *self)
     const doubling_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    long period = p->period;
-    long last = period - 1; /* the step that ends with the next average */
+    int64_t period = p->period;
+    int64_t last = period - 1; /* the step that ends with the next average */
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);

@@ -44,11 +44,11 @@ static void store(const dsgd_argument *o, void *field, const char *text, struct 
     }
     case DSGD_ARGUMENT_COUNT: {
         char *end = NULL;
-        const long number = strtol(text, &end, 10);
+        const int64_t number = strtoll(text, &end, 10);
         if (*text == '\0' || *end != '\0' || number < 1 || number > 1000000)
             argp_error(state, "--%s %s: a whole number from 1 to 1000000 is expected", o->name,
                        text);
-        *(long *)field = number;
+        *(int64_t *)field = number;
         break;
     }
     case DSGD_ARGUMENT_SECONDS:

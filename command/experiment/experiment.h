@@ -25,7 +25,7 @@ typedef enum dsgd_axis {
 typedef struct dsgd_planned_run {
     const char *name; /* of the experiment; NULL where the file gives none */
     const char *task; /* a file for `dsgd task`; NULL: none */
-    long workers, seed; /* as in the file */
+    int64_t workers, seed; /* as in the file */
     dsgd_run_config config;
     dsgd_platform platform;
     dsgd_workload workload;

@@ -124,7 +124,7 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
     name_of_run *const names = dsgd_keep(n + 1, sizeof *names);
     for (size_t i = 0; i < n; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
-        names[i] = (name_of_run){dsgd_xprintf("%s, %ld workers, seed %ld, %s on %s", run->label,
+        names[i] = (name_of_run){dsgd_xprintf("%s, %jd workers, seed %jd, %s on %s", run->label,
                                               run->workers, run->seed, run->workload_name,
                                               run->platform_name),
                                  i};

@@ -9,7 +9,7 @@
 /** n numbers, the ends as they are written, the others with their suffix, or in their unit. */
 typedef struct range {
     const char *from, *to;
-    long n;
+    int64_t n;
     bool log;
 } range;
 
@@ -53,7 +53,7 @@ static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *er
     if (from == to)
         return dsgd_entry_fail(config, value, error, "from and to are the same, %s", r.from);
     char *list = dsgd_xprintf("[%s", r.from);
-    for (long k = 1; k < r.n - 1; k++) {
+    for (int64_t k = 1; k < r.n - 1; k++) {
         const double share = (double)k / (double)(r.n - 1);
         const double x = r.log ? from * pow(to / from, share) : from + (to - from) * share;
         dsgd_append(&list, ", %.9g%s", x / factor, suffix);

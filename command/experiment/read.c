@@ -3,7 +3,6 @@
  * What stands in a file, read into the fields that option tables (base/option.h) describe.
  */
 #include <libfyaml.h>
-#include <limits.h>
 
 #include "base/file.h"
 #include "command/experiment/config.h"
@@ -84,11 +83,10 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
         return refuse(r, entry,
                       dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : "; or ", words));
     }
-    const double max = o->kind == DSGD_LONG ? fmin(o->max, (double)LONG_MAX) : o->max;
-    if (*number < o->min || *number > max)
+    if (*number < o->min || *number > o->max)
         return dsgd_entry_fail(r->config, entry, r->error,
                                "%s is %s, but has to be between %.10g and %.10g", o->name, text,
-                               o->min, max);
+                               o->min, o->max);
     return DSGD_OK;
 }
 
@@ -108,8 +106,8 @@ static dsgd_status read_long(const reader *r, dsgd_entry *entry, void *field)
 {
     double number = 0;
     DSGD_TRY(read_double(r, entry, &number));
-    *(long *)field = (long)number;
-    return number == (double)(long)number ? DSGD_OK : refuse(r, entry, "a whole number");
+    *(int64_t *)field = (int64_t)number;
+    return number == (double)(int64_t)number ? DSGD_OK : refuse(r, entry, "a whole number");
 }
 
 static dsgd_status read_word(const reader *r, dsgd_entry *entry, void *field)
@@ -169,8 +167,8 @@ static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pa
                                "%s: %s: %g, but a whole number from %.10g to %.10g is needed",
                                where, r->o->name, pair[i], r->o->min, r->o->max);
     field->v = dsgd_keep_more(field->v, field->n + 1, sizeof *field->v);
-    field->v[field->n][0] = (long)pair[0];
-    field->v[field->n][1] = (long)pair[1];
+    field->v[field->n][0] = (int64_t)pair[0];
+    field->v[field->n][1] = (int64_t)pair[1];
     field->n++;
     return DSGD_OK;
 }

@@ -15,7 +15,7 @@
 typedef struct sums {
     const char *group; /* NULL: none; differs from rank to rank where shards have groups */
     bool is_sharded; /* by reduce-scatters */
-    long ranks, replicas; /* in the group; and of such groups, between which shards are summed */
+    int64_t ranks, replicas; /* in the group; and of such groups, between which shards are summed */
     double least_bytes; /* of a bucket: less is a loss or a flag */
 } sums;
 
@@ -25,7 +25,7 @@ typedef struct work {
     size_t n, n_steps, n_buckets, room; /* room: for all calls of any trace */
     dsgd_kineto *traces; /* [n] by rank */
     sums *sums; /* [n] */
-    long ranks; /* that sum together */
+    int64_t ranks; /* that sum together */
     const dsgd_kineto_call **calls; /* [n_steps][n][n_buckets] */
     const dsgd_kineto_step **steps; /* [n_steps][n] */
     double *offsets_us; /* [n]: to the clock of the first */
@@ -74,7 +74,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     if (t.n_events == 0 && t.damage == NULL)
         return DSGD_OK;
     if (t.rank >= 0)
-        dsgd_import_gave(in, t.world > 0 ? "rank %ld of %ld" : "rank %ld", t.rank, t.world);
+        dsgd_import_gave(in, t.world > 0 ? "rank %jd of %jd" : "rank %jd", t.rank, t.world);
     dsgd_import_gave(in, "%s, %s", dsgd_counted(t.n_steps, "step"),
                      dsgd_counted(t.n_calls, "collective"));
     if (t.n_seconds > 0)
@@ -111,18 +111,18 @@ static dsgd_status order_ranks(work *w, dsgd_error *error)
     for (size_t r = 0; r < w->n; r++) {
         dsgd_kineto *const t = &w->traces[r], *const first = &w->traces[0];
         if (t->rank < 0) {
-            t->rank = (long)r;
+            t->rank = (int64_t)r;
             if (w->n > 1)
                 printf("note: %s does not say its rank: it counts as rank %zu\n", t->file, r);
         }
         if (t->world != first->world)
             return dsgd_refuse(error,
-                               "%s is of a job of %ld ranks, %s of one of %ld: give the traces of "
+                               "%s is of a job of %jd ranks, %s of one of %jd: give the traces of "
                                "one job",
                                t->file, t->world, first->file, first->world);
         if (r > 0 && t->rank == t[-1].rank)
             return dsgd_refuse(error,
-                               "%s and %s are both of rank %ld: of two jobs, or of two profiles? "
+                               "%s and %s are both of rank %jd: of two jobs, or of two profiles? "
                                "Give those of one",
                                t[-1].file, t->file, t->rank);
     }
@@ -136,7 +136,7 @@ static void weigh_group(const dsgd_kineto *t, const char *group, bool sharded, d
                         sums *chosen)
 {
     double bytes = 0, largest = 0;
-    long size = 0;
+    int64_t size = 0;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
         if (c->step != SIZE_MAX && is_sum(c, sharded) && strcmp(c->group, group) == 0) {
             bytes += c->bytes;
@@ -202,10 +202,10 @@ static dsgd_status choose_groups(work *w, dsgd_error *error)
     }
     w->ranks = first->ranks > 0         ? first->ranks * first->replicas
                : w->traces[0].world > 0 ? w->traces[0].world
-                                        : (long)w->n;
-    if (first->group != NULL && (long)w->n > w->ranks)
+                                        : (int64_t)w->n;
+    if (first->group != NULL && (int64_t)w->n > w->ranks)
         return dsgd_refuse(error,
-                           "%s: gradients are summed by %ld ranks, but %zu traces are here: give "
+                           "%s: gradients are summed by %jd ranks, but %zu traces are here: give "
                            "those of the ranks of one group",
                            w->traces[0].file, w->ranks, w->n);
     return DSGD_OK;
@@ -228,7 +228,7 @@ static size_t calls_of(const work *w, const dsgd_kineto *t, size_t s, bool bucke
 }
 
 /** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to found[]. */
-static bool find_step(work *w, size_t r, long number, const dsgd_kineto_call *const *like,
+static bool find_step(work *w, size_t r, int64_t number, const dsgd_kineto_call *const *like,
                       const dsgd_kineto_call **found)
 {
     const dsgd_kineto *const t = &w->traces[r];
@@ -477,7 +477,7 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
                    (call_at(w, used[i], 0, b)->end_us - fmax(arrival_us(w, used[i], b), before_us));
         }
         /* Where ranks are missing, others may have been late: the least has waited least. */
-        m->is_bound = (long)w->n < w->ranks;
+        m->is_bound = (int64_t)w->n < w->ranks;
         m->bucket_s[b] = m->is_bound ? gsl_stats_min(x, 1, n) : median(x, n);
         dsgd_columns_put(&table, "its sum (ms)", "%s%.4g", m->is_bound ? "<= " : "",
                          1e3 * m->bucket_s[b]);
@@ -540,11 +540,11 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
             "the profiler itself is the limit; bring a profile without record_shapes and "
             "with_stack, and step times without a profiler\n",
             1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
-    if ((long)w->n < w->ranks)
-        printf("note: %ld of %ld ranks have no trace: what they compute, and how long others "
+    if ((int64_t)w->n < w->ranks)
+        printf("note: %ld of %ld ranks have no trace: what they compute, and how int64_t others "
                "waited for them, is not known; what sums took has that in it: it is a bound, by "
                "which no link can be judged; bring all traces, or a log of nccl-tests\n",
-               w->ranks - (long)w->n, w->ranks);
+               w->ranks - (int64_t)w->n, w->ranks);
     const dsgd_kineto_call *largest = NULL;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
         if (c->step == t->n_steps - 1 &&
@@ -561,8 +561,8 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
         printf("note: the sums are reduce-scatters%s: they are simulated as sums of plain DDP\n",
                w->sums->replicas < 2
                    ? " (FSDP, ZeRO)"
-                   : dsgd_xprintf(" in groups of %ld ranks, and allreduces of their shards between "
-                                  "%ld such groups (HSDP)",
+                   : dsgd_xprintf(" in groups of %jd ranks, and allreduces of their shards between "
+                                  "%jd such groups (HSDP)",
                                   w->sums->ranks, w->sums->replicas));
 }
 
@@ -676,7 +676,7 @@ static void tell_slowdown(const dsgd_kineto *t)
 static void put_timeline(work *w, const dsgd_kineto *t)
 {
     const size_t n = t->n_seconds;
-    long highest = 0;
+    int64_t highest = 0;
     dsgd_steps m = {.file = t->file,
                     .column = DSGD_COMPUTING,
                     .seconds = dsgd_keep(n + 1, sizeof(double)),

@@ -80,7 +80,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
 /** What a log does not say of its shape, by the command line or the platform's nodes. */
 static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error *error)
 {
-    const long per_node = m->in->platform.island_hosts > 0 ? m->in->platform.island_hosts : 1;
+    const int64_t per_node = m->in->platform.island_hosts > 0 ? m->in->platform.island_hosts : 1;
     const char *const at = dsgd_xprintf("%s:%.0f", log->file, log->lines[0]);
     dsgd_nccl_table *const t = &log->table;
     log->ranks = log->ranks > 0 ? log->ranks : m->in->ranks;
@@ -96,8 +96,8 @@ static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error 
         t->nodes * per_node > dsgd_platform_most_hosts(&m->in->platform))
         return dsgd_refuse(
             error,
-            "%s: %ld GPUs on %ld nodes, but as many have to be on each, and those of "
-            "%s have %ld (island_hosts), %d in all; --nodes N says on how many they "
+            "%s: %jd GPUs on %jd nodes, but as many have to be on each, and those of "
+            "%s have %jd (island_hosts), %d in all; --nodes N says on how many they "
             "were where the log does not, --platform names another machine",
             at, log->ranks, t->nodes, m->in->platform_name, per_node,
             dsgd_platform_most_hosts(&m->in->platform));
@@ -150,7 +150,7 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
     pool *const p = &m->pools[m->n_pools++];
     *p = (pool){.of = {.shape = dsgd_import_shape(m->in, t->nodes, t->gpus), .table = *t},
                 .from = dsgd_keep(n, sizeof *p->from),
-                .title = dsgd_xprintf("%s, %ld GPUs on each of %ld nodes", dsgd_nccl_calls[t->call],
+                .title = dsgd_xprintf("%s, %jd GPUs on each of %jd nodes", dsgd_nccl_calls[t->call],
                                       t->gpus, t->nodes)};
     size_t sizes = 0;
     for (size_t i = 0, end = 0; i < n; i = end, sizes++) {
@@ -353,7 +353,7 @@ static void write_table(dsgd_import *in, const pool *p)
                                  : ", ",
                     t->bytes.v[k]);
     dsgd_import_line(in, DSGD_IMPORT_NCCL, NULL,
-                     "  - call: %s\n    nodes: %ld\n    gpus: %ld\n    bytes: [%s]\n    us:",
+                     "  - call: %s\n    nodes: %jd\n    gpus: %jd\n    bytes: [%s]\n    us:",
                      dsgd_nccl_calls[t->call], t->nodes, t->gpus, bytes);
     for (size_t k = 0; k < t->us.n; k++)
         dsgd_import_line(in, DSGD_IMPORT_NCCL,
@@ -405,11 +405,11 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
     const dsgd_nccl_table *const t = &largest->of.table;
     const bool is_full = t->nodes == 1 || t->gpus == in->platform.island_hosts;
     printf("between nodes %.4g of the formulas' rates and %.4g of their latencies, within one %.4g "
-           "and %.4g; `dsgd platform check %s --workers %ld` shows times%s\n",
+           "and %.4g; `dsgd platform check %s --workers %jd` shows times%s\n",
            nccl->bandwidth, nccl->latency, nccl->node_bandwidth, nccl->node_latency, in->output,
            t->nodes * t->gpus,
            is_full ? ""
-                   : dsgd_xprintf(" of full nodes, where the log had %ld GPUs on each", t->gpus));
+                   : dsgd_xprintf(" of full nodes, where the log had %jd GPUs on each", t->gpus));
     return DSGD_OK;
 }
 

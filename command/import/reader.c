@@ -124,10 +124,10 @@ void dsgd_import_step(dsgd_import *m, double step_s, const char *from)
     dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "step: %.6g", step_s);
 }
 
-void dsgd_import_workers(dsgd_import *m, long workers, const char *from)
+void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from)
 {
     if (!dsgd_import_has(m, DSGD_IMPORT_TOP, "workers"))
-        dsgd_import_line(m, DSGD_IMPORT_TOP, from, "workers: %ld", workers);
+        dsgd_import_line(m, DSGD_IMPORT_TOP, from, "workers: %jd", workers);
 }
 
 /* --- numbers of the platform ------------------------------------------------------------------ */

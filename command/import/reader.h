@@ -38,7 +38,7 @@ typedef struct dsgd_profiled {
 typedef struct dsgd_import {
     /* By the command line; NULL and 0: not said. */
     const char *output, *platform_name, *workload_name;
-    long nodes, ranks, first; /* steps that make the experiment; 0: all */
+    int64_t nodes, ranks, first; /* steps that make the experiment; 0: all */
     const char *job_nodes; /* a list of hosts, or a file with one */
     /* What was read. */
     const char *gpu, *gpu_from; /* the first name of a GPU; NULL: none is known */
@@ -100,7 +100,7 @@ bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *ke
 
 /** The step of the workload, which no file has named; and how many workers there are. What is there stays. */
 void dsgd_import_step(dsgd_import *m, double step_s, const char *from);
-void dsgd_import_workers(dsgd_import *m, long workers, const char *from);
+void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from);
 
 /** 32 MiB, 12.5 KiB, ... */
 const char *dsgd_import_bytes(double bytes);

@@ -48,10 +48,11 @@ static size_t leaf_of(const dsgd_slurm_topology *t, const char *node)
 }
 
 /** Workers on the job's nodes; the leaves that these are on are the first groups. */
-static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, long gpus,
-                             long group_hosts, dsgd_error *error)
+static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, int64_t gpus,
+                             int64_t group_hosts, dsgd_error *error)
 {
-    long *const group = dsgd_keep(2 * t->n, sizeof *group), *const used = group + t->n, groups = 0;
+    int64_t *const group = dsgd_keep(2 * t->n, sizeof *group), *const used = group + t->n,
+                   groups = 0;
     char *places = dsgd_xstrdup(""), *said = dsgd_xstrdup(""), *list = dsgd_xstrdup(m->job_nodes);
     dsgd_hostlist job = {0, NULL};
     if (dsgd_can_read("%s", list))
@@ -60,23 +61,23 @@ static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, long 
     DSGD_TRY(dsgd_hostlist_expand(list, &job, error));
     for (size_t i = 0; i < job.n; i++) {
         const size_t leaf = leaf_of(t, job.v[i]);
-        if (leaf == t->n || used[leaf] == (long)t->v[leaf].nodes.n)
+        if (leaf == t->n || used[leaf] == (int64_t)t->v[leaf].nodes.n)
             return dsgd_refuse(error, "--nodelist: %s is %s %s", job.v[i],
                                leaf < t->n ? "listed twice, on" : "on no leaf of",
                                leaf < t->n ? t->v[leaf].name : t->v->file);
         if (used[leaf] == 0)
             group[leaf] = groups++;
-        for (long g = 0; g < gpus; g++)
-            dsgd_append(&places, "%s%ld", *places == '\0' ? "" : ", ",
+        for (int64_t g = 0; g < gpus; g++)
+            dsgd_append(&places, "%s%jd", *places == '\0' ? "" : ", ",
                         group[leaf] * group_hosts + used[leaf] * gpus + g);
         used[leaf]++;
     }
     for (size_t i = 0; i < t->n; i++)
         if (used[i] > 0)
-            dsgd_append(&said, " %s:%ld", t->v[i].name, used[i]);
+            dsgd_append(&said, " %s:%jd", t->v[i].name, used[i]);
     printf("the job's nodes by leaf:%s\n", said);
     dsgd_import_line(m, DSGD_IMPORT_TOP, list, "placement: [%s]", places);
-    dsgd_import_workers(m, (long)job.n * gpus, list);
+    dsgd_import_workers(m, (int64_t)job.n * gpus, list);
     return DSGD_OK;
 }
 
@@ -85,7 +86,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     const dsgd_slurm_topology *const t = state;
     const dsgd_platform *const p = &m->platform;
     const bool has_groups = p->topology == DSGD_TOPOLOGY_GROUPS;
-    const long gpus = p->island_hosts > 0 ? p->island_hosts : 1;
+    const int64_t gpus = p->island_hosts > 0 ? p->island_hosts : 1;
     const dsgd_slurm_leaf *largest = t->v;
     for (const dsgd_slurm_leaf *l = t->v; l < t->v + t->n; l++)
         largest = l->nodes.n > largest->nodes.n ? l : largest;
@@ -105,7 +106,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     printf("warning: %s: how wide the way out of a leaf is, no line says (Slurm's LinkSpeed has no "
            "unit): set group_bandwidth and group_latency\n",
            from);
-    return m->job_nodes == NULL ? DSGD_OK : place_job(m, t, gpus, (long)hosts, error);
+    return m->job_nodes == NULL ? DSGD_OK : place_job(m, t, gpus, (int64_t)hosts, error);
 }
 
 const dsgd_import_reader dsgd_import_slurm = {

@@ -158,7 +158,7 @@ static void print_phases(const dsgd_steps *m)
         const dsgd_slow_phase *const p = &m->phases[k];
         if (m->factors[k] > 1 && 2 * p->n_slow < p->n_steps)
             printf(
-                "note: worker %.0f is slow in %ld of %ld steps, from %.0f to %.0f, %.3g times as "
+                "note: worker %.0f is slow in %jd of %jd steps, from %.0f to %.0f, %.3g times as "
                 "long; `slow` has the mean of all, where single steps cost more: `replay` has "
                 "them\n",
                 m->outliers[k], p->n_slow, p->n_steps, p->first, p->last, p->factor);
@@ -421,7 +421,7 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
     if (!isnan(mean_s))
         dsgd_import_step(in, mean_s, m->file);
     if (highest > 0)
-        dsgd_import_workers(in, (long)highest + 1, m->file);
+        dsgd_import_workers(in, (int64_t)highest + 1, m->file);
     return DSGD_OK;
 }
 

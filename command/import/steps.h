@@ -13,7 +13,7 @@
 
 /** The steps in which a worker is slower than halfway between the median worker and its own mean. */
 typedef struct dsgd_slow_phase {
-    long n_steps, n_slow;
+    int64_t n_steps, n_slow;
     double first, last; /* of these */
     double factor; /* their mean, as a multiple of the median worker's */
 } dsgd_slow_phase;

@@ -24,13 +24,13 @@ static dsgd_status put(dsgd_import *m, const char *path, const char *key, dsgd_s
 static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_topology *t,
                             dsgd_error *error)
 {
-    const long gpus = (long)t->gpus.value, nics = (long)t->nics.value;
+    const int64_t gpus = (int64_t)t->gpus.value, nics = (int64_t)t->nics.value;
     dsgd_said shared = t->nics, rate = t->nic_bytes_per_s;
-    for (shared.value = fmin(nics, gpus); gpus % (long)fmax(shared.value, 1) != 0;)
+    for (shared.value = fmin(nics, gpus); gpus % (int64_t)fmax(shared.value, 1) != 0;)
         shared.value--;
-    if (nics > 0 && (long)shared.value != nics) {
+    if (nics > 0 && (int64_t)shared.value != nics) {
         rate.value *= (double)nics / shared.value;
-        printf("warning: %s:%zu: %ld NICs for %ld GPUs stand as %.0f that together are as wide\n",
+        printf("warning: %s:%zu: %jd NICs for %jd GPUs stand as %.0f that together are as wide\n",
                path, t->nics.line, nics, gpus, shared.value);
     }
     DSGD_TRY(put(m, path, "island_nics", shared, error));

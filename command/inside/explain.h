@@ -20,7 +20,7 @@ typedef struct dsgd_explain_options {
     dsgd_operands source; /* one: a file, a folder, or the name of an algorithm */
     dsgd_texts sets, plugins;
     const char *output, *size; /* NULL: not given */
-    long run, jobs, workers, steps; /* 0: not given */
+    int64_t run, jobs, workers, steps; /* 0: not given */
     int format; /* dsgd_explain_format */
     int numerics; /* dsgd_numerics; -1: not given */
     bool instead; /* other algorithms, buckets and numbers of workers, too */

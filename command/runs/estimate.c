@@ -99,7 +99,7 @@ static double spent_s(void)
 static double resident_bytes(pid_t process)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)process);
+    snprintf(path, sizeof path, "/proc/%jd/status", (int64_t)process);
     return number_in(path, "VmRSS:", 1024, 0);
 }
 

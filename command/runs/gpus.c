@@ -14,7 +14,7 @@ static size_t with_context(const dsgd_gpus *gpus, uint32_t k, size_t bytes)
     return bytes + (context_bytes < eighth ? context_bytes : eighth);
 }
 
-dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, long jobs)
+dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, int64_t jobs)
 {
     dsgd_gpus gpus = {.n = survey->n};
     uint32_t n_usable = 0;

@@ -17,7 +17,7 @@ typedef struct dsgd_gpus {
 } dsgd_gpus;
 
 /** For runs of @p jobs at a time. */
-dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, long jobs);
+dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, int64_t jobs);
 
 /**
  * A GPU for a run that needs @p bytes: the one with most memory left. It gets what it needs or, if

@@ -355,7 +355,7 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
         char host[128] = "";
         gethostname(host, sizeof host - 1);
         if (ftruncate(descriptor, 0) == 0) /* where that fails, the lock holds all the same */
-            dprintf(descriptor, "process %ld on %s\n", (long)getpid(), host);
+            dprintf(descriptor, "process %jd on %s\n", (int64_t)getpid(), host);
         return DSGD_OK;
     }
     const dsgd_status status =

@@ -72,7 +72,7 @@ typedef struct dsgd_source {
     const char *path; /* of a file, or of a folder */
     const dsgd_texts *sets;
     int numerics; /* dsgd_numerics */
-    long run; /* the run that is wanted, counted from 1; 0: all */
+    int64_t run; /* the run that is wanted, counted from 1; 0: all */
 } dsgd_source;
 
 /**

@@ -61,9 +61,9 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
     return dsgd_numerics_resolved((dsgd_numerics)numerics, has_gpu, in_double);
 }
 
-long dsgd_cores(void)
+int64_t dsgd_cores(void)
 {
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n;
 }
 
@@ -123,7 +123,7 @@ static int run_here(const void *task_of_pool)
     config.place = t->place;
     config.place.shares_cores = 2 * asked->jobs > dsgd_cores(); /* two threads per run */
     /* The simulating thread computes, too, while it waits. */
-    const long threads = asked->threads > 0 ? asked->threads : dsgd_cores() / asked->jobs - 1;
+    const int64_t threads = asked->threads > 0 ? asked->threads : dsgd_cores() / asked->jobs - 1;
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
     config.memory_bytes = dsgd_physical_bytes() / 2 / (size_t)asked->jobs;
     config.progress = &p->progress[i];
@@ -359,7 +359,7 @@ static void show_progress(pool *p, bool last)
 /** If fork() fails, waits for a running process to end; without one the run has failed. */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
-    long under_way = 0;
+    int64_t under_way = 0;
     for (size_t k = 0; k < p->n_tasks; k++)
         under_way += p->tasks[k].process != 0;
     for (size_t k = 0; k < p->n_tasks && under_way < p->config->jobs; k++) {

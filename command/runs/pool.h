@@ -26,8 +26,8 @@ typedef struct dsgd_pool_config {
     dsgd_results *results; /* of dsgd_results_open() */
     const char *command; /* the command line, for the records */
     const char *record; /* file or folder of records; NULL: none */
-    long jobs; /* processes at the same time */
-    long threads; /* computing threads per process; 0: cores / jobs - 1 */
+    int64_t jobs; /* processes at the same time */
+    int64_t threads; /* computing threads per process; 0: cores / jobs - 1 */
     const bool *selected; /* [n_runs]: runs that the command line names; NULL: all */
     bool is_single; /* that is one, by its number: its record is one file */
     const bool *chosen; /* [n_runs]: selected runs that a round asks for; NULL: all */
@@ -67,7 +67,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, b
 bool dsgd_pool_records_in_folder(const dsgd_pool_config *config);
 
 /** Cores of the machine, at least 1. */
-long dsgd_cores(void);
+int64_t dsgd_cores(void);
 
 /** Where a run computes, if @p numerics (dsgd_numerics) is asked for. */
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu);

@@ -62,7 +62,7 @@ static dsgd_phase_place *place_at(const dsgd_phase *p, size_t x, size_t y)
 }
 
 /** The number of the algorithm or seed of a run: how many came before it. */
-static size_t number_of(size_t *seen, size_t *n, size_t chosen)
+static size_t number_of(uint64_t *seen, size_t *n, uint64_t chosen)
 {
     size_t i = 0;
     while (i < *n && seen[i] != chosen)
@@ -77,8 +77,8 @@ static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
     const size_t n = e->n_unchanged;
-    size_t *const algorithms = dsgd_keep(n, sizeof *algorithms);
-    size_t *const seeds = dsgd_keep(n, sizeof *seeds);
+    uint64_t *const algorithms = dsgd_keep(n, sizeof *algorithms);
+    uint64_t *const seeds = dsgd_keep(n, sizeof *seeds);
     size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers); /* of algorithm and seed */
     p->labels = dsgd_keep(n, sizeof *p->labels);
     for (size_t i = 0; i < n; i++) {

@@ -271,7 +271,7 @@ typedef struct arguments {
     dsgd_operands file;
     const char *task;
     dsgd_texts sets, plugins;
-    long jobs, threads; /* 0: not given */
+    int64_t jobs, threads; /* 0: not given */
     int numerics;
     dsgd_run_limits limits;
 } arguments;

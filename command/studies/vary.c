@@ -203,13 +203,13 @@ static size_t count_pieces(const dsgd_planned_run *run)
 static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
 {
     const bool is_word = o->kind == DSGD_CHOICE;
-    long n = 0;
+    int64_t n = 0;
     while (o->words[n] != NULL)
         n++;
-    for (long w = 0; w < n + !is_word; w++)
+    for (int64_t w = 0; w < n + !is_word; w++)
         for (size_t i = 0; i < experiment->n_unchanged; i++) {
             dsgd_planned_run run = experiment->runs[i];
-            const double value = (double)(is_word ? w : w < n ? -1 - w : (long)o->min);
+            const double value = (double)(is_word ? w : w < n ? -1 - w : (int64_t)o->min);
             const dsgd_exchange_config *const e = &run.config.exchange;
             const bool follows = o->offset == offsetof(dsgd_exchange_config, partial_collective)
                                      ? e->partial_collective == DSGD_PARTIAL_AS_COLLECTIVE

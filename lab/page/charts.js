@@ -78,7 +78,7 @@ const fit = (name, width) => name.length * 6.6 <= width ? name : name.slice(0, M
 
 /** Lines {name, look, points: [[x, y]]} over a linear axis; y is logarithmic where it is positive and spans a factor of 20. */
 function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', most }) {
-    const ends = width > 480, right = ends ? Math.min(150, 14 + 7 * Math.max(...curves.map(c => c.name.length))) : 12, bottom = height - 40;
+    const ends = width > 480, right = ends ? Math.min(170, 26 + 7 * Math.max(...curves.map(c => c.name.length))) : 12, bottom = height - 40;
     const named = [...new Map(curves.map(c => [c.name, c])).values()], top = ends ? 26 : 30 + 16 * Math.ceil(named.length / 2);
     const ys = curves.flatMap(c => c.points.map(p => p[1])), low = Math.min(...ys), high = Math.max(...ys);
     const x = axis(0, most ?? Math.max(...curves.map(c => c.points.at(-1)[0])), 52, width - right);
@@ -95,7 +95,7 @@ function lines({ width, height = 280, curves, x_label, y_label, x_unit = '', mos
         const labels = named.map(c => ({ c, at: y(c.points.at(-1)[1]) })).sort((a, b) => a.at - b.at);
         labels.forEach((label, k) => { if (k) label.at = Math.max(label.at, labels[k - 1].at + 15); });
         for (let k = labels.length - 1, most = bottom; k >= 0; k--, most = labels[k + 1].at - 15) labels[k].at = Math.min(labels[k].at, most);
-        for (const { c, at } of labels) parts.push(el('path', { d: `M${width - right + 4} ${at}h14`, stroke: c.look.colour, 'stroke-width': 3, 'stroke-dasharray': c.look.dash }), text(width - right + 22, at + 4, c.name));
+        for (const { c, at } of labels) parts.push(el('path', { d: `M${width - right + 4} ${at}h14`, stroke: c.look.colour, 'stroke-width': 3, 'stroke-dasharray': c.look.dash }), text(width - right + 22, at + 4, fit(c.name, right - 22)));
     } else named.forEach((c, k) => { const at = [k % 2 * width / 2, 34 + 16 * Math.floor(k / 2)];
         parts.push(el('path', { d: `M${at[0]} ${at[1] - 4}h16`, stroke: c.look.colour, 'stroke-width': 3, 'stroke-dasharray': c.look.dash }), text(at[0] + 22, at[1], fit(c.name, width / 2 - 24))); });
     return frame(width, height, `${y_label} over ${x_label}`, ...parts);
@@ -174,5 +174,23 @@ function phase({ width, xs, ys, cells, x_label, y_label, names }) {
     return frame(width, top + ys.length * h + 40, `who is fastest by ${x_label} and ${y_label}`, ...parts, text(width - 8, top + ys.length * h + 34, x_label, { 'text-anchor': 'end', fill: pale }));
 }
 
-return { bars, lines, gantt, end_of, ages, phase, short, with_unit };
+/** Ways of models with two numbers: paths {name, look, points: [[a, b]]}, up to their last place; @p all says how far the axes go. */
+function plane({ width, paths, all, best }) {
+    const height = Math.min(420, width), of = k => [...all, ...paths.flatMap(p => p.points), ...(best ? [best] : [])].map(p => p[k]);
+    const around = k => { const low = Math.min(...of(k)), high = Math.max(...of(k)), more = (high - low || 1) * 0.08; return [low - more, high + more]; };
+    const top = 12 + 16 * Math.ceil(paths.length / 3), x = axis(...around(0), 44, width - 12), y = axis(...around(1), height - 34, top + 8), parts = [];
+    for (const t of x.ticks) parts.push(el('path', { d: `M${x(t)} ${top + 8}V${height - 34}`, stroke: rule }), text(x(t), height - 18, short(t), { 'text-anchor': 'middle', fill: pale }));
+    for (const t of y.ticks) parts.push(el('path', { d: `M44 ${y(t)}H${width - 12}`, stroke: rule }), text(38, y(t) + 4, short(t), { 'text-anchor': 'end', fill: pale }));
+    paths.forEach(({ name, look, points }, k) => {
+        const at = [k % 3 * width / 3, 12 + 16 * Math.floor(k / 3)], last = points.at(-1);
+        parts.push(el('circle', { cx: at[0] + 6, cy: at[1] - 4, r: 5, fill: look.colour }), text(at[0] + 16, at[1], fit(name, width / 3 - 20)));
+        if (!last) return;
+        parts.push(el('polyline', { fill: 'none', stroke: look.colour, 'stroke-width': 1.5, 'stroke-opacity': 0.7, points: points.map(p => `${x(p[0]).toFixed(1)},${y(p[1]).toFixed(1)}`).join(' ') }),
+            el('circle', { cx: x(last[0]), cy: y(last[1]), r: 6 - k, fill: look.colour, stroke: '#ffffff' }, title(`${name}: (${last.map(short).join(', ')})`)));
+    });
+    if (best) parts.push(el('path', { d: `M${x(best[0]) - 5} ${y(best[1])}h10m-5 -5v10`, stroke: ink, 'stroke-width': 1.5 }), text(x(best[0]) - 9, y(best[1]) + 4, 'least loss', { 'text-anchor': 'end', fill: pale }));
+    return frame(width, height, 'where each model is', ...parts, text(width - 12, height - 3, 'a', { 'text-anchor': 'end', fill: pale }), text(0, top + 16, 'b', { fill: pale }));
+}
+
+return { bars, lines, gantt, end_of, ages, phase, plane, short, with_unit };
 })();

@@ -71,10 +71,12 @@ const choice = (label, options, choose, shown = label) => {
 };
 const cross = (path, name) => button('×', () => edit(t => yaml.remove(t, path)), { className: 'cross', ariaLabel: `remove ${name}`, title: `remove ${name}` });
 
+/** Ends of a slider from 0 on, by a unit of its number; times that are 10 s at most are latencies. */
+const from_zero = { 'GB/s': [1e7, 1e12], 'ns/B': [1e-12, 1e-8], ms: [1e-6, 1], MB: [1e3, 1e10] };
 /** Ends of a slider: decades around the value where the scale is logarithmic, which stay while it moves. */
 function range_of(key, x, of, path) {
     const kept = ranges.get(key);
-    if (kept && x >= kept.low && x <= kept.high) return kept;
+    if (kept && (x >= kept.low && x <= kept.high || kept.zero && x === 0)) return kept;
     const { minimum = 0, maximum = Infinity, type } = of.number, p = Math.log10(x);
     const two = path.at(-1) === 'workers' && path.length === 1 || /power of two/.test(of.about);
     let range;
@@ -82,6 +84,11 @@ function range_of(key, x, of, path) {
     else if (maximum <= 1 && minimum >= 0) range = { low: minimum, high: maximum, log: 0, step: 0.01 };
     else if (type === 'integer' && x < 10) range = { low: Math.max(minimum, 0), high: Math.min(maximum, 16), log: 0, step: 1 };
     else if (x > 0) range = { low: Math.max(minimum, 10 ** Math.floor(p - 0.7)), high: Math.min(maximum, 10 ** Math.ceil(p + 0.7)), log: 10 };
+    else if (x === 0) {
+        const [low, high] = Object.entries(from_zero).find(([unit]) => units_of(of).includes(unit))?.[1] ?? [1, 1000];
+        const wide = high === 1 && maximum > 10 ? 1e5 : 1;
+        range = { low: low * wide, high: Math.min(high * wide, maximum), log: 10, zero: true };
+    }
     if (range) ranges.set(key, range);
     return range;
 }
@@ -91,8 +98,10 @@ function number_field(name, path, of, node, more) {
     const exact = make('input', { className: 'exact', value: node.value, spellcheck: false, ariaLabel: `${name}, exact` });
     exact.addEventListener('change', () => edit(t => yaml.set(t, path, exact.value)));
     if (!range) return row(name, of.about, exact, ...more);
-    const f = range.log ? x => Math.log(x) / Math.log(range.log) : x => x, g = range.log ? p => range.log ** p : p => p;
-    const slider = make('input', { type: 'range', min: f(range.low || 1), max: f(range.high), step: range.step ?? (range.log === 2 ? 1 : 'any') });
+    const least = range.zero ? Math.log10(range.low) - 0.1 : 0; // where 0 is on a logarithmic scale
+    const f = range.zero && now === 0 ? () => least : range.log ? x => Math.log(x) / Math.log(range.log) : x => x;
+    const g = range.log ? p => range.zero && p < least + 0.05 ? 0 : range.log ** p : p => p;
+    const slider = make('input', { type: 'range', min: range.zero ? least : f(range.low || 1), max: range.log ? Math.log(range.high) / Math.log(range.log) : range.high, step: range.step ?? (range.log === 2 ? 1 : 'any') });
     slider.value = f(now);
     slider.ariaValueText = node.value;
     slider.addEventListener('input', () => {
@@ -231,5 +240,5 @@ function numbers(now) {
     try { walk(yaml.parse(now), []); } catch { /* the program says what is wrong */ }
     return all;
 }
-return { open, draw, help, numbers, quantity };
+return { open, draw, help, numbers, quantity, listed };
 })();

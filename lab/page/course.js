@@ -78,7 +78,8 @@ function session(code, lesson) {
                 output.classList.remove('old');
                 if (ran.results) {
                     const data = await results.run(engine, { folder: ran.results, cwd: folder(lesson) });
-                    if (!data.failed) { results.show(drawn, data); drawn.querySelectorAll('.scroll, .verdicts, .notes').forEach(e => e.remove()); }
+                    if (data.failed) output.textContent = [ran.out, data.failed].filter(Boolean).join('\n');
+                    else { results.show(drawn, data); drawn.querySelectorAll('.scroll, .verdicts, .notes').forEach(e => e.remove()); }
                 }
             } catch (e) { output.textContent = e instanceof Stopped ? 'stopped' : `The program has ended: ${e.message}`; }
             go.disabled = false;
@@ -88,6 +89,11 @@ function session(code, lesson) {
     }));
 }
 
+// What is written stays in this browser, until it is taken back.
+const key_of = (lesson, name) => `dsgd ${lesson.name}/${name}`;
+const stored = (lesson, name) => { try { return localStorage.getItem(key_of(lesson, name)); } catch { return null; } };
+const store = (lesson, name, text) => { try { if (text === lesson.given[name]) localStorage.removeItem(key_of(lesson, name)); else localStorage.setItem(key_of(lesson, name), text); } catch { /* a browser may refuse */ } };
+
 /** The lesson's files, of which one is open; the one of the task is checked by `dsgd task`. */
 function desk(lesson) {
     const names = Object.keys(lesson.files).filter(name => name.endsWith('.yaml')), choose = make('select', { id: 'file' }, ...names.map(name => make('option', {}, name)));
@@ -95,7 +101,8 @@ function desk(lesson) {
     said.setAttribute('role', 'status');
     const open = name => { choose.value = name; text.value = lesson.files[name]; text.rows = Math.min(26, text.value.split('\n').length + 1); };
     choose.addEventListener('change', () => open(choose.value));
-    text.addEventListener('input', () => { lesson.files[choose.value] = text.value; });
+    const put = (name, content) => { lesson.files[name] = content; store(lesson, name, content); };
+    text.addEventListener('input', () => put(choose.value, text.value));
     const check = button('Check the task', async () => {
         said.textContent = 'dsgd task start.yaml …';
         try {
@@ -106,7 +113,7 @@ function desk(lesson) {
     }, { className: 'main' });
     open(names.includes('start.yaml') ? 'start.yaml' : names[0]);
     return { element: make('section', { className: 'desk', ariaLabel: 'files and task' }, make('h3', {}, 'Files of this lesson'), make('p', {}, make('label', { htmlFor: 'file' }, 'file '), choose, ' ', button('Open on the bench', () => course.bench(text.value)),
-        ' ', button('As it was', () => { lesson.files[choose.value] = lesson.given[choose.value]; open(choose.value); })), text, make('p', {}, check), said), open };
+        ' ', button('As it was', () => { put(choose.value, lesson.given[choose.value]); open(choose.value); })), text, make('p', {}, check), said), open };
 }
 
 async function open(name) {
@@ -119,6 +126,7 @@ async function open(name) {
     if (opened !== lesson) {
         engine.stop();
         Object.assign(lesson, { name, given: lesson.given ?? { ...lesson.files } });
+        for (const file of Object.keys(lesson.files)) lesson.files[file] = stored(lesson, file) ?? lesson.files[file];
         lesson.desk = desk(lesson);
         $('lesson').replaceChildren(...blocks(lesson.page.split('\n'), lesson));
         $('desk').replaceChildren(lesson.desk.element);

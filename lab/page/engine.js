@@ -49,8 +49,14 @@ async function download_png(name, svg) {
 }
 const svg_text = svg => new XMLSerializer().serializeToString(svg);
 
-const inflate = (bytes, how) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(how))).arrayBuffer()
-    .catch(() => { throw new Error('what is compressed in it is damaged'); });
+async function inflate(bytes, how) {
+    const { readable, writable } = new DecompressionStream(how), writer = writable.getWriter(), reader = readable.getReader(), parts = [];
+    for (const written of [writer.write(bytes), writer.close(), writer.closed, reader.closed]) written.catch(() => {}); // who reads hears of it
+    try {
+        for (let next; !(next = await reader.read()).done;) parts.push(next.value);
+    } catch { throw new Error('what is compressed in it is damaged'); }
+    return new Blob(parts).arrayBuffer();
+}
 const deflate = (bytes, how) => new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream(how))).arrayBuffer();
 const to_base64 = buffer => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 const from_base64 = text => Uint8Array.from(atob(text.trim().replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0));

@@ -1,8 +1,11 @@
 // The page itself: the bench with its editor, the phase diagram, a reader's own data, and addresses.
 (() => {
+// What has taken longer than a moment is done by several Workers the next time.
+const helpers = Array.from({ length: Math.min(3, (navigator.hardwareConcurrency || 2) - 1) }, () => new Engine());
 const engine = new Engine(), editor = $('yaml'), first = $('first').textContent.trim() + '\n';
 const kept = { data: null, panels: [], text: '' };
-let running = false, again = false, began = 0, last = null, last_panels = [];
+let running = false, again = false, began = 0, last = null, last_ms = 0, last_panels = [];
+const others = () => last_ms > 500 ? helpers : [], stop = () => { for (const one of [engine, ...helpers]) one.stop(); };
 const status = what => { $('status').textContent = what; };
 
 // --- the editor
@@ -37,17 +40,18 @@ const draw_controls = () => { $('rest').hidden = controls.draw($('controls'), ed
 
 async function go() {
     again = running;
-    if (running) { if (performance.now() - began > 1500) engine.stop(); return; }
+    if (running) { if (performance.now() - began > 1500) stop(); return; }
     [running, began] = [true, performance.now()];
     document.body.dataset.state = 'busy';
     const text = editor.value, late = setTimeout(() => { $('progress').hidden = false; }, 600);
     let ended = 0;
     try {
-        const data = await results.run(engine, { text, folder: 'results', line: said => { if (said[0] === '{') status(`${ended = JSON.parse(said).ended ?? ended + 1} runs have ended`); } });
+        const data = await results.run(engine, { text, folder: 'results', others: others(), line: said => { if (said[0] === '{') status(`${ended += JSON.parse(said).event === 'run'} runs have ended`); } });
         say_wrong(data.failed ?? '');
         if (!data.failed) await draw(data);
         else status('Not simulated: see the line that is marked.');
     } catch (e) {
+        stop();
         if (!(e instanceof Stopped)) say_wrong(`The program has ended: ${e.message}`);
         status(e instanceof Stopped ? 'Stopped.' : 'The program was started anew.');
     }
@@ -59,7 +63,7 @@ async function go() {
 async function draw(data) {
     const a = kept.data, b = results.scale_of(data), k = a ? results.scale_of(a) : b;
     const scale = a ? Object.fromEntries(Object.keys(b).map(key => [key, Math.max(b[key], k[key])])) : {};
-    const timelines = async place => { last_panels = await results.panels(engine, data, place); results.show_panels(timeline, last_panels, scale); };
+    const timelines = async place => { last_panels = await results.panels([engine, ...others()], data, place); results.show_panels(timeline, last_panels, scale); };
     const height = $('now').offsetHeight;
     $('now').style.minHeight = `${height}px`; // what is below stays where it is until the timelines are there
     let { timeline, place } = results.show($('now'), data, scale, async chosen => { timeline = $('now').querySelector('.timeline'); await timelines(chosen); });
@@ -76,6 +80,7 @@ async function draw(data) {
     $('now').style.minHeight = '';
     const n = data.runs.length, ms = performance.now() - began;
     status(`${n} ${n === 1 ? 'run' : 'runs'}, simulated and drawn in ${(ms / 1000).toFixed(2)} s.`);
+    last_ms = ms;
     document.body.dataset.ms = `${Math.round(drawn)} ${Math.round(ms)}`;
 }
 
@@ -165,6 +170,7 @@ async function read_own(files) {
     }
     if (Object.keys(brought).length) { Engine.keep(brought); told.push(`${Object.keys(brought).length} of the four files are there for \`data: fashion-mnist\`.`); }
     let place = $('own');
+    place.replaceChildren();
     if (folder['/lab/own/runs.csv'] !== undefined) {
         await engine.call(null, { remove: ['/lab/own'], files: folder });
         const data = await results.run(engine, { folder: 'own' });
@@ -185,6 +191,7 @@ async function entries(list) {
 
 // --- addresses: a page, and all settings of the bench
 
+const pages = ['lab', 'course', 'explain', 'own'];
 let writing = 0, written = '';
 function write_address() {
     clearTimeout(writing);
@@ -196,10 +203,12 @@ function write_address() {
     }, 400);
 }
 async function open_address() {
-    const hash = location.hash || '#lab', name = hash.slice(1).split(/[=/]/)[0], page = ['lab', 'course', 'own'].includes(name) ? name : 'lab';
+    const hash = location.hash || '#lab', name = hash.slice(1).split(/[=/]/)[0], page = pages.includes(name) ? name : 'lab';
     if (hash === written) return;
-    for (const id of ['lab', 'course', 'own']) { $(`page-${id}`).hidden = id !== page; document.querySelector(`nav a[href="#${id}"]`).setAttribute('aria-current', id === page ? 'page' : 'false'); }
+    if ($(`page-${page}`).hidden) scrollTo(0, 0);
+    for (const id of pages) { $(`page-${id}`).hidden = id !== page; document.querySelector(`nav a[href="#${id}"]`).setAttribute('aria-current', id === page ? 'page' : 'false'); }
     if (page === 'course') { await course.open(hash.split('/')[1]); return; }
+    if (page === 'explain') { await explain.open(hash.split('/')[1]); return; }
     const [, text, other] = hash.match(/^#lab=([\w-]+)(?:&a=([\w-]+))?/) ?? [];
     const unpack = async packed_text => packed_text && new TextDecoder().decode(await inflate(from_base64(packed_text), 'deflate-raw'));
     let b, a, whole = true;
@@ -220,11 +229,11 @@ let typed = 0;
 editor.addEventListener('input', () => { mark(); clearTimeout(typed); typed = setTimeout(() => take(editor.value), 350); });
 editor.addEventListener('scroll', () => { $('gutter').scrollTop = editor.scrollTop; });
 for (const event of ['keyup', 'click']) editor.addEventListener(event, say_help);
-$('stop').addEventListener('click', () => { again = false; engine.stop(); });
+$('stop').addEventListener('click', () => { again = false; stop(); });
 $('keep').addEventListener('click', keep);
 $('save-yaml').addEventListener('click', () => download('experiment.yaml', editor.value, 'text/yaml'));
 $('save-csv').addEventListener('click', () => { if (last) for (const name of ['runs', 'curves', 'compare']) if (last[name].length) download(`${name}.csv`, last.files[`/lab/results/${name}.csv`], 'text/csv'); });
-$('copy').addEventListener('click', async () => { try { await navigator.clipboard.writeText(location.href); status('The link is copied: it holds all settings.'); } catch { status('The address of this page holds all settings: copy it from there.'); } });
+$('copy').addEventListener('click', async () => { try { await navigator.clipboard.writeText(location.href); status(`The link is copied: it holds all settings${location.protocol === 'file:' ? ', and opens where this file lies at the same place; on a web server it opens for all' : ''}.`); } catch { status('The address of this page holds all settings: copy it from there.'); } });
 $('anew').addEventListener('click', () => take(first));
 $('phase-go').addEventListener('click', run_phase);
 $('phase-stop').addEventListener('click', () => phase_engine.stop());

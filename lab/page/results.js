@@ -14,12 +14,20 @@ function looks_of(labels) {
     }));
 }
 
+/** Simulates an experiment, by several engines in shards; answers with what is wrong, or nothing. */
+async function simulate(engines, { text, folder, cwd, line, file }) {
+    const n = engines.length, parts = engines.map((_, k) => n > 1 ? `${folder}.${k + 1}` : folder);
+    const all = await Promise.all(engines.map((engine, k) => engine.call(['run', file, '-o', parts[k], '--force', '--progress', 'json', ...(n > 1 ? ['--shard', `${k + 1}/${n}`] : [])],
+        { cwd, line, files: { [`${cwd}/${file}`]: text }, remove: [`${cwd}/${parts[k]}`], read: k ? [`${cwd}/${parts[k]}/manifest.json`, `${cwd}/${parts[k]}/.parts`] : [] })));
+    const failed = all.find(ran => ran.rc && ran.rc !== 5);
+    if (failed) return failed.err.split('\n').filter(l => l && l[0] !== '{').join('\n') || `exit status ${failed.rc}`;
+    const merged = n > 1 ? await engines[0].call(['merge', ...parts, '-o', folder, '--force'], { cwd, files: Object.assign({}, ...all.map(ran => ran.files)) }) : { rc: 0 };
+    return merged.rc ? merged.err : undefined;
+}
 /** Simulates an experiment, or with `text` undefined reads what is in the folder, and gives what is to be drawn. */
-async function run(engine, { text, folder, cwd = '/lab', line, file = 'experiment.yaml' }) {
-    if (text !== undefined) {
-        const ran = await engine.call(['run', file, '-o', folder, '--force', '--progress', 'json'], { cwd, line, files: { [`${cwd}/${file}`]: text } });
-        if (ran.rc && ran.rc !== 5) return { failed: ran.err.split('\n').filter(l => l && l[0] !== '{').join('\n') || `exit status ${ran.rc}` };
-    }
+async function run(engine, { text, folder, cwd = '/lab', line, file = 'experiment.yaml', others = [] }) {
+    const failed = text === undefined ? undefined : await simulate([engine, ...others], { text, folder, cwd, line, file });
+    if (failed) return { failed };
     const { out, rc, err, files } = await engine.call(['compare', folder, '--ratio'], { cwd, remove: [`${cwd}/${folder}/compare.csv`], read: [`${cwd}/${folder}`] });
     const table = name => csv(files[`${cwd}/${folder}/${name}.csv`] ?? '');
     const data = { text, cwd, folder, file, runs: table('runs'), curves: table('curves'), ages: table('staleness'), compare: table('compare'), files, said: out };
@@ -55,15 +63,16 @@ function panel_of(label, events) {
     }
     return { label, rows: [...rows.values()].filter(row => row.events.length).sort((a, b) => a.name - b.name) };
 }
-async function panels(engine, data, place) {
-    const all = [];
-    for (const row of data.compare.filter(r => r.place === place && r.of.length).slice(0, 6)) {
+/** Those of the first six rows, of which each engine of some does its share. */
+async function panels(engines, data, place) {
+    const all = await Promise.all(data.compare.filter(r => r.place === place && r.of.length).slice(0, 6).map(async (row, k) => {
+        const engine = engines[data.text !== undefined ? k % engines.length : 0];
         const run = row.of[0], file = '/lab/trace.json', source = data.text !== undefined ? data.file : data.folder;
         const { rc, files } = await engine.call(['timeline', source, '--run', run.run, '--steps', '0:4', '--workers', `0-${Math.min(7, run.workers - 1)}`, '--format', 'json', '-o', file],
             { cwd: data.cwd, read: [file], files: data.text !== undefined ? { [`${data.cwd}/${data.file}`]: data.text } : {} });
-        if (rc === 0) all.push(panel_of(row.label, JSON.parse(files[file]).traceEvents));
-    }
-    return all;
+        return rc === 0 ? [panel_of(row.label, JSON.parse(files[file]).traceEvents)] : [];
+    }));
+    return all.flat();
 }
 
 // --- the page's parts
@@ -76,13 +85,14 @@ function figure(caption, draw, name) {
     const box = make('div', { className: 'drawing' });
     const element = make('figure', {}, make('figcaption', {}, make('span', {}, caption), make('span', { className: 'saves' },
         button('SVG', () => download(`${name}.svg`, svg_text(box.firstChild), 'image/svg+xml'), { ariaLabel: `download ${caption} as SVG` }),
-        button('PNG', () => download_png(name, box.firstChild), { ariaLabel: `download ${caption} as PNG` }))), box);
+        button('PNG', () => download_png(`${name}.png`, box.firstChild), { ariaLabel: `download ${caption} as PNG` }))), box);
     drawn.set(box, draw);
-    requestAnimationFrame(() => redraw(box));
+    requestAnimationFrame(() => { redraw(box); forget(); });
     return element;
 }
 const redraw = box => { if (box.clientWidth) box.replaceChildren(drawn.get(box)(box.clientWidth)); };
-addEventListener('resize', () => { for (const box of drawn.keys()) if (box.isConnected) redraw(box); else drawn.delete(box); });
+const forget = () => { for (const box of drawn.keys()) if (!box.isConnected) drawn.delete(box); };
+addEventListener('resize', () => { forget(); for (const box of drawn.keys()) redraw(box); });
 
 const measures = [['throughput_samples_per_s', 'samples/s'], ['step_mean_s', 'step (s)'], ['final_loss', 'loss'], ['final_accuracy', 'accuracy'],
     ['staleness_mean', 'staleness'], ['sent_mean_bytes', 'sent']];

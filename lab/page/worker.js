@@ -42,6 +42,7 @@ async function answer(q) {
         try { rc = await program.callMain(q.args); } catch (e) { if (e.name !== 'ExitStatus') throw e; rc = e.status; }
         if (program._dsgd_ended() >= 0) rc = program._dsgd_ended();
     }
+    for (const stream of fs.streams) if (stream?.fd > 2) fs.close(stream); // as where a process ends: the lock of a folder, for one
     for (const path of q.read ?? []) read(fs, path, files);
     postMessage({ id: q.id, rc, out: out.join('\n'), err: err.join('\n'), files });
 }

@@ -25,7 +25,7 @@ static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column
 /* --- hyperplane: y = w . x + noise, uniform x of unit variance, normal noise ------------------ */
 
 typedef struct hyperplane_params {
-    long features, points;
+    int64_t features, points;
     double noise;
 } hyperplane_params;
 
@@ -104,7 +104,7 @@ DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
  * about 0.5).
  */
 typedef struct sequences_params {
-    long points, classes, features, longest;
+    int64_t points, classes, features, longest;
     double median, spread, noise;
 } sequences_params;
 
@@ -194,7 +194,7 @@ DSGD_DATA_SOURCE(
  * episodes with their own initial states.
  */
 typedef struct navigation_params {
-    long episodes;
+    int64_t episodes;
 } navigation_params;
 
 static dsgd_status navigation_load(const void *params, uint64_t seed, dsgd_data **data,

@@ -191,7 +191,7 @@ static const dsgd_option dirichlet_options[] = {
 /* --- labels ----------------------------------------------------------------------------------- */
 
 typedef struct labels_params {
-    long per_worker;
+    int64_t per_worker;
 } labels_params;
 
 /**

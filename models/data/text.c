@@ -9,7 +9,7 @@
 
 typedef struct text_params {
     const char *path;
-    long context;
+    int64_t context;
 } text_params;
 
 enum { MOST_BYTES = 1 << 28, N_BYTES = 256 };

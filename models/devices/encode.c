@@ -85,7 +85,7 @@ static void encode_blocks(const dsgd_encode_op *op)
     const real *const x = op->x;
     real *const y = op->y;
     for (size_t begin = 0; begin < op->n; begin += op->codec.count) {
-        const size_t n = op->n - begin < op->codec.count ? op->n - begin : op->codec.count;
+        const size_t n = op->n - begin < op->codec.count ? op->n - begin : (size_t)op->codec.count;
         const real scale = scale_of(&op->codec, x + begin, n);
         for (size_t i = begin; i < begin + n; i++)
             y[i] = dsgd_codec_rounded(&op->codec, x[i], i, scale);

@@ -156,9 +156,9 @@ KIND(threshold, dsgd_selection, "the elements above a fixed absolute value, with
 
 typedef struct rounding_params {
     dsgd_encoding_params common;
-    long bits; /* UNIFORM */
-    long levels; /* STOCHASTIC */
-    long block; /* 0: the piece */
+    int64_t bits; /* UNIFORM */
+    int64_t levels; /* STOCHASTIC */
+    int64_t block; /* 0: the piece */
     bool damped; /* STOCHASTIC */
 } rounding_params;
 
@@ -173,7 +173,7 @@ static double qsgd_variance(const rounding_params *p)
 static dsgd_codec rounding_codec(dsgd_codec_kind kind, const void *params, size_t n)
 {
     const rounding_params *const p = params;
-    const long levels = kind == DSGD_CODEC_UNIFORM ? (1l << (p->bits - 1)) - 1 : p->levels;
+    const int64_t levels = kind == DSGD_CODEC_UNIFORM ? (1l << (p->bits - 1)) - 1 : p->levels;
     return (dsgd_codec){.kind = (uint32_t)kind,
                         .levels = (uint32_t)levels,
                         .count = p->block == 0 ? n : (size_t)p->block,
@@ -267,7 +267,7 @@ KIND(qsgd, rounding_params, "integers of a few bits, rounded at random so that t
 
 typedef struct low_rank_params {
     dsgd_encoding_params common;
-    long rank;
+    int64_t rank;
 } low_rank_params;
 
 dsgd_matrix dsgd_matrix_of(size_t n)
@@ -300,7 +300,7 @@ dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, si
     const size_t n = dsgd_shape_size(values, at->piece);
     if (!dsgd_matrix_has_rank(n, rank))
         return DSGD_ZERO_VALUE;
-    const dsgd_matrix_step step = {DSGD_CODEC_START, (long)rank, of_columns};
+    const dsgd_matrix_step step = {DSGD_CODEC_START, (int64_t)rank, of_columns};
     dsgd_codec codec = dsgd_matrix_codec(&step, n);
     draw_at(&codec, at, UINT32_MAX);
     return dsgd_values_encode(values, at->where, at->piece, &codec, DSGD_ZERO_VALUE,
@@ -323,7 +323,7 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
 static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
                                  const dsgd_encoding_at *at, dsgd_value x)
 {
-    const long rank = ((const low_rank_params *)params)->rank;
+    const int64_t rank = ((const low_rank_params *)params)->rank;
     const dsgd_value start = dsgd_matrix_start(values, at, (size_t)rank, true);
 #define STEP(kind, x_, z_)                                                                         \
     dsgd_matrix_apply(&(dsgd_matrix_step){kind, rank, false}, values, at->where, at->piece, x_,    \
@@ -339,7 +339,7 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     return y;
 }
 
-double dsgd_factor_bytes(double piece_bytes, double value_bytes, long rank, bool of_columns)
+double dsgd_factor_bytes(double piece_bytes, double value_bytes, int64_t rank, bool of_columns)
 {
     const size_t n = (size_t)(piece_bytes / value_bytes);
     const dsgd_matrix m = dsgd_matrix_of(n);
@@ -351,7 +351,7 @@ double dsgd_factor_bytes(double piece_bytes, double value_bytes, long rank, bool
 static double low_rank_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     (void)kind;
-    const long rank = ((const low_rank_params *)params)->rank;
+    const int64_t rank = ((const low_rank_params *)params)->rank;
     return dsgd_factor_bytes(FLOAT_BYTES * n, FLOAT_BYTES, rank, false) +
            dsgd_factor_bytes(FLOAT_BYTES * n, FLOAT_BYTES, rank, true);
 }

@@ -88,7 +88,7 @@ dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, si
 /** One of the last codecs, of a rank. */
 typedef struct dsgd_matrix_step {
     dsgd_codec_kind kind;
-    long rank;
+    int64_t rank;
     bool of_columns; /* ORTHOGONAL: a factor of as many rows as the matrix has columns */
 } dsgd_matrix_step;
 
@@ -100,4 +100,4 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
                              size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise);
 
 /** Bytes of a factor of a piece of so many bytes; of the piece where it has no such rank. */
-double dsgd_factor_bytes(double piece_bytes, double value_bytes, long rank, bool of_columns);
+double dsgd_factor_bytes(double piece_bytes, double value_bytes, int64_t rank, bool of_columns);

@@ -33,7 +33,7 @@ typedef struct dsgd_selection {
     dsgd_encoding_params common;
     double share; /* of the elements of a piece */
     double at; /* of threshold */
-    long value_bits, index_bits;
+    int64_t value_bits, index_bits;
     bool unbiased; /* of random_k */
 } dsgd_selection;
 

@@ -44,7 +44,7 @@ dsgd_optimizer dsgd_optimizer_resolved(const dsgd_optimizer *optimizer)
     return resolved;
 }
 
-double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, long step)
+double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, int64_t step)
 {
     if (step < optimizer->warmup_steps)
         return optimizer->lr * (double)(step + 1) / (double)(optimizer->warmup_steps + 1);

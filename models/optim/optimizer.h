@@ -15,7 +15,7 @@ typedef enum dsgd_optimizer_kind {
 
 /** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
 typedef struct dsgd_lr_drop {
-    long step; /* of the worker */
+    int64_t step; /* of the worker */
     double factor;
 } dsgd_lr_drop;
 
@@ -28,7 +28,7 @@ typedef struct dsgd_optimizer {
     double weight_decay;
     /* Largest norm of a gradient; of a piece of n of its N elements, clip * sqrt(n / N). 0: any. */
     double clip;
-    long warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
+    int64_t warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
     dsgd_records decay; /* of dsgd_lr_drop */
 } dsgd_optimizer;
 
@@ -39,7 +39,7 @@ extern const dsgd_option dsgd_optimizer_options[];
 dsgd_optimizer dsgd_optimizer_resolved(const dsgd_optimizer *optimizer);
 
 /** Learning rate of a worker's step (from 0): linear warm-up, then the drops. */
-double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, long step);
+double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, int64_t step);
 
 /** Vectors of state of a resolved optimizer, in one buffer a piece: 0, 1 (momentum), 2 (ADAMW). */
 uint32_t dsgd_optimizer_states(const dsgd_optimizer *optimizer);

@@ -164,7 +164,7 @@ static dsgd_value *find(const record_calls *c, uint64_t name)
 
 static void keep(record_calls *c, uint64_t name, dsgd_value value)
 {
-    const size_t p = name / RECORD_PAGE;
+    const size_t p = (size_t)(name / RECORD_PAGE);
     if (p >= c->n_pages) {
         c->pages = dsgd_keep_more(c->pages, p + 1, sizeof *c->pages);
         c->n_pages = p + 1;
@@ -177,7 +177,7 @@ static void keep(record_calls *c, uint64_t name, dsgd_value value)
 
 static void forget(record_calls *c, uint64_t name)
 {
-    const size_t p = name / RECORD_PAGE;
+    const size_t p = (size_t)(name / RECORD_PAGE);
     *find(c, name) = DSGD_ZERO_VALUE;
     if (--c->pages[p]->n > 0)
         return;

@@ -55,10 +55,10 @@ void record_close(record_file *file);
 typedef struct record_problem {
     dsgd_pick model, data, split;
     int precision; /* 0 float, 1 double */
-    long seed, workers, servers, batch;
+    int64_t seed, workers, servers, batch;
     dsgd_numbers pieces; /* first element of each, and the end of the last */
     dsgd_optimizer update;
-    long data_checksum, split_checksum, initial_checksum;
+    int64_t data_checksum, split_checksum, initial_checksum;
 } record_problem;
 
 extern const dsgd_option record_problem_options[];

@@ -77,7 +77,7 @@ static json_t *describe(const dsgd_record_config *config)
             config->split.about == NULL ? (dsgd_pick){dsgd_split_kinds[0], NULL} : config->split,
         .split_checksum = dsgd_split_checksum(values->stream.split),
         .precision = config->in_double,
-        .seed = (long)values->stream.seed,
+        .seed = (int64_t)values->stream.seed,
         .workers = values->stream.n_workers,
         .servers = config->n_servers,
         .batch = values->stream.batch,

@@ -67,7 +67,7 @@ MODEL(mlp, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_POINTS, NULL,
 
 typedef struct cnn_params {
     dsgd_numbers channels;
-    long hidden;
+    int64_t hidden;
 } cnn_params;
 
 /** 3 x 3 convolutions with 2 x 2 maxima. 26,698 parameters on images of 28 x 28. */
@@ -97,7 +97,7 @@ MODEL(cnn, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_IMAGES, "fashion-mnist",
 /* --- resnet_small ----------------------------------------------------------------------------- */
 
 typedef struct resnet_small_params {
-    long blocks, width;
+    int64_t blocks, width;
 } resnet_small_params;
 
 static void residual_block(dsgd_builder *b, double width, uint32_t stride)
@@ -127,7 +127,7 @@ static void resnet_small_layers(const void *params, dsgd_builder *b)
     const resnet_small_params *const p = params;
     dsgd_network_convolution(b, (double)p->width, 3, 2, false, false);
     dsgd_network_batch_norm(b, true);
-    for (long i = 0; i < p->blocks; i++)
+    for (int64_t i = 0; i < p->blocks; i++)
         residual_block(b, (double)(p->width << i), i == 0 ? 1 : 2);
     dsgd_network_mean_rows(b);
 }
@@ -146,7 +146,7 @@ MODEL(resnet_small, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_IMAGES, "fashion-mnist",
 /* --- lstm ------------------------------------------------------------------------------------- */
 
 typedef struct lstm_params {
-    long units;
+    int64_t units;
 } lstm_params;
 
 /** With the forget gate of Gers et al., 2000; softmax on the last output. */
@@ -168,10 +168,10 @@ MODEL(lstm, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_SEQUENCES, "sequences",
 /* --- transformer ------------------------------------------------------------------------------ */
 
 typedef struct transformer_params {
-    long blocks, width, heads;
+    int64_t blocks, width, heads;
 } transformer_params;
 
-static void attention_block(dsgd_builder *b, long width, long heads)
+static void attention_block(dsgd_builder *b, int64_t width, int64_t heads)
 {
     const uint32_t begin = dsgd_network_here(b);
     dsgd_network_layer_norm(b);
@@ -191,10 +191,10 @@ static void transformer_layers(const void *params, dsgd_builder *b)
     const transformer_params *const p = params;
     if (p->width % p->heads != 0)
         b->status = dsgd_refuse(b->error,
-                                "learn: transformer: %ld heads do not share a width of %ld evenly",
+                                "learn: transformer: %jd heads do not share a width of %jd evenly",
                                 p->heads, p->width);
     dsgd_network_embedding(b, b->data->n_classes, (double)p->width);
-    for (long i = 0; i < p->blocks; i++)
+    for (int64_t i = 0; i < p->blocks; i++)
         attention_block(b, p->width, p->heads);
     dsgd_network_layer_norm(b);
 }
@@ -213,7 +213,7 @@ MODEL(transformer, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_TOKENS, "text",
 /* --- policy ----------------------------------------------------------------------------------- */
 
 typedef struct policy_params {
-    long hidden, environments;
+    int64_t hidden, environments;
     double discount, entropy;
 } policy_params;
 

@@ -71,10 +71,10 @@ typedef struct dsgd_trial_outcome {
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers);
 
 /** So many pieces, or as many as its algorithm needs. */
-void dsgd_trial_pieces(dsgd_trial *trial, long pieces);
+void dsgd_trial_pieces(dsgd_trial *trial, int64_t pieces);
 
 /** So many points to train on, and an eighth of them to test on, instead of 2,048. */
-void dsgd_trial_points(dsgd_trial *trial, long points);
+void dsgd_trial_points(dsgd_trial *trial, int64_t points);
 
 /** Without learning, unless the algorithm decides by what is learned. */
 void dsgd_trial_of_times(dsgd_trial *trial);
@@ -98,7 +98,7 @@ dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_o
 /** What an algorithm declares for a trial. */
 typedef struct dsgd_declared {
     bool traffic; /* whether it says what it sends */
-    long period;
+    int64_t period;
     dsgd_traffic per_step;
 } dsgd_declared;
 

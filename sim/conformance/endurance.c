@@ -92,7 +92,7 @@ dsgd_status dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int w
         dsgd_trial_of_times(trial);
         trial->config.seed = seed;
         trial->workload.bytes = seed < 4 ? 1e9 : 1e3;
-        dsgd_trial_pieces(trial, (long)seed);
+        dsgd_trial_pieces(trial, (int64_t)seed);
         trial->config.exchange.blocking = seed % 3 != 0;
         trial->config.exchange.overlap = seed % 4 != 0;
         trial->config.until.steps = t->how->brief ? 20 : 60;

@@ -33,7 +33,7 @@ typedef struct difference {
 typedef dsgd_status comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
 
 /** Compares after @p most steps; where something is off, finds the first step after which it is. */
-static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, long most,
+static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, int64_t most,
                               difference *d)
 {
     trial->config.steps_each = most;
@@ -73,7 +73,7 @@ dsgd_status dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int w
     difference d;
     const dsgd_status answer = find_first(t, trial, compare_models, 16, &d);
     if (d.worker >= 0)
-        dsgd_fail(&t->why, DSGD_OK, "after step %ld worker %d is off by %g from %s",
+        dsgd_fail(&t->why, DSGD_OK, "after step %jd worker %d is off by %g from %s",
                   trial->config.steps_each - 1, d.worker, d.distance,
                   workers == 1 ? "plain SGD" : "allreduce");
     return answer;
@@ -103,7 +103,7 @@ dsgd_status dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int wor
     difference d;
     const dsgd_status answer = find_first(t, trial, compare_means, 15, &d);
     if (d.worker >= 0)
-        dsgd_fail(&t->why, DSGD_OK, "after step %ld the mean of the models is off by %g",
+        dsgd_fail(&t->why, DSGD_OK, "after step %jd the mean of the models is off by %g",
                   trial->config.steps_each - 1, d.distance);
     t->undefined = answer == DSGD_OK && d.messages == 0;
     return !t->undefined ? answer : dsgd_answer_no(t, "no message is sent that could change it");

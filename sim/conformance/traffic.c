@@ -23,7 +23,7 @@ static dsgd_status declared(dsgd_tester *t, dsgd_trial *trial, dsgd_declared *d)
     if (isnan(d->per_step.messages) || isnan(d->per_step.bytes))
         return dsgd_refuse(&t->why, "it says that what it sends depends on time, or on chance");
     if (d->period > LONGEST_PERIOD)
-        return dsgd_refuse(&t->why, "it repeats itself after %ld steps, too many to be counted",
+        return dsgd_refuse(&t->why, "it repeats itself after %jd steps, too many to be counted",
                            d->period);
     t->undefined = false;
     return DSGD_OK;
@@ -50,12 +50,12 @@ static dsgd_status expect_traffic(dsgd_tester *t, dsgd_trial *trial)
     dsgd_trial_outcome few;
     dsgd_trial_outcome more;
     DSGD_TRY(declared(t, trial, &want));
-    const long steps = (AT_LEAST + want.period - 1) / want.period * want.period;
+    const int64_t steps = (AT_LEAST + want.period - 1) / want.period * want.period;
     DSGD_TRY(dsgd_trial_run(t, trial, &few));
     trial->config.steps_each = WARM_UP + steps;
     DSGD_TRY(dsgd_trial_run(t, trial, &more));
     const double n = (double)steps * trial->config.workers;
-    dsgd_fail(&t->why, DSGD_OK, "in steps %d to %ld", WARM_UP, WARM_UP + steps - 1);
+    dsgd_fail(&t->why, DSGD_OK, "in steps %d to %jd", WARM_UP, WARM_UP + steps - 1);
     const bool messages = is_total(t, "messages", (double)(more.messages - few.messages),
                                    want.per_step.messages, n, 1e-3);
     const bool bytes = is_total(t, "bytes", more.bytes - few.bytes, want.per_step.bytes, n, 1e-3);
@@ -68,7 +68,7 @@ dsgd_status dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *sett
 }
 
 /** Ends of stretches of steps, before the first that is counted by the check above, and after it. */
-static const long ends[] = {1, 2, 3, 12, 24, 36, 48, WARM_UP, 480};
+static const int64_t ends[] = {1, 2, 3, 12, 24, 36, 48, WARM_UP, 480};
 
 /*
  * What happens once at the beginning may differ from what is declared, and later something may come
@@ -81,18 +81,18 @@ dsgd_status dsgd_sends_it_in_every_step(dsgd_tester *t, const dsgd_setting *sett
     dsgd_declared want;
     bool has_begun = false;
     double before = 0;
-    long from = 0;
+    int64_t from = 0;
     DSGD_TRY(declared(t, trial, &want));
     for (size_t k = 0; k < sizeof ends / sizeof ends[0]; k++) {
-        const long periods = k < 3 ? ends[k] : (ends[k] + want.period - 1) / want.period;
-        const long to = periods * want.period;
+        const int64_t periods = k < 3 ? ends[k] : (ends[k] + want.period - 1) / want.period;
+        const int64_t to = periods * want.period;
         dsgd_trial_outcome got;
         if (to <= from)
             continue;
         trial->config.steps_each = to;
         DSGD_TRY(dsgd_trial_run(t, trial, &got));
         const double n = (double)(to - from) * workers, messages = (double)got.messages;
-        dsgd_fail(&t->why, DSGD_OK, "in steps %ld to %ld", from, to - 1);
+        dsgd_fail(&t->why, DSGD_OK, "in steps %jd to %jd", from, to - 1);
         const bool agrees =
             is_total(t, "messages", messages - before, want.per_step.messages, n, 1e-3);
         if (has_begun && !agrees && messages - before < n * want.per_step.messages)

@@ -71,11 +71,11 @@ dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, in
     return trial;
 }
 
-void dsgd_trial_pieces(dsgd_trial *trial, long pieces)
+void dsgd_trial_pieces(dsgd_trial *trial, int64_t pieces)
 {
     const dsgd_run_config *const c = &trial->config;
     const dsgd_algorithm *const algorithm = c->algorithm;
-    const long least =
+    const int64_t least =
         algorithm->least_pieces == NULL ? 1 : algorithm->least_pieces(c->params, c->workers);
     trial->config.exchange.pieces = pieces > least ? pieces : least;
 }
@@ -95,7 +95,7 @@ void dsgd_trial_of_times(dsgd_trial *trial)
         trial->config.learning = NULL;
 }
 
-void dsgd_trial_points(dsgd_trial *trial, long points)
+void dsgd_trial_points(dsgd_trial *trial, int64_t points)
 {
     set_number(&trial->learning.data, "points", (double)points);
 }

@@ -136,7 +136,7 @@ static double number_of(uint64_t bits)
  * rounding included: two in succession tell, because ties alone are rounded up here and down there.
  * Then such additions can be made in any order, or as one. *end grows by @p n. None is negative.
  */
-static bool add_evenly(double sum, double x, long n, double *end)
+static bool add_evenly(double sum, double x, int64_t n, double *end)
 {
     const double next = number_of(bits_of(sum) + 1);
     const double effect = (sum + x) - sum;
@@ -146,12 +146,12 @@ static bool add_evenly(double sum, double x, long n, double *end)
 }
 
 /** sum + x + x + ..., with @p n times x. */
-static double add_times(double sum, double x, long n)
+static double add_times(double sum, double x, int64_t n)
 {
     double end = sum;
     if (add_evenly(sum, x, n, &end))
         return end;
-    for (long i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         sum += x;
     return sum;
 }
@@ -175,14 +175,14 @@ static void add(struct dsgd_sum *to, double *largest, dsgd_lag age, double weigh
     *largest = dsgd_greater(*largest, age.max);
 }
 
-static double age_of(const dsgd_worker *user, long by_owner, size_t piece, long stamp)
+static double age_of(const dsgd_worker *user, int64_t by_owner, size_t piece, int64_t stamp)
 {
-    const long by_user = dsgd_local_steps(user, piece);
-    const long now = by_owner < by_user ? by_owner : by_user;
+    const int64_t by_user = dsgd_local_steps(user, piece);
+    const int64_t now = by_owner < by_user ? by_owner : by_user;
     return now > stamp ? (double)(now - stamp) : 0;
 }
 
-void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
 {
     dsgd_engine *const engine = user->engine;
     if (stamp < 0)
@@ -227,7 +227,7 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
     *bin_of(&engine->result->gradient_ages, age.mean) += weight;
 }
 
-void dsgd_count_dropped(dsgd_worker *sender, long step, double share)
+void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
 {
     sender->engine->result->dropped++;
     if (sender->node.step == step)
@@ -240,7 +240,7 @@ void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
 {
     dsgd_count_events(engine, n);
     engine->result->messages += n;
-    engine->result->bytes = add_times(engine->result->bytes, bytes, (long)n);
+    engine->result->bytes = add_times(engine->result->bytes, bytes, (int64_t)n);
 }
 
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
@@ -324,9 +324,9 @@ static void count_message(dsgd_engine *engine, bool computed, int from, double b
 
 /** For who watches; an activation's @p position, else -1. Returns its number. */
 static size_t record_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
-                             double end_s, long position)
+                             double end_s, int64_t position)
 {
-    const long n = (long)engine->n_pieces;
+    const int64_t n = (int64_t)engine->n_pieces;
     if (engine->timeline == NULL)
         return 0;
     return dsgd_timeline_record(engine, (dsgd_span){.kind = DSGD_SPAN_MESSAGE,
@@ -347,7 +347,7 @@ size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes)
     return record_message(engine, from, to, bytes, dsgd_now_s(), INFINITY, -1);
 }
 
-void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s)
+void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t position, double end_s)
 {
     dsgd_count_messages(engine, 1, DSGD_ACTIVATION_BYTES);
     count_message(engine, end_s < INFINITY, from, DSGD_ACTIVATION_BYTES);
@@ -385,14 +385,14 @@ void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, 
     record_message(engine, from, to, bytes, since_s, end_s, -1);
 }
 
-void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, long stamp)
+void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, int64_t stamp)
 {
     dsgd_ledger_enter(
         w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_RECEIVED, .peer = from, .stamp = stamp}, value);
 }
 
 void dsgd_observe_sampled(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value value,
-                          long stamp)
+                          int64_t stamp)
 {
     dsgd_ledger_enter(
         w,
@@ -407,7 +407,7 @@ void dsgd_observe_sum(const dsgd_worker *w, uint64_t scope, uint64_t number, dsg
         w, (dsgd_ledger_entry){.kind = DSGD_ENTRY_USED, .scope = scope, .number = number}, sum);
 }
 
-void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, double weight)
+void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
 {
     if (stamp < 0)
         return; /* a null contribution has no age */
@@ -416,7 +416,7 @@ void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, d
     if (lag > 0)
         dsgd_timeline_mark(user, (dsgd_span){.kind = DSGD_SPAN_USED,
                                              .peer = owner,
-                                             .piece = (long)piece,
+                                             .piece = (int64_t)piece,
                                              .version = stamp,
                                              .made = -1});
     dsgd_count_lag(user->engine, (dsgd_lag){lag, lag}, weight);
@@ -517,7 +517,7 @@ static void add_loads(dsgd_run_result *result, const char *name, int i, struct d
 /** By a block of so many hosts: a NIC, a group. */
 typedef struct carrier {
     const char *name;
-    long hosts;
+    int64_t hosts;
     bool group;
 } carrier;
 

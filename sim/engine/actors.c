@@ -95,7 +95,7 @@ void dsgd_work_sleep(dsgd_worker *w)
 
 bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
 {
-    const long wakes = w->wakes;
+    const int64_t wakes = w->wakes;
     w->work_waits++;
     if (until_s == INFINITY)
         dsgd_semaphore_wait(w->work_semaphore);
@@ -207,7 +207,7 @@ void dsgd_barrier(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
-    const long round = engine->barrier_round;
+    const int64_t round = engine->barrier_round;
     if (++engine->at_barrier == engine->n_workers) {
         engine->at_barrier = 0;
         engine->barrier_round++;
@@ -225,7 +225,7 @@ void dsgd_lock(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_nobody};
-    const long ticket = w->locks++;
+    const int64_t ticket = w->locks++;
     if (w->unlocks == ticket)
         return;
     dsgd_wait *const wait = dsgd_wait_begin(w, &lock, NULL);

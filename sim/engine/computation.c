@@ -9,7 +9,7 @@
 /* --- local steps ------------------------------------------------------------------------------ */
 
 /** Of the local step under way; a server has no steps but these: @p made before. */
-static double learning_rate(const dsgd_worker *w, long made)
+static double learning_rate(const dsgd_worker *w, int64_t made)
 {
     if (w->engine->config->learning == NULL)
         return 1; /* without effect */
@@ -26,8 +26,8 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     const size_t p = (size_t)engine->n_workers;
     if (!dsgd_is_server(w))
         engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
-    const long stamp = ++w->local_steps[k];
-    const long updates = update->y->history[k].updates++;
+    const int64_t stamp = ++w->local_steps[k];
+    const int64_t updates = update->y->history[k].updates++;
     const double missed = age.taken < 0 ? 0 : dsgd_greater((double)(updates - age.taken), 0);
     if (age.age >= 0 && engine->n_servers == 0) /* with servers pushes count, not local steps */
         dsgd_count_gradient(engine, (dsgd_lag){age.age + missed, age.age_max + missed},
@@ -69,7 +69,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 /* --- values of gradients ---------------------------------------------------------------------- */
 
 /** A gradient over @p count samples is taken at x[n_pieces]: dsgd_loss() may ask for it. */
-static void remember_taken(dsgd_worker *w, const dsgd_piece *x, long count)
+static void remember_taken(dsgd_worker *w, const dsgd_piece *x, int64_t count)
 {
     dsgd_engine *const engine = w->engine;
     if (engine->config->algorithm->reads == DSGD_READS_NOTHING)
@@ -83,10 +83,10 @@ static void remember_taken(dsgd_worker *w, const dsgd_piece *x, long count)
 }
 
 /** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as zeros. */
-static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, long count)
+static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, int64_t count)
 {
     dsgd_engine *const engine = w->engine;
-    const long batch = engine->config->learning->batch;
+    const int64_t batch = engine->config->learning->batch;
     const size_t n = engine->n_pieces;
     remember_taken(w, x, count);
     dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
@@ -112,11 +112,11 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
 /** A gradient that may be cancelled: what it is to be, and is at its end. */
 struct dsgd_undescribed {
     dsgd_vector *g;
-    long count;
+    int64_t count;
     dsgd_piece x[]; /* [n_pieces] as it is now: held */
 };
 
-static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, long count)
+static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, int64_t count)
 {
     const size_t n = w->engine->n_pieces;
     struct dsgd_undescribed *const u = dsgd_run_alloc(w->engine, sizeof *u + n * sizeof u->x[0]);
@@ -154,7 +154,7 @@ static double slowness(const dsgd_worker *w)
 static void compute_beside_others(void *worker)
 {
     dsgd_worker *const w = worker;
-    const long number = w->computation.number;
+    const int64_t number = w->computation.number;
     double left_s = w->gpu_s;
     while (left_s + w->gpu_asked_s > 0 && w->computation.number == number && dsgd_computing(w)) {
         const double share = w->engine->config->platform->collective_share;
@@ -262,7 +262,7 @@ void dsgd_computation_wait(dsgd_worker *w)
 {
     const dsgd_computation *const c = &w->computation;
     DSGD_REQUIRE(c->forward == 0 || c->backward == w->engine->n_pieces,
-                 "worker %d goes on in step %ld without dsgd_backward() of pieces from %zu on; of "
+                 "worker %d goes on in step %jd without dsgd_backward() of pieces from %zu on; of "
                  "each piece of a gradient that dsgd_forward() began both passes are made",
                  w->node.rank, w->node.step, c->backward);
     while (dsgd_computing(w))
@@ -318,9 +318,9 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
 /* --- beginning one -----------------------------------------------------------------------------*/
 
 /** Of a worker's step, on the reference GPU, by its draws. */
-static double drawn_time_s(const dsgd_engine *engine, int rank, long step)
+static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
 {
-    const long drawn = step + engine->workers[rank].n_cancelled;
+    const int64_t drawn = step + engine->workers[rank].n_cancelled;
     dsgd_batch_size size = {0};
     if (dsgd_imbalance_reads_samples(engine->imbalance)) {
         dsgd_sampler_rows(engine->sampler, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
@@ -389,7 +389,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
     w->computation.share = (double)cut.done / n_micro_batches;
     if (engine->values != NULL) {
-        const long count = lround(w->computation.share * (double)engine->config->learning->batch);
+        const int64_t count =
+            llround(w->computation.share * (double)engine->config->learning->batch);
         if (engine->config->algorithm->cancels)
             describe_later(w, g, x, count);
         else
@@ -436,7 +437,7 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
     const size_t n = dsgd_count_pieces(x);
     const bool whole = n == w->engine->n_pieces;
     DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || overlaps(w->engine)),
-                 "worker %d calls %s() of pieces %zu to %zu in step %ld, which are not the next: a "
+                 "worker %d calls %s() of pieces %zu to %zu in step %jd, which are not the next: a "
                  "step's are taken unit by unit (dsgd_units()), %s",
                  w->node.rank, verb, x->first, x->end, w->node.step, order);
 }
@@ -457,7 +458,7 @@ void dsgd_forward(dsgd_node *self, dsgd_vector *x)
     const size_t n = w->engine->n_pieces;
     const bool first = c->forward == 0 || c->backward == n;
     DSGD_REQUIRE(!w->engine->config->algorithm->cancels,
-                 "worker %d computes pass by pass in step %ld, but may cancel gradients (cancels)",
+                 "worker %d computes pass by pass in step %jd, but may cancel gradients (cancels)",
                  self->rank, self->step);
     require_next(w, x, x->end == (first ? n : n - c->forward), __func__,
                  "forward passes from the last to the first");
@@ -535,7 +536,7 @@ void dsgd_cancel(dsgd_node *self)
                  engine->config->algorithm->about.name);
     if (w->cancelled)
         return;
-    DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %ld %s",
+    DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %jd %s",
                  self->rank, self->step,
                  c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
     cut_off(w);

@@ -51,7 +51,7 @@ void dsgd_root(dsgd_node *self, dsgd_vector *x, double epsilon)
 void dsgd_clip(dsgd_node *self, dsgd_vector *x, double limit)
 {
     DSGD_OWN(self, x);
-    DSGD_REQUIRE(limit >= 0, "worker %d clips to %g in step %ld; a limit is 0 or more", self->rank,
+    DSGD_REQUIRE(limit >= 0, "worker %d clips to %g in step %jd; a limit is 0 or more", self->rank,
                  limit, self->step);
     change_elements(self, DSGD_CODEC_CLIP, x, x, limit);
 }
@@ -126,7 +126,7 @@ double dsgd_loss(dsgd_node *self)
     if (engine->values == NULL)
         return 1;
     DSGD_REQUIRE(w->taken_at != NULL && w->taken_step == self->step,
-                 "worker %d asks for the loss of step %ld before its gradient", self->rank,
+                 "worker %d asks for the loss of step %jd before its gradient", self->rank,
                  self->step);
     if (w->taken_count == 0)
         return NAN;

@@ -161,7 +161,7 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
 static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, dsgd_value value)
 {
     dsgd_vector *const y = update->y;
-    const long updates = y->history[k].updates + 1;
+    const int64_t updates = y->history[k].updates + 1;
     const double weight = x->weight;
     dsgd_vector_set(y, k, value, x->stamp);
     y->piece[k].weight = weight;
@@ -211,7 +211,7 @@ static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     y->encoded_s = pass_encoder(w, k);
 }
 
-void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bool transposed)
+void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, int64_t rank, bool transposed)
 {
     DSGD_OWN(self, y, a);
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -232,12 +232,13 @@ static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, co
     const dsgd_piece *const y = &update->y->piece[k];
     const dsgd_value p = update->transposed ? y->value : x->value;
     const dsgd_value q = update->transposed ? x->value : y->value;
-    const long stamp = y->stamp;
+    const int64_t stamp = y->stamp;
     pass_encoder(w, k);
     dsgd_vector_update(update->y, k, matrix_value(w, update, k, p, q, y->value), stamp);
 }
 
-void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank, bool transposed)
+void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, int64_t rank,
+                 bool transposed)
 {
     DSGD_OWN(self, y, factor);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = expand_piece,
@@ -251,12 +252,12 @@ void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank
 static void orthogonalise_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
                                 const dsgd_piece *x)
 {
-    const long stamp = x->stamp;
+    const int64_t stamp = x->stamp;
     dsgd_vector_update(update->y, k,
                        matrix_value(w, update, k, x->value, DSGD_ZERO_VALUE, x->value), stamp);
 }
 
-void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns)
+void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns)
 {
     DSGD_OWN(self, y);
     dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = orthogonalise_piece,
@@ -267,7 +268,7 @@ void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_colu
                                                             .transposed = of_columns});
 }
 
-void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns)
+void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns)
 {
     DSGD_OWN(self, y);
     dsgd_worker *const w = dsgd_worker_of(self);

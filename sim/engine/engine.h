@@ -33,7 +33,7 @@ struct dsgd_job; /* exchange/channels.h */
 typedef struct dsgd_encoded {
     struct dsgd_encoded *next;
     dsgd_pick encoding; /* about NULL: factors of low rank */
-    long rank; /* of factors, ... */
+    int64_t rank; /* of factors, ... */
     bool of_columns; /* ... of as many rows as the matrix has columns */
     dsgd_encoding_sum sum;
     bool decodes; /* what is received is decoded, and added as a dense vector; else as it is */
@@ -45,7 +45,7 @@ typedef struct dsgd_encoded {
 typedef struct dsgd_piece {
     dsgd_value value;
     /* Local steps that its owner had made when the value was made; -1: no value, zeros. */
-    long stamp;
+    int64_t stamp;
     double weight; /* of push-sum */
     const dsgd_encoded *encoded; /* NULL: it is sent as it is */
     double encoded_s; /* when the encoder is done with it */
@@ -59,9 +59,9 @@ typedef struct dsgd_piece {
  * local step, or what an exchange or linear combination changes.
  */
 typedef struct dsgd_history {
-    long updates; /* of this piece as a model; a copy takes the count of what it copies */
+    int64_t updates; /* of this piece as a model; a copy takes the count of what it copies */
     /* As a gradient: updates of the model at which it was taken; -1: of several models. */
-    long taken;
+    int64_t taken;
     double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
 } dsgd_history;
 
@@ -72,7 +72,7 @@ struct dsgd_vector {
     dsgd_vector *whole; /* of what it is a view, or itself. Only that one has: */
     /* The owner's computations that finish this vector's pieces, or the copy or linear combination
      * that sets them; -1: none. */
-    long awaits, set_by;
+    int64_t awaits, set_by;
     bool on_host; /* else in the device's memory */
     bool over; /* messages.c's: of a message that is not the one received last */
     dsgd_piece *piece; /* [n_pieces] of the whole, like: */
@@ -100,7 +100,7 @@ typedef struct dsgd_update {
     dsgd_pick encoding;
     uint32_t call; /* number of the encoding in the worker's step */
     dsgd_codec_kind codec; /* of low rank, like these: */
-    long rank;
+    int64_t rank;
     bool transposed;
     struct incoming *message; /* messages.c's: of what is sent, which changes nothing */
 } dsgd_update;
@@ -112,7 +112,7 @@ typedef struct dsgd_interval {
 
 /** A gradient's computation, under way or the last one. */
 typedef struct dsgd_computation {
-    long number; /* from 0; -1: none yet */
+    int64_t number; /* from 0; -1: none yet */
     size_t ready; /* pieces that are done */
     double *ready_s; /* [n_pieces] when; of the last computation, up to `ready` */
     double compute_s; /* its length on a reference GPU */
@@ -150,7 +150,7 @@ typedef struct dsgd_wait {
     const dsgd_waiting *in; /* NULL: none */
     const struct dsgd_job *job; /* waited for; may be NULL */
     double since_s;
-    long collective; /* which of the worker's it is, from 1; 0: another verb */
+    int64_t collective; /* which of the worker's it is, from 1; 0: another verb */
     bool watched; /* was under way when the run ended */
     size_t span;
 } dsgd_wait;
@@ -175,7 +175,7 @@ struct dsgd_worker {
     double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */
-    long *local_steps; /* (S) [n_pieces] made; computation.c's */
+    int64_t *local_steps; /* (S) [n_pieces] made; computation.c's */
 
     /* accounting.c's. */
     double communicated_s, counted_until_s;
@@ -184,7 +184,7 @@ struct dsgd_worker {
     double sent_bytes; /* (S) */
     int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later */
     int work_waits; /* actors.c's: work and assist may both wait for the same */
-    long wakes; /* of such actors */
+    int64_t wakes; /* of such actors */
     dsgd_semaphore *work_semaphore; /* (S) */
     struct dsgd_carried {
         double sent, received;
@@ -208,16 +208,17 @@ struct dsgd_worker {
     double gpu_asked_s; /* ... what it is to do besides, and has not begun, ... */
     int n_collectives; /* ... and which run on it */
     bool cancelled; /* the step under way: it begins anew */
-    long n_cancelled; /* steps begun anew */
+    int64_t n_cancelled; /* steps begun anew */
     dsgd_value *optimizer_state; /* (S) [n_pieces] */
-    long state_since; /* local steps made before that state was begun anew */
+    int64_t state_since; /* local steps made before that state was begun anew */
     dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
 
     dsgd_wait waits[DSGD_MAX_WAITS]; /* actors.c's; waiting.c watches them */
-    long calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
+    int64_t
+        calls; /* waiting.c's, while the run is continued: verbs that work() began in this step */
 
     /* steps.c's. */
-    long steps_done;
+    int64_t steps_done;
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double step_since_s; /* begin of its step */
     double step_squares_s2; /* of the steps that it has done: sum of t^2 */
@@ -226,14 +227,14 @@ struct dsgd_worker {
     uint32_t encodings; /* begun in this step */
     const void *work_actor; /* dsgd_actor_self() of work(); run.c's */
     double turn_s; /* when assist() may take its next turn */
-    long idle_turns; /* the last ones, since engine->moves became idle_moves */
-    long idle_moves;
+    int64_t idle_turns; /* the last ones, since engine->moves became idle_moves */
+    int64_t idle_moves;
 
     /* run.c's and learning.c's, before the simulation. */
     double speed; /* of its GPU, as a multiple of its platform's others */
     dsgd_vector *initial; /* the model at time 0 */
     dsgd_vector *shared; /* by work and assist; NULL before first use; vectors.c's */
-    long locks, unlocks; /* by dsgd_lock() and dsgd_unlock(); actors.c's */
+    int64_t locks, unlocks; /* by dsgd_lock() and dsgd_unlock(); actors.c's */
     int answers; /* DSGD_ANYONE; 1: workers by name; 0: nobody yet; pair.c's */
     size_t n_put_off; /* accounting.c's: ... */
     dsgd_interval *put_off; /* ... communication while n_uncounted is not 0, in the order of ends */
@@ -241,7 +242,7 @@ struct dsgd_worker {
 
     /* computation.c's: what the last gradient was taken at, where the algorithm reads scalars. */
     dsgd_vector *taken_at; /* NULL: none yet */
-    long taken_count, taken_step; /* samples; in which step */
+    int64_t taken_count, taken_step; /* samples; in which step */
 
     /* channels.c's: when the copy engines of each direction are free. */
     double copied_out_s, copied_in_s;
@@ -250,10 +251,10 @@ struct dsgd_worker {
     dsgd_request *requests; /* begun and not ended, the newest first */
     dsgd_request *ended[18]; /* the last ones, whose addresses no other gets */
     size_t n_ended;
-    long collectives; /* that it has begun, of all workers or of a communicator */
+    int64_t collectives; /* that it has begun, of all workers or of a communicator */
     struct dsgd_reduction *gathered; /* whose numbers it may still read; NULL: none */
     double polled_s; /* when it last asked for a request that was not done, ... */
-    long polls; /* ... and how often at that instant */
+    int64_t polls; /* ... and how often at that instant */
 
     /* Defined in channels.h and in partial.c; channels.c, turns.c and partial.c alone write them. */
     struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
@@ -281,7 +282,7 @@ struct dsgd_engine {
     dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;
     double reference_flops;
-    long steps_bound; /* of all workers; LONG_MAX: none */
+    int64_t steps_bound; /* of all workers; LONG_MAX: none */
     dsgd_semaphore *end_semaphore;
     dsgd_semaphore *never_semaphore; /* never posted */
 
@@ -303,14 +304,14 @@ struct dsgd_engine {
 
     /* steps.c's; at the end run.c's. */
     int n_working; /* workers whose work() has not returned */
-    long steps_total; /* of all workers */
+    int64_t steps_total; /* of all workers */
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
     bool goes_on; /* failing.c's: the others go on while some are down */
     double away_s; /* failing.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
-    long most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
+    int64_t most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
-    long moves; /* steps made and computations begun, of all workers */
+    int64_t moves; /* steps made and computations begun, of all workers */
 
     /* computation.c's. */
     int n_computing; /* workers */
@@ -326,7 +327,7 @@ struct dsgd_engine {
 
     /* vectors.c's. */
     int at_barrier;
-    long barrier_round;
+    int64_t barrier_round;
 
     dsgd_timeline *timeline; /* timeline.c's; NULL: the run is not watched, or not any more */
     dsgd_ledger *ledger; /* ledger.c's; NULL: values are not recorded */
@@ -378,7 +379,7 @@ static inline bool dsgd_computing(const dsgd_worker *w)
 }
 
 /** Local steps that a worker has made with this piece: the clock by which values age. */
-static inline long dsgd_local_steps(const dsgd_worker *w, size_t piece)
+static inline int64_t dsgd_local_steps(const dsgd_worker *w, size_t piece)
 {
     return w->local_steps[piece];
 }
@@ -428,7 +429,7 @@ static inline void dsgd_finish(dsgd_engine *engine)
 static inline void dsgd_require_peer(const dsgd_node *self, int peer)
 {
     DSGD_REQUIRE(peer >= 0 && peer < self->n_workers,
-                 "worker %d names worker %d in step %ld, but with %d workers they are 0 to %d",
+                 "worker %d names worker %d in step %jd, but with %d workers they are 0 to %d",
                  self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
 }
 
@@ -516,11 +517,11 @@ void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
 
 /** Replaces the piece's value by @p value, which it then owns. The push-sum weight stays. */
-void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp);
+void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, int64_t stamp);
 /** Like dsgd_piece_set() of x[piece]. */
-void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
+void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp);
 /** The same, as an update of x. */
-void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp);
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp);
 
 /** (a x + b y) / divisor of two values of a piece; the caller owns it. */
 dsgd_value dsgd_combined(const dsgd_worker *w, size_t k, double a, dsgd_value x, double b,
@@ -603,12 +604,12 @@ void dsgd_count_computation(dsgd_worker *w);
  *     age = max(0, min(owner's local steps, user's local steps) - stamp).
  * A null contribution (stamp -1) is not counted.
  */
-void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight);
 
 /** Contributions made at the same step, by owners who have made as many local steps by now. */
 typedef struct dsgd_alike {
-    long stamp, owner_steps;
-    long n;
+    int64_t stamp, owner_steps;
+    int64_t n;
 } dsgd_alike;
 
 /**
@@ -630,7 +631,7 @@ void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight);
  * Of a contribution that a worker sent in a step of its: what it was computed from does not count
  * as samples.
  */
-void dsgd_count_dropped(dsgd_worker *sender, long step, double share);
+void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share);
 
 /** Counts the application of a gradient. */
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight);
@@ -678,7 +679,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
 /** It is received now, and was on the network from @p since_s. */
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s);
 /** The activation of version * n_pieces + piece is. */
-void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, long position);
+void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position);
 
 /** The span that is not over; NULL: none is watched. */
 dsgd_span *dsgd_timeline_span(const dsgd_engine *engine, size_t number);
@@ -721,7 +722,7 @@ static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry ent
 /** A message is sent now. Returns its number. */
 size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes);
 /** The same of an activation for a version, computed to arrive at @p end_s; INFINITY: simulated. */
-void dsgd_observe_activation(dsgd_engine *engine, int from, int to, long position, double end_s);
+void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t position, double end_s);
 
 /** What is sent arrives, with @p content (NULL: none); it was on the network from @p since_s. */
 void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
@@ -744,15 +745,15 @@ static inline void dsgd_observe_sends(const dsgd_worker *w, const dsgd_piece *x,
 }
 
 /** A host gets a value that another host had. */
-void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, long stamp);
+void dsgd_observe_received(const dsgd_worker *w, int from, dsgd_value value, int64_t stamp);
 
 /** A worker contributes to a sum, and uses it. */
 void dsgd_observe_sampled(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value value,
-                          long stamp);
+                          int64_t stamp);
 void dsgd_observe_sum(const dsgd_worker *w, uint64_t scope, uint64_t number, dsgd_value sum);
 
 /** A contribution of another worker is used: its age, and its lag, max(0, user's steps - stamp). */
-void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, long stamp, double weight);
+void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight);
 
 /**
  * A gradient that @p from has sent is used, as old as @p missed updates; of @p span piece, version

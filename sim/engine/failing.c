@@ -17,8 +17,8 @@ struct dsgd_failing {
     dsgd_failures_config config;
     dsgd_failures *source;
     dsgd_failure next;
-    long in_a_row; /* without progress */
-    long steps; /* of all workers, at the last failure that the others outlived */
+    int64_t in_a_row; /* without progress */
+    int64_t steps; /* of all workers, at the last failure that the others outlived */
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;
@@ -57,14 +57,14 @@ static dsgd_failure_units units_of(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
     const int per = engine->config->failures.per;
-    const long hosts = per == DSGD_PER_ISLAND  ? platform->island_hosts
-                       : per == DSGD_PER_GROUP ? platform->group_hosts
-                                               : 1;
+    const int64_t hosts = per == DSGD_PER_ISLAND  ? platform->island_hosts
+                          : per == DSGD_PER_GROUP ? platform->group_hosts
+                                                  : 1;
     const int n = engine->n_workers;
     const dsgd_failure_units units = {n, dsgd_xcalloc((size_t)n, sizeof *units.of)};
-    long *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
+    int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
     for (int w = 0, n_units = 0; w < n; w++) {
-        const long at = dsgd_cluster_places()[w] / hosts;
+        const int64_t at = dsgd_cluster_places()[w] / hosts;
         int u = hosts > 1 ? 0 : w;
         while (u < n_units && block[u] != at)
             u++;
@@ -218,7 +218,7 @@ void dsgd_failing_step(dsgd_engine *engine)
         f->written_s = INFINITY;
     }
     const dsgd_checkpoint *const c = &f->config.checkpoint;
-    const long step = engine->steps_total / engine->n_workers;
+    const int64_t step = engine->steps_total / engine->n_workers;
     const bool by_steps = c->interval_s <= 0 && c->every > 0;
     if (f->written_s < INFINITY ||
         !(by_steps ? step % c->every == 0 : now_s - f->begun_s >= f->interval_s))
@@ -232,7 +232,7 @@ void dsgd_failing_step(dsgd_engine *engine)
     double *const cause = &engine->result->failures.checkpoint_s;
     double all_s = now_s + engine->away_s;
     bool over = false;
-    for (long tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
+    for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
         over =
             tries >= MOST_IN_A_ROW
                 ? !give_up(engine, all_s,

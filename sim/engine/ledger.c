@@ -59,7 +59,7 @@ static void record_value(const dsgd_engine *engine, dsgd_made_by by, const dsgd_
     *dsgd_value_name(call->made) = engine->ledger->n_values - 1;
     made->by = by;
     made->worker = (int)call->where.worker;
-    made->step = (long)call->where.step;
+    made->step = (int64_t)call->where.step;
     made->value = dsgd_value_retain(call->made);
     const dsgd_computation *const c = &engine->workers[made->worker].computation;
     if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* at its end */
@@ -89,7 +89,7 @@ static void record_call(dsgd_recorder *recorder, const dsgd_call *call)
     if (call->kind == DSGD_CALL_UPDATE)
         add_entry(engine->ledger, (dsgd_ledger_entry){.kind = DSGD_ENTRY_UPDATED,
                                                       .host = (int)call->where.worker,
-                                                      .step = (long)call->where.step,
+                                                      .step = (int64_t)call->where.step,
                                                       .value = place_of(call->made)});
 }
 

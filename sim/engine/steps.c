@@ -125,7 +125,7 @@ static void rest_if_idle(dsgd_worker *w)
     engine->n_resting--;
 }
 
-bool dsgd_next_turn(dsgd_node *self, long local_steps)
+bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
 {
     static const double least_s = 1e-6; /* a lock and a call of MPI */
     static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_nobody};
@@ -182,11 +182,11 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
                        below, 2 * below, n_workers);
 }
 
-dsgd_status dsgd_check_groups(const char *name, long size, int n_workers, dsgd_error *error)
+dsgd_status dsgd_check_groups(const char *name, int64_t size, int n_workers, dsgd_error *error)
 {
     if (n_workers <= size || n_workers % size == 0)
         return DSGD_OK;
-    const long below = n_workers / size * size;
-    return dsgd_refuse(error, "%s: %ld does not divide the workers: %ld or %ld would do, got %d",
+    const int64_t below = n_workers / size * size;
+    return dsgd_refuse(error, "%s: %jd does not divide the workers: %jd or %jd would do, got %d",
                        name, size, below, below + size, n_workers);
 }

@@ -171,11 +171,11 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
     end(engine, message, dsgd_now_s());
 }
 
-void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, long position)
+void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
 {
     enum { FAR = 100000 }; /* it takes microseconds: its span is one of the last */
     const dsgd_timeline *const t = to->engine->timeline;
-    const long n = (long)to->engine->n_pieces;
+    const int64_t n = (int64_t)to->engine->n_pieces;
     if (t == NULL)
         return;
     for (size_t i = t->n_spans; i > 0 && i + FAR > t->n_spans; i--) {
@@ -298,7 +298,7 @@ void dsgd_timeline_step(dsgd_worker *w)
     dsgd_timeline *const t = engine->timeline;
     if (t == NULL || !is_chosen(engine, w->host))
         return;
-    const long step = w->node.step;
+    const int64_t step = w->node.step;
     if (!t->opened && step >= t->first_step) {
         t->opened = true;
         t->since_s = dsgd_now_s();

@@ -31,7 +31,7 @@ void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece)
         dsgd_piece_wait(x, piece);
 }
 
-void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, long stamp)
+void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, int64_t stamp)
 {
     dsgd_value_release(engine->values, piece->value);
     piece->value = value;
@@ -39,14 +39,14 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, lo
     piece->encoded = NULL;
 }
 
-void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
+void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
     if (x->whole == x->owner->model)
         dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
 }
 
-void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, long stamp)
+void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp)
 {
     dsgd_vector_set(x, piece, value, stamp);
     x->history[piece].updates++;
@@ -188,7 +188,7 @@ static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
 /** A sum of gradients is as old as its oldest. */
 static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
 {
-    const long updates = y.updates;
+    const int64_t updates = y.updates;
     if (y.age >= 0 && x.age >= 0)
         y = (dsgd_history){.taken = y.taken < x.taken ? y.taken : x.taken,
                            .age = dsgd_greater(y.age, x.age),
@@ -269,7 +269,7 @@ dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t
 {
     DSGD_OWN(self, x);
     DSGD_REQUIRE(index < n,
-                 "worker %d takes fragment %zu of %zu in step %ld, but they are 0 to %zu",
+                 "worker %d takes fragment %zu of %zu in step %jd, but they are 0 to %zu",
                  self->rank, index, n, self->step, n - 1);
     return view_of(x, x->first + index * x->stride, x->end, x->stride * n);
 }
@@ -279,7 +279,7 @@ dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t en
     DSGD_OWN(self, x);
     const size_t n = dsgd_count_pieces(x);
     DSGD_REQUIRE(first <= end && end <= n,
-                 "worker %d takes pieces %zu to %zu of a vector of %zu in step %ld", self->rank,
+                 "worker %d takes pieces %zu to %zu of a vector of %zu in step %jd", self->rank,
                  first, end, n, self->step);
     const size_t behind = x->first + end * x->stride;
     return view_of(x, x->first + first * x->stride, behind < x->end ? behind : x->end, x->stride);
@@ -305,7 +305,7 @@ void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char 
                                 dsgd_is_server(x->owner) ? "server" : "worker", x->owner->node.rank)
                   : "the vector of a message that has been forgotten, as each is at the next "
                     "dsgd_recv(): copy it before";
-    dsgd_require_failed("%s %d gives %s() in step %ld %s",
+    dsgd_require_failed("%s %d gives %s() in step %jd %s",
                         dsgd_is_server((const dsgd_worker *)self) ? "server" : "worker", self->rank,
                         verb, self->step, what);
 }
@@ -314,7 +314,7 @@ void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y)
 {
     DSGD_REQUIRE(
         x->first == y->first && x->end == y->end && x->stride == y->stride,
-        "worker %d gives a verb two vectors of different pieces in step %ld; take the same "
+        "worker %d gives a verb two vectors of different pieces in step %jd; take the same "
         "fragment or range of both",
         x->owner->node.rank, x->owner->node.step);
 }
@@ -322,7 +322,7 @@ void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y)
 void dsgd_require_whole(const dsgd_vector *x, const char *verb)
 {
     DSGD_REQUIRE(x->whole == x,
-                 "worker %d gives %s() a view of a vector in step %ld; it takes whole ones",
+                 "worker %d gives %s() a view of a vector in step %jd; it takes whole ones",
                  x->owner->node.rank, verb, x->owner->node.step);
 }
 

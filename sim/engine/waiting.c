@@ -75,7 +75,7 @@ void dsgd_waits_continue(dsgd_engine *engine)
     engine->computed = engine->values;
     engine->result = dsgd_run_alloc(engine, sizeof *engine->result);
     engine->values = NULL;
-    long most = 0;
+    int64_t most = 0;
     for (int i = 0; i < engine->n_workers; i++)
         if (engine->workers[i].steps_done > most)
             most = engine->workers[i].steps_done;
@@ -202,11 +202,11 @@ void dsgd_waits_tell(const dsgd_engine *engine, char **text)
     for (int k = 0; k < n_told; k++) {
         const dsgd_worker *const w = &engine->workers[next_to_tell(engine, parts)];
         const dsgd_wait *const wait = watched_wait(w);
-        const long c = wait->collective;
+        const int64_t c = wait->collective;
         dsgd_append(text, "%sworker %d waits in %s", k > 0 ? "; " : "", w->node.rank,
                     wait->in->verb);
         if (c > 0)
-            dsgd_append(text, " (its %ld%s collective)", c,
+            dsgd_append(text, " (its %jd%s collective)", c,
                         suffixes[c % 100 / 10 == 1 || c % 10 > 3 ? 0 : c % 10]);
         tell_peers(w, wait, text);
         dsgd_append(text, " since %g s", wait->since_s);

@@ -42,7 +42,7 @@ static dsgd_await take_job(dsgd_channel *channel)
     channel->span = dsgd_timeline_begin(channel->worker, (dsgd_span){.kind = DSGD_SPAN_EXCHANGE,
                                                                      .peer = -1,
                                                                      .track = channel->number,
-                                                                     .piece = (long)job->piece,
+                                                                     .piece = (int64_t)job->piece,
                                                                      .version = -1,
                                                                      .turn_s = job->ready_s,
                                                                      .verb = job->verb});
@@ -160,7 +160,7 @@ static double staging_s(const dsgd_vector *x, double bytes)
 static double ready_since_s(const dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
     const dsgd_computation *const computation = &w->computation;
-    const long awaits = x->whole->awaits;
+    const int64_t awaits = x->whole->awaits;
     return awaits >= 0 && awaits == computation->number
                ? dsgd_greater(since_s, computation->ready_s[k])
                : since_s;
@@ -324,7 +324,7 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
     return request;
 }
 
-size_t dsgd_requests_left(const dsgd_worker *w, long *step)
+size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step)
 {
     size_t n = 0;
     for (const dsgd_request *r = w->requests; r != NULL; r = r->next, n++)
@@ -340,11 +340,11 @@ static dsgd_request **find_request(dsgd_worker *w, const dsgd_exchange *exchange
     while (*link != NULL && *link != request)
         link = &(*link)->next;
     DSGD_REQUIRE(*link != NULL, /* the memory of one that has ended may not be read */
-                 "worker %d asks %s() in step %ld for a request that is not under way: it has "
+                 "worker %d asks %s() in step %jd for a request that is not under way: it has "
                  "ended already, or another worker began it",
                  w->node.rank, exchange->waiting.verb, w->node.step);
     DSGD_REQUIRE(request->exchange == exchange,
-                 "worker %d asks %s() in step %ld for a request that only %s() can end",
+                 "worker %d asks %s() in step %jd for a request that only %s() can end",
                  w->node.rank, exchange->waiting.verb, w->node.step,
                  request->exchange->waiting.verb);
     return link;

@@ -35,7 +35,7 @@ typedef struct dsgd_job {
     double ready_s, not_before_s; /* when its piece is, and is in host memory */
     bool done;
     double done_s; /* when */
-    long collective; /* which of the worker's it belongs to, from 1; 0: to none */
+    int64_t collective; /* which of the worker's it belongs to, from 1; 0: to none */
     const char *verb; /* whose it is, for who watches */
 } dsgd_job;
 
@@ -119,7 +119,7 @@ struct dsgd_request {
     dsgd_vector *out; /* where the result goes; NULL before dsgd_exchange_end() */
     const void *arguments; /* of the verb; NULL once the verb that began it has returned */
     double since_s; /* when it was begun, ... */
-    long step; /* ... in which step of its worker's */
+    int64_t step; /* ... in which step of its worker's */
     double staged_s; /* when the piece that was begun last is in host memory */
     double back_s; /* when the piece that was ended last is in the device's */
     bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
@@ -166,10 +166,10 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
 void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag);
 
 /** How many are under way; *step: in which the oldest was begun. */
-size_t dsgd_requests_left(const dsgd_worker *w, long *step);
+size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step);
 
 /** How many messages a host has not received; *step: the host's when the oldest had come. */
-size_t dsgd_messages_left(const dsgd_worker *w, long *step);
+size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */
 void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
@@ -213,7 +213,7 @@ typedef struct dsgd_packet {
     size_t piece;
     dsgd_piece content;
     double share; /* of the content, that the receiver gets */
-    long version; /* of a server's piece */
+    int64_t version; /* of a server's piece */
     struct incoming *whole; /* messages.c's: of what it is a part */
     struct dsgd_passage *passage; /* turns.c's: into a server */
     double there_s; /* likewise, where it is alone on its way */

@@ -75,7 +75,7 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     if (comm == DSGD_WORLD)
         return;
     DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
-                 "worker %d calls %s() in step %ld on a communicator of which it is no member",
+                 "worker %d calls %s() in step %jd on a communicator of which it is no member",
                  w->node.rank, verb, w->node.step);
     dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
 }
@@ -175,7 +175,7 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
     c.verb = exchange->waiting.verb;
     require_member(w, c.comm, exchange->waiting.verb);
     DSGD_REQUIRE(c.root >= 0 && c.root < n,
-                 "worker %d names member %d as root in step %ld, but they are 0 to %d", self->rank,
+                 "worker %d names member %d as root in step %jd, but they are 0 to %d", self->rank,
                  c.root, self->step, n - 1);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
@@ -283,7 +283,7 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_REQUIRE(
         !dsgd_fuses(w->engine) || w->requests == NULL, /* its place among cycles differs */
-        "worker %d calls dsgd_allgather() in step %ld while an allreduce is under way, which "
+        "worker %d calls dsgd_allgather() in step %jd while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);
     require_member(w, comm, allgather.verb);

@@ -11,8 +11,8 @@ enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promi
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
     dsgd_colours *colours; /* NULL: of given members, one communicator alone */
-    long round;
-    long users; /* workers that keep it, and what is under way */
+    int64_t round;
+    int64_t users; /* workers that keep it, and what is under way */
     dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
     uint64_t *begun; /* [n_workers], by colour, then ascending, like: */
     int *rank;
@@ -143,7 +143,7 @@ static void enter(dsgd_engine *engine, dsgd_partition *split)
     engine->comms->splits = split;
 }
 
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round)
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t round)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
@@ -191,12 +191,12 @@ static void require_members(const dsgd_node *self, const dsgd_comm *group)
     for (int i = 0; i < group->n; i++) {
         dsgd_require_peer(self, group->rank[i]);
         DSGD_REQUIRE(i == 0 || group->rank[i] != group->rank[i - 1],
-                     "worker %d asks for a communicator with worker %d twice in step %ld; name "
+                     "worker %d asks for a communicator with worker %d twice in step %jd; name "
                      "each member once",
                      self->rank, group->rank[i], self->step);
     }
     DSGD_REQUIRE(dsgd_comm_index(group, self->rank) >= 0,
-                 "worker %d asks for a communicator in step %ld of which it is no member; only "
+                 "worker %d asks for a communicator in step %jd of which it is no member; only "
                  "members may",
                  self->rank, self->step);
 }
@@ -250,7 +250,7 @@ int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm)
 int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index)
 {
     DSGD_REQUIRE(index >= 0 && index < dsgd_comm_size(self, comm),
-                 "worker %d asks for member %d of a communicator in step %ld, but they are 0 to %d",
+                 "worker %d asks for member %d of a communicator in step %jd, but they are 0 to %d",
                  self->rank, index, self->step, dsgd_comm_size(self, comm) - 1);
     return comm == DSGD_WORLD ? index : comm->rank[index];
 }

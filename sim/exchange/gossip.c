@@ -133,7 +133,7 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
     static const double rounding = 1e-9;
     DSGD_REQUIRE(
         !(fabs(sum - 1) > rounding),
-        "what worker %d keeps and %s in step %ld sums to %.10g, but its neighbours promise 1 "
+        "what worker %d keeps and %s in step %jd sums to %.10g, but its neighbours promise 1 "
         "(%s)",
         w->node.rank, what, w->node.step, sum, promise);
 }
@@ -239,7 +239,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
         row += job->peer[i].received->share;
         const dsgd_piece *const theirs = &job->peer[i].received->content;
         DSGD_REQUIRE(job->peer[i].received->piece == k,
-                     "worker %d gossips piece %zu in step %ld, but worker %d sends it piece %zu; "
+                     "worker %d gossips piece %zu in step %jd, but worker %d sends it piece %zu; "
                      "both ends of an edge exchange the same pieces in one order",
                      w->node.rank, k, w->node.step, job->peer[i].from,
                      job->peer[i].received->piece);
@@ -271,7 +271,7 @@ static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
     node->neighbours = n;
 }
 
-const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
+const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, int64_t round,
                                           dsgd_shares shares)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;

@@ -28,10 +28,10 @@ typedef struct incoming {
     double *numbers; /* of the message */
     size_t n_left; /* packets that have not arrived */
     double back_s; /* when its vector is in the device's memory */
-    long came; /* in which step of the receiver's it got complete */
+    int64_t came; /* in which step of the receiver's it got complete */
     dsgd_worker *to;
     double since_s; /* when it was sent, ... */
-    long step; /* ... and in which step of the sender, ... */
+    int64_t step; /* ... and in which step of the sender, ... */
     double share; /* ... whose computation it may carry */
 } incoming;
 
@@ -268,12 +268,12 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     dsgd_worker *const w = dsgd_worker_of(self);
     const int n_hosts = w->engine->n_workers + w->engine->n_servers;
     DSGD_REQUIRE(to >= 0 && to < n_hosts && to != w->host,
-                 "rank %d sends a message to %d in step %ld, but others are 0 to %d (workers, then "
+                 "rank %d sends a message to %d in step %jd, but others are 0 to %d (workers, then "
                  "%d servers)",
                  self->rank, to, self->step, n_hosts - 1, w->engine->n_servers);
     DSGD_REQUIRE(
         x != NULL || w->computation.first_deferred == NULL || !dsgd_computing(w),
-        "worker %d sends a message without a vector in step %ld behind an update that its "
+        "worker %d sends a message without a vector in step %jd behind an update that its "
         "gradient has yet to make: send it before, or behind dsgd_wait_any() of DSGD_ON_GRADIENT",
         self->rank, self->step);
     dsgd_stay_if_endless(w);
@@ -367,7 +367,7 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s)
     return wait_for(w, &waiting, events, until_s);
 }
 
-size_t dsgd_messages_left(const dsgd_worker *w, long *step)
+size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step)
 {
     const incoming *const oldest =
         w->engine->inboxes == NULL ? NULL : w->engine->inboxes[w->host].complete.first;
@@ -383,11 +383,11 @@ size_t dsgd_messages_left(const dsgd_worker *w, long *step)
 static void require_seen(const dsgd_worker *w, const dsgd_message *l, const char *verb)
 {
     DSGD_REQUIRE(l != NULL && inbox_of(w)->seen == (const incoming *)l,
-                 "%d calls %s() in step %ld of a message that is not the one that it received last",
+                 "%d calls %s() in step %jd of a message that is not the one that it received last",
                  w->node.rank, verb, w->node.step);
 }
 
-void dsgd_message_used(dsgd_node *self, const dsgd_message *l, long missed)
+void dsgd_message_used(dsgd_node *self, const dsgd_message *l, int64_t missed)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     require_seen(w, l, __func__);

@@ -194,7 +194,7 @@ static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vecto
     const size_t k = question->piece;
     DSGD_REQUIRE(
         k < x->end && dsgd_piece_from(x, k) == k,
-        "worker %d is asked for piece %zu by worker %d in step %ld, which the view that it "
+        "worker %d is asked for piece %zu by worker %d in step %jd, which the view that it "
         "answers with lacks",
         w->node.rank, k, question->from, w->node.step);
     dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], dsgd_now_s()));
@@ -250,7 +250,7 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from)
     const int answers = anyone ? DSGD_ANYONE : 1;
     DSGD_REQUIRE(
         w->answers == 0 || w->answers == answers,
-        "worker %d calls dsgd_pair_answer() of %s in step %ld, but before of %s: questions "
+        "worker %d calls dsgd_pair_answer() of %s in step %jd, but before of %s: questions "
         "wait for either, not for both",
         self->rank, anyone ? "DSGD_ANYONE" : "a worker", self->step,
         anyone ? "a worker" : "DSGD_ANYONE");

@@ -18,23 +18,23 @@
 /** A worker's side of the collective, for one piece. */
 typedef struct partial_piece {
     dsgd_piece buffer; /* sent when a version starts */
-    long published; /* step in which the buffer was last filled; -1: never */
+    int64_t published; /* step in which the buffer was last filled; -1: never */
     dsgd_reduction *received; /* of the latest version done; NULL: none */
-    long received_version;
-    long used; /* version of the last sum that this worker used; -1: none */
+    int64_t received_version;
+    int64_t used; /* version of the last sum that this worker used; -1: none */
     bool received_fresh; /* this worker's part in it was published in the version's own step */
 } partial_piece;
 
 struct dsgd_partial {
     dsgd_partial_spec spec;
-    long started; /* last position, version * n_pieces + piece, that has a job; -1: none */
+    int64_t started; /* last position, version * n_pieces + piece, that has a job; -1: none */
     double ended_s; /* when the latest schedule did; -1: none has */
     bool is_notified; /* by an alarm; the overhead lasts ... */
     double notified_s; /* ... until then */
     partial_piece piece[]; /* [n_pieces] */
 };
 
-static bool version_exists(const dsgd_partial *partial, long version)
+static bool version_exists(const dsgd_partial *partial, int64_t version)
 {
     return partial->spec.period == 0 || (version + 1) % partial->spec.period != 0;
 }
@@ -44,7 +44,7 @@ static bool version_exists(const dsgd_partial *partial, long version)
 /** The schedule of one version and piece. */
 typedef struct partial_job {
     dsgd_job job; /* first */
-    long version;
+    int64_t version;
     bool has_let; /* others publish before it: lets_publish() */
     dsgd_reduction *reduction; /* NULL: it has not begun */
     bool fresh; /* this worker's part was published in the version's own step */
@@ -79,7 +79,7 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
                        dsgd_combined(w, k, 1, piece->buffer.value, -1, sample.value, 1),
                        sample.encoded == NULL ? -1 : sample.stamp);
     dsgd_observe_contributed(w, dsgd_channel_of(w, &job->job)->span, job->fresh,
-                             (dsgd_span){.piece = (long)k,
+                             (dsgd_span){.piece = (int64_t)k,
                                          .version = job->version,
                                          .made = sample.stamp < 0 ? -1 : piece->published});
 }
@@ -130,7 +130,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 typedef struct dsgd_activation {
     struct dsgd_activation *next; /* of alarms that came before the receiver's collective */
     dsgd_worker *to;
-    long position;
+    int64_t position;
     int link;
     bool arrived; /* the next alarm is the end of the receiver's overhead */
 } activation;
@@ -174,12 +174,12 @@ static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
     dsgd_semaphore_post(alarms->semaphore);
 }
 
-static bool has_reached(const dsgd_worker *w, long position)
+static bool has_reached(const dsgd_worker *w, int64_t position)
 {
     return w->partial != NULL && w->partial->started >= position;
 }
 
-static void notify(dsgd_worker *w, int link, long position)
+static void notify(dsgd_worker *w, int link, int64_t position)
 {
     dsgd_engine *const engine = w->engine;
     const int rank = w->node.rank;
@@ -201,19 +201,19 @@ static void notify(dsgd_worker *w, int link, long position)
 }
 
 /** Starts schedules up to @p position; notifies the partners above @p link. */
-static void activate(dsgd_worker *w, long position, int link)
+static void activate(dsgd_worker *w, int64_t position, int link)
 {
     dsgd_partial *const partial = w->partial;
-    const long n_pieces = (long)w->engine->n_pieces;
+    const int64_t n_pieces = (int64_t)w->engine->n_pieces;
     if (position <= partial->started)
         return;
-    const long first = partial->started + 1;
+    const int64_t first = partial->started + 1;
     partial->started = position; /* before anything that lets other actors run */
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
                                       .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
                                       .piece = position % n_pieces,
                                       .version = position / n_pieces});
-    for (long p = first; p <= position; p++) {
+    for (int64_t p = first; p <= position; p++) {
         if (!version_exists(partial, p / n_pieces))
             continue;
         partial_job *job = dsgd_run_alloc(w->engine, sizeof *job);
@@ -340,7 +340,8 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
 /* --- verbs ------------------------------------------------------------------------------------ */
 
 /** send buffer <- value, which it then owns. */
-static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value value, long stamp)
+static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value value,
+                    int64_t stamp)
 {
     dsgd_piece_set(w->engine, &partial->piece[k].buffer, value, stamp);
     partial->piece[k].published = w->node.step;
@@ -371,7 +372,7 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 /** Whether a worker may activate the version of this worker's step. */
 static bool may_activate(const dsgd_worker *w, int rank)
 {
-    const long version = w->node.step;
+    const int64_t version = w->node.step;
     const int p = w->engine->n_workers;
     if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return true;
@@ -385,9 +386,9 @@ static bool may_activate(const dsgd_worker *w, int rank)
 /** Arrives at piece @p k of this step's version. */
 static void arrive(dsgd_worker *w, size_t k)
 {
-    DSGD_REQUIRE(version_exists(w->partial, w->node.step), "step %ld has no version", w->node.step);
+    DSGD_REQUIRE(version_exists(w->partial, w->node.step), "step %jd has no version", w->node.step);
     if (may_activate(w, w->node.rank))
-        activate(w, w->node.step * (long)w->engine->n_pieces + (long)k, -1);
+        activate(w, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
 }
 
 /** Whether a worker has yet to activate the version of this worker's step, or to start it. */
@@ -396,7 +397,7 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
     (void)none;
     if (host >= w->engine->n_workers)
         return false;
-    const long position = w->node.step * (long)w->engine->n_pieces;
+    const int64_t position = w->node.step * (int64_t)w->engine->n_pieces;
     return has_reached(w, position) ? !has_reached(&w->engine->workers[host], position)
                                     : may_activate(w, host);
 }
@@ -414,14 +415,14 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     /* A call is noticed when a turn ends, in the mean half of one later, whether it waits or not. */
     dsgd_spend(w, w->engine->config->platform->partial_turn_s / 2);
     dsgd_run_result *const result = w->engine->result;
-    for (long missed = piece->used + 1; missed < piece->received_version; missed++)
+    for (int64_t missed = piece->used + 1; missed < piece->received_version; missed++)
         result->partial_skipped += version_exists(w->partial, missed);
     result->partial_duplicates += piece->used == piece->received_version;
     piece->used = piece->received_version;
     *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_USED,
                                       .peer = -1,
-                                      .piece = (long)k,
+                                      .piece = (int64_t)k,
                                       .version = piece->used,
                                       .made = piece->received_fresh ? piece->used : -1});
     return piece;

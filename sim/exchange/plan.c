@@ -313,8 +313,8 @@ static dsgd_traffic traffic_of(const dsgd_scale *scale, dsgd_part part)
 }
 
 /** One allreduce of encoded pieces among all workers, per worker; @p encoding NULL: of factors. */
-static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *encoding, long rank,
-                                    bool of_columns)
+static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+                                    int64_t rank, bool of_columns)
 {
     const int n = scale->n_workers;
     const dsgd_encoded e = {.sum = encoding != NULL ? dsgd_encoding_sum_of(encoding)
@@ -337,7 +337,7 @@ dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_
     return encoded_traffic(scale, encoding, 0, false);
 }
 
-dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, long rank, bool of_columns)
+dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, int64_t rank, bool of_columns)
 {
     return encoded_traffic(scale, NULL, rank, of_columns);
 }

@@ -63,7 +63,7 @@ dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_c
     DSGD_REQUIRE(
         other->bytes == call.bytes && other->divisor == call.divisor && other->part == call.part &&
             other->root == call.root && other->piece == call.piece,
-        "worker %d calls %s() in step %ld (piece %zu of %g bytes, root %d) where worker %d "
+        "worker %d calls %s() in step %jd (piece %zu of %g bytes, root %d) where worker %d "
         "called %s() (piece %zu of %g bytes, root %d); all must call the same in one order",
         w->node.rank, call.verb, w->node.step, call.piece, call.bytes, call.root, other->caller,
         other->verb, other->piece, other->bytes, other->root);
@@ -157,7 +157,7 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd
 static void sum_up_stamps(dsgd_reduction *reduction)
 {
     for (int i = 0; i < reduction->n_members; i++) {
-        const long stamp = reduction->contribution[i].stamp;
+        const int64_t stamp = reduction->contribution[i].stamp;
         if (stamp < 0)
             continue;
         const bool first = reduction->n_stamped++ == 0;
@@ -265,7 +265,8 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
 /* --- ages: of contributions alike together, because P users of P contributions are many --------- */
 
 /** The group of these contributions; makes it. */
-static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, long stamp, long owner_steps)
+static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t stamp,
+                       int64_t owner_steps)
 {
     size_t place = reduction->n_alike;
     for (size_t i = 0; i < reduction->n_alike; i++) {
@@ -323,7 +324,7 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
 }
 
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
-                                  long ahead)
+                                  int64_t ahead)
 {
     dsgd_engine *const engine = user->engine;
     const double weight = dsgd_piece_share(engine, piece) / reduction->n_members;
@@ -334,7 +335,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
         for (int i = 0; i < reduction->n_members; i++)
             dsgd_count_age(user, reduction->contribution[i].owner, piece,
                            reduction->contribution[i].stamp, weight);
-    const long iteration = dsgd_local_steps(user, piece) + ahead;
+    const int64_t iteration = dsgd_local_steps(user, piece) + ahead;
     dsgd_lag lag = {0, 0};
     if (reduction->n_stamped > 0) { /* O(1): every user of the sum shares what is known of stamps */
         const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);

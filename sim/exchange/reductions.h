@@ -31,7 +31,7 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
 /** What a member brings; a stamp as in dsgd_piece. */
 typedef struct dsgd_contribution {
     dsgd_value value;
-    long stamp;
+    int64_t stamp;
     dsgd_vector *of; /* as in dsgd_piece */
     int owner; /* rank, once it is sampled */
     bool started; /* the member's channel has begun to carry out its part */
@@ -86,7 +86,7 @@ typedef struct dsgd_reduction {
     struct dsgd_fused *fused; /* fusion.c's */
     struct dsgd_schedule *schedule; /* closed.c's, of members that gather */
     int n_stamped; /* contributions that are not null; of their stamps: */
-    long newest, oldest;
+    int64_t newest, oldest;
     double stamps; /* their sum */
     dsgd_alike *alike; /* [n_alike], with room for more */
     size_t n_alike, room;
@@ -132,4 +132,4 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
  * minus the stamp, over contributions that are not null.
  */
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
-                                  long ahead);
+                                  int64_t ahead);

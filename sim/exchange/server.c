@@ -17,8 +17,8 @@ typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;
 
 /** Counts of pushes; engine->servers is [n_workers + n_servers][n_pieces]. */
 struct dsgd_server_state {
-    long version; /* added by the server; of a worker: when it last fetched */
-    long own_pushes; /* of a worker, since that fetch */
+    int64_t version; /* added by the server; of a worker: when it last fetched */
+    int64_t own_pushes; /* of a worker, since that fetch */
 };
 
 static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
@@ -194,10 +194,10 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
     const dsgd_worker *const from = &engine->workers[message->from];
     dsgd_vector_set(x, k,
                     dsgd_combined(from, k, 1, x->piece[k].value, 1, message->content.value, 1), 0);
-    const long version = server_state_of(server, k)->version++;
+    const int64_t version = server_state_of(server, k)->version++;
     dsgd_observe_gradient_used(
         server, message->from, (double)(version - message->version), dsgd_piece_share(engine, k),
-        (dsgd_span){.piece = (long)k, .version = message->version, .made = version});
+        (dsgd_span){.piece = (int64_t)k, .version = message->version, .made = version});
 }
 
 typedef struct answer_job {

@@ -138,7 +138,7 @@ static void block(void)
 }
 
 struct dsgd_semaphore {
-    long count;
+    int64_t count;
     queue waiting;
 };
 

@@ -42,9 +42,9 @@ static const char *version(void)
 /** Whether the kernel lets every actor's stack have a page under it that catches overflows. */
 static bool guard_pages_fit(double n_actors)
 {
-    long n_mappings = 65530; /* Linux's default */
+    int64_t n_mappings = 65530; /* Linux's default */
     FILE *const stream = fopen("/proc/sys/vm/max_map_count", "r");
-    if (stream != NULL && fscanf(stream, "%ld", &n_mappings) != 1)
+    if (stream != NULL && fscanf(stream, "%jd", &n_mappings) != 1)
         n_mappings = 65530;
     if (stream != NULL)
         fclose(stream);
@@ -389,7 +389,7 @@ static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     double started_s = sent_s;
     sg_comm_t put = NULL;
     if (out != NULL)
-        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(sent_s), (long)out_bytes);
+        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(sent_s), (int64_t)out_bytes);
     if (in != NULL) {
         void *payload = NULL;
         sg_comm_wait(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
@@ -404,7 +404,7 @@ static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 
 static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
-    sg_mailbox_put((sg_mailbox_t)mailbox, payload, (long)bytes);
+    sg_mailbox_put((sg_mailbox_t)mailbox, payload, (int64_t)bytes);
 }
 
 static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
@@ -414,7 +414,7 @@ static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
 
 static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
-    return (dsgd_transfer *)sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (long)bytes);
+    return (dsgd_transfer *)sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (int64_t)bytes);
 }
 
 static void transfer_wait(dsgd_transfer *transfer)
@@ -424,7 +424,7 @@ static void transfer_wait(dsgd_transfer *transfer)
 
 static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
-    sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (long)bytes), NULL);
+    sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (int64_t)bytes), NULL);
 }
 
 static void *receive(dsgd_mailbox *mailbox)

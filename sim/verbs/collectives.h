@@ -20,7 +20,7 @@ typedef struct dsgd_colouring {
     const void *params;
     int n_workers;
     uint64_t seed; /* of random groups: dsgd_shuffled() */
-    long round;
+    int64_t round;
 } dsgd_colouring;
 
 /** Fills colour[n_workers]: workers of one colour are a group, of a negative one in none. */
@@ -31,7 +31,7 @@ typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
  * no time, and need not be called by all. Valid until this worker has split by the same colours for
  * 8 other rounds. In a group of no one size and rank are 0 and -1, and it takes part in nothing.
  */
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, long round);
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t round);
 
 /**
  * The communicator of these workers, in any order, this one among them: like MPI_Comm_create_group(),
@@ -125,13 +125,13 @@ typedef uint32_t dsgd_group;
 typedef struct dsgd_partial_spec {
     dsgd_initiator initiator;
     /** The group of a version, a pure function; NULL: all workers. */
-    dsgd_group (*group)(const void *params, int n_workers, long version);
+    dsgd_group (*group)(const void *params, int n_workers, int64_t version);
     /* The send buffer is set to 0 when sampled; else its contribution may be sent again. */
     bool draining;
     /* Each piece of the send buffer is set to 0 when dsgd_partial_sum() has its sum. */
     bool discarding;
     /* Every period-th step has no version (the algorithm synchronises there); 0: all have. */
-    long period;
+    int64_t period;
 } dsgd_partial_spec;
 
 typedef struct dsgd_partial dsgd_partial;

@@ -18,7 +18,7 @@ typedef enum dsgd_shares {
 } dsgd_shares;
 
 /** This worker's neighbours in a round of a graph. Valid until its next call. */
-const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, long round,
+const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, int64_t round,
                                           dsgd_shares shares);
 
 /*
@@ -139,7 +139,7 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s);
  * update @p missed, the updates of the receiver's model since the one at which it was computed; of
  * another worker's model (@p missed below 0) its local steps, as of gossip.
  */
-void dsgd_message_used(dsgd_node *self, const dsgd_message *message, long missed);
+void dsgd_message_used(dsgd_node *self, const dsgd_message *message, int64_t missed);
 
 /** For one that comes too late to be used: the samples of its sender's step do not count. */
 void dsgd_message_drop(dsgd_node *self, const dsgd_message *message);

@@ -54,7 +54,7 @@ void dsgd_unlock(dsgd_node *self);
  * turns are a microsecond apart or more, so that time passes where messages cost none. False: the
  * work() of every worker has returned.
  */
-bool dsgd_next_turn(dsgd_node *self, long local_steps);
+bool dsgd_next_turn(dsgd_node *self, int64_t local_steps);
 
 /**
  * g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. A second
@@ -196,14 +196,15 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pic
  */
 
 /** A factor y, drawn alike at all workers. */
-void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns);
+void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns);
 
 /** The columns of the factor y <- orthonormal ones that span the same. */
-void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, long rank, bool of_columns);
+void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns);
 
 /** y <- A y, transposed y <- A^T y; y <- factor y^T, a matrix, transposed y <- y factor^T. */
-void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, long rank, bool transposed);
-void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, long rank, bool transposed);
+void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, int64_t rank, bool transposed);
+void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, int64_t rank,
+                 bool transposed);
 
 /* --- draws ------------------------------------------------------------------------------------ */
 

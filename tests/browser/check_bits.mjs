@@ -4,7 +4,7 @@
 //
 // Says which cells differ, with the largest relative difference. Fails where one is above 1e-9, or another outcome.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,6 +14,11 @@ const [script, native, ...experiments] = given.slice(0, split), more = ['--set',
 const folder = mkdtempSync(path.join(os.tmpdir(), 'bits-')), lines = [];
 const lab = await createRequire(import.meta.url)(path.resolve(script))({ print: l => lines.push(l), printErr: l => lines.push(l),
     locateFile: name => path.join(path.dirname(path.resolve(script)), name) });
+const pictures = '/usr/share/datasets/fashion-mnist';
+if (existsSync(pictures)) {
+    lab.FS.mkdirTree(pictures);
+    for (const name of readdirSync(pictures)) lab.FS.writeFile(`${pictures}/${name}`, readFileSync(`${pictures}/${name}`));
+}
 const rows = text => { const [head, ...all] = text.trim().split('\n').map(l => l.split(',')); return { head, all }; };
 let failed = 0, same = 0;
 for (const experiment of experiments) {
@@ -28,7 +33,8 @@ for (const experiment of experiments) {
     let worst = 0, cells = 0, n = 0;
     for (const name of ['runs', 'curves', 'workers', 'steps', 'staleness']) {
         if (!existsSync(`${out}/${name}.csv`)) continue;
-        const a = rows(readFileSync(`${out}/${name}.csv`, 'utf8')), b = rows(lab.FS.readFile(`${there}/${name}.csv`, { encoding: 'utf8' }));
+        const of_lab = lab.FS.analyzePath(`${there}/${name}.csv`).exists ? lab.FS.readFile(`${there}/${name}.csv`, { encoding: 'utf8' }) : '';
+        const a = rows(readFileSync(`${out}/${name}.csv`, 'utf8')), b = rows(of_lab);
         if (a.all.length !== b.all.length) worst = Infinity;
         a.all.forEach((row, i) => row.forEach((cell, k) => {
             if (/wall|cpu_s/.test(a.head[k]) || cell === b.all[i]?.[k]) return;

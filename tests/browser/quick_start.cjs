@@ -2,7 +2,8 @@
 // run leaves behind does not change the next.
 const { readFileSync } = require('node:fs'), path = require('node:path');
 const [script, experiment] = process.argv.slice(2), file = path.resolve(script);
-require(file)({ locateFile: name => path.join(path.dirname(file), name) }).then(async ({ FS, callMain, _dsgd_ended }) => {
+require(file)({ locateFile: name => path.join(path.dirname(file), name) }).then(async program => {
+    const { FS, callMain, _dsgd_ended } = program;
     FS.writeFile('/e.yaml', readFileSync(experiment));
     const runs = [];
     for (const name of ['/a', '/b']) {
@@ -10,8 +11,17 @@ require(file)({ locateFile: name => path.join(path.dirname(file), name) }).then(
             if (await callMain(args) !== 0 || _dsgd_ended() !== 0) throw new Error(`dsgd ${args.join(' ')} fails`);
         runs.push(FS.readFile(`${name}/runs.csv`, { encoding: 'utf8' }).replace(/,[^,]*$/gm, '')); // without wall times, which are last
     }
-    // `long` has 32 bits there: a whole number that it does not hold is refused.
-    if (await callMain(['check', '/e.yaml', '--set', 'algorithms=[{name: local_sgd, post_local: 3000000000}]']) !== 2) throw new Error('3e9 is taken');
+    FS.writeFile('/large.yaml', readFileSync(path.join(__dirname, 'large.yaml')));
+    if (await callMain(['run', '/large.yaml', '-o', '/large']) !== 0) throw new Error('3 billion are refused');
+    const large = FS.readFile('/large/runs.csv', { encoding: 'utf8' });
+    for (const shown of [',3000000000,', ',60000000000,', ',1440000000000,', ',12000000000,', ',90000000000,']) // seed, samples, bytes
+        if (!large.includes(shown)) throw new Error(`3 billion are counted otherwise: no ${shown} in ${large}`);
+    const bytes = new Set();
+    for (let k = 0; k < 60; k++) {
+        await callMain(['timeline', '/e.yaml', '--run', '1', '--steps', '0:4', '--format', 'json', '-o', '/t.json']);
+        if (k > 9) bytes.add(program.HEAPU8.length);
+    }
+    if (bytes.size > 1) throw new Error(`memory grows with the number of commands: ${[...bytes]} bytes`);
     if (runs[0] !== runs[1] || runs[0].split('\n').length < 3) throw new Error('two runs differ, or there is none');
     process.exit(0); // Emscripten has set the status of the last command
 }).catch(e => { console.error(e.message); process.exit(1); });

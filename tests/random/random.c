@@ -1,16 +1,31 @@
 /**
  * @file random.c
  * dsgd_random FIRST [COUNT]: tries that many random experiments, from that seed on, and shows those
- * of which a law does not hold, made small.
+ * of which a law does not hold, made small. dsgd_random FIRST COUNT FOLDER only writes them there.
  */
 #include "base/status.h"
 #include "tests/random/draw.h"
 #include "tests/random/laws.h"
 
+static void write_to(const char *folder, uint64_t seed)
+{
+    char *const path = dsgd_xprintf("%s/%llu.yaml", folder, (unsigned long long)seed);
+    FILE *const stream = fopen(path, "we");
+    DSGD_ASSERT(stream != NULL, "%s: %m", path);
+    const part experiment = random_experiment(seed);
+    part_write(&experiment, stream);
+    DSGD_ASSERT(fclose(stream) == 0, "%s: %m", path);
+}
+
 int main(int count, char **words)
 {
     const uint64_t first = count > 1 ? strtoull(words[1], NULL, 10) : 1;
     const uint64_t n = count > 2 ? strtoull(words[2], NULL, 10) : 20;
+    if (count > 3) {
+        for (uint64_t seed = first; seed < first + n; seed++)
+            write_to(words[3], seed);
+        return EXIT_SUCCESS;
+    }
     size_t n_of[BROKEN + 1] = {0};
     char folder[] = "/tmp/dsgd-random-XXXXXX";
     DSGD_ASSERT(mkdtemp(folder) != NULL, "%s: %m", folder);

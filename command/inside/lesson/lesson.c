@@ -4,8 +4,6 @@
  */
 #include "command/inside/lesson/lesson.h"
 
-#include <limits.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/plot.h"
@@ -20,11 +18,11 @@ enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS 
 static dsgd_status open_file(const dsgd_about *algorithm, const dsgd_explain_options *options,
                              dsgd_experiment *experiment, dsgd_error *error)
 {
-    const long workers = options->workers > 0 ? options->workers : WORKERS;
+    const int64_t workers = options->workers > 0 ? options->workers : WORKERS;
     char *const path = dsgd_xprintf("%s/plots/lesson/lesson.yaml", dsgd_data_folder());
-    char *own[] = {dsgd_xprintf("workers=%ld", workers),
-                   dsgd_xprintf("imbalance.0.worker=%ld", workers - 1),
-                   dsgd_xprintf("learn.data.points=%ld", BATCH * workers),
+    char *own[] = {dsgd_xprintf("workers=%jd", workers),
+                   dsgd_xprintf("imbalance.0.worker=%jd", workers - 1),
+                   dsgd_xprintf("learn.data.points=%jd", BATCH * workers),
                    dsgd_xprintf("algorithms=[%s]", dsgd_entry_of(path, algorithm->name))};
     enum { N_OWN = sizeof own / sizeof own[0] };
     const char *sets[DSGD_MOST_TEXTS + N_OWN];
@@ -81,7 +79,7 @@ static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic 
     return status;
 }
 
-static dsgd_status simulate(const dsgd_planned_run *planned, long n_steps, dsgd_lesson_run *run,
+static dsgd_status simulate(const dsgd_planned_run *planned, int64_t n_steps, dsgd_lesson_run *run,
                             dsgd_error *error)
 {
     static const bool all[MOST_WORKERS] = {true, true, true, true, true, true, true, true,
@@ -129,13 +127,13 @@ static dsgd_status write_run(const char *name, const dsgd_explain_options *optio
 dsgd_status dsgd_lesson(const dsgd_about *algorithm, const dsgd_explain_options *options,
                         dsgd_error *error)
 {
-    const long n_steps = options->steps > 0 ? options->steps : STEPS;
-    const long n_workers = options->workers > 0 ? options->workers : WORKERS;
+    const int64_t n_steps = options->steps > 0 ? options->steps : STEPS;
+    const int64_t n_workers = options->workers > 0 ? options->workers : WORKERS;
     if (n_workers < LEAST_WORKERS || n_workers > MOST_WORKERS)
-        return dsgd_refuse(error, "--workers %ld: a lesson has %d to %d", n_workers, LEAST_WORKERS,
+        return dsgd_refuse(error, "--workers %jd: a lesson has %d to %d", n_workers, LEAST_WORKERS,
                            MOST_WORKERS);
     if (n_steps > MOST_STEPS)
-        return dsgd_refuse(error, "--steps %ld: a lesson has at most %d", n_steps, MOST_STEPS);
+        return dsgd_refuse(error, "--steps %jd: a lesson has at most %d", n_steps, MOST_STEPS);
     dsgd_experiment experiment;
     dsgd_lesson_run *const run = dsgd_keep(1, sizeof *run);
     DSGD_TRY(open_file(algorithm, options, &experiment, error));

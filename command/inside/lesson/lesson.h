@@ -27,7 +27,7 @@ typedef struct dsgd_application {
     size_t gradient; /* of the ledger's values */
     size_t to; /* likewise: the model that it is applied to */
     double weight; /* of the gradient in the sum that is applied */
-    long age; /* updates of that model since; 0: it is not stale */
+    int64_t age; /* updates of that model since; 0: it is not stale */
 } dsgd_application;
 
 typedef struct dsgd_lesson_run {

@@ -64,7 +64,7 @@ static char *x_of(const teller *t, size_t value)
 /* --- names ------------------------------------------------------------------------------------ */
 
 /** Workers whose gradient of that step is in t->weights with that weight, which are then taken out. */
-static uint32_t take_alike(teller *t, long step, double weight)
+static uint32_t take_alike(teller *t, int64_t step, double weight)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
     uint32_t workers = 0;
@@ -102,7 +102,7 @@ static char *gradients_text(teller *t, int host, size_t value)
         dsgd_append(&text, "%s", text[0] == '\0' ? "" : ", ");
         if (weight != largest)
             dsgd_append(&text, "%.3g of ", weight / largest);
-        dsgd_append(&text, "gradient %ld", ledger->values[i].step);
+        dsgd_append(&text, "gradient %jd", ledger->values[i].step);
         if (n > 1 || workers != 1u << host)
             dsgd_append(&text, " of %s", dsgd_lesson_hosts(t->run, workers));
     }
@@ -140,7 +140,7 @@ static void tell_gradient(teller *t, const dsgd_span *span)
             made->step == span->step && made->at_s <= span->since_s)
             break;
     }
-    char *text = dsgd_xprintf("gradient %ld", span->step);
+    char *text = dsgd_xprintf("gradient %jd", span->step);
     if (dsgd_is_cancelled(span)) {
         dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
     } else if (at == 0) {
@@ -202,7 +202,7 @@ static void tell_spans(teller *t)
             tell_wait(t, span);
         else if (span->kind == DSGD_SPAN_ACTIVATED && span->peer < 0)
             tell(t, span->since_s, 1, span->host,
-                 dsgd_xprintf("comes first: starts version %ld, the sum of this step, for all",
+                 dsgd_xprintf("comes first: starts version %jd, the sum of this step, for all",
                               span->version));
     }
 }
@@ -229,13 +229,13 @@ static void tell_late(teller *t, const dsgd_ledger_entry *e)
         span++;
     if (!dsgd_scope_is_of_versions(e->scope) || span == end || !dsgd_is_late(span))
         return;
-    char *text = dsgd_xprintf("gives to version %ld ", span->version);
+    char *text = dsgd_xprintf("gives to version %jd ", span->version);
     if (e->stamp < 0)
         dsgd_append(&text, "nothing: it has nothing new");
     else if (span->made < 0)
         dsgd_append(&text, "the x with which it began: it is late");
     else
-        dsgd_append(&text, "what it sent in step %ld: it is late", span->made);
+        dsgd_append(&text, "what it sent in step %jd: it is late", span->made);
     tell(t, e->at_s, 1, e->host, text);
 }
 
@@ -247,7 +247,7 @@ static void tell_received(teller *t, const dsgd_ledger_entry *e)
     if (!dsgd_lesson_is_server(t->run, e->host)) {
         char *text = dsgd_xprintf("gets %s%s of %s", is_x ? "x = " : "", x_of(t, e->value), peer);
         if (!dsgd_lesson_is_server(t->run, e->peer))
-            dsgd_append(&text, ", after %ld step%s", e->stamp, e->stamp == 1 ? "" : "s");
+            dsgd_append(&text, ", after %jd step%s", e->stamp, e->stamp == 1 ? "" : "s");
         tell(t, e->at_s, 1, e->host, text);
     }
     note_received(t, e->host, e->value, name);
@@ -271,7 +271,7 @@ static void append_members(teller *t, char **text, const dsgd_ledger_entry *used
         if (e->stamp < 0)
             dsgd_append(text, " nothing");
         else
-            dsgd_append(text, " after %ld step%s", e->stamp, e->stamp == 1 ? "" : "s");
+            dsgd_append(text, " after %jd step%s", e->stamp, e->stamp == 1 ? "" : "s");
         told |= alike;
     }
 }
@@ -287,8 +287,8 @@ static void tell_used(teller *t, const dsgd_ledger_entry *e)
     const bool is_version = dsgd_scope_is_of_versions(e->scope);
     if (is_version)
         dsgd_append(&text, " of version %llu", (unsigned long long)e->number);
-    if (is_version && (long)e->number != e->step)
-        dsgd_append(&text, " (in its step %ld)", e->step);
+    if (is_version && (int64_t)e->number != e->step)
+        dsgd_append(&text, " (in its step %jd)", e->step);
     dsgd_append(&text, ", %s", x_of(t, e->value));
     char *const gradients = gradients_text(t, e->host, e->value);
     if (gradients != NULL)
@@ -311,7 +311,7 @@ static void tell_stale(teller *t, const dsgd_ledger_entry *e)
             continue;
         tell(t, e->at_s, 1, e->host,
              dsgd_xprintf(
-                 "gradient %ld of worker %d is %ld update%s old: taken at %s, applied at %s",
+                 "gradient %jd of worker %d is %jd update%s old: taken at %s, applied at %s",
                  g->step, g->worker, a->age, a->age == 1 ? "" : "s", x_of(t, g->from[0]),
                  x_of(t, a->to)));
     }

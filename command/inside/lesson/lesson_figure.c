@@ -8,10 +8,10 @@
 
 enum { CONTOURS = 12, POINTS = 90 };
 
-static void write_line(FILE *stream, const char *kind, long number, const double *at,
+static void write_line(FILE *stream, const char *kind, int64_t number, const double *at,
                        const double *to)
 {
-    fprintf(stream, "%s,%ld", kind, number);
+    fprintf(stream, "%s,%jd", kind, number);
     dsgd_csv_numbers(stream, at, 2);
     dsgd_csv_numbers(stream, to, 2);
     fputc('\n', stream);

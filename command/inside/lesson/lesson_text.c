@@ -42,7 +42,7 @@ static void print_events(const dsgd_lesson_run *run, FILE *stream)
     for (size_t i = 0, n = 0; i < n_events; i += n) {
         n = 1;
         while (i + n < n_events && /* and reads alike */
-               lround(events[i].at_s * 1000) == lround(events[i + n].at_s * 1000))
+               llround(events[i].at_s * 1000) == llround(events[i + n].at_s * 1000))
             n++;
         print_instant(run, stream, events + i, n);
     }
@@ -59,7 +59,7 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
         dsgd_xprintf("%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
                      "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
                      "All begin at %s, F = %.3f. "
-                     "Gradient t of a worker is over its %ld points of step t. ",
+                     "Gradient t of a worker is over its %jd points of step t. ",
                      run->n_workers, quadratic->n_points, quadratic->minimum[0],
                      quadratic->minimum[1], quadratic->least, dsgd_lesson_x_text(x),
                      dsgd_quadratic_at(quadratic, x), run->view.run->learning.batch);
@@ -78,7 +78,7 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
 static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
 {
     double sum = 0, n = 0;
-    long oldest = 0;
+    int64_t oldest = 0;
     for (size_t i = 0; i < run->n_applications; i++) {
         const dsgd_application *const a = &run->applications[i];
         if (run->ledger.entries[a->entry].host != host)
@@ -88,7 +88,7 @@ static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
         oldest = a->age > oldest ? a->age : oldest;
     }
     if (n > 0)
-        fprintf(stream, "%6.2f %4ld", sum / n, oldest);
+        fprintf(stream, "%6.2f %4jd", sum / n, oldest);
     else
         fprintf(stream, "%6s %4s", "-", "-");
 }

@@ -78,10 +78,10 @@ typedef struct follower {
  * Changes of a host's model, before an entry, since it was @p taken or, where it never was, since a
  * moment; at least one.
  */
-static long changes_since(const dsgd_lesson_run *run, int host, size_t taken, double since_s,
-                          size_t entry)
+static int64_t changes_since(const dsgd_lesson_run *run, int host, size_t taken, double since_s,
+                             size_t entry)
 {
-    long since_then = 0, since_taken = -1;
+    int64_t since_then = 0, since_taken = -1;
     size_t before = 0;
     for (size_t i = 0; i < entry; i++) {
         const dsgd_ledger_entry *const e = &run->ledger.entries[i];
@@ -91,7 +91,7 @@ static long changes_since(const dsgd_lesson_run *run, int host, size_t taken, do
         since_taken = e->value == taken ? 0 : since_taken < 0 ? -1 : since_taken + 1;
         before = e->value;
     }
-    const long n = since_taken < 0 ? since_then : since_taken;
+    const int64_t n = since_taken < 0 ? since_then : since_taken;
     return n > 0 ? n : 1;
 }
 
@@ -105,7 +105,7 @@ static void add(follower *f, dsgd_application application)
 
 /** A worker's own gradient is stale where its model has changed since; another's if it is of an
  * earlier step. */
-static long age_at_worker(const follower *f, size_t entry, size_t gradient, size_t to)
+static int64_t age_at_worker(const follower *f, size_t entry, size_t gradient, size_t to)
 {
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];
@@ -147,7 +147,7 @@ static void apply_at_server(follower *f, size_t entry)
         f->brought[i] = f->brought[i] || first;
         if (!first || fabs(f->weights[i]) < whole * lr)
             continue;
-        const long age =
+        const int64_t age =
             g->from[0] == to ? 0 : changes_since(f->run, e->host, g->from[0], g->at_s, entry);
         add(f, (dsgd_application){entry, i, to, 1, age});
     }

@@ -26,7 +26,7 @@ static long long ns_of(double s)
 typedef struct writer {
     const dsgd_view *view;
     FILE *stream;
-    long n_events;
+    int64_t n_events;
 } writer;
 
 /** Begins an event, of a host's track; of the process that a host is: 0. */
@@ -132,18 +132,18 @@ static void write_mark(writer *w, const dsgd_span *span)
     event(w, 'i', span->host, MARKS, span->since_s);
     char *const peer = span->peer < 0 ? NULL : dsgd_view_host_name(w->view, span->peer);
     if (span->kind == DSGD_SPAN_ACTIVATED)
-        event_name(w, dsgd_xprintf("version %ld activated%s%s", span->version,
+        event_name(w, dsgd_xprintf("version %jd activated%s%s", span->version,
                                    peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED && span->made < 0)
-        event_name(w, dsgd_xprintf("gives nothing to version %ld", span->version));
+        event_name(w, dsgd_xprintf("gives nothing to version %jd", span->version));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED)
-        event_name(w, dsgd_xprintf("gives step %ld to version %ld%s", span->made, span->version,
+        event_name(w, dsgd_xprintf("gives step %jd to version %jd%s", span->made, span->version,
                                    dsgd_is_late(span) ? ": late" : ""));
     else if (peer == NULL)
-        event_name(w, dsgd_xprintf("uses version %ld in step %ld", span->version, span->step));
+        event_name(w, dsgd_xprintf("uses version %jd in step %jd", span->version, span->step));
     else
-        event_name(w, dsgd_xprintf("uses what %s had after step %ld", peer, span->version));
-    fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%ld}}", span->piece);
+        event_name(w, dsgd_xprintf("uses what %s had after step %jd", peer, span->version));
+    fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%jd}}", span->piece);
 }
 
 /** A step, a wait in a verb, or a job of a channel. */
@@ -159,16 +159,16 @@ static void write_span(writer *w, const dsgd_span *span)
     char *const whom =
         is_wait && dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
     if (is_step)
-        event_name(w, dsgd_xprintf("step %ld", span->step));
+        event_name(w, dsgd_xprintf("step %jd", span->step));
     else if (is_wait)
         event_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
                                    whom == NULL ? "" : whom));
     else if (span->version >= 0)
-        event_name(w, dsgd_xprintf("version %ld, piece %ld", span->version, span->piece));
+        event_name(w, dsgd_xprintf("version %jd, piece %jd", span->version, span->piece));
     else
-        event_name(w, dsgd_xprintf("%s, piece %ld", span->verb, span->piece));
+        event_name(w, dsgd_xprintf("%s, piece %jd", span->verb, span->piece));
     if (!is_step)
-        fprintf(w->stream, ",\"args\":{\"step\":%ld", span->step);
+        fprintf(w->stream, ",\"args\":{\"step\":%jd", span->step);
     if (is_wait && span->turn_s < end_s)
         number(w, ",", "all there at (s)", span->turn_s);
     fputs(is_step ? "}" : "}}", w->stream);
@@ -220,7 +220,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     }
     all->free_ns[lane] = ns_of(end_s);
     interval(w, host, track, since_s, end_s);
-    event_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %ld", out ? "to" : "from",
+    event_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %jd", out ? "to" : "from",
                                                  other, m->verb, m->version)
                                   : dsgd_xprintf("%s %s", out ? "to" : "from", other));
     number(w, ",\"args\":{", "bytes", m->bytes);

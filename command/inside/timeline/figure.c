@@ -31,7 +31,7 @@ static void write_row(const dsgd_view *view, size_t i, FILE *stream)
     for (size_t k = 0; k < row->n_spans; k++) {
         const dsgd_span *const span = row->spans[k];
         if (dsgd_view_begins_step(view, span))
-            write_number(stream, "step", span->since_s, i, dsgd_xprintf("%ld", span->step));
+            write_number(stream, "step", span->since_s, i, dsgd_xprintf("%jd", span->step));
         char *const late = dsgd_view_late_text(span);
         if (late != NULL)
             write_number(stream, "late", span->since_s, i, late);

@@ -73,7 +73,7 @@ static void put_steps(line *l, const dsgd_row *row)
         const int column = column_of(l, dsgd_view_since_s(l->view, span));
         if (!dsgd_view_begins_step(l->view, span) || column < from)
             continue;
-        char *const number = dsgd_xprintf("%ld", span->step);
+        char *const number = dsgd_xprintf("%jd", span->step);
         if (put(l->states, l->n, column, number, state_letters))
             from = column + (int)strlen(number) + 1;
     }

@@ -194,7 +194,7 @@ static void put_field(FILE *to, int field, uint64_t value, const char *bytes)
     put_varint(to, (uint64_t)field << 3 | (bytes != NULL ? 2 : 0));
     put_varint(to, value);
     if (bytes != NULL)
-        fwrite(bytes, 1, value, to);
+        fwrite(bytes, 1, (size_t)value, to);
 }
 
 static void put_attribute(FILE *node, const char *name, int type, double value)

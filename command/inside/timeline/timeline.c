@@ -24,7 +24,7 @@ typedef struct arguments {
     dsgd_operands source;
     const char *steps, *workers, *output, *size;
     dsgd_texts sets, plugins;
-    long run; /* 0: not given */
+    int64_t run; /* 0: not given */
     int format, numerics;
 } arguments;
 
@@ -66,13 +66,13 @@ static const char about[] =
 /* --- the window ------------------------------------------------------------------------------- */
 
 /** A whole number at *text, which it moves behind it. False: there is none, or it is too large. */
-static bool read_count(const char **text, long *number)
+static bool read_count(const char **text, int64_t *number)
 {
     char *end = NULL;
     if (**text < '0' || **text > '9')
         return false;
     errno = 0;
-    *number = strtol(*text, &end, 10);
+    *number = strtoll(*text, &end, 10);
     *text = end;
     return errno == 0 && *number <= INT_MAX;
 }
@@ -81,7 +81,7 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
 {
     const char *rest = text;
     t->first_step = 0;
-    t->end_step = LONG_MAX;
+    t->end_step = INT64_MAX;
     const bool first = *rest == ':' || read_count(&rest, &t->first_step);
     const bool colon = first && *rest++ == ':';
     const bool last = colon && (*rest == '\0' || read_count(&rest, &t->end_step));
@@ -91,7 +91,7 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
                            "ends are expected, such as 100:110",
                            text);
     if (t->end_step <= t->first_step)
-        return dsgd_refuse(error, "--steps %s: there is no step from %ld on and before %ld", text,
+        return dsgd_refuse(error, "--steps %s: there is no step from %jd on and before %jd", text,
                            t->first_step, t->end_step);
     return DSGD_OK;
 }
@@ -105,9 +105,9 @@ static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, d
         return DSGD_OK;
     }
     do {
-        long first = 0;
+        int64_t first = 0;
         bool good = read_count(&rest, &first);
-        long last = first;
+        int64_t last = first;
         if (good && *rest == '-')
             good = ++rest != NULL && read_count(&rest, &last);
         if (!good || last < first || (*rest != ',' && *rest != '\0'))
@@ -184,13 +184,13 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
         return DSGD_OK;
     }
     const char *const path =
-        a->output != NULL ? a->output : dsgd_xprintf("%s-%ld.%s", name, a->run, endings[a->format]);
+        a->output != NULL ? a->output : dsgd_xprintf("%s-%jd.%s", name, a->run, endings[a->format]);
     DSGD_TRY(
         a->format == CHAKRA ? dsgd_view_write_chakra(view, path, error)
         : a->format == JSON || a->format == TEXT || a->format == GOAL
             ? write_text(path, text, n, error)
             : dsgd_figure_write("timeline", text, a->size, format_words[a->format], path, error));
-    printf("%s: %.6g to %.6g s of run %ld (%s)%s\n", path, view->timeline->since_s,
+    printf("%s: %.6g to %.6g s of run %jd (%s)%s\n", path, view->timeline->since_s,
            view->timeline->end_s, a->run, view->run->label,
            a->format == JSON ? "; open it in ui.perfetto.dev or speedscope.app" : "");
     return DSGD_OK;
@@ -214,7 +214,7 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
                             dsgd_error *error)
 {
     if ((size_t)a->run > experiment->n_runs)
-        return dsgd_refuse(error, "--run %ld: there are %zu runs; `dsgd check %s` lists them",
+        return dsgd_refuse(error, "--run %jd: there are %zu runs; `dsgd check %s` lists them",
                            a->run, experiment->n_runs, experiment->path);
     const dsgd_planned_run *const run = &experiment->runs[a->run - 1];
     dsgd_timeline t = {.first_step = 0};

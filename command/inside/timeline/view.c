@@ -69,8 +69,8 @@ char *dsgd_view_late_text(const dsgd_span *span)
 {
     if (span->kind != DSGD_SPAN_CONTRIBUTED || span->piece > 0 || !dsgd_is_late(span))
         return NULL;
-    return span->made < 0 ? dsgd_xprintf("v%ld:-", span->version)
-                          : dsgd_xprintf("v%ld:%ld", span->version, span->made);
+    return span->made < 0 ? dsgd_xprintf("v%jd:-", span->version)
+                          : dsgd_xprintf("v%jd:%jd", span->version, span->made);
 }
 
 bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait)
@@ -235,7 +235,7 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
     if (!t->opened)
         return dsgd_refuse(error,
                            "the run ends after %.4g steps, before any of these workers begins step "
-                           "%ld; --steps begins at 0",
+                           "%jd; --steps begins at 0",
                            steps, t->first_step);
     if (!(t->end_s > t->since_s))
         return dsgd_refuse(error, "the window is empty: its steps begin and end at %.6g s",

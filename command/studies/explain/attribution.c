@@ -316,18 +316,18 @@ static char *table_of(const dsgd_facts *f)
     char *text = NULL;
     size_t n_bytes = 0;
     FILE *const stream = dsgd_text_open(&text, &n_bytes);
-    const long rows = (f->n_workers + MOST_ROWS - 1) / MOST_ROWS;
-    const long columns = (f->n_steps + MOST_COLUMNS - 1) / MOST_COLUMNS;
+    const int64_t rows = (f->n_workers + MOST_ROWS - 1) / MOST_ROWS;
+    const int64_t columns = (f->n_steps + MOST_COLUMNS - 1) / MOST_COLUMNS;
     fputs("worker,workers,step,steps,slowdown\n", stream);
-    for (long i = 0; i < f->n_workers; i += rows)
-        for (long t = 0; t < f->n_steps; t += columns) {
-            const long n[] = {rows < f->n_workers - i ? rows : f->n_workers - i,
-                              columns < f->n_steps - t ? columns : f->n_steps - t};
+    for (int64_t i = 0; i < f->n_workers; i += rows)
+        for (int64_t t = 0; t < f->n_steps; t += columns) {
+            const int64_t n[] = {rows < f->n_workers - i ? rows : f->n_workers - i,
+                                 columns < f->n_steps - t ? columns : f->n_steps - t};
             double worst = NAN; /* over the median; NAN: nothing is computed there */
-            for (long k = 0; k < n[0] * n[1]; k++)
+            for (int64_t k = 0; k < n[0] * n[1]; k++)
                 worst = fmax(worst, f->compute_s[(i + k / n[1]) * f->n_steps + t + k % n[1]] /
                                         f->gradient_s); /* but for NAN */
-            fprintf(stream, "%ld,%ld,%ld,%ld,", i, n[0], t, n[1]);
+            fprintf(stream, "%jd,%jd,%jd,%jd,", i, n[0], t, n[1]);
             /* An empty field would move others: an image is rows of one length. */
             fprintf(stream, "%s\n", isnan(worst) ? "nan" : dsgd_csv_number_text(worst));
         }

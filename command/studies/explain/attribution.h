@@ -15,7 +15,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
 
 typedef struct dsgd_worker_facts {
     int place; /* of its host among the platform's */
-    long n_steps; /* whose computation has ended */
+    int64_t n_steps; /* whose computation has ended */
     double compute_s; /* of a step, mean, where no exchange needs the GPU */
     double beside_s; /* of a step, mean: that exchanges take of the GPU meanwhile */
     double last; /* share of the steps that all have computed in which it was the last to do so */
@@ -35,7 +35,7 @@ typedef struct dsgd_link_facts {
 typedef struct dsgd_facts {
     int n_workers;
     dsgd_worker_facts *workers; /* [n_workers] */
-    long n_steps; /* the most of any worker */
+    int64_t n_steps; /* the most of any worker */
     double *compute_s; /* [n_workers][n_steps], beside no exchange; NAN: not computed */
     double gradient_s; /* median over all gradients; 0: there is none */
     double shortest_s, longest_s; /* step */

@@ -4,7 +4,6 @@
  */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <limits.h>
 
 #include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"
@@ -116,8 +115,8 @@ static void sum_up_steps(listener *l)
     for (int i = 0; i < f->n_workers; i++) {
         const heard *const w = &l->workers[i];
         double sum_s = 0;
-        for (long t = 0; t < f->n_steps; t++) {
-            const double s = t < (long)w->n_steps ? w->steps[t].compute_s : 0;
+        for (int64_t t = 0; t < f->n_steps; t++) {
+            const double s = t < (int64_t)w->n_steps ? w->steps[t].compute_s : 0;
             f->compute_s[i * f->n_steps + t] = s > 0 ? s : NAN;
             if (!(s > 0))
                 continue;
@@ -214,7 +213,7 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
                   .facts = {.n_workers = config->workers,
                             .workers = dsgd_keep(n, sizeof(dsgd_worker_facts))}};
     dsgd_facts *const f = &l.facts;
-    dsgd_timeline timeline = {.end_step = LONG_MAX, .chosen = all, .ended = hear, .listener = &l};
+    dsgd_timeline timeline = {.end_step = INT64_MAX, .chosen = all, .ended = hear, .listener = &l};
     dsgd_run_config watched = *config;
     watched.timeline = &timeline;
     watched.loads = true;

@@ -146,7 +146,7 @@ static void print_title(const explained *e, const point *p)
     const dsgd_planned_run *const run = &e->experiment->runs[p->runs[0]];
     char *const swept = dsgd_row_swept(e->experiment, p->runs[0]);
     const char *const seeds = p->n > 1 ? dsgd_xprintf("%zu seeds from", p->n) : "seed";
-    dsgd_print_text("", 0, "%s%s%s, %d worker%s, %s on %s, %s %ld", run->label,
+    dsgd_print_text("", 0, "%s%s%s, %d worker%s, %s on %s, %s %jd", run->label,
                     *swept == '\0' ? "" : " ", swept, run->config.workers,
                     run->config.workers == 1 ? "" : "s", run->workload_name, run->platform_name,
                     seeds, run->seed);
@@ -283,7 +283,7 @@ static const char *slow_worker(const dsgd_facts *f)
                                f->compute_s + f->median * f->n_steps};
     double *const more_s = dsgd_keep((size_t)f->n_steps + 1, sizeof *more_s);
     size_t n = 0;
-    for (long t = 0; t < f->n_steps; t++, n += !isnan(more_s[n]))
+    for (int64_t t = 0; t < f->n_steps; t++, n += !isnan(more_s[n]))
         more_s[n] = s[0][t] - s[1][t];
     const double mean_s = gsl_stats_mean(more_s, 1, n);
     const double error_s = gsl_stats_sd(more_s, 1, n) / sqrt((double)n);

@@ -153,13 +153,13 @@ static void set_seeds(dsgd_tune *t)
     char *set = dsgd_xstrdup("seed=[");
     size_t n = 0;
     t->seeds = dsgd_keep(t->n_seeds, sizeof *t->seeds);
-    for (long seed = 1; n < t->n_seeds; seed++) {
+    for (int64_t seed = 1; n < t->n_seeds; seed++) {
         bool is_used = false;
         for (size_t i = 0; i < t->plain->n_runs; i++)
             is_used = is_used || t->plain->runs[i].seed == seed;
         if (is_used)
             continue;
-        dsgd_append(&set, "%s%ld", n == 0 ? "" : ", ", seed);
+        dsgd_append(&set, "%s%jd", n == 0 ? "" : ", ", seed);
         t->seeds[n++] = seed;
     }
     dsgd_append(&set, "]");
@@ -250,7 +250,7 @@ static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
     if (!is_one)
         return dsgd_refuse(error,
                            "%s: values are tuned for one platform, workload and number of workers, "
-                           "and nothing swept; choose with --set, such as --set workers=%ld",
+                           "and nothing swept; choose with --set, such as --set workers=%jd",
                            plain->path, first->workers);
     if (first->config.learning == NULL)
         return dsgd_refuse(error,

@@ -16,7 +16,7 @@ typedef struct arguments {
     dsgd_operands file;
     const char *folder, *target;
     dsgd_texts over, sets, plugins;
-    long jobs, seeds, threads; /* 0: not given */
+    int64_t jobs, seeds, threads; /* 0: not given */
     int on, numerics, progress;
     dsgd_run_limits limits;
     bool force;
@@ -75,7 +75,7 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
                            "--target and --on final",
                            a->target);
     if (t->n_seeds > MOST_SEEDS)
-        return dsgd_refuse(error, "--seeds %ld: %d are the most", a->seeds, MOST_SEEDS);
+        return dsgd_refuse(error, "--seeds %jd: %d are the most", a->seeds, MOST_SEEDS);
     return DSGD_OK;
 }
 

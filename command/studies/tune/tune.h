@@ -90,7 +90,7 @@ typedef struct dsgd_tune {
     size_t n_algorithms;
     const char **rests; /* of all options, each once; NULL at the end */
     size_t n_seeds, n_lengths;
-    long *seeds; /* [n_seeds] */
+    int64_t *seeds; /* [n_seeds] */
     dsgd_until lengths[DSGD_TUNE_MOST_LENGTHS]; /* rising; the last is the file's */
     bool is_prefix; /* a short run is the beginning of a long one, evaluations included */
 
