@@ -63,7 +63,8 @@ static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, vo
 {
     int64_t n_workers = 0, n_steps = 0;
     for (size_t i = 0; i < csv->n_rows; i++) {
-        n_workers = rows->workers[i] >= (double)n_workers ? (int64_t)rows->workers[i] + 1 : n_workers;
+        n_workers =
+            rows->workers[i] >= (double)n_workers ? (int64_t)rows->workers[i] + 1 : n_workers;
         n_steps = rows->steps[i] >= (double)n_steps ? (int64_t)rows->steps[i] + 1 : n_steps;
     }
     const double cells = (double)n_workers * (double)n_steps;
@@ -210,7 +211,7 @@ static dsgd_status replay_load(const void *params, void **state, dsgd_error *err
     if (s->n_workers < 2 || s->n_steps < 2)
         return dsgd_fail(
             error, DSGD_EIO,
-            "%s: %ld workers, %ld steps: to be resampled there have to be two or more of both",
+            "%s: %jd workers, %jd steps: to be resampled there have to be two or more of both",
             p->file, s->n_workers, s->n_steps);
     decompose(s);
     return DSGD_OK;

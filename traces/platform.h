@@ -38,7 +38,7 @@ typedef struct dsgd_platform_entry {
 /** A group of hosts that has a name: region i is group i. */
 typedef struct dsgd_region {
     const char *name;
-    long hosts; /* the first of its group_hosts that there are; 0: all */
+    int64_t hosts; /* the first of its group_hosts that there are; 0: all */
     double price; /* of a gigabyte that leaves it, in the currency of GPUs */
 } dsgd_region;
 

@@ -34,21 +34,21 @@ static dsgd_status find_ends(const dsgd_platform *platform, const dsgd_region_ro
 static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
 {
     const dsgd_region *const regions = dsgd_regions(platform);
-    const long size = platform->group_hosts, n = (long)platform->regions.n * size;
+    const int64_t size = platform->group_hosts, n = (int64_t)platform->regions.n * size;
     bool any = false;
     for (size_t i = 0; i < platform->regions.n; i++) {
         any = any || regions[i].hosts > 0;
         if (regions[i].hosts > size || find_region(platform, regions[i].name) != (int)i)
             return dsgd_refuse(error,
-                               "regions: `%.60s` has more hosts than group_hosts, %ld, or is twice",
+                               "regions: `%.60s` has more hosts than group_hosts, %jd, or is twice",
                                regions[i].name, size);
     }
     platform->natural = (dsgd_lines){0};
     if (any)
         platform->natural.v = dsgd_keep((size_t)n, sizeof *platform->natural.v);
-    for (long i = 0; any && i < n; i++)
+    for (int64_t i = 0; any && i < n; i++)
         if (regions[i / size].hosts == 0 || i % size < regions[i / size].hosts)
-            platform->natural.v[platform->natural.n++] = dsgd_xprintf("%ld", i);
+            platform->natural.v[platform->natural.n++] = dsgd_xprintf("%jd", i);
     return DSGD_OK;
 }
 

@@ -110,8 +110,8 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
         return DSGD_OK;
     const double elements = t->parameters / (double)t->layers / gpus;
     dsgd_tensors *const layers = dsgd_keep(1, sizeof *layers);
-    *layers =
-        (dsgd_tensors){.elements = (long)fmax(1, round(elements)), .count = t->layers, .uses = 1};
+    *layers = (dsgd_tensors){
+        .elements = (int64_t)fmax(1, round(elements)), .count = t->layers, .uses = 1};
     workload->tensors = (dsgd_records){1, layers};
     return DSGD_OK;
 }

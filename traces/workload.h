@@ -17,13 +17,13 @@ typedef enum dsgd_workload_memory { DSGD_MEMORY_DEVICE, DSGD_MEMORY_HOST } dsgd_
  */
 typedef struct dsgd_transformer {
     double parameters; /* 0: the workload is none */
-    long layers; /* equal ones; a tensor each */
+    int64_t layers; /* equal ones; a tensor each */
     double width; /* of the residual stream; 0: without the operations of attention */
     double sequence; /* tokens */
     double batch; /* sequences per worker and step */
     double gpu_flops; /* per second, at most */
     double utilisation; /* share of these that is reached (MFU) */
-    long gpus; /* of a worker, which hold a part of the model each and exchange that */
+    int64_t gpus; /* of a worker, which hold a part of the model each and exchange that */
 } dsgd_transformer;
 
 /** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */

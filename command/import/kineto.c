@@ -491,7 +491,7 @@ static void tell_buckets(const work *w, const size_t *used, size_t n)
 static double last_sum_s(const work *w)
 {
     const dsgd_platform *const p = &w->in->platform;
-    const long per_node = p->island_hosts > 0 ? p->island_hosts : 1;
+    const int64_t per_node = p->island_hosts > 0 ? p->island_hosts : 1;
     const double bytes = call_at(w, 0, 0, w->n_buckets - 1)->bytes;
     if (p->library == DSGD_LIBRARY_MPI || p->topology == DSGD_TOPOLOGY_XML || w->ranks < 2 ||
         w->ranks > dsgd_platform_most_hosts(p) - per_node)
@@ -506,21 +506,21 @@ static double last_sum_s(const work *w)
 static void put_missing(work *w, const size_t *used, size_t n, double computed_s)
 {
     double *const x = dsgd_keep(n, sizeof *x);
-    long missing = 0;
+    int64_t missing = 0;
     for (size_t i = 0; i < n; i++)
         x[i] = step_s(w, used[i]);
     const double all_s = median(x, n), late_s = all_s - computed_s - last_sum_s(w);
     for (size_t r = 0; r < w->n; r++)
         missing += w->traces[r].rank == missing;
-    if ((long)w->n == w->ranks || late_s < 0.02 * all_s)
+    if ((int64_t)w->n == w->ranks || late_s < 0.02 * all_s)
         return;
     printf(
         "note: %.4g of %.4g ms of a step are waiting beyond what its last sum takes: it stands as "
-        "rank %ld, without a trace, being that slow; it may be another, or the links\n",
+        "rank %jd, without a trace, being that slow; it may be another, or the links\n",
         1e3 * late_s, 1e3 * all_s, missing);
     dsgd_import_line(w->in, DSGD_IMPORT_IMBALANCE,
                      "assumed: for it, without a trace, the others have waited",
-                     "- {kind: slow, worker: %ld, factor: %.4g}", missing, 1 + late_s / computed_s);
+                     "- {kind: slow, worker: %jd, factor: %.4g}", missing, 1 + late_s / computed_s);
 }
 
 /** Host-bound, missing ranks, and what of the trace is not in the workload. */
@@ -541,7 +541,7 @@ static void tell_limits(const work *w, const size_t *used, size_t n)
             "with_stack, and step times without a profiler\n",
             1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
     if ((int64_t)w->n < w->ranks)
-        printf("note: %ld of %ld ranks have no trace: what they compute, and how int64_t others "
+        printf("note: %jd of %jd ranks have no trace: what they compute, and how long others "
                "waited for them, is not known; what sums took has that in it: it is a bound, by "
                "which no link can be judged; bring all traces, or a log of nccl-tests\n",
                w->ranks - (int64_t)w->n, w->ranks);

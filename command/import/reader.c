@@ -214,12 +214,12 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
 /** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as @p there. */
 static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
 {
-    const long hosts = m->platform.island_hosts;
+    const int64_t hosts = m->platform.island_hosts;
     if (hosts % there->island_nics == 0 || number_of(m, "island_nics") != NULL)
         return DSGD_OK;
-    const long share = hosts * there->island_nics / there->island_hosts,
-               nics = share > 0 ? share : 1;
-    printf("warning: no file tells the NICs of %ld GPUs, and %ld of %s do not fit: %ld assumed\n",
+    const int64_t share = hosts * there->island_nics / there->island_hosts,
+                  nics = share > 0 ? share : 1;
+    printf("warning: no file tells the NICs of %jd GPUs, and %jd of %s do not fit: %jd assumed\n",
            hosts, there->island_nics, m->platform_name, nics);
     m->platform.island_nics = nics;
     return dsgd_import_number_is(m, "island_nics", (double)nics, "assumed", error);
@@ -239,7 +239,7 @@ dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
     return dsgd_platform_check(&m->platform, error);
 }
 
-dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, long nodes, long gpus)
+dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, int64_t nodes, int64_t gpus)
 {
     const int per_node = m->platform.island_hosts > 0 ? (int)m->platform.island_hosts : 1;
     const int n = (int)(nodes * gpus);

@@ -109,7 +109,7 @@ const char *dsgd_import_bytes(double bytes);
 dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error);
 
 /** A group of the platform: on each node the first GPUs. */
-dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, long nodes, long gpus);
+dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, int64_t nodes, int64_t gpus);
 
 /** Writes the experiment. */
 dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error);
