@@ -234,6 +234,11 @@ static void print_doc(const dsgd_algorithm *a)
         a->comes_back == NULL || (a->goes_on != NULL && !a->goes_on(params))
             ? "after a failure all restart from the last checkpoint"
             : "the others go on; who comes back takes a live worker's or a server's model");
+    if (a->quorum)
+        print_wrapped(
+            "", DOC_INDENT,
+            "by policy: quorum those who are there go on, and who comes back copies their "
+            "state");
     print_wrapped("output", DOC_INDENT, outputs[a->output]);
     if (a->reads != DSGD_READS_NOTHING)
         print_wrapped("reads", DOC_INDENT, readings[a->reads]);

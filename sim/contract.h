@@ -177,6 +177,13 @@ typedef struct dsgd_algorithm {
     void (*comes_back)(dsgd_node *self, int peer);
     /** Optional, pure. Whether it does so with these options. NULL: with all. */
     bool (*goes_on)(const void *params);
+    /*
+     * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces of all
+     * workers alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
+     * period begins and all that it needs is what all have alike, which it copies; what it has had alone
+     * is lost (dsgd_has_joined()).
+     */
+    bool quorum;
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */
