@@ -231,7 +231,7 @@ static void print_doc(const dsgd_algorithm *a)
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
     print_wrapped(
         "failing", DOC_INDENT,
-        a->comes_back == NULL || (a->goes_on != NULL && !a->goes_on(params))
+        (a->comes_back == NULL && !a->rejoins) || (a->goes_on != NULL && !a->goes_on(params))
             ? "after a failure all restart from the last checkpoint"
             : "the others go on; who comes back takes a live worker's or a server's model");
     if (a->quorum)

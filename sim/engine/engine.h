@@ -172,6 +172,7 @@ struct dsgd_worker {
     dsgd_presence presence; /* failing.c's */
     double changed_s, up_s; /* failing.c's: since when it is so; until when it is down */
     int copied_from; /* failing.c's: a rank */
+    bool unsent; /* messages.c's: what it wanted to send last, as it had failed */
     double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */

@@ -33,7 +33,7 @@ bool dsgd_goes_on(const dsgd_run_config *config)
     const dsgd_algorithm *const a = config->algorithm;
     if (config->failures.policy == DSGD_POLICY_QUORUM)
         return a->quorum;
-    return config->failures.policy == DSGD_POLICY_OWN && a->comes_back != NULL &&
+    return config->failures.policy == DSGD_POLICY_OWN && (a->comes_back != NULL || a->rejoins) &&
            (a->goes_on == NULL || a->goes_on(config->params));
 }
 
@@ -307,6 +307,9 @@ static int live_peer(const dsgd_worker *w)
 bool dsgd_come_back(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
+    const bool rejoins = engine->config->algorithm->rejoins;
+    if (w->presence == DSGD_JOINS) /* the step in which it has asked is over */
+        change(w, DSGD_HERE);
     while (w->presence != DSGD_HERE) {
         while (dsgd_now_s() < w->up_s && w->up_s < INFINITY)
             dsgd_sleep(w->up_s - dsgd_now_s());
@@ -316,6 +319,10 @@ bool dsgd_come_back(dsgd_worker *w)
         const double ready_s = dsgd_now_s() + engine->failing->config.restart_s;
         while (w->presence == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);
+        if (w->presence == DSGD_JOINS && rejoins) {
+            w->computation.share = 0; /* of what it asks with */
+            return true;
+        }
         if (w->presence == DSGD_JOINS)
             engine->config->algorithm->comes_back(&w->node, live_peer(w));
         if (w->presence == DSGD_JOINS)

@@ -197,6 +197,24 @@ TEST(shared_copies_come_from_who_answers)
     ck_assert_double_gt(support_ok(c)->result.steps, 60 - 10);
 }
 
+/** K of M: three of four do, so that nobody waits for worker 1, until it asks for a model, and 0 goes. */
+TEST(the_first_gradients_of_a_step_are_enough)
+{
+    static dsgd_failure_event events[] = {{1, 4.5, 20}, {0, 30.5, DSGD_REPAIR_NEVER}};
+    support_case *c = support_no_learning(support_new("backup_workers", 4));
+    support_option(c, "backups", 1);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    fail_at(c, 2, events)->restart_s = 1;
+    const dsgd_run_result got = support_ok(c)->result;
+    const double away = 21 + 0.5 + 1,
+                 gone = 30; /* and late for one step of four, whose last is dropped */
+    ck_assert_double_eq_tol(got.failures.lost_s, (0.5 + 0.5) / 4, 1e-3);
+    ck_assert_double_eq_tol(got.failures.repair_s, (20 + 29.75) / 4, 1e-3);
+    ck_assert_double_ge(got.steps, (4 * 60 - away - gone - 3) / 4);
+    ck_assert_double_eq(got.failures.detect_s, 0);
+}
+
 CASE("by quorum", .seconds = 120);
 
 /** Times of allreduce without learning, steps of a second, next to nothing sent. */
