@@ -184,8 +184,8 @@ typedef struct dsgd_algorithm {
      */
     bool rejoins;
     /*
-     * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces of all
-     * workers alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
+     * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces
+     * alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
      * period begins and all that it needs is what all have alike, which it copies; what it has had alone
      * is lost (dsgd_has_joined()).
      */

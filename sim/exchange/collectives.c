@@ -132,7 +132,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
-    request->unchanged = !gets(w, reduction);
+    request->unchanged = !gets(w, reduction) || dsgd_quorum_gave_nothing(w->engine, reduction);
     if (!request->unchanged) {
         dsgd_piece_wait(request->out, k);
         const dsgd_lag lag = dsgd_reduction_count_use(w, reduction, k, 0);

@@ -47,11 +47,18 @@ bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
                            : w->presence != DSGD_DOWN;
     if (!w->engine->by_quorum || takes)
         return false;
-    if (r->over)
-        dsgd_job_finish(job);
-    else
-        r->contribution[dsgd_members_index(&r->members, w->node.rank)].held = job;
+    r->contribution[dsgd_members_index(&r->members, w->node.rank)].held = job;
+    r->n_held++;
+    if (r->over || r->n_held == r->n_members) { /* nobody of a row is left */
+        r->over = false;
+        dsgd_quorum_over(w->engine, r);
+    }
     return true;
+}
+
+bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *r)
+{
+    return engine->by_quorum && r->n_counting == 0;
 }
 
 double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)

@@ -81,7 +81,7 @@ typedef struct dsgd_reduction {
     /* 0: all workers; 1 + leader: of the group; DSGD_SCOPE_COMM + its id: of a communicator. */
     uint64_t scope;
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
-    int n_members, n_joined, n_sampled, n_counting;
+    int n_members, n_joined, n_sampled, n_counting, n_held;
     int references; /* members that still need it */
     dsgd_members members;
     dsgd_call call;
@@ -149,5 +149,7 @@ void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *reduction);
 bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *reduction, struct dsgd_job *job);
 /** Seconds for which the others wait for this worker's part, although it has failed. */
 double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *reduction);
+/** Whether nobody who was there was among its members. */
+bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *reduction);
 /** A member has the result. */
 void dsgd_quorum_over(dsgd_engine *engine, dsgd_reduction *reduction);
