@@ -838,8 +838,8 @@ void dsgd_follow_others(dsgd_worker *w);
 void dsgd_lead_others(dsgd_worker *w);
 /** When the others know that this worker has failed, and are a communicator without it. */
 double dsgd_known_s(const dsgd_worker *w);
-/** The others have waited for this worker, which is away: counts it. */
-void dsgd_others_waited_for(const dsgd_worker *w);
+/** The others of ranks[n] have waited for this worker, which is away: counts it. */
+void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n);
 
 /** Whether @p peer is down; waits until that is detected. */
 bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer);

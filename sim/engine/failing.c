@@ -363,34 +363,36 @@ double dsgd_known_s(const dsgd_worker *w)
     return fmin(w->changed_s + config->detect_s, back_s) + config->remake_s;
 }
 
-/** Counts a wait of all who are there, but for what is counted already. */
-static void count_wait(dsgd_engine *engine, double *cause, int n, double from_s, double to_s)
+/** Counts a wait of those who are there, but for what is counted already. */
+static void count_wait(dsgd_engine *engine, double *cause, const int *ranks, int n,
+                       dsgd_interval wait)
 {
-    struct dsgd_failing *const f = engine->failing;
-    from_s = fmax(from_s, f->waited_s);
-    if (to_s <= from_s)
-        return;
-    *cause += n * (to_s - from_s) / engine->n_workers;
-    f->waited_s = to_s;
+    for (int i = 0; i < n; i++) {
+        dsgd_worker *const w = &engine->workers[ranks[i]];
+        const double from_s = fmax(wait.since_s, w->changed_s);
+        if (w->presence != DSGD_HERE || wait.end_s <= from_s)
+            continue;
+        *cause += (wait.end_s - from_s) / engine->n_workers;
+        w->changed_s = wait.end_s;
+    }
 }
 
-void dsgd_others_waited_for(const dsgd_worker *w)
+void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_failing_times *const times = &engine->result->failures;
-    double from_s = w->changed_s;
-    int n = 0;
-    for (int i = 0; i < engine->n_workers; i++) {
-        const dsgd_worker *const other = &engine->workers[i];
+    dsgd_interval wait = {w->changed_s, dsgd_now_s()};
+    for (int i = 0; i < n; i++) {
+        const dsgd_worker *const other = &engine->workers[ranks[i]];
         if (other->presence == DSGD_HERE && dsgd_computing(other))
             return; /* for that one */
-        from_s = other->presence == DSGD_HERE ? fmax(from_s, other->computation.end_s) : from_s;
-        n += other->presence == DSGD_HERE;
+        if (other->presence == DSGD_HERE)
+            wait.since_s = fmax(wait.since_s, other->computation.end_s);
     }
+    const double known_s = dsgd_known_s(w) - engine->failing->config.remake_s;
     if (w->presence == DSGD_DOWN)
-        count_wait(engine, &times->detect_s, n, from_s,
-                   dsgd_known_s(w) - engine->failing->config.remake_s);
-    count_wait(engine, &times->restart_s, n, from_s, dsgd_now_s());
+        count_wait(engine, &times->detect_s, ranks, n, (dsgd_interval){wait.since_s, known_s});
+    count_wait(engine, &times->restart_s, ranks, n, wait);
 }
 
 void dsgd_lead_others(dsgd_worker *w)

@@ -68,8 +68,13 @@ double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
     const double known_s = away && w->presence == DSGD_DOWN ? dsgd_known_s(w) : 0;
     if (known_s > dsgd_now_s())
         return known_s - dsgd_now_s();
-    if (away && !c->started)
-        dsgd_others_waited_for(w);
+    if (away && !c->started) {
+        int *const ranks = dsgd_xcalloc((size_t)r->n_members, sizeof *ranks);
+        for (int i = 0; i < r->n_members; i++)
+            ranks[i] = dsgd_members_rank(&r->members, i);
+        dsgd_others_waited_for(w, ranks, r->n_members);
+        free(ranks);
+    }
     return 0;
 }
 
