@@ -402,7 +402,7 @@ void dsgd_lead_others(dsgd_worker *w)
         return;
     engine->led = w->node.step;
     for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].presence == DSGD_DOWN)
+        if (engine->workers[i].presence != DSGD_HERE)
             dsgd_work_wake(&engine->workers[i]);
 }
 
@@ -433,12 +433,12 @@ static void copy_state(dsgd_worker *w)
 void dsgd_follow_others(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
+    while (engine->led <= w->node.step)
+        dsgd_work_sleep(w);
     if (w->presence == DSGD_JOINS) { /* its first step, in which it has given nothing, is over */
         change(w, DSGD_HERE);
         return;
     }
-    while (engine->led <= w->node.step)
-        dsgd_work_sleep(w);
     const double ready_s = w->up_s + engine->failing->config.restart_s;
     if (dsgd_now_s() < ready_s || (w->node.step + 1) % engine->failing->period != 0)
         return;

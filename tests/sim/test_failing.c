@@ -374,6 +374,21 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, n);
 }
 
+/** It fails in the second step of four, and is back in that; what all have alike is there at 4 s. */
+TEST(who_comes_back_does_so_where_all_are_alike)
+{
+    static dsgd_failure_event event = {1, 1.5, 0.25};
+    support_case *c = support_no_learning(support_new("local_sgd", 4));
+    support_option(c, "period", 4);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq_tol(got.failures.restart_s, (5 - 1.75) / 4, 1e-3);
+    ck_assert_double_eq(got.failures.detect_s, 0); /* nobody waits for it before */
+    ck_assert_double_eq(got.steps, (4 * 20 - 1 - 3) / 4.0);
+}
+
 /** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody hangs. */
 TEST(a_row_without_anybody_is_left_out)
 {
