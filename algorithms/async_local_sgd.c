@@ -52,15 +52,20 @@ static void async_local_sgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (self->step == 0)
             n = steps_of_round(self);
-        dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g);
-        if (++n_done < n)
-            continue;
+        const bool joins = dsgd_has_joined(self); /* it asks for a model alone */
+        if (!joins) {
+            dsgd_gradient(self, g, x);
+            dsgd_local_step(self, x, g);
+            if (++n_done < n)
+                continue;
+            dsgd_copy(self, change, start);
+            dsgd_combine(self, change, 1, -1, x);
+        }
         n_done = 0;
-        dsgd_copy(self, change, start);
-        dsgd_combine(self, change, 1, -1, x);
-        dsgd_send(self, dsgd_server_address(self, 0), change, &updates, 1);
+        dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : change, &updates, 1);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
+        if (l == NULL)
+            continue;
         updates = l->numbers[0];
         dsgd_copy(self, x, l->x);
         dsgd_copy(self, start, x);
@@ -119,8 +124,12 @@ static void async_local_sgd_serve(dsgd_node *self)
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {
             const double now_s = dsgd_time_s(self);
-            dsgd_message_used(self, l, (int64_t)(a.updates - l->numbers[0]));
-            apply(self, &a, l->x);
+            if (l->x == NULL) {
+                a.began_s[l->from] = now_s;
+            } else {
+                dsgd_message_used(self, l, (int64_t)(a.updates - l->numbers[0]));
+                apply(self, &a, l->x);
+            }
             a.waits[l->from] = true;
             a.n_wait++;
             if (a.n_wait == 1)
@@ -202,6 +211,7 @@ const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .serve = async_local_sgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = async_local_sgd_traffic,
+    .rejoins = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
                        DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),
 };

@@ -30,9 +30,14 @@ static void backup_workers_work(dsgd_node *self)
     double token = 0; /* the server's step for which it computes */
 
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        dsgd_send(self, dsgd_server_address(self, 0), g, &token, 1);
+        const bool joins = dsgd_has_joined(self); /* with a push of nothing, which is late */
+        if (!joins)
+            dsgd_gradient(self, g, x);
+        token = joins ? -1 : token;
+        dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : g, &token, 1);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
+        if (l == NULL)
+            continue;
         token = l->numbers[0];
         dsgd_copy(self, x, l->x);
     }
@@ -150,6 +155,7 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .serve = backup_workers_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = backup_workers_traffic,
+    .rejoins = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"backups", 0})}),
 };

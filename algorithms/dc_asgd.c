@@ -24,10 +24,23 @@ static void dc_asgd_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        dsgd_send(self, dsgd_server_address(self, 0), g, NULL, 0);
-        dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
+        const bool joins = dsgd_has_joined(self); /* it asks for the model alone */
+        if (!joins)
+            dsgd_gradient(self, g, x);
+        dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : g, NULL, 0);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        if (l != NULL)
+            dsgd_copy(self, x, l->x);
     }
+}
+
+/** The model to a worker, and what it is. */
+static void give(dsgd_node *self, int worker, dsgd_vector *given, double *updates_given,
+                 double updates)
+{
+    *updates_given = updates;
+    dsgd_copy(self, given, dsgd_model(self));
+    dsgd_send(self, worker, dsgd_model(self), NULL, 0);
 }
 
 static void dc_asgd_serve(dsgd_node *self)
@@ -50,6 +63,10 @@ static void dc_asgd_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
+        if (l->x == NULL) {
+            give(self, worker, given[worker], &updates_given[worker], updates);
+            continue;
+        }
         dsgd_message_used(self, l, (int64_t)(updates - updates_given[worker]));
         dsgd_copy(self, g, l->x);
         dsgd_copy(self, gap, x);
@@ -68,9 +85,7 @@ static void dc_asgd_serve(dsgd_node *self)
         dsgd_multiply(self, gap, g);
         dsgd_combine(self, g, 1, 1, gap);
         dsgd_local_step(self, x, g);
-        updates_given[worker] = ++updates;
-        dsgd_copy(self, given[worker], x);
-        dsgd_send(self, worker, x, NULL, 0);
+        give(self, worker, given[worker], &updates_given[worker], ++updates);
     }
 }
 
@@ -104,5 +119,6 @@ const dsgd_algorithm dsgd_algorithm_dc_asgd = {
     .serve = dc_asgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = dsgd_push_and_fetch_per_step,
+    .rejoins = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", CONSTANT})}),
 };

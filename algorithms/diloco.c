@@ -62,6 +62,7 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
     .work = diloco_work,
     .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
+    .quorum = true,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},

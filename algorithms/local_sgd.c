@@ -64,6 +64,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .averages_models = true,
     .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
+    .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}, {DSGD_LAW_KEEPS_MEAN},
                       {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", 1}, {"period", 1})}),

@@ -25,6 +25,8 @@ static void ok_topk_work(dsgd_node *self)
     dsgd_vector *u = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self))
+            dsgd_combine(self, e, 0, 0, x); /* what was not sent is lost */
         dsgd_gradient(self, g, x);
         dsgd_combine(self, e, 1, 1, g); /* e <- e + g */
         dsgd_encode(self, mine, e, &encoding);
@@ -77,6 +79,7 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
     .traffic = ok_topk_traffic,
     .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),
 };

@@ -57,6 +57,8 @@ static void power_sgd_work(dsgd_node *self)
     dsgd_draw_factor(self, left, p->rank, false);
     dsgd_draw_factor(self, right, p->rank, true);
     while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self))
+            dsgd_combine(self, e, 0, 0, x); /* what was not sent is lost */
         dsgd_gradient(self, g, x);
         dsgd_combine(self, e, 1, 1, g); /* A = e + g */
         if (p->products == 2)
@@ -111,6 +113,7 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
     .period = power_sgd_period,
     .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"rank", 1000})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"rank", 1000})}),
 };

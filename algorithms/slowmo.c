@@ -61,6 +61,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .averages_models = true,
     .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
+    .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
 };

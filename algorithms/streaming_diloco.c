@@ -109,6 +109,7 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .least_pieces = streaming_diloco_least_pieces,
     .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
+    .quorum = true,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},
                                        {"outer_lr", 1}, {"outer_momentum", 0})},

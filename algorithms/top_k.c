@@ -27,6 +27,10 @@ static void top_k_work(dsgd_node *self)
     dsgd_vector *sent = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self)) { /* what was not sent is lost */
+            dsgd_combine(self, e, 0, 0, x);
+            dsgd_combine(self, m, 0, 0, x);
+        }
         dsgd_gradient(self, g, x);
         if (p->correction >= 0) { /* m <- correction m + g;  e <- e + m */
             dsgd_combine(self, m, p->correction, 1, g);
@@ -86,6 +90,7 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
     .traffic = top_k_traffic,
     .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),
 };

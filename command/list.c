@@ -231,9 +231,14 @@ static void print_doc(const dsgd_algorithm *a)
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
     print_wrapped(
         "failing", DOC_INDENT,
-        a->comes_back == NULL || (a->goes_on != NULL && !a->goes_on(params))
+        (a->comes_back == NULL && !a->rejoins) || (a->goes_on != NULL && !a->goes_on(params))
             ? "after a failure all restart from the last checkpoint"
             : "the others go on; who comes back takes a live worker's or a server's model");
+    if (a->quorum)
+        print_wrapped(
+            "", DOC_INDENT,
+            "by policy: quorum those who are there go on, and who comes back copies their "
+            "state");
     print_wrapped("output", DOC_INDENT, outputs[a->output]);
     if (a->reads != DSGD_READS_NOTHING)
         print_wrapped("reads", DOC_INDENT, readings[a->reads]);

@@ -370,6 +370,16 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
     if (dsgd_failures_any(f) && stays && config->exchange.barrier)
         return dsgd_refuse(error, "failures: who has failed never comes to exchange: barrier; give "
                                   "policy: restart, or leave one of them out");
+    const bool by_quorum = f->policy == DSGD_POLICY_QUORUM;
+    if (dsgd_failures_any(f) && by_quorum && !config->algorithm->quorum)
+        return dsgd_refuse(error,
+                           "failures: policy: quorum: no published answer of %s is known; "
+                           "give policy: own, or restart",
+                           config->algorithm->about.name);
+    if (dsgd_failures_any(f) && by_quorum && config->exchange.fusion_bytes > 0)
+        return dsgd_refuse(error,
+                           "failures: policy: quorum: exchange: fusion is of all workers; leave "
+                           "one of them out");
     const dsgd_platform *const p = config->platform;
     if ((f->per == DSGD_PER_ISLAND && p->island_hosts < 1) ||
         (f->per == DSGD_PER_GROUP && p->group_hosts < 1))

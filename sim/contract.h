@@ -178,6 +178,19 @@ typedef struct dsgd_algorithm {
     void (*comes_back)(dsgd_node *self, int peer);
     /** Optional, pure. Whether it does so with these options. NULL: with all. */
     bool (*goes_on)(const void *params);
+    /*
+     * Instead of comes_back, of workers that talk to servers by messages: who fails sends nothing more, and
+     * where it would wait for an answer to that dsgd_recv() returns NULL. It comes back in a step that
+     * counts for nothing, in which dsgd_has_joined(), and asks for what it needs.
+     */
+    bool rejoins;
+    /*
+     * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces
+     * alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
+     * period begins and all that it needs is what all have alike, which it copies; what it has had alone
+     * is lost (dsgd_has_joined()).
+     */
+    bool quorum;
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */

@@ -330,7 +330,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)
-        status = dsgd_failing_open(&engine, error);
+        status = dsgd_failing_open(&engine, dsgd_period(config), error);
     if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};

@@ -7,7 +7,7 @@
 
 #include "base/csv.h"
 
-static const char *const policies[] = {"own", "restart", "none", NULL};
+static const char *const policies[] = {"own", "restart", "quorum", "none", NULL};
 static const char *const pers[] = {"worker", "island", "group", NULL};
 static const char *const repairs[] = {"never", "as-all", NULL};
 static const char *const never[] = {"never", NULL};
@@ -67,12 +67,16 @@ const dsgd_option dsgd_failures_options[] = {
                        .unit = "path"),
     DSGD_OPTION_CHOICE(dsgd_failures_config, policy, policies,
                        "own: what the algorithm does (dsgd describe algorithm); restart: all "
-                       "workers, from the last checkpoint; none: who has failed is gone, and who "
-                       "waits for it hangs"),
+                       "workers, from the last checkpoint; quorum: those who are there go on, and "
+                       "who comes back copies their state, where the algorithm can; none: who has "
+                       "failed is gone, and who waits for it hangs"),
     DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
                    "from a failure until the others know", .init = 10, .max = 1e12, .unit = "s"),
     DSGD_OPTION_AS("restart", DOUBLE, dsgd_failures_config, restart_s,
                    "of starting processes and making communicators, before state is read or copied",
+                   .max = 1e12, .unit = "s"),
+    DSGD_OPTION_AS("remake", DOUBLE, dsgd_failures_config, remake_s,
+                   "by quorum: of making communicators anew, behind detect and at a return",
                    .max = 1e12, .unit = "s"),
     DSGD_OPTION_RECORD(dsgd_failures_config, checkpoint, checkpoint_options,
                        "what restarts begin from"),
@@ -84,7 +88,7 @@ struct dsgd_failures {
     uint64_t seed;
     dsgd_failure_units units;
     int n_units; /* that are drawn */
-    dsgd_failure *drawn; /* [n_units] the next of each */
+    dsgd_failure *drawn; /* [n_units] the next of each: a heap, the earliest first */
     uint32_t *n_drawn; /* [n_units] */
     size_t n_listed, n_taken;
     dsgd_failure *listed; /* [n_listed] by time */
@@ -97,11 +101,12 @@ bool dsgd_failures_any(const dsgd_failures_config *config)
 
 /* --- drawn ------------------------------------------------------------------------------------ */
 
-static void draw_next(dsgd_failures *f, int unit)
+/** The next of a unit. */
+static void draw_next(dsgd_failures *f, dsgd_failure *next)
 {
     const dsgd_failures_config *const config = f->config;
-    dsgd_failure *const next = &f->drawn[unit];
-    dsgd_draw at = {f->seed, DSGD_DRAW_FAILURES, (uint32_t)unit, f->n_drawn[unit]++, 0};
+    const uint32_t unit = (uint32_t)next->unit;
+    dsgd_draw at = {f->seed, DSGD_DRAW_FAILURES, unit, f->n_drawn[unit]++, 0};
     const double scale_s = config->mtbf_s / tgamma(1 + 1 / config->shape);
     next->down_s = next->up_s + scale_s * pow(-log(dsgd_draw_uniform(at)), 1 / config->shape);
     at.index = 1;
@@ -109,6 +114,25 @@ static void draw_next(dsgd_failures *f, int unit)
                      ? INFINITY
                      : next->down_s + config->repair_s *
                                           (config->repair_varies ? -log(dsgd_draw_uniform(at)) : 1);
+}
+
+static bool is_before(const dsgd_failure *a, const dsgd_failure *b)
+{
+    return a->down_s != b->down_s ? a->down_s < b->down_s : a->unit < b->unit;
+}
+
+/** Lets the i-th of the heap sink to its place. */
+static void sink(dsgd_failures *f, int i)
+{
+    const dsgd_failure moved = f->drawn[i];
+    for (int child = 2 * i + 1; child < f->n_units; child = 2 * i + 1) {
+        child += child + 1 < f->n_units && is_before(&f->drawn[child + 1], &f->drawn[child]);
+        if (!is_before(&f->drawn[child], &moved))
+            break;
+        f->drawn[i] = f->drawn[child];
+        i = child;
+    }
+    f->drawn[i] = moved;
 }
 
 static void open_drawn(dsgd_failures *f)
@@ -119,8 +143,10 @@ static void open_drawn(dsgd_failures *f)
     f->n_drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->n_drawn);
     for (int u = 0; u < f->n_units; u++) {
         f->drawn[u] = (dsgd_failure){.worker = -1, .unit = u};
-        draw_next(f, u);
+        draw_next(f, &f->drawn[u]);
     }
+    for (int u = f->n_units / 2 - 1; u >= 0; u--)
+        sink(f, u);
 }
 
 /* --- listed ----------------------------------------------------------------------------------- */
@@ -228,18 +254,15 @@ void dsgd_failures_close(dsgd_failures *f)
 
 dsgd_failure dsgd_failures_next(dsgd_failures *f)
 {
-    int first = -1;
-    for (int u = 0; u < f->n_units; u++)
-        if (first < 0 || f->drawn[u].down_s < f->drawn[first].down_s)
-            first = u;
-    const bool is_listed = f->n_taken < f->n_listed &&
-                           (first < 0 || f->listed[f->n_taken].down_s <= f->drawn[first].down_s);
-    if (is_listed)
+    const bool is_drawn = f->n_units > 0;
+    if (f->n_taken < f->n_listed &&
+        (!is_drawn || f->listed[f->n_taken].down_s <= f->drawn[0].down_s))
         return f->listed[f->n_taken++];
-    if (first < 0)
+    if (!is_drawn)
         return (dsgd_failure){INFINITY, INFINITY, -1, -1};
-    const dsgd_failure next = f->drawn[first];
-    draw_next(f, first);
+    const dsgd_failure next = f->drawn[0];
+    draw_next(f, &f->drawn[0]);
+    sink(f, 0);
     return next;
 }
 

@@ -10,7 +10,7 @@
 #include "base/option.h"
 
 /** What is done about failures: the words of `policy`. */
-enum { DSGD_POLICY_OWN, DSGD_POLICY_RESTART, DSGD_POLICY_NONE };
+enum { DSGD_POLICY_OWN, DSGD_POLICY_RESTART, DSGD_POLICY_QUORUM, DSGD_POLICY_NONE };
 
 /** What fails together: the words of `per`. */
 enum { DSGD_PER_WORKER, DSGD_PER_ISLAND, DSGD_PER_GROUP };
@@ -43,7 +43,7 @@ typedef struct dsgd_failures_config {
     dsgd_records events; /* of dsgd_failure_event */
     const char *trace;
     int policy;
-    double detect_s, restart_s;
+    double detect_s, restart_s, remake_s;
     dsgd_checkpoint checkpoint;
 } dsgd_failures_config;
 

@@ -386,7 +386,9 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     dsgd_require_whole(x, "dsgd_gradient");
     dsgd_computation_wait(w);
     const double all_s = reference_time_s(self);
-    const dsgd_cut cut = dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
+    const bool away = engine->by_quorum && w->presence != DSGD_HERE; /* it computes nothing */
+    const dsgd_cut cut = away ? (dsgd_cut){0, 0}
+                              : dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
     w->computation.share = (double)cut.done / n_micro_batches;
     if (engine->values != NULL) {
         const int64_t count =
@@ -404,7 +406,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     take_gradient(w, g, x);
     set_off(w, cut.compute_s * slowness(w),
             dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
-    if (w->presence == DSGD_DOWN)
+    if (w->presence == DSGD_DOWN && !away)
         dsgd_computation_lose(w);
     return cut.done;
 }

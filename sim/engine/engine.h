@@ -172,6 +172,8 @@ struct dsgd_worker {
     bool stopped; /* none of its actors continues */
     dsgd_presence presence; /* failing.c's */
     double changed_s, up_s; /* failing.c's: since when it is so; until when it is down */
+    int copied_from; /* failing.c's: a rank */
+    bool unsent; /* messages.c's: what it wanted to send last, as it had failed */
     double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
     bool left_early; /* work() has returned before; run.c's */
@@ -307,7 +309,9 @@ struct dsgd_engine {
     int64_t steps_total; /* of all workers */
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
-    bool goes_on; /* failing.c's: the others go on while some are down */
+    bool goes_on; /* failing.c's: the others go on while some are down; ... */
+    bool by_quorum; /* ... their collectives are of those who are there; ... */
+    long led; /* ... the last step that one of them has begun */
     double away_s; /* failing.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
     int64_t most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
@@ -811,8 +815,8 @@ void dsgd_computation_lose(dsgd_worker *w);
 
 /* --- failing.c: workers that fail and come back -------------------------------------------------- */
 
-/** Once places are known; and when there are workers. */
-dsgd_status dsgd_failing_open(dsgd_engine *engine, dsgd_error *error);
+/** Once places are known, @p period the algorithm's; and when there are workers. */
+dsgd_status dsgd_failing_open(dsgd_engine *engine, long period, dsgd_error *error);
 void dsgd_failing_begin(dsgd_engine *engine);
 void dsgd_failing_close(dsgd_engine *engine);
 
@@ -829,6 +833,15 @@ void dsgd_failing_step(dsgd_engine *engine);
 
 /** Of a worker that is down: until it is back, and has its state. False: it stays away. */
 bool dsgd_come_back(dsgd_worker *w);
+
+/* By quorum: of a worker that is away, before its next step: until one that is there has begun that,
+ * and, if it comes back in it, until it has a copy of the state. Of one that is there, behind it. */
+void dsgd_follow_others(dsgd_worker *w);
+void dsgd_lead_others(dsgd_worker *w);
+/** When the others know that this worker has failed, and are a communicator without it. */
+double dsgd_known_s(const dsgd_worker *w);
+/** The others of ranks[n] have waited for this worker, which is away: counts it. */
+void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n);
 
 /** Whether @p peer is down; waits until that is detected. */
 bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer);

@@ -19,6 +19,9 @@ struct dsgd_failing {
     dsgd_failure next;
     int64_t in_a_row; /* without progress */
     int64_t steps; /* of all workers, at the last failure that the others outlived */
+    int64_t period; /* of the algorithm */
+    double copy_bytes,
+        waited_s; /* by quorum: of a state; until when waiting for others is counted */
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;
@@ -28,7 +31,9 @@ struct dsgd_failing {
 bool dsgd_goes_on(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const a = config->algorithm;
-    return config->failures.policy == DSGD_POLICY_OWN && a->comes_back != NULL &&
+    if (config->failures.policy == DSGD_POLICY_QUORUM)
+        return a->quorum;
+    return config->failures.policy == DSGD_POLICY_OWN && (a->comes_back != NULL || a->rejoins) &&
            (a->goes_on == NULL || a->goes_on(config->params));
 }
 
@@ -93,13 +98,13 @@ static void find_deaths(dsgd_engine *engine)
     engine->result->failures.n = 0;
 }
 
-dsgd_status dsgd_failing_open(dsgd_engine *engine, dsgd_error *error)
+dsgd_status dsgd_failing_open(dsgd_engine *engine, long period, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
     if (!dsgd_failures_any(&config->failures))
         return DSGD_OK;
     struct dsgd_failing *const f = dsgd_run_alloc(engine, sizeof *f);
-    *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY};
+    *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY, .period = period};
     if (f->config.policy == DSGD_POLICY_NONE)
         f->config.repair_s = DSGD_REPAIR_NEVER;
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
@@ -112,6 +117,8 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, dsgd_error *error)
                         : dsgd_checkpoint_interval_s(c->every, c->blocking ? f->cost_s : 0,
                                                      dsgd_failures_mtbf_s(f->source));
     engine->goes_on = dsgd_goes_on(config);
+    engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
+    f->copy_bytes = c->bytes > 0 ? c->bytes : engine->bytes;
     engine->failing = f;
     return DSGD_OK;
 }
@@ -254,12 +261,17 @@ void dsgd_failing_step(dsgd_engine *engine)
 static void change(dsgd_worker *w, dsgd_presence to)
 {
     dsgd_failing_times *const times = &w->engine->result->failures;
-    double *const cause = w->presence == DSGD_DOWN    ? &times->repair_s
-                          : w->presence == DSGD_JOINS ? &times->restart_s
-                                                      : &times->lost_s;
-    const double since_s = w->presence == DSGD_HERE ? w->step_since_s : w->changed_s;
-    *cause += (dsgd_now_s() - since_s) / w->engine->n_workers;
-    w->changed_s = dsgd_now_s();
+    const double now_s = dsgd_now_s();
+    const double p = w->engine->n_workers;
+    if (w->presence == DSGD_HERE)
+        times->lost_s += (now_s - w->step_since_s) / p;
+    const double up_s =
+        w->presence == DSGD_DOWN ? fmin(now_s, fmax(w->up_s, w->changed_s)) : w->changed_s;
+    if (w->presence != DSGD_HERE) {
+        times->repair_s += (up_s - w->changed_s) / p;
+        times->restart_s += (now_s - up_s) / p;
+    }
+    w->changed_s = now_s;
     w->presence = to;
 }
 
@@ -277,6 +289,8 @@ static void go_down(dsgd_engine *engine)
         change(w, DSGD_DOWN);
         if (computes)
             dsgd_computation_lose(w);
+        else
+            dsgd_work_wake(w); /* its restart begins anew */
     }
 }
 
@@ -293,14 +307,22 @@ static int live_peer(const dsgd_worker *w)
 bool dsgd_come_back(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
+    const bool rejoins = engine->config->algorithm->rejoins;
+    if (w->presence == DSGD_JOINS) /* the step in which it has asked is over */
+        change(w, DSGD_HERE);
     while (w->presence != DSGD_HERE) {
         while (dsgd_now_s() < w->up_s && w->up_s < INFINITY)
             dsgd_sleep(w->up_s - dsgd_now_s());
         if (w->up_s == INFINITY)
             return false;
         change(w, DSGD_JOINS);
-        if (engine->failing->config.restart_s > 0)
-            dsgd_sleep(engine->failing->config.restart_s);
+        const double ready_s = dsgd_now_s() + engine->failing->config.restart_s;
+        while (w->presence == DSGD_JOINS && dsgd_now_s() < ready_s)
+            dsgd_work_sleep_until(w, ready_s);
+        if (w->presence == DSGD_JOINS && rejoins) {
+            w->computation.share = 0; /* of what it asks with */
+            return true;
+        }
         if (w->presence == DSGD_JOINS)
             engine->config->algorithm->comes_back(&w->node, live_peer(w));
         if (w->presence == DSGD_JOINS)
@@ -332,6 +354,98 @@ bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer)
     return true;
 }
 
+/* --- by quorum ------------------------------------------------------------------------------------ */
+
+double dsgd_known_s(const dsgd_worker *w)
+{
+    const dsgd_failures_config *const config = &w->engine->failing->config;
+    const double back_s = fmax(w->up_s, w->changed_s) + config->restart_s;
+    return fmin(w->changed_s + config->detect_s, back_s) + config->remake_s;
+}
+
+/** Counts a wait of those who are there, but for what is counted already. */
+static void count_wait(dsgd_engine *engine, double *cause, const int *ranks, int n,
+                       dsgd_interval wait)
+{
+    for (int i = 0; i < n; i++) {
+        dsgd_worker *const w = &engine->workers[ranks[i]];
+        const double from_s = fmax(wait.since_s, w->changed_s);
+        if (w->presence != DSGD_HERE || wait.end_s <= from_s)
+            continue;
+        *cause += (wait.end_s - from_s) / engine->n_workers;
+        w->changed_s = wait.end_s;
+    }
+}
+
+void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n)
+{
+    dsgd_engine *const engine = w->engine;
+    dsgd_failing_times *const times = &engine->result->failures;
+    dsgd_interval wait = {w->changed_s, dsgd_now_s()};
+    for (int i = 0; i < n; i++) {
+        const dsgd_worker *const other = &engine->workers[ranks[i]];
+        if (other->presence == DSGD_HERE && dsgd_computing(other))
+            return; /* for that one */
+        if (other->presence == DSGD_HERE)
+            wait.since_s = fmax(wait.since_s, other->computation.end_s);
+    }
+    const double known_s = dsgd_known_s(w) - engine->failing->config.remake_s;
+    if (w->presence == DSGD_DOWN)
+        count_wait(engine, &times->detect_s, ranks, n, (dsgd_interval){wait.since_s, known_s});
+    count_wait(engine, &times->restart_s, ranks, n, wait);
+}
+
+void dsgd_lead_others(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    if (!engine->by_quorum || w->presence != DSGD_HERE || w->node.step <= engine->led)
+        return;
+    engine->led = w->node.step;
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].presence != DSGD_HERE)
+            dsgd_work_wake(&engine->workers[i]);
+}
+
+/** An actor at the peer: what it sends. */
+static void send_state(void *worker)
+{
+    dsgd_worker *const w = worker;
+    dsgd_mailbox_send(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0), w,
+                      w->engine->failing->copy_bytes);
+}
+
+/** Makes communicators and copies the state of the next that is there, if any still is. */
+static void copy_state(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    const double remake_s = engine->failing->config.remake_s;
+    if (remake_s > 0)
+        dsgd_sleep(remake_s);
+    w->copied_from = live_peer(w);
+    if (w->copied_from < 0)
+        return;
+    const double since_s = dsgd_now_s();
+    dsgd_actor_start(engine->workers[w->copied_from].host, "state", send_state, w);
+    dsgd_mailbox_recv(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0));
+    dsgd_observe_passed(engine, w->copied_from, w->host, engine->failing->copy_bytes, since_s);
+}
+
+void dsgd_follow_others(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    while (engine->led <= w->node.step)
+        dsgd_work_sleep(w);
+    if (w->presence == DSGD_JOINS) { /* its first step, in which it has given nothing, is over */
+        change(w, DSGD_HERE);
+        return;
+    }
+    const double ready_s = w->up_s + engine->failing->config.restart_s;
+    if (dsgd_now_s() < ready_s || (w->node.step + 1) % engine->failing->period != 0)
+        return;
+    change(w, DSGD_JOINS);
+    copy_state(w);
+}
+
 /* --- the clock, and the end ----------------------------------------------------------------------- */
 
 double dsgd_failing_until_s(const dsgd_engine *engine)
@@ -352,6 +466,10 @@ bool dsgd_failing_come(dsgd_engine *engine)
         f->in_a_row = f->steps == engine->steps_total ? f->in_a_row : 0;
         f->steps = engine->steps_total;
         go_down(engine);
+        if (engine->by_quorum && live_peer(&engine->workers[0]) < 0 &&
+            engine->workers[0].presence != DSGD_HERE)
+            return !give_up(engine, dsgd_now_s(),
+                            "no worker is left that has the state; give policy: restart");
         return f->in_a_row >= MOST_IN_A_ROW &&
                !give_up(engine, dsgd_now_s(),
                         "100,000 failures have come without a step between: mtbf by the number of "

@@ -74,7 +74,10 @@ bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_computation_wait(w);
-    const bool fails = w->presence != DSGD_HERE;
+    const bool follows = w->engine->by_quorum && w->presence != DSGD_HERE;
+    const bool fails = w->presence != DSGD_HERE && !follows;
+    if (follows)
+        dsgd_follow_others(w);
     if (fails && !dsgd_come_back(w)) {
         w->may_return = true;
         return false;
@@ -87,18 +90,20 @@ bool dsgd_next_step(dsgd_node *self)
         w->may_return = is_to_stop(w);
         return !w->may_return;
     }
-    if (self->step >= 0) {
+    const bool counts = self->step >= 0 && !follows;
+    if (counts) {
         w->exposed_s += dsgd_now_s() - w->computation.end_s;
         count_step(w);
     }
     if (w->engine->config->exchange.barrier)
         dsgd_barrier(self);
     const double step_s = dsgd_now_s() - w->step_since_s;
-    if (self->step >= 0)
+    if (counts)
         dsgd_count_step_time(w->engine, step_s);
-    w->step_squares_s2 += self->step >= 0 ? step_s * step_s : 0;
+    w->step_squares_s2 += counts ? step_s * step_s : 0;
     w->step_since_s = dsgd_now_s();
     self->step++;
+    dsgd_lead_others(w);
     dsgd_timeline_step(w);
     w->draws = w->shared_draws = w->encodings = 0;
     w->may_return = is_to_stop(w);
@@ -143,6 +148,11 @@ bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
     dsgd_count_events(w->engine, 1);
     w->turn_s = dsgd_now_s() + least_s;
     return w->engine->n_working > 0;
+}
+
+bool dsgd_has_joined(dsgd_node *self)
+{
+    return dsgd_worker_of(self)->presence == DSGD_JOINS;
 }
 
 double dsgd_time_s(dsgd_node *self)

@@ -34,12 +34,17 @@ static void finish_collective(dsgd_worker *w, dsgd_job *job)
     if (reduction->numbers == NULL && reduction->call.part != DSGD_BROADCAST && gets(w, reduction))
         dsgd_reduction_combine(w->engine, reduction, dsgd_origin_of(w), job->piece);
     dsgd_job_finish(job);
+    dsgd_quorum_over(w->engine, reduction);
 }
 
 static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 {
     collective_job *const mine = (collective_job *)job;
     dsgd_reduction *const r = mine->reduction;
+    dsgd_quorum_decide(channel->worker->engine, r);
+    const double left_s = dsgd_quorum_left_s(channel->worker, r);
+    if (left_s > 0)
+        return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
     r->contribution[dsgd_members_index(&r->members, channel->worker->node.rank)].started = true;
     const dsgd_await await = dsgd_schedule_reduction(channel, mine->reduction);
     if (await.kind != DSGD_AWAIT_NOTHING)
@@ -99,6 +104,10 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .encoded = encoded,
                             .verb = c->verb};
     collective_job *const job = new_collective_job(w, c->comm, call);
+    if (w->presence != DSGD_HERE) { /* it has nothing to give */
+        dsgd_value_release(w->engine->values, mine->value);
+        *mine = (dsgd_piece){DSGD_ZERO_VALUE, -1, 1, mine->encoded, mine->encoded_s, mine->of};
+    }
     if (request->in != NULL)
         dsgd_reduction_sample(w, job->reduction, *mine);
     mine->value = DSGD_ZERO_VALUE; /* the reduction's now */
@@ -106,6 +115,10 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
     if (request->in != NULL)
         request->staged_s = dsgd_stage_collective(
             w, request->in, k, c->part == DSGD_ALLREDUCE ? call.bytes : 0, request->staged_s);
+    if (dsgd_quorum_holds(w, job->reduction, &job->job)) {
+        dsgd_begun_of(request, k)->job = &job->job;
+        return;
+    }
     if (!dsgd_fuses(w->engine)) {
         dsgd_exchange_start(w, request, &job->job);
         return;
@@ -119,7 +132,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
-    request->unchanged = !gets(w, reduction);
+    request->unchanged = !gets(w, reduction) || dsgd_quorum_gave_nothing(w->engine, reduction);
     if (!request->unchanged) {
         dsgd_piece_wait(request->out, k);
         const dsgd_lag lag = dsgd_reduction_count_use(w, reduction, k, 0);
@@ -292,7 +305,8 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
     collective_job *const job =
         new_collective_job(w, comm, (dsgd_call){.bytes = bytes, .divisor = 1, .verb = __func__});
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, m);
-    dsgd_channel_add(w, &job->job);
+    if (!dsgd_quorum_holds(w, job->reduction, &job->job))
+        dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &allgather, &job->job);
     dsgd_reduction_leave(w->engine, w->gathered);
     w->gathered = job->reduction;

@@ -110,15 +110,20 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
     dsgd_run_free(comm->split);
 }
 
-/** What this worker keeps of a colouring. */
-static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
+static struct dsgd_comms *comms_of(dsgd_engine *engine)
 {
-    dsgd_engine *const engine = w->engine;
     if (engine->comms == NULL)
         engine->comms =
             dsgd_run_alloc(engine, sizeof *engine->comms +
                                        (size_t)engine->n_workers * sizeof engine->comms->of[0]);
-    kept **link = &engine->comms->of[w->node.rank];
+    return engine->comms;
+}
+
+/** What this worker keeps of a colouring. */
+static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
+{
+    dsgd_engine *const engine = w->engine;
+    kept **link = &comms_of(engine)->of[w->node.rank];
     while (*link != NULL && (*link)->colours != colours)
         link = &(*link)->next;
     if (*link == NULL) {
@@ -201,6 +206,30 @@ static void require_members(const dsgd_node *self, const dsgd_comm *group)
                  self->rank, self->step);
 }
 
+/** The live group with these members, in place of @p wanted; or that, which lives now. */
+static dsgd_partition *find_or_enter(dsgd_engine *engine, dsgd_partition *wanted)
+{
+    const int n = wanted->of->n;
+    dsgd_partition *group = comms_of(engine)->splits;
+    while (group != NULL && (group->colours != NULL || group->of->n != n ||
+                             memcmp(group->rank, wanted->rank, (size_t)n * sizeof(int)) != 0))
+        group = group->next;
+    if (group != NULL) {
+        dsgd_run_free(wanted);
+        return group;
+    }
+    wanted->of->id = ++engine->comms->n_comms;
+    enter(engine, wanted);
+    return wanted;
+}
+
+dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
+{
+    dsgd_partition *const group = find_or_enter(engine, new_group(engine, ranks, (size_t)n));
+    dsgd_comm_retain(group->of);
+    return group->of;
+}
+
 const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -208,17 +237,7 @@ const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n)
     kept *const mine = kept_of(w, NULL);
     dsgd_partition *const wanted = new_group(engine, ranks, n > 0 ? (size_t)n : 0);
     require_members(self, wanted->of);
-    dsgd_partition *group = engine->comms->splits;
-    while (group != NULL && (group->colours != NULL || group->of->n != n ||
-                             memcmp(group->rank, wanted->rank, (size_t)n * sizeof *ranks) != 0))
-        group = group->next;
-    if (group == NULL) {
-        group = wanted;
-        group->of->id = ++engine->comms->n_comms;
-        enter(engine, group);
-    } else {
-        dsgd_run_free(wanted);
-    }
+    dsgd_partition *const group = find_or_enter(engine, wanted);
     for (unsigned i = 0; i < KEPT; i++)
         if (mine->last[i] == group->of)
             return group->of;

@@ -278,6 +278,12 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
         self->rank, self->step);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
+    if (w->engine->goes_on && x != NULL)
+        dsgd_piece_wait(x, x->first);
+    if (w->presence == DSGD_DOWN) {
+        w->unsent = true;
+        return;
+    }
     dsgd_worker *const receives = &w->engine->workers[to];
     stream *const s = open_receiver(receives, w);
     incoming *const l = new_incoming(w, receives, x, numbers, n);
@@ -289,7 +295,8 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
         return;
     }
     dsgd_update update = {send_piece, x, x, .call = w->encodings++, .message = l};
-    if (w->engine->n_channels > 1 && !w->engine->config->algorithm->cancels) {
+    if (w->engine->n_channels > 1 && !w->engine->config->algorithm->cancels &&
+        !w->engine->goes_on) {
         dsgd_update_when_ready(w, update);
         return;
     }
@@ -349,6 +356,10 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     struct dsgd_inbox *const state = inbox_of(w);
     dsgd_stay_if_endless(w);
     forget(w, state);
+    if (w->unsent) {
+        w->unsent = false;
+        return NULL;
+    }
     if (wait_for(w, &receiving, DSGD_ON_MESSAGE, until_s) == 0)
         return NULL;
     incoming *const first = state->seen = state->complete.first;

@@ -111,6 +111,7 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
     dsgd_run_free(reduction->numbers);
     dsgd_run_free(reduction->alike);
     dsgd_comm_release(engine, reduction->members.comm);
+    dsgd_comm_release(engine, reduction->quorum);
     dsgd_run_free(reduction);
 }
 
@@ -147,8 +148,10 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd
     reduction->contribution[index] = (dsgd_contribution){.value = contribution.value,
                                                          .stamp = contribution.stamp,
                                                          .of = contribution.of,
-                                                         .owner = w->node.rank};
+                                                         .owner = w->node.rank,
+                                                         .counts = w->presence == DSGD_HERE};
     reduction->n_sampled++;
+    reduction->n_counting += w->presence == DSGD_HERE;
     dsgd_observe_sampled(w, reduction->scope, reduction->number, contribution.value,
                          contribution.stamp);
 }
@@ -229,8 +232,8 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         return;
     const int n = reduction->n_members;
     const dsgd_encoded *const encoded = reduction->call.encoded;
-    DSGD_ASSERT(reduction->n_sampled == n, "%d of %d contributions when the first member was done",
-                reduction->n_sampled, n);
+    DSGD_ASSERT(reduction->n_sampled == n || engine->by_quorum,
+                "%d of %d contributions when the first member was done", reduction->n_sampled, n);
     reduction->combined = true;
     sum_up_stamps(reduction);
     if (reduction->call.part == DSGD_ALLGATHER) {
@@ -242,8 +245,10 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
             x[i] = reduction->contribution[i].value;
             weights[i] = 1;
         }
-        reduction->sum = dsgd_values_combine(engine->values, where, piece, (size_t)n, x, weights,
-                                             reduction->call.divisor);
+        const double divisor = reduction->call.divisor; /* of a mean: of those who are there */
+        reduction->sum = dsgd_values_combine(
+            engine->values, where, piece, (size_t)n, x, weights,
+            divisor == n && engine->by_quorum ? fmax(1, reduction->n_counting) : divisor);
         if (encoded != NULL && encoded->sum == DSGD_SUM_REENCODED)
             reduction->sum = encode_again(engine, reduction, where, piece, x);
         free(x);

@@ -24,6 +24,9 @@ struct dsgd_comm {
 /** Index of a rank among the members; -1: it is none. */
 int dsgd_comm_index(const dsgd_comm *comm, int rank);
 
+/** The communicator of @p ranks [n], ascending; what asks for it has it under way. */
+dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n);
+
 /** What has a communicator (NULL: none) under way. */
 void dsgd_comm_retain(dsgd_comm *comm);
 void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
@@ -35,6 +38,8 @@ typedef struct dsgd_contribution {
     dsgd_vector *of; /* as in dsgd_piece */
     int owner; /* rank, once it is sampled */
     bool started; /* the member's channel has begun to carry out its part */
+    bool counts; /* its member was there when it was sampled */
+    struct dsgd_job *held; /* quorum.c's: of a member whose messages are not sent; NULL: none */
     size_t alike; /* the group of contributions that it is in, unless it is null */
 } dsgd_contribution;
 
@@ -76,11 +81,13 @@ typedef struct dsgd_reduction {
     /* 0: all workers; 1 + leader: of the group; DSGD_SCOPE_COMM + its id: of a communicator. */
     uint64_t scope;
     uint64_t number; /* unique within the scope: sequence number, or version and piece */
-    int n_members, n_joined, n_sampled;
+    int n_members, n_joined, n_sampled, n_counting, n_held;
     int references; /* members that still need it */
     dsgd_members members;
     dsgd_call call;
     bool combined;
+    bool decided, over; /* quorum.c's: whose messages it is made of; one of them has the result */
+    dsgd_comm *quorum; /* these; NULL: all members */
     dsgd_value sum; /* sum / divisor; of a broadcast the root's */
     double *numbers; /* of control data, instead */
     struct dsgd_fused *fused; /* fusion.c's */
@@ -133,3 +140,16 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
  */
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   int64_t ahead);
+
+/* --- quorum.c: of those who are there; these do nothing under other policies --------------------- */
+
+/** Before the first part is carried out. */
+void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *reduction);
+/** Whether no channel is to have the job: it ends with the others'. */
+bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *reduction, struct dsgd_job *job);
+/** Seconds for which the others wait for this worker's part, although it has failed. */
+double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *reduction);
+/** Whether nobody who was there was among its members. */
+bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *reduction);
+/** A member has the result. */
+void dsgd_quorum_over(dsgd_engine *engine, dsgd_reduction *reduction);

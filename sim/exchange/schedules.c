@@ -124,9 +124,12 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
         return dsgd_closed_schedule_next(channel);
     const bool partial = channel->worker->partial != NULL;
     const dsgd_call *const call = &reduction->call;
-    dsgd_plan plan = dsgd_plan_of_call(dsgd_way_of(engine->config, partial), call,
-                                       reduction->n_members, engine->piece_bytes[call->piece]);
-    plan.members = reduction->members;
+    dsgd_plan plan =
+        dsgd_plan_of_call(dsgd_way_of(engine->config, partial), call,
+                          reduction->quorum != NULL ? reduction->quorum->n : reduction->n_members,
+                          engine->piece_bytes[call->piece]);
+    plan.members =
+        reduction->quorum != NULL ? (dsgd_members){reduction->quorum, 0, -1} : reduction->members;
     return next_step(channel, &plan, partial, &reduction->schedule);
 }
 

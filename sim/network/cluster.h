@@ -121,6 +121,7 @@ typedef enum dsgd_port {
     DSGD_PORT_SERVER_ANSWER = 'b', /* of a push and fetch */
     DSGD_PORT_SERVER_ACK = 'k', /* of a push, which overtakes replies */
     DSGD_PORT_MESSAGE = 'l',
+    DSGD_PORT_STATE = 't', /* of a worker that comes back */
     DSGD_PORT_MEASUREMENT = 'm'
 } dsgd_port;
 

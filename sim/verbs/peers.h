@@ -129,8 +129,8 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 
 /**
  * The next message, which belongs to the run, with its vector, until this host's next call. Waits
- * until virtual time @p until_s (INFINITY: no limit), when it returns NULL. Like MPI_Recv of
- * MPI_ANY_SOURCE.
+ * until virtual time @p until_s (INFINITY: no limit), when it returns NULL; so it does for a worker that has
+ * failed (dsgd_algorithm.rejoins). Like MPI_Recv of MPI_ANY_SOURCE.
  */
 const dsgd_message *dsgd_recv(dsgd_node *self, double until_s);
 

@@ -1,0 +1,204 @@
+/**
+ * @file decoupled_diloco.c
+ * Decoupled DiLoCo: learners take local steps and send their changes to a server, which takes an
+ * outer step once K of them have come and a grace period is over. Nobody waits for the others.
+ *
+ * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428, as its abstract
+ * and summaries have it: a quorum, an adaptive grace window, weights by tokens. What they leave open
+ * is this simulator's choice: whole models, K, the grace period, the delay, DiLoCo's outer optimizer.
+ */
+#include "sim/algorithm.h"
+
+typedef struct decoupled_diloco_params {
+    long period, quorum, delay; /* H; K, or a word; tau */
+    double grace, outer_lr, outer_momentum;
+} decoupled_diloco_params;
+
+enum { MAJORITY = -1 };
+
+static long quorum_of(const decoupled_diloco_params *p, int n_workers)
+{
+    const long k = p->quorum == MAJORITY ? n_workers / 2 + 1 : p->quorum;
+    return k < n_workers ? k : n_workers;
+}
+
+/** Of a learner. */
+typedef struct learner {
+    dsgd_vector *x, *start, *sent, *change; /* the server's last; x when the change was sent */
+    long n, n_sent; /* steps since the last change but one was sent; of those in the last change */
+    double asked; /* how often it has */
+    bool waits;
+} learner;
+
+/** Sends the change, or nothing, to be answered with a model. */
+static void ask(dsgd_node *self, learner *l, dsgd_vector *change)
+{
+    l->asked++;
+    l->waits = true;
+    l->n_sent = l->n;
+    dsgd_copy(self, l->sent, l->x);
+    dsgd_send(self, dsgd_server_address(self, 0), change, (double[]){l->asked, (double)l->n}, 2);
+}
+
+/** x <- the server's model and what was learned since it was asked, if the answer is there by then. */
+static void hear(dsgd_node *self, learner *l, double until_s)
+{
+    const dsgd_message *answer = dsgd_recv(self, until_s);
+    while (answer != NULL && answer->numbers[0] < l->asked) /* to what it asked before it failed */
+        answer = dsgd_recv(self, until_s);
+    if (answer == NULL)
+        return;
+    dsgd_copy(self, l->start, answer->x);
+    dsgd_combine(self, l->x, 1, -1, l->sent);
+    dsgd_combine(self, l->x, 1, 1, l->start);
+    l->n -= l->n_sent;
+    l->waits = false;
+}
+
+static void decoupled_diloco_work(dsgd_node *self)
+{
+    const decoupled_diloco_params *p = self->params;
+    dsgd_vector *g = dsgd_vector_new(self);
+    learner l = {dsgd_model(self), dsgd_vector_new(self), dsgd_vector_new(self),
+                 dsgd_vector_new(self)};
+    dsgd_copy(self, l.start, l.x);
+
+    while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self)) {
+            l.n = 0;
+            ask(self, &l, NULL);
+            hear(self, &l, INFINITY);
+            continue;
+        }
+        if (l.waits) /* beside delay steps */
+            hear(self, &l, l.n - l.n_sent < p->delay ? dsgd_time_s(self) : INFINITY);
+        dsgd_gradient(self, g, l.x);
+        dsgd_local_step(self, l.x, g);
+        if (++l.n < p->period || l.waits)
+            continue;
+        dsgd_copy(self, l.change, l.start);
+        dsgd_combine(self, l.change, 1, -1, l.x);
+        ask(self, &l, l.change);
+        if (p->delay == 0)
+            hear(self, &l, INFINITY);
+    }
+}
+
+/** Of the server. */
+typedef struct outer_round {
+    dsgd_vector *sum, *u; /* of changes by steps; outer momentum */
+    double steps; /* in the sum */
+    int n; /* changes in it */
+    double *asked, *rounds; /* [P] of who waits, else 0; done when it was answered last */
+    double done; /* rounds */
+} outer_round;
+
+static void answer(dsgd_node *self, outer_round *r, int worker)
+{
+    dsgd_send(self, worker, dsgd_model(self), &r->asked[worker], 1);
+    r->rounds[worker] = r->done;
+    r->asked[worker] = 0;
+}
+
+static void end_round(dsgd_node *self, outer_round *r)
+{
+    const decoupled_diloco_params *p = self->params;
+    dsgd_divide(self, r->sum, r->steps); /* D */
+    dsgd_combine(self, r->u, p->outer_momentum, 1, r->sum); /* u <- mu u + D */
+    dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr, r->sum);
+    dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * p->outer_momentum, r->u);
+    r->steps = r->n = 0;
+    r->done++;
+    for (int i = 0; i < self->n_workers; i++)
+        if (r->asked[i] > 0)
+            answer(self, r, i);
+}
+
+static void decoupled_diloco_serve(dsgd_node *self)
+{
+    const decoupled_diloco_params *p = self->params;
+    const size_t n = (size_t)self->n_workers;
+    outer_round r = {.sum = dsgd_vector_new(self),
+                     .u = dsgd_vector_new(self),
+                     .asked = dsgd_numbers_new(self, n),
+                     .rounds = dsgd_numbers_new(self, n)};
+    double began_s = 0, until_s = INFINITY; /* the round; the end of the grace period */
+    for (;;) {
+        const dsgd_message *m = dsgd_recv(self, until_s);
+        const double now_s = dsgd_time_s(self);
+        if (m != NULL) {
+            r.asked[m->from] = m->numbers[0];
+            if (m->x == NULL) { /* it is back */
+                answer(self, &r, m->from);
+                continue;
+            }
+            dsgd_message_used(self, m, (long)(r.done - r.rounds[m->from]));
+            dsgd_combine(self, r.sum, r.n > 0, m->numbers[1], m->x);
+            r.steps += m->numbers[1];
+            if (++r.n == quorum_of(p, self->n_workers))
+                until_s = now_s + p->grace * (now_s - began_s);
+        }
+        if (now_s < until_s && r.n < self->n_workers)
+            continue;
+        end_round(self, &r);
+        began_s = now_s;
+        until_s = INFINITY;
+    }
+}
+
+static dsgd_traffic decoupled_diloco_traffic(const void *params, const dsgd_scale *scale)
+{
+    const decoupled_diloco_params *p = params;
+    if (p->delay > 0 || quorum_of(p, scale->n_workers) < scale->n_workers)
+        return (dsgd_traffic){NAN, NAN}; /* what is in a round depends on time */
+    const dsgd_traffic numbers = {0, 3 * sizeof(double)};
+    return dsgd_traffic_times(dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), numbers),
+                              1.0 / (double)p->period);
+}
+
+static const char *const quorum_words[] = {"majority", NULL};
+
+static const dsgd_option decoupled_diloco_options[] = {
+    DSGD_OPTION_LONG(decoupled_diloco_params, period, 100, 1, 1e9, "steps",
+                     "H, inner steps from one change that is sent to the next"),
+    DSGD_OPTION_LONG(decoupled_diloco_params, quorum, MAJORITY, 1, 1 << 20, "workers",
+                     "K, whose changes an outer step needs; majority: P / 2 + 1; all where "
+                     "there are fewer",
+                     .words = quorum_words),
+    DSGD_OPTION_LONG(decoupled_diloco_params, delay, 5, 0, 1e9, "steps",
+                     "tau, local steps after which a learner waits for the server's model"),
+    DSGD_OPTION_DOUBLE(decoupled_diloco_params, grace, 0.04, 0, 1e6, NULL,
+                       "in which others may come behind the K-th, as a share of the round so far"),
+    DSGD_OPTION_DOUBLE(decoupled_diloco_params, outer_lr, 0.7, 0, 100, NULL,
+                       "learning rate of the outer optimizer, which does not decay"),
+    DSGD_OPTION_DOUBLE(decoupled_diloco_params, outer_momentum, 0.9, 0, 1, NULL,
+                       "its Nesterov momentum"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_decoupled_diloco = {
+    .about = {.name = "decoupled_diloco",
+              .summary = "DiLoCo whose outer step takes the first K changes and those soon behind",
+              .reference = "Decoupled DiLoCo 2026, arXiv 2604.21428, by its abstract and summaries",
+              DSGD_PARAMS(decoupled_diloco_params, decoupled_diloco_options)},
+    .doc = {.idea = "DiLoCo without lock-step: a server merges what has come, and learners go on.",
+            .rule = "learner: H steps x <- x + U(g, x, t), sends s - x and its number of steps w;  "
+                    "goes on from the model s that comes, x <- s + (x - x when it sent).  server: "
+                    "with K changes and the grace period over  D = sum of w (s - x) / sum of w, u "
+                    "<- mu u + D, s <- s - lr (D + mu u), to whom has sent",
+            .sends = "N up and N down per learner and round, between which there are H steps or "
+                     "more",
+            .waits = "a learner for the server's model, tau steps after it sent; the server for K, "
+                     "and a grace period. One server, whole models: fragments, and their servers "
+                     "in each region, are not modelled"},
+    .work = decoupled_diloco_work,
+    .serve = decoupled_diloco_serve,
+    .output = DSGD_OUTPUT_SERVERS,
+    .traffic = decoupled_diloco_traffic,
+    .rejoins = true,
+    .laws =
+        DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
+                   DSGD_WITH({"period", 4}, {"delay", 0}, {"outer_lr", 1}, {"outer_momentum", 0})},
+                  {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"quorum", 1 << 20}, {"delay", 0},
+                                                 {"outer_lr", 1}, {"outer_momentum", 0})}),
+};
