@@ -10,22 +10,23 @@
 #include "sim/algorithm.h"
 
 typedef struct decoupled_diloco_params {
-    long period, quorum, delay; /* H; K, or a word; tau */
+    int64_t period, quorum, delay; /* H; K, or a word; tau */
     double grace, outer_lr, outer_momentum;
 } decoupled_diloco_params;
 
 enum { MAJORITY = -1 };
 
-static long quorum_of(const decoupled_diloco_params *p, int n_workers)
+static int64_t quorum_of(const decoupled_diloco_params *p, int n_workers)
 {
-    const long k = p->quorum == MAJORITY ? n_workers / 2 + 1 : p->quorum;
+    const int64_t k = p->quorum == MAJORITY ? n_workers / 2 + 1 : p->quorum;
     return k < n_workers ? k : n_workers;
 }
 
 /** Of a learner. */
 typedef struct learner {
     dsgd_vector *x, *start, *sent, *change; /* the server's last; x when the change was sent */
-    long n, n_sent; /* steps since the last change but one was sent; of those in the last change */
+    int64_t n,
+        n_sent; /* steps since the last change but one was sent; of those in the last change */
     double asked; /* how often it has */
     bool waits;
 } learner;
@@ -132,7 +133,7 @@ static void decoupled_diloco_serve(dsgd_node *self)
                 answer(self, &r, m->from);
                 continue;
             }
-            dsgd_message_used(self, m, (long)(r.done - r.rounds[m->from]));
+            dsgd_message_used(self, m, (int64_t)(r.done - r.rounds[m->from]));
             dsgd_combine(self, r.sum, r.n > 0, m->numbers[1], m->x);
             r.steps += m->numbers[1];
             if (++r.n == quorum_of(p, self->n_workers))

@@ -10,21 +10,21 @@
 #include "sim/algorithm.h"
 
 typedef struct moshpit_params {
-    long period, side;
+    int64_t period, side;
 } moshpit_params;
 
 /** Axes of the smallest grid that has a cell for each worker. */
-static long axes_of(const moshpit_params *p, int n_workers)
+static int64_t axes_of(const moshpit_params *p, int n_workers)
 {
-    long axes = 1;
-    for (long cells = p->side; cells < n_workers; cells *= p->side)
+    int64_t axes = 1;
+    for (int64_t cells = p->side; cells < n_workers; cells *= p->side)
         axes++;
     return axes;
 }
 
-static long to_the(long side, long n)
+static int64_t to_the(int64_t side, int64_t n)
 {
-    long cells = 1;
+    int64_t cells = 1;
     for (; n > 0; n--)
         cells *= side;
     return cells;
@@ -34,11 +34,11 @@ static long to_the(long side, long n)
 static void rows_along(const dsgd_colouring *at, int *colour)
 {
     const moshpit_params *p = at->params;
-    const long cells = to_the(p->side, axes_of(p, at->n_workers));
-    const long below = to_the(p->side, at->round);
+    const int64_t cells = to_the(p->side, axes_of(p, at->n_workers));
+    const int64_t below = to_the(p->side, at->round);
     const dsgd_colouring grid = {.n_workers = (int)cells, .seed = at->seed};
     for (int i = 0; i < at->n_workers; i++) {
-        const long cell = dsgd_shuffled(&grid, i);
+        const int64_t cell = dsgd_shuffled(&grid, i);
         colour[i] = (int)(cell / (below * p->side) * below + cell % below);
     }
 }
@@ -46,12 +46,12 @@ static void rows_along(const dsgd_colouring *at, int *colour)
 static void moshpit_work(dsgd_node *self)
 {
     const moshpit_params *p = self->params;
-    const long axes = axes_of(p, self->n_workers);
+    const int64_t axes = axes_of(p, self->n_workers);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const long round = self->step / p->period;
+        const int64_t round = self->step / p->period;
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if ((self->step + 1) % p->period == 0)
@@ -68,7 +68,7 @@ static dsgd_status moshpit_check(const void *params, int n_workers, dsgd_error *
                        p->side, n_workers);
 }
 
-static long moshpit_period(const void *params, int n_workers)
+static int64_t moshpit_period(const void *params, int n_workers)
 {
     const moshpit_params *p = params;
     return p->period * axes_of(p, n_workers);

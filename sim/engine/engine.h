@@ -311,7 +311,7 @@ struct dsgd_engine {
     bool finished;
     bool goes_on; /* failing.c's: the others go on while some are down; ... */
     bool by_quorum; /* ... their collectives are of those who are there; ... */
-    long led; /* ... the last step that one of them has begun */
+    int64_t led; /* ... the last step that one of them has begun */
     double away_s; /* failing.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
     int64_t most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
@@ -816,7 +816,7 @@ void dsgd_computation_lose(dsgd_worker *w);
 /* --- failing.c: workers that fail and come back -------------------------------------------------- */
 
 /** Once places are known, @p period the algorithm's; and when there are workers. */
-dsgd_status dsgd_failing_open(dsgd_engine *engine, long period, dsgd_error *error);
+dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *error);
 void dsgd_failing_begin(dsgd_engine *engine);
 void dsgd_failing_close(dsgd_engine *engine);
 

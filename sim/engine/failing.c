@@ -98,7 +98,7 @@ static void find_deaths(dsgd_engine *engine)
     engine->result->failures.n = 0;
 }
 
-dsgd_status dsgd_failing_open(dsgd_engine *engine, long period, dsgd_error *error)
+dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
     if (!dsgd_failures_any(&config->failures))
