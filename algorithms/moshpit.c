@@ -64,7 +64,7 @@ static dsgd_status moshpit_check(const void *params, int n_workers, dsgd_error *
     const moshpit_params *p = params;
     if (axes_of(p, n_workers) <= 8)
         return DSGD_OK;
-    return dsgd_refuse(error, "moshpit: side: %ld, but a grid for %d workers has 8 axes at most",
+    return dsgd_refuse(error, "moshpit: side: %jd, but a grid for %d workers has 8 axes at most",
                        p->side, n_workers);
 }
 
