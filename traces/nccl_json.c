@@ -231,8 +231,8 @@ static const char *name_slow(dsgd_inspected *v, size_t n)
         for (end = i; end < n && v[end].call == v[i].call && v[end].ranks == v[i].ranks &&
                       v[end].nodes == v[i].nodes && v[end].bytes == v[i].bytes;)
             end++;
-        for (size_t k = i; k < end; k++)
-            v[k].times = v[k].us / v[i + (end - i) / 2].us;
+        for (size_t k = i; k < end; k++) /* of one rank alone the waiting is in it */
+            v[k].times = v[k].waited_us < 0 ? 0 : v[k].us / v[i + (end - i) / 2].us;
     }
     qsort(v, n, sizeof *v, by_times);
     for (size_t i = 0, end = 0; i < n; i = end, n_groups++) {

@@ -326,14 +326,20 @@ static void inspect(dsgd_nccl_logs *logs, int rank, bool marker, int late)
     inspect_group(logs, 0, 1, rank, marker, late);
 }
 
-/** Of groups that do the same, one takes longer even once its last rank has come. */
+/** Of groups that do the same, one takes longer even once its last rank has come; which one rank alone cannot tell. */
 TEST(the_Inspector_names_the_group_with_a_slow_link)
 {
-    static const double slow[] = {1.9, 1, 1.9};
-    for (int i = 0; i < 3; i++) {
+    static const struct {
+        double slow;
+        int groups, ranks; /* whose files there are */
+    } rows[] = {{1.9, 4, 4}, {1, 4, 4}, {1.9, 2, 4}, {1.9, 4, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
-        for (int k = 0; k < (i < 2 ? 16 : 8); k++)
-            inspect_group(&logs, k / 4, k / 4 == 1 ? slow[i] : 1, k % 4, false, k / 4);
+        for (int k = 0; k < rows[i].groups * rows[i].ranks; k++) {
+            const int group = k / rows[i].ranks;
+            inspect_group(&logs, group, group == 1 ? rows[i].slow : 1, k % rows[i].ranks, false,
+                          group);
+        }
         dsgd_nccl_logs_end(&logs);
         ck_assert((strstr(logs.said, "slow") != NULL) == (i == 0)); /* of two, none is the median */
         if (i == 0)
