@@ -71,6 +71,9 @@ dsgd_measured dsgd_measured_columns(const dsgd_frame *f, size_t m)
     of.x = measure->along != NULL && measure->total == NULL
                ? of.whole
                : dsgd_frame_numbers(f, measure->total == NULL ? measure->name : measure->total);
+    const double *const failures = dsgd_frame_numbers(f, "failures");
+    for (size_t row = 0; row < f->csv->n_rows && m == DSGD_ENERGY_TO_TARGET; row++)
+        of.x[row] = failures[row] > 0 ? NAN : of.x[row]; /* energy is not even over such a run */
     return of;
 }
 

@@ -153,8 +153,8 @@ const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
     if (runs->n_rows >= n_planned)
         return "";
     const dsgd_names to_come = labels_to_come(runs, all);
-    return dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command does the "
-                        "rest.%s",
+    return dsgd_xprintf("Partial results: %zu of %zu runs are done. The same command, without "
+                        "--only or --shard, does the rest.%s",
                         runs->n_rows, n_planned,
                         to_come.n == 0 ? ""
                                        : dsgd_xprintf(" Who wins is open, without a run of %s yet.",

@@ -22,6 +22,7 @@ typedef enum fate {
     FATE_DIVERGED,
     FATE_SILENT,
     FATE_UNLEARNED,
+    FATE_FORGOT,
     FATE_SHORT,
     FATE_LEFT,
     FATE_OPEN,
@@ -31,19 +32,19 @@ typedef enum fate {
 static const char *const reasons[N_FATES] = {
     [FATE_FAILED] = "failed",           [FATE_TIMEOUT] = "ran into the time limit",
     [FATE_DIVERGED] = "diverged",       [FATE_SILENT] = "exchanged nothing in these runs",
-    [FATE_UNLEARNED] = "did not learn",
+    [FATE_UNLEARNED] = "did not learn", [FATE_FORGOT] = "learned and lost it again",
 };
 
-/** A column of curves.csv at the first evaluation of a run and at its last; NAN: none. */
+/** A column of curves.csv at the first evaluation of a run, at its last, and the least and the most; NAN: none. */
 typedef struct ends {
-    double first, last;
+    double first, last, least, most;
 } ends;
 
 typedef struct contestant {
     const dsgd_frame_point *point;
     fate fate;
     size_t n_seeds; /* to which it happened */
-    double progress, first, last; /* means over seeds; NAN: not known */
+    double progress, first, last, best; /* means over seeds; NAN: not known */
 } contestant;
 
 /** What is known of all runs. */
@@ -102,10 +103,12 @@ static ends *all_ends(const evidence *of, const char *name)
     const size_t column = dsgd_csv_column(&curves->csv, name), n = of->frame->csv->n_rows;
     ends *const x = dsgd_keep(n + 1, sizeof *x);
     for (size_t row = 0; row < n; row++) {
-        x[row] = (ends){NAN, NAN};
+        x[row] = (ends){NAN, NAN, NAN, NAN};
         for (size_t k = curves->first[row]; k != SIZE_MAX; k = curves->next[k]) {
             x[row].last = dsgd_csv_value(&curves->csv, k, column);
             x[row].first = isnan(x[row].first) ? x[row].last : x[row].first;
+            x[row].least = fmin(x[row].least, x[row].last);
+            x[row].most = fmax(x[row].most, x[row].last);
         }
     }
     return x;
@@ -119,6 +122,11 @@ static ends ends_of(const place *at, size_t row)
 static double last_of(const place *at, size_t row)
 {
     return ends_of(at, row).last;
+}
+
+static double best_of(const place *at, size_t row)
+{
+    return at->by_accuracy ? ends_of(at, row).most : ends_of(at, row).least;
 }
 
 /** Accuracy where there is one; the logarithm of losses where all are above 0. */
@@ -160,13 +168,14 @@ static void measure_progress(place *at, contestant *c)
 {
     const double n = (double)c->point->n_rows;
     size_t n_grown = 0;
-    c->progress = c->first = c->last = 0;
+    c->progress = c->first = c->last = c->best = 0;
     for (size_t k = 0; k < c->point->n_rows; k++) {
         const ends loss = at->of->losses[c->point->rows[k]];
         n_grown += dsgd_loss_grew(loss.first, loss.last);
         c->progress += progress_of(at, c->point->rows[k]) / n;
         c->first += ends_of(at, c->point->rows[k]).first / n;
         c->last += last_of(at, c->point->rows[k]) / n;
+        c->best += best_of(at, c->point->rows[k]) / n;
     }
     suffer(c, FATE_DIVERGED, n_grown);
 }
@@ -190,11 +199,15 @@ static void find_fates(place *at)
         measure_progress(at, c);
         at->best = c->fate == FATE_ABLE ? fmax(at->best, c->progress) : at->best;
     }
+    const double least = fmax(DSGD_TIE, least_progress * at->best);
     for (contestant *c = at->v; c < at->v + at->n && at->learns; c++) {
-        size_t n = 0;
-        for (size_t k = 0; k < c->point->n_rows; k++)
-            n += !(progress_of(at, c->point->rows[k]) > fmax(DSGD_TIE, least_progress * at->best));
-        suffer(c, FATE_UNLEARNED, n);
+        size_t n = 0, n_forgot = 0;
+        for (size_t k = 0; k < c->point->n_rows; k++) {
+            const bool is_back = !(progress_of(at, c->point->rows[k]) > least);
+            n += is_back;
+            n_forgot += is_back && progress_to(at, best_of(at, c->point->rows[k])) > least;
+        }
+        suffer(c, n_forgot == n ? FATE_FORGOT : FATE_UNLEARNED, n);
     }
 }
 
@@ -284,12 +297,23 @@ static void leave_open(place *at, const contestant *best)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-/** Who is as good as the best within DSGD_TIE, or cannot be told from it; who is the next; the baseline. */
+/**
+ * Who is as good as the best within DSGD_TIE, cannot be told from it, or has no seed in common with it; who is
+ * the next; the baseline.
+ */
 typedef struct ranking {
-    dsgd_names tied, open; /* the latter with how many times as much they take */
+    dsgd_names tied, open, apart; /* open: with how many times as much they take */
     const contestant *others[2]; /* NULL: there is none */
     bool has_ended; /* somebody before the best was there */
+    bool has_part; /* somebody cannot win for some of its seeds */
 } ranking;
+
+/** Whether an interval is so wide that a ratio near 1 says nothing. */
+static bool is_wide(const dsgd_ratio *by)
+{
+    static const double most = 0.1;
+    return by->n > 1 && (by->high > 1 + most || by->low < 1 / (1 + most));
+}
 
 static ranking rank(const place *at, const contestant *best, size_t m)
 {
@@ -297,10 +321,13 @@ static ranking rank(const place *at, const contestant *best, size_t m)
     dsgd_names_add(&r.tied, name_of(at, best));
     for (const contestant *c = at->v; c < at->v + at->n; c++) {
         r.has_ended = r.has_ended || c->fate == FATE_OPEN;
+        r.has_part = r.has_part || (c->fate != FATE_ABLE && c->n_seeds < c->point->n_rows);
         if (c == best || c->fate != FATE_ABLE)
             continue;
         const dsgd_ratio by = lead(at, best, c, m);
-        if (by.n == 0 || fabs(log(by.ratio)) <= log1p(DSGD_TIE))
+        if (by.n == 0)
+            dsgd_names_add(&r.apart, name_of(at, c));
+        else if (fabs(log(by.ratio)) <= log1p(DSGD_TIE) && !is_wide(&by))
             dsgd_names_add(&r.tied, name_of(at, c));
         else if (by.n > 1 && by.n_settling > 0)
             dsgd_names_add(&r.open, dsgd_xprintf("%s (%.3g times)", name_of(at, c), by.ratio));
@@ -322,16 +349,20 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
     const ranking r = rank(at, best, m);
     verdict->winner = best->point;
     verdict->name = name_of(at, best);
-    verdict->is_tied = r.tied.n + r.open.n > 1 || r.has_ended;
+    const bool leads = r.open.n + r.apart.n > 0 || r.has_ended;
+    verdict->is_tied = r.tied.n > 1 || leads;
     dsgd_append(&verdict->text, "%s%s", dsgd_listed(r.tied.v, " and "),
-                at->n == 1                    ? " ran alone, with nothing to compare it with"
-                : r.tied.n > 1                ? " tie"
-                : r.open.n > 0 || r.has_ended ? " leads"
-                : r.others[0] == NULL         ? " is the only one that can win"
-                : at->learns                  ? " learns fastest"
-                                              : " is fastest");
-    verdict->brief =
-        dsgd_xprintf("%s%s", verdict->text, r.open.n > 0 ? ", within noise of others" : "");
+                at->n == 1            ? " ran alone, with nothing to compare it with"
+                : r.tied.n > 1        ? " tie"
+                : leads               ? " leads"
+                : r.others[0] == NULL ? r.has_part ? " is the only one that can win with every seed"
+                                                   : " is the only one that can win"
+                : at->learns          ? " learns fastest"
+                                      : " is fastest");
+    verdict->brief = dsgd_xprintf("%s%s", verdict->text,
+                                  r.open.n > 0    ? ", within noise of others"
+                                  : r.apart.n > 0 ? ", without a seed in common with others"
+                                                  : "");
     if (at->learns)
         dsgd_append(&verdict->text, ": %s after %s s", at->goal,
                     dsgd_readable(number(at, best, m), 4));
@@ -348,6 +379,12 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const contestant 
     if (r.open.n > 0)
         dsgd_append(&verdict->text, ", but with %zu seeds it cannot be told from %s",
                     best->point->n_rows, dsgd_listed(r.open.v, " and "));
+    if (r.apart.n > 0)
+        dsgd_append(
+            &verdict->text,
+            ", but has no seed in common with %s: who is faster is open until both have run "
+            "with the same ones",
+            dsgd_listed(r.apart.v, " and "));
     dsgd_append(&verdict->text, ".");
 }
 
@@ -394,6 +431,8 @@ static void say_fates(const place *at, dsgd_verdict *verdict)
                 dsgd_append(&name, " (%zu of %zu seeds)", c->n_seeds, c->point->n_rows);
             else if (of == FATE_UNLEARNED)
                 dsgd_append(&name, " (%s %.3g, from %.3g)", at->what, c->last, c->first);
+            else if (of == FATE_FORGOT)
+                dsgd_append(&name, " (%s %.3g, after %.3g)", at->what, c->last, c->best);
             else if (of == FATE_OPEN)
                 dsgd_append(&name, " (after %s s)",
                             dsgd_readable(dsgd_frame_mean(c->point, at->of->ended_s).mean, 4));

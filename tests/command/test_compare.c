@@ -570,8 +570,8 @@ TEST(runs_that_are_missing_are_said)
     dsgd_ends(0, "run e.yaml -o r --only 1");
     ck_assert_has(
         dsgd_ends(0, "compare r"),
-        "\nPartial results: 1 of 6 runs are done. The same command does the rest. Who wins\n"
-        "is open, without a run of wagma or ad_psgd yet.\n");
+        "\nPartial results: 1 of 6 runs are done. The same command, without --only or\n"
+        "--shard, does the rest. Who wins is open, without a run of wagma or ad_psgd yet.\n");
     dsgd_ends(0, "run e.yaml -o r");
     ck_assert_ptr_null(strstr(dsgd_ends(0, "compare r"), "Partial"));
 }

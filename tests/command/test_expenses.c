@@ -228,3 +228,23 @@ TEST(what_it_takes_to_a_target_is_where_the_time_is)
     ck_assert_has(dsgd_ends(2, "report r --target 0.8"),
                   "accuracy=NUMBER or loss=NUMBER is expected");
 }
+
+/** Half of a run in which a worker fails is not half of its energy, but of its time and money. */
+TEST(energy_is_even_over_runs_without_failures)
+{
+    mkdir(dsgd_xprintf("%s/r", folder), 0777);
+    write_file("r/runs.csv",
+               "run,algorithm,workers,seed,platform,workload,status,steps,virtual_s,"
+               "throughput_samples_per_s,step_mean_s,staleness_mean,final_loss,final_accuracy,"
+               "energy_j,cost,currency,failures,wall_s\n"
+               "1,allreduce,4,1,p,w,ok,50,100,1,0.5,0,1.5,0.9,2000,4,USD,0,9\n"
+               "2,wagma,4,1,p,w,ok,50,100,1,0.5,0,1.5,0.9,2000,4,USD,1,9\n");
+    write_file("r/curves.csv", "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy\n"
+                               "1,allreduce,4,1,0,0,1,0.7\n1,allreduce,4,1,40,30,1,0.9\n"
+                               "2,wagma,4,1,0,0,1,0.7\n2,wagma,4,1,40,30,1,0.9\n");
+    write_file("r/manifest.json", "{\"runs\": []}");
+    dsgd_ends(0, "compare r --target accuracy=0.8");
+    expect_mean("allreduce,", "energy_to_target_j_mean", 2000 * 0.2);
+    expect_mean("wagma,", "cost_to_target_mean", 4 * 0.2);
+    ck_assert_str_eq(cell_of("r/compare.csv", "wagma,", "energy_to_target_j_mean"), "");
+}
