@@ -405,6 +405,26 @@ TEST(a_row_without_anybody_is_left_out)
     ck_assert_double_gt(got.steps, (8 * 60 - 7 * (20 + 3 + 7 + 3) - 8 * 8) / 8.0);
 }
 
+/** Its last pieces wait in its channel as it fails again; they are carried out when that is known. */
+TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
+{
+    static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
+    support_case *c = support_no_learning(support_new("streaming_diloco", 4));
+    support_option(c, "period", 2);
+    support_option(c, "fragments", 1);
+    support_option(c, "delay", 1);
+    c->workload.bytes = 4e9; /* pieces of 0.15 s */
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.steps = 12};
+    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i == 1;
+    dsgd_failures_config *f = fail_at(c, 2, events);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 0.1;
+    f->checkpoint.bytes = 8;
+    ck_assert_double_ge(support_ok(c)->result.steps, 12);
+}
+
 CASE("published", .seconds = 60);
 
 /** Exponential, of so many workers, and steps of a second. */
