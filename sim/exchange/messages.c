@@ -27,7 +27,7 @@ typedef struct incoming {
     dsgd_vector *x; /* its room for a vector; NULL: none yet */
     double *numbers; /* of the message */
     size_t n_left; /* packets that have not arrived */
-    bool broken_off; /* its sender has failed: nobody sees it */
+    bool broken_off; /* its sender has failed amid its pieces: nobody sees it */
     double back_s; /* when its vector is in the device's memory */
     int64_t came; /* in which step of the receiver's it got complete */
     dsgd_worker *to;
@@ -133,12 +133,11 @@ static void release(dsgd_worker *w, stream *s)
 {
     for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
         s->first = whole->next;
-        if (whole->broken_off) {
-            forget(w, whole);
-            continue;
-        }
         whole->came = w->node.step;
-        append(&inbox_of(w)->complete, whole);
+        if (whole->broken_off)
+            forget(w, whole);
+        else
+            append(&inbox_of(w)->complete, whole);
         dsgd_work_wake(w);
     }
 }
@@ -270,15 +269,6 @@ static void send_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
     add_message(w, l, part);
 }
 
-/** Amid its backward pass the sender has failed: what it has sent arrives, for nothing. */
-static void break_off(dsgd_worker *w, incoming *l, size_t n_unsent)
-{
-    w->unsent = true;
-    l->broken_off = true;
-    l->n_left -= n_unsent;
-    release(l->to, l->stream);
-}
-
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n)
 {
     if (x != NULL)
@@ -296,8 +286,6 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
         self->rank, self->step);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
-    if (w->engine->goes_on && x != NULL)
-        dsgd_piece_wait(x, x->first);
     w->unsent = w->presence == DSGD_DOWN;
     if (w->unsent)
         return;
@@ -317,15 +305,17 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
         dsgd_update_when_ready(w, update);
         return;
     }
-    size_t n_unsent = dsgd_count_pieces(x);
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
-        if (w->presence == DSGD_DOWN) {
-            break_off(w, l, n_unsent);
-            return;
-        }
-        send_piece(w, &update, k, &x->piece[k]);
-        n_unsent--;
+        w->unsent = w->presence == DSGD_DOWN;
+        if (w->unsent)
+            l->n_left--;
+        else
+            send_piece(w, &update, k, &x->piece[k]);
+    }
+    if (w->unsent) {
+        l->broken_off = true;
+        release(receives, s);
     }
 }
 

@@ -352,6 +352,40 @@ TEST_RANGE(who_fails_sends_nothing_more, 0, 6)
     ck_assert_double_eq(got->result.messages, 5 * (20 + sent) + pieces);
 }
 
+static void pushing_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_server_push(self, g);
+    }
+}
+
+static void begins_anew(dsgd_node *self, int peer)
+{
+    (void)self;
+    (void)peer;
+}
+
+static const dsgd_algorithm pushing = {.about = {.name = "pushing"},
+                                       .work = pushing_work,
+                                       .serve = dsgd_serve,
+                                       .comes_back = begins_anew};
+
+/** In its forward pass, or when two of its four pieces have left; each is acknowledged. */
+TEST_RANGE(who_fails_pushes_nothing_more, 0, 2)
+{
+    static dsgd_failure_event event = {1, 0, 1};
+    event.at_s = _i == 0 ? 4.2 : 4.8;
+    support_case *c = support_no_learning(support_of(&pushing, 2));
+    c->workload.bytes = 8e6;
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event);
+    const double whole = 20 + 4 + floor(20.25 - event.at_s - 1);
+    ck_assert_double_eq(support_ok(c)->result.messages, 2 * (4 * whole + (_i == 0 ? 0 : 2)));
+}
+
 CASE("by quorum", .seconds = 120);
 
 /** Times of allreduce without learning, steps of a second, next to nothing sent. */
