@@ -50,7 +50,7 @@ static void async_local_sgd_work(dsgd_node *self)
     dsgd_copy(self, start, x);
 
     while (dsgd_next_step(self)) {
-        if (self->step == 0)
+        if (n == 0)
             n = steps_of_round(self);
         const bool joins = dsgd_has_joined(self); /* it asks for a model alone */
         if (!joins) {

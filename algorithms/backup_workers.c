@@ -107,6 +107,12 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
                        p->backups, n_workers, n_workers - 1);
 }
 
+/** Whoever fails takes its token with it. */
+static bool backup_workers_goes_on(const void *params)
+{
+    return ((const backup_workers_params *)params)->release == NEWEST;
+}
+
 static dsgd_traffic backup_workers_traffic(const void *params, const dsgd_scale *scale)
 {
     const backup_workers_params *p = params;
@@ -156,6 +162,7 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = backup_workers_traffic,
     .rejoins = true,
+    .goes_on = backup_workers_goes_on,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"backups", 0})}),
 };

@@ -25,8 +25,7 @@ static int64_t quorum_of(const decoupled_diloco_params *p, int n_workers)
 /** Of a learner. */
 typedef struct learner {
     dsgd_vector *x, *start, *sent, *change; /* the server's last; x when the change was sent */
-    int64_t n,
-        n_sent; /* steps since the last change but one was sent; of those in the last change */
+    int64_t n, n_sent; /* local steps in x beyond start; as many when it asked last */
     double asked; /* how often it has */
     bool waits;
 } learner;

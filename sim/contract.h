@@ -176,12 +176,13 @@ typedef struct dsgd_algorithm {
      * checkpoint.
      */
     void (*comes_back)(dsgd_node *self, int peer);
-    /** Optional, pure. Whether it does so with these options. NULL: with all. */
+    /** Optional, pure. Whether it does so, or rejoins, with these options. NULL: with all. */
     bool (*goes_on)(const void *params);
     /*
-     * Instead of comes_back, of workers that talk to servers by messages: who fails sends nothing more, and
-     * where it would wait for an answer to that dsgd_recv() returns NULL. It comes back in a step that
-     * counts for nothing, in which dsgd_has_joined(), and asks for what it needs.
+     * Instead of comes_back, of workers that talk to servers by messages: who fails sends nothing more,
+     * nor is a message seen of which pieces have left; where it would wait for an answer to that
+     * dsgd_recv() returns NULL. It comes back in a step that counts for nothing, in which
+     * dsgd_has_joined(), and asks for what it needs.
      */
     bool rejoins;
     /*

@@ -70,7 +70,7 @@ enum { DSGD_MOST_SPANS = 1000000 };
 
 typedef struct dsgd_timeline {
     /* What is wanted. */
-    int64_t first_step, end_step; /* end_step LONG_MAX: to the end of the run */
+    int64_t first_step, end_step; /* end_step INT64_MAX: to the end of the run */
     const bool *chosen; /* [workers]; servers always are */
     /* Not NULL: a span is handed on when it has ended, and not kept, so that a run may be of any
      * length; what has not ended with the run is not handed on. */

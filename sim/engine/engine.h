@@ -284,7 +284,7 @@ struct dsgd_engine {
     dsgd_worker *workers; /* [n_workers + n_servers] */
     dsgd_imbalance *imbalance;
     double reference_flops;
-    int64_t steps_bound; /* of all workers; LONG_MAX: none */
+    int64_t steps_bound; /* of all workers; INT64_MAX: none */
     dsgd_semaphore *end_semaphore;
     dsgd_semaphore *never_semaphore; /* never posted */
 

@@ -20,8 +20,7 @@ struct dsgd_failing {
     int64_t in_a_row; /* without progress */
     int64_t steps; /* of all workers, at the last failure that the others outlived */
     int64_t period; /* of the algorithm */
-    double copy_bytes,
-        waited_s; /* by quorum: of a state; until when waiting for others is counted */
+    double copy_bytes; /* by quorum: of a state */
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;

@@ -27,6 +27,7 @@ typedef struct incoming {
     dsgd_vector *x; /* its room for a vector; NULL: none yet */
     double *numbers; /* of the message */
     size_t n_left; /* packets that have not arrived */
+    bool broken_off; /* its sender has failed amid its pieces: nobody sees it */
     double back_s; /* when its vector is in the device's memory */
     int64_t came; /* in which step of the receiver's it got complete */
     dsgd_worker *to;
@@ -92,6 +93,7 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
     l->seen = (dsgd_message){from->host, x != NULL ? dsgd_view_like(l->x, x) : NULL, n, l->numbers};
     l->next = NULL;
     l->n_left = x != NULL ? dsgd_count_pieces(x) : 1;
+    l->broken_off = false;
     l->back_s = 0;
     l->to = to;
     l->since_s = dsgd_now_s();
@@ -100,17 +102,16 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
     return l;
 }
 
-/** Forgets the message that the algorithm has seen. */
-static void forget(const dsgd_worker *w, struct dsgd_inbox *state)
+/** Has its memory be another's; NULL: does nothing. */
+static void forget(const dsgd_worker *w, incoming *l)
 {
-    incoming *const l = state->seen;
+    struct dsgd_inbox *const state = inbox_of(w);
     if (l == NULL)
         return;
     for (size_t k = 0; l->x != NULL && k < w->engine->n_pieces; k++)
         dsgd_piece_set(w->engine, &l->x->piece[k], DSGD_ZERO_VALUE, -1);
     if (l->x != NULL)
         l->x->over = true;
-    state->seen = NULL;
     l->next = state->unused;
     state->unused = l;
 }
@@ -127,10 +128,23 @@ static void append(stream *to, incoming *l)
     to->last = l;
 }
 
+/** Those of which all has come, up to the first of which it has not. */
+static void release(dsgd_worker *w, stream *s)
+{
+    for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
+        s->first = whole->next;
+        whole->came = w->node.step;
+        if (whole->broken_off)
+            forget(w, whole);
+        else
+            append(&inbox_of(w)->complete, whole);
+        dsgd_work_wake(w);
+    }
+}
+
 /** A packet's part of its message; the last one completes it, and releases those behind it. */
 static void put_in(dsgd_worker *w, dsgd_packet *message)
 {
-    struct dsgd_inbox *const state = inbox_of(w);
     incoming *const l = message->whole;
     const size_t k = message->piece;
     if (l->seen.x != NULL) {
@@ -142,13 +156,7 @@ static void put_in(dsgd_worker *w, dsgd_packet *message)
     }
     dsgd_packet_free(w, message);
     l->n_left--;
-    stream *const s = l->stream;
-    for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
-        s->first = whole->next;
-        whole->came = w->node.step;
-        append(&state->complete, whole);
-        dsgd_work_wake(w);
-    }
+    release(w, l->stream);
 }
 
 static dsgd_await next_of_receiver(void *argument)
@@ -278,12 +286,9 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
         self->rank, self->step);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
-    if (w->engine->goes_on && x != NULL)
-        dsgd_piece_wait(x, x->first);
-    if (w->presence == DSGD_DOWN) {
-        w->unsent = true;
+    w->unsent = w->presence == DSGD_DOWN;
+    if (w->unsent)
         return;
-    }
     dsgd_worker *const receives = &w->engine->workers[to];
     stream *const s = open_receiver(receives, w);
     incoming *const l = new_incoming(w, receives, x, numbers, n);
@@ -302,7 +307,15 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     }
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
-        send_piece(w, &update, k, &x->piece[k]);
+        w->unsent = w->presence == DSGD_DOWN;
+        if (w->unsent)
+            l->n_left--;
+        else
+            send_piece(w, &update, k, &x->piece[k]);
+    }
+    if (w->unsent) {
+        l->broken_off = true;
+        release(receives, s);
     }
 }
 
@@ -355,7 +368,8 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     dsgd_worker *const w = dsgd_worker_of(self);
     struct dsgd_inbox *const state = inbox_of(w);
     dsgd_stay_if_endless(w);
-    forget(w, state);
+    forget(w, state->seen);
+    state->seen = NULL;
     if (w->unsent) {
         w->unsent = false;
         return NULL;

@@ -13,7 +13,7 @@
 
 static bool takes_part(const dsgd_worker *w, const dsgd_reduction *r, int index)
 {
-    return r->contribution[index].counts || w->presence != DSGD_DOWN ||
+    return r->contribution[index].queued || w->presence != DSGD_DOWN ||
            dsgd_now_s() < dsgd_known_s(w);
 }
 
@@ -42,12 +42,16 @@ void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *r)
 
 bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
 {
+    if (!w->engine->by_quorum)
+        return false;
     const bool takes = r->decided
                            ? r->quorum == NULL || dsgd_comm_index(r->quorum, w->node.rank) >= 0
                            : w->presence != DSGD_DOWN;
-    if (!w->engine->by_quorum || takes)
+    dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
+    c->queued = takes;
+    if (takes)
         return false;
-    r->contribution[dsgd_members_index(&r->members, w->node.rank)].held = job;
+    c->held = job;
     r->n_held++;
     if (r->over || r->n_held == r->n_members) { /* nobody of a row is left */
         r->over = false;
@@ -64,11 +68,11 @@ bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *r
 double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
 {
     dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
-    const bool away = w->engine->by_quorum && w->presence != DSGD_HERE && !c->counts;
+    const bool away = w->engine->by_quorum && w->presence != DSGD_HERE && !c->counts && !c->started;
     const double known_s = away && w->presence == DSGD_DOWN ? dsgd_known_s(w) : 0;
     if (known_s > dsgd_now_s())
         return known_s - dsgd_now_s();
-    if (away && !c->started) {
+    if (away) {
         int *const ranks = dsgd_xcalloc((size_t)r->n_members, sizeof *ranks);
         for (int i = 0; i < r->n_members; i++)
             ranks[i] = dsgd_members_rank(&r->members, i);

@@ -39,6 +39,7 @@ typedef struct dsgd_contribution {
     int owner; /* rank, once it is sampled */
     bool started; /* the member's channel has begun to carry out its part */
     bool counts; /* its member was there when it was sampled */
+    bool queued; /* quorum.c's: the member's channel has its part */
     struct dsgd_job *held; /* quorum.c's: of a member whose messages are not sent; NULL: none */
     size_t alike; /* the group of contributions that it is in, unless it is null */
 } dsgd_contribution;

@@ -102,10 +102,10 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     const uint32_t call = w->encodings++;
-    if (w->presence == DSGD_DOWN)
-        return;
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
+        if (w->presence == DSGD_DOWN)
+            return;
         dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
         const dsgd_piece sent = dsgd_piece_sent(w, u, k, call);
         dsgd_job *const job = &new_server_job(w, k, PUSH, sent)->job;

@@ -261,6 +261,131 @@ TEST(a_learner_that_fails_costs_its_own_time_alone)
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
+/** Its token would not come back, for which the others would wait. */
+TEST_RANGE(who_takes_tokens_restarts, 0, 2)
+{
+    static dsgd_failure_event event = {1, 4.5, 1};
+    support_case *c = support_no_learning(support_new("backup_workers", 4));
+    support_option(c, "release", 1);
+    support_option(c, "backups", _i);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.steps = 20};
+    fail_at(c, 1, &event);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq(got.steps, 20);
+    ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9); /* for all */
+}
+
+/** All tell each other what their first step takes, once; the other rounds are of three steps. */
+TEST(who_fails_in_its_first_step_has_told_what_it_takes)
+{
+    static dsgd_failure_event event = {1, 0.5, 1};
+    support_case *c = support_no_learning(support_new("async_local_sgd", 4));
+    support_option(c, "period", 3);
+    support_option(c, "dylu", 1);
+    support_option(c, "grace", 0);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    fail_at(c, 1, &event);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq_tol(got.failures.lost_s, 0.5 / 4, 1e-3);
+    ck_assert_double_ge(got.steps, 60 - 2 / 4.0 - 1);
+}
+
+/** It fails in the step whose change it would send, and waits for the answer to what it asks then. */
+TEST(who_comes_back_waits_for_its_answer_and_no_other)
+{
+    static dsgd_failure_event event = {1, 4.5, 1};
+    support_case *c = support_no_learning(support_new("decoupled_diloco", 2));
+    support_option(c, "period", 5);
+    support_option(c, "delay", 5);
+    c->workload.bytes = 1e9;
+    c->config.until = (dsgd_until){.seconds = 9.75};
+    fail_at(c, 1, &event)->restart_s = 2;
+    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
+}
+
+/** Counts the vectors that it is given. */
+static void counting_serve(dsgd_node *self)
+{
+    for (;;) {
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        support_current->note[l->from]++;
+        dsgd_send(self, l->from, NULL, NULL, 0);
+    }
+}
+
+/** Sends its gradients, and asks for nothing when it is back. */
+static void telling_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self))
+            continue;
+        dsgd_gradient(self, g, x);
+        dsgd_send(self, dsgd_server_address(self, 0), g, NULL, 0);
+        dsgd_recv(self, INFINITY);
+    }
+}
+
+static const dsgd_algorithm telling = {
+    .about = {.name = "telling"}, .work = telling_work, .serve = counting_serve, .rejoins = true};
+
+/** In its forward pass, or with half of its pieces on their way: all that have come are whole. */
+TEST_RANGE(who_fails_sends_nothing_more, 0, 6)
+{
+    static dsgd_failure_event event = {1, 0, 1};
+    event.at_s = _i % 2 == 0 ? 4.2 : 4.8;
+    support_case *c = support_no_learning(support_of(&telling, 2));
+    c->workload.bytes = 8e6;
+    c->config.network = _i / 2 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i / 2 == 1;
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event);
+    const support_outcome *got = support_ok(c);
+    const double sent = 4 + floor(20.25 - event.at_s - 1); /* their own time is little */
+    const double pieces = _i % 2 == 0 ? 0 : 2;
+    ck_assert_double_eq(got->note[0], 20);
+    ck_assert_double_eq(got->note[1], sent);
+    ck_assert_double_eq(got->result.messages, 5 * (20 + sent) + pieces);
+}
+
+static void pushing_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_server_push(self, g);
+    }
+}
+
+static void begins_anew(dsgd_node *self, int peer)
+{
+    (void)self;
+    (void)peer;
+}
+
+static const dsgd_algorithm pushing = {.about = {.name = "pushing"},
+                                       .work = pushing_work,
+                                       .serve = dsgd_serve,
+                                       .comes_back = begins_anew};
+
+/** In its forward pass, or when two of its four pieces have left; each is acknowledged. */
+TEST_RANGE(who_fails_pushes_nothing_more, 0, 2)
+{
+    static dsgd_failure_event event = {1, 0, 1};
+    event.at_s = _i == 0 ? 4.2 : 4.8;
+    support_case *c = support_no_learning(support_of(&pushing, 2));
+    c->workload.bytes = 8e6;
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event);
+    const double whole = 20 + 4 + floor(20.25 - event.at_s - 1);
+    ck_assert_double_eq(support_ok(c)->result.messages, 2 * (4 * whole + (_i == 0 ? 0 : 2)));
+}
+
 CASE("by quorum", .seconds = 120);
 
 /** Times of allreduce without learning, steps of a second, next to nothing sent. */
@@ -403,6 +528,26 @@ TEST(a_row_without_anybody_is_left_out)
     f->detect_s = 1;
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_gt(got.steps, (8 * 60 - 7 * (20 + 3 + 7 + 3) - 8 * 8) / 8.0);
+}
+
+/** Its last pieces wait in its channel as it fails again; they are carried out when that is known. */
+TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
+{
+    static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
+    support_case *c = support_no_learning(support_new("streaming_diloco", 4));
+    support_option(c, "period", 2);
+    support_option(c, "fragments", 1);
+    support_option(c, "delay", 1);
+    c->workload.bytes = 4e9; /* pieces of 0.15 s */
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.steps = 12};
+    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i == 1;
+    dsgd_failures_config *f = fail_at(c, 2, events);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 0.1;
+    f->checkpoint.bytes = 8;
+    ck_assert_double_ge(support_ok(c)->result.steps, 12);
 }
 
 CASE("published", .seconds = 60);
