@@ -53,7 +53,8 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
     if (a->kind == NODE_COMBINE &&
         memcmp(a->weights, b->weights, a->n_inputs * sizeof *a->weights) != 0)
         return false;
-    return memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
+    return a->n_inputs == 0 ||
+           memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
 }
 
 /** The place in the table of a hash, or of the place after another. */
