@@ -38,10 +38,11 @@ static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
     bool any = false;
     for (size_t i = 0; i < platform->regions.n; i++) {
         any = any || regions[i].hosts > 0;
-        if (regions[i].hosts > size || find_region(platform, regions[i].name) != (int)i)
-            return dsgd_refuse(error,
-                               "regions: `%.60s` has more hosts than group_hosts, %jd, or is twice",
-                               regions[i].name, size);
+        if (find_region(platform, regions[i].name) != (int)i)
+            return dsgd_refuse(error, "regions: `%.60s` is there twice", regions[i].name);
+        if (regions[i].hosts > size)
+            return dsgd_refuse(error, "regions: `%.60s` has %jd hosts, more than group_hosts, %jd",
+                               regions[i].name, regions[i].hosts, size);
     }
     platform->natural = (dsgd_lines){0};
     if (any)

@@ -473,8 +473,10 @@ static const struct {
      "give one of them"},
     {"{routes: [" ROUTE "]}", "no region `a`"},
     {"{topology: groups, group_hosts: 1, regions: [{name: a, hosts: 2}]}",
-     "more hosts than group_hosts, 1"},
-    {"{topology: groups, group_hosts: 4, regions: [{name: a}, {name: a}]}", "or is twice"},
+     ":1:12: platform: regions: `a` has 2 hosts, more than group_hosts, 1"},
+    {"{topology: groups, group_hosts: 4, regions: [{name: a}, {name: a}]}",
+     ":1:12: platform: regions: `a` is there twice"},
+    {"{" REGIONS ", routes: [" ROUTE "], size: [4]}", "group_hosts and hosts say how many"},
     {"{topology: groups, group_hosts: 3, regions: [{name: a}]}", "3 hosts, but 4"},
     {"{topology: groups, group_hosts: 3, regions: [{name: a, hosts: 3}, {name: b, hosts: 1}], "
      "group_flow_bandwidth: 1}",
