@@ -163,13 +163,11 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
-    const dsgd_lines *const natural = &config->platform->natural, *const p = &config->placement;
-    const bool is_natural = p->n == 0 || strcmp(p->v[0], DSGD_PLACEMENT_NATURAL) == 0;
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
                           .simgrid = config->exchange.every_message,
-                          .placement = is_natural && natural->n > 0 ? *natural : *p,
+                          .placement = config->placement,
                           .seed = config->seed};
 }
 

@@ -37,7 +37,7 @@ static const dsgd_option entry_options[] = {
 static const dsgd_option region_options[] = {
     DSGD_OPTION_STRING(dsgd_region, name, "of the region", .required = true),
     DSGD_OPTION_LONG(dsgd_region, hosts, 0, 0, 1e6, NULL,
-                     "that a natural order takes, of its group_hosts; 0: all"),
+                     "that are there, of its group_hosts, unless `placement` lists others; 0: all"),
     DSGD_OPTION_DOUBLE(dsgd_region, price, 0, 0, 1e9, "1/GB",
                        "of a gigabyte that leaves it, in the currency of the platform's `price`"),
     DSGD_OPTION_END,
