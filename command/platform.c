@@ -89,21 +89,6 @@ static bool has_numbers(const check *c)
     return c->platform->topology != DSGD_TOPOLOGY_XML;
 }
 
-/** In closed form: each host sends to another, of those that are there; NAN: of XML. */
-static double predicted_s(const check *c, int n_hosts, const int *to, double bytes)
-{
-    if (!has_numbers(c))
-        return NAN;
-    const int n_places = dsgd_platform_there(c->platform, n_hosts - 1) + 1;
-    int *const places = dsgd_keep((size_t)n_places, sizeof *places);
-    for (int i = 0; i < n_places; i++)
-        places[i] = -1;
-    for (int i = 0; i < n_hosts; i++)
-        if (to[i] >= 0)
-            places[dsgd_platform_there(c->platform, i)] = dsgd_platform_there(c->platform, to[i]);
-    return dsgd_closed_form_s(c->platform, n_places, places, bytes);
-}
-
 /** A line of messages, all sent at once. */
 static dsgd_status check_volley(check *c, const char *what, int n_hosts, const int *to,
                                 double bytes, measure m, dsgd_error *error)
@@ -114,7 +99,8 @@ static dsgd_status check_volley(check *c, const char *what, int n_hosts, const i
         const dsgd_machine machine = {.platform = c->platform, .network = kind, .n_hosts = n_hosts};
         DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds[kind], error));
     }
-    print_line(c, what, predicted_s(c, n_hosts, to, bytes), seconds, m);
+    print_line(c, what, has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN,
+               seconds, m);
     return DSGD_OK;
 }
 
@@ -142,8 +128,8 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     double known_s[MOST_DISTANCES];
     int n = 0;
     const int groups = p->topology == DSGD_TOPOLOGY_GROUPS ? (int)p->group_hosts : 0;
-    const int reach = c->workers > groups ? c->workers : groups + 1;
-    for (int to = 1; to < reach && to < dsgd_platform_n_there(p) && n < MOST_DISTANCES; to++) {
+    const int reach = c->workers > groups ? c->workers - 1 : groups;
+    for (int to = 1; to <= reach && dsgd_platform_there(p, to) >= 0 && n < MOST_DISTANCES; to++) {
         const double latency_s = dsgd_closed_form_latency_s(p, 0, dsgd_platform_there(p, to));
         bool is_new = true;
         for (int i = 0; i < n; i++)
@@ -192,7 +178,8 @@ static const struct {
 /** One phase: each worker sends @p bytes to its partner, and reduces @p reduced_bytes. */
 static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
 {
-    return predicted_s(c, c->workers, to, bytes) + dsgd_platform_message_s(c->platform, bytes) +
+    return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
+           dsgd_platform_message_s(c->platform, bytes) +
            reduced_bytes * c->platform->reduction_s_per_byte;
 }
 

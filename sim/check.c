@@ -238,26 +238,15 @@ static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
                            : "they are off; --numerics cpu computes them");
 }
 
-/** What one of a worker's GPUs sends is simulated, so that what all together share is not known. */
-static dsgd_status check_gpus(const dsgd_run_config *config, dsgd_error *error)
-{
-    const dsgd_region_route *const routes = config->platform->routes.v;
-    const int gpus = dsgd_workload_gpus(config->workload);
-    for (size_t i = 0; gpus > 1 && i < config->platform->routes.n; i++)
-        if (routes[i].bytes_per_s > 0)
-            return dsgd_refuse(
-                error,
-                "platform: routes: `%.60s` to `%.60s` has a bandwidth that all flows "
-                "share, but of a worker's %d GPUs one is simulated; give a "
-                "flow_bandwidth alone",
-                routes[i].from, routes[i].to, gpus);
-    return DSGD_OK;
-}
-
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
+    const dsgd_region_route *const routes = config->platform->routes.v;
+    const bool several = dsgd_workload_gpus(config->workload) > 1; /* one of them is simulated */
     DSGD_TRY(dsgd_workload_check(config->workload, error));
-    DSGD_TRY(check_gpus(config, error));
+    for (size_t i = 0; several && i < config->platform->routes.n; i++)
+        if (routes[i].bytes_per_s > 0)
+            return dsgd_refuse(error, "platform: routes: bandwidth is of all flows together, but "
+                                      "one of a worker's gpus is simulated; leave out one of both");
     DSGD_TRY(dsgd_algorithm_check(config->algorithm, config->params, config->workers, error));
     const int n_servers = dsgd_n_servers(config);
     if (n_servers < 0)

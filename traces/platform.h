@@ -149,10 +149,7 @@ bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
 
-/** Hosts that are there, which natural and random orders take; of regions not all places are. */
-int dsgd_platform_n_there(const dsgd_platform *platform);
-
-/** The i-th of these. */
+/** The i-th host that is there, as natural and random orders take them; -1: there are fewer. */
 int dsgd_platform_there(const dsgd_platform *platform, int i);
 
 /** The effect of `hosts` on a host, by its index in natural order. Not for XML. */

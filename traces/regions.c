@@ -86,12 +86,8 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
     return DSGD_OK;
 }
 
-int dsgd_platform_n_there(const dsgd_platform *platform)
-{
-    return platform->n_there > 0 ? platform->n_there : dsgd_platform_most_hosts(platform);
-}
-
 int dsgd_platform_there(const dsgd_platform *platform, int i)
 {
-    return platform->n_there > 0 ? platform->there[i] : i;
+    const int n = platform->n_there > 0 ? platform->n_there : dsgd_platform_most_hosts(platform);
+    return i >= n ? -1 : platform->n_there > 0 ? platform->there[i] : i;
 }

@@ -104,11 +104,8 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
     const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
     if (workload->step_s < 0)
         workload->step_s = tokens * of_token / (t->gpu_flops * t->utilisation * gpus);
-    if (workload->samples < 0) {
+    if (workload->samples < 0)
         workload->samples = tokens;
-        if (workload->sample_unit == NULL)
-            workload->sample_unit = "tokens";
-    }
     if (workload->bytes > 0 || workload->tensors.n > 0)
         return DSGD_OK;
     const double elements = t->parameters / (double)t->layers / gpus;
@@ -122,15 +119,14 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
 dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
 {
     const dsgd_transformer *const t = &workload->transformer;
-    const bool is_given = t->parameters > 0 || t->layers > 0 || t->width > 0 || t->sequence > 0 ||
-                          t->batch > 0 || t->gpu_flops > 0 || t->gpus > 1;
-    if (is_given)
+    const double any = t->parameters + (double)t->layers + t->width + t->sequence + t->batch;
+    if (workload->sample_unit == NULL)
+        workload->sample_unit = workload->samples < 0 ? "tokens" : "samples";
+    if (any > 0 || t->gpu_flops > 0 || t->gpus > 1)
         DSGD_TRY(derive_from(t, workload, error));
     if (workload->step_s < 0 || workload->samples < 0)
         return dsgd_refuse(error, "%s is missing; give it, or a transformer",
                            workload->step_s < 0 ? "step" : "samples");
-    if (workload->sample_unit == NULL)
-        workload->sample_unit = "samples";
     return DSGD_OK;
 }
 

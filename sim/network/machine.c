@@ -21,7 +21,7 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     const int n = machine->n_hosts;
     const int most = dsgd_platform_most_hosts(machine->platform);
     const bool given = dsgd_placement_is_given(&machine->placement);
-    const int there = given ? most : dsgd_platform_n_there(machine->platform);
+    const int n_there = machine->platform->n_there, there = given || n_there == 0 ? most : n_there;
     *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
     if (there < n)
         return dsgd_refuse(error,

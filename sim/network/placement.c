@@ -67,10 +67,10 @@ dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
         return list(placement, n_hosts, names, machine->n_hosts, places, error);
     const dsgd_draw at = {.seed = machine->seed, .purpose = DSGD_DRAW_PLACEMENT};
     const bool random = is_word(placement, DSGD_PLACEMENT_RANDOM);
-    const int there = dsgd_platform_n_there(machine->platform);
-    const uint32_t n = (uint32_t)(there < n_hosts ? there : n_hosts);
+    const dsgd_platform *const p = machine->platform;
+    const uint32_t n = (uint32_t)(p->n_there > 0 ? p->n_there : n_hosts);
     for (int i = 0; i < machine->n_hosts; i++)
-        places[i] = dsgd_platform_there(machine->platform,
-                                        random ? (int)dsgd_draw_permuted(at, n, (uint32_t)i) : i);
+        places[i] =
+            dsgd_platform_there(p, random ? (int)dsgd_draw_permuted(at, n, (uint32_t)i) : i);
     return DSGD_OK;
 }
