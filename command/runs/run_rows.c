@@ -104,8 +104,7 @@ static const dsgd_column run_columns[] = {
          "what gave its messages their times: `maxmin`, `simgrid` or `nics`, `arithmetic`, or two "
          "of them with a `+`; `none`: it sent none; empty: not known"),
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
-          "sent by a worker (of several `gpus`: by one of them), mean and most; without what "
-          "servers send"),
+          "sent by a worker (of its `gpus`, by one), mean and most; without what servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),
     TIMED(
         run_row, energy_j, "energy_j", "J",
