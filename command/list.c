@@ -425,7 +425,9 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
                p->island_latency_s * 1e6);
     for (size_t i = 0; i < p->regions.n; i++)
-        printf("  region of %-9jd %s\n", p->group_hosts, dsgd_regions(p)[i].name);
+        printf("  region of %-9jd %s\n",
+               dsgd_regions(p)[i].hosts > 0 ? dsgd_regions(p)[i].hosts : p->group_hosts,
+               dsgd_regions(p)[i].name);
     if (p->regions.n == 0 && p->topology == DSGD_TOPOLOGY_GROUPS)
         dsgd_print_text("  groups", FACT_INDENT,
                         "%jd hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",

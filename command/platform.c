@@ -107,14 +107,14 @@ static dsgd_status check_volley(check *c, const char *what, int n_hosts, const i
 /** One message from host 0 to another on an idle network: half of a ping-pong. */
 static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
 {
-    const int n_hosts = to_whom + 1;
+    const int n_hosts = to_whom + 1, host = dsgd_platform_there(c->platform, to_whom);
     int *const to = dsgd_keep((size_t)n_hosts, sizeof *to);
     for (int i = 0; i < n_hosts; i++)
         to[i] = i == 0 ? to_whom : -1;
-    DSGD_TRY(check_volley(c, dsgd_xprintf("1 B from host 0 to %d", to_whom), n_hosts, to, 1,
+    DSGD_TRY(check_volley(c, dsgd_xprintf("1 B from host 0 to %d", host), n_hosts, to, 1,
                           microseconds, error));
-    return check_volley(c, dsgd_xprintf("16 MiB from host 0 to %d", to_whom), n_hosts, to,
-                        large_bytes, rate, error);
+    return check_volley(c, dsgd_xprintf("16 MiB from host 0 to %d", host), n_hosts, to, large_bytes,
+                        rate, error);
 }
 
 /** Checks the nearest host of each distance that there is, up to the first of another group. */
@@ -129,8 +129,8 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     int n = 0;
     const int groups = p->topology == DSGD_TOPOLOGY_GROUPS ? (int)p->group_hosts : 0;
     const int reach = c->workers > groups ? c->workers - 1 : groups;
-    for (int to = 1; to <= reach && n < MOST_DISTANCES; to++) {
-        const double latency_s = dsgd_closed_form_latency_s(p, 0, to);
+    for (int to = 1; to <= reach && dsgd_platform_there(p, to) >= 0 && n < MOST_DISTANCES; to++) {
+        const double latency_s = dsgd_closed_form_latency_s(p, 0, dsgd_platform_there(p, to));
         bool is_new = true;
         for (int i = 0; i < n; i++)
             is_new = is_new && fabs(known_s[i] - latency_s) > 1e-12;

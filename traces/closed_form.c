@@ -217,7 +217,8 @@ double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int 
     path p = {0};
     for (int i = 0; i < n_hosts; i++)
         if (to[i] >= 0 && to[i] != i)
-            find_path(&all, platform, i, to[i]);
+            find_path(&all, platform, dsgd_platform_there(platform, i),
+                      dsgd_platform_there(platform, to[i]));
     if (all.n > 0)
         qsort(all.passed, all.n, sizeof *all.passed, by_number);
     double slowest_s = 0;
@@ -226,7 +227,8 @@ double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int 
             continue;
         p.n = 0;
         p.latency_s = 0;
-        find_path(&p, platform, i, to[i]);
+        find_path(&p, platform, dsgd_platform_there(platform, i),
+                  dsgd_platform_there(platform, to[i]));
         double bytes_per_s = INFINITY;
         for (size_t k = 0; k < p.n; k++) {
             const struct passed *const link = &p.passed[k];

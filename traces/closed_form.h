@@ -9,8 +9,8 @@
 
 /**
  * Seconds until all messages have arrived when each host i of @p n_hosts sends @p bytes to host
- * to[i] (-1: none) at once, without overheads. Flows are spread evenly over the ways up a fat tree.
- * Not for DSGD_TOPOLOGY_XML.
+ * to[i] (-1: none) at once, without overheads; hosts are those that are there, in natural order.
+ * Flows are spread evenly over the ways up a fat tree. Not for DSGD_TOPOLOGY_XML.
  */
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes);
 

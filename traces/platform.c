@@ -37,7 +37,7 @@ static const dsgd_option entry_options[] = {
 static const dsgd_option region_options[] = {
     DSGD_OPTION_STRING(dsgd_region, name, "of the region", .required = true),
     DSGD_OPTION_LONG(dsgd_region, hosts, 0, 0, 1e6, NULL,
-                     "that a natural order takes, of its group_hosts; 0: all"),
+                     "that are there, of its group_hosts, unless `placement` lists others; 0: all"),
     DSGD_OPTION_DOUBLE(dsgd_region, price, 0, 0, 1e9, "1/GB",
                        "of a gigabyte that leaves it, in the currency of the platform's `price`"),
     DSGD_OPTION_END,
@@ -82,7 +82,7 @@ const dsgd_option dsgd_platform_options[] = {
         "fat_tree: hosts per switch, switches per switch of each higher level; "
         "dragonfly: groups, chassis per group, routers per chassis, hosts per "
         "router; torus: each dimension; switch and groups: hosts in all, else as many "
-        "as a run needs"),
+        "as a run needs; not of regions"),
     DSGD_OPTION_NUMBERS(dsgd_platform, up, 1, DSGD_PLATFORM_ANY,
                         "fat_tree: switches above each host (1), then above each switch of each "
                         "level; [1, 16] over size [32, 32] tapers 2:1"),
@@ -309,6 +309,9 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
         return dsgd_refuse(error,
                            "platform: regions are of topology groups and library mpi: NCCL's "
                            "model has no latency between them");
+    if (platform->regions.n > 0 && platform->size.n > 0)
+        return dsgd_refuse(error, "platform: size: of regions group_hosts and hosts say how many "
+                                  "hosts there are; leave out size");
     if (platform->library != DSGD_LIBRARY_MPI &&
         (platform->nccl.links_bytes_per_s <= 0 || platform->topology == DSGD_TOPOLOGY_XML))
         return dsgd_refuse(error,

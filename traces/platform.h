@@ -70,7 +70,7 @@ typedef struct dsgd_platform {
     double group_latency_s; /* added between groups */
     dsgd_records regions, routes; /* of dsgd_region and dsgd_region_route: groups that differ */
     double route_bandwidth, route_latency; /* factors of all routes */
-    dsgd_lines natural; /* hosts, where regions have fewer than group_hosts: the natural order */
+    int n_there, *there; /* [n_there] hosts, where regions have fewer than group_hosts; else 0 */
     int *route_of; /* [regions][regions] from, to: a route, -1: none; NULL: there are none */
     int64_t island_hosts; /* hosts that share a fast network besides; 0: no islands */
     int64_t island_nics; /* NICs per island, shared evenly by its hosts */
@@ -148,6 +148,9 @@ bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
 /** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
+
+/** The i-th host that is there, as natural and random orders take them; -1: there are fewer. */
+int dsgd_platform_there(const dsgd_platform *platform, int i);
 
 /** The effect of `hosts` on a host, by its index in natural order. Not for XML. */
 typedef struct dsgd_host_quality {

@@ -30,7 +30,7 @@ static dsgd_status find_ends(const dsgd_platform *platform, const dsgd_region_ro
     return DSGD_OK;
 }
 
-/** The natural order of hosts, where a region has fewer than group_hosts. */
+/** The hosts that are there, where a region has fewer than group_hosts. */
 static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
 {
     const dsgd_region *const regions = dsgd_regions(platform);
@@ -38,17 +38,18 @@ static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
     bool any = false;
     for (size_t i = 0; i < platform->regions.n; i++) {
         any = any || regions[i].hosts > 0;
-        if (regions[i].hosts > size || find_region(platform, regions[i].name) != (int)i)
-            return dsgd_refuse(error,
-                               "regions: `%.60s` has more hosts than group_hosts, %jd, or is twice",
-                               regions[i].name, size);
+        if (find_region(platform, regions[i].name) != (int)i)
+            return dsgd_refuse(error, "regions: `%.60s` is there twice", regions[i].name);
+        if (regions[i].hosts > size)
+            return dsgd_refuse(error, "regions: `%.60s` has %jd hosts, more than group_hosts, %jd",
+                               regions[i].name, regions[i].hosts, size);
     }
-    platform->natural = (dsgd_lines){0};
+    platform->n_there = 0;
     if (any)
-        platform->natural.v = dsgd_keep((size_t)n, sizeof *platform->natural.v);
+        platform->there = dsgd_keep((size_t)n, sizeof *platform->there);
     for (int64_t i = 0; any && i < n; i++)
         if (regions[i / size].hosts == 0 || i % size < regions[i / size].hosts)
-            platform->natural.v[platform->natural.n++] = dsgd_xprintf("%jd", i);
+            platform->there[platform->n_there++] = (int)i;
     return DSGD_OK;
 }
 
@@ -83,4 +84,10 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
         platform->group_bytes_per_s = 1e18;
     platform->route_of = route_of;
     return DSGD_OK;
+}
+
+int dsgd_platform_there(const dsgd_platform *platform, int i)
+{
+    const int n = platform->n_there > 0 ? platform->n_there : dsgd_platform_most_hosts(platform);
+    return i >= n ? -1 : platform->n_there > 0 ? platform->there[i] : i;
 }

@@ -70,8 +70,9 @@ const dsgd_option dsgd_workload_options[] = {
                           .words = derived_words),
     DSGD_OPTION_DOUBLE(dsgd_workload, samples, -1, 1e-9, 1e12, NULL,
                        "per worker and step; derived: the same", .words = derived_words),
-    DSGD_OPTION_AS("unit", STRING, dsgd_workload, sample_unit, "what a sample is: images, tokens",
-                   .init_text = "samples"),
+    DSGD_OPTION_AS("unit", STRING, dsgd_workload, sample_unit,
+                   "what a sample is: images, tokens; none: tokens where `transformer` gives their "
+                   "number, else samples"),
     DSGD_OPTION_DOUBLE(dsgd_workload, backward_share, 2.0 / 3, 0, 1, "share",
                        "share of step, at its end, in which gradients become ready"),
     DSGD_OPTION_CHOICE(dsgd_workload, memory, memories,
@@ -95,17 +96,16 @@ double dsgd_workload_value_bytes(const dsgd_workload *workload)
 static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workload,
                                dsgd_error *error)
 {
-    if (t->layers < 1 || t->sequence <= 0 || t->batch <= 0 || t->gpu_flops <= 0)
-        return dsgd_refuse(error, "transformer needs layers, sequence, batch and gpu_speed, all "
-                                  "above 0");
+    if (t->parameters <= 0 || t->layers < 1 || t->sequence <= 0 || t->batch <= 0 ||
+        t->gpu_flops <= 0)
+        return dsgd_refuse(error, "transformer needs parameters, layers, sequence, batch and "
+                                  "gpu_speed, all above 0");
     const double tokens = t->batch * t->sequence, gpus = (double)t->gpus;
     const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
     if (workload->step_s < 0)
         workload->step_s = tokens * of_token / (t->gpu_flops * t->utilisation * gpus);
-    if (workload->samples < 0) {
+    if (workload->samples < 0)
         workload->samples = tokens;
-        workload->sample_unit = "tokens";
-    }
     if (workload->bytes > 0 || workload->tensors.n > 0)
         return DSGD_OK;
     const double elements = t->parameters / (double)t->layers / gpus;
@@ -118,8 +118,12 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
 
 dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
 {
-    if (workload->transformer.parameters > 0)
-        return derive_from(&workload->transformer, workload, error);
+    const dsgd_transformer *const t = &workload->transformer;
+    const double any = t->parameters + (double)t->layers + t->width + t->sequence + t->batch;
+    if (workload->sample_unit == NULL)
+        workload->sample_unit = workload->samples < 0 ? "tokens" : "samples";
+    if (any > 0 || t->gpu_flops > 0 || t->gpus > 1)
+        DSGD_TRY(derive_from(t, workload, error));
     if (workload->step_s < 0 || workload->samples < 0)
         return dsgd_refuse(error, "%s is missing; give it, or a transformer",
                            workload->step_s < 0 ? "step" : "samples");

@@ -45,6 +45,7 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int dep
         workload->bytes = 0;
     if (has_transformer)
         workload->step_s = workload->samples = -1;
+    workload->sample_unit = has_transformer ? NULL : workload->sample_unit;
     return dsgd_config_refine(config, entry, dsgd_workload_options, like_key, workload, error);
 }
 
@@ -100,7 +101,10 @@ dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_plat
     *platform = (dsgd_platform){0};
     dsgd_options_default(dsgd_platform_options, platform);
     DSGD_TRY(read_platform(config, entry, 0, platform, error));
-    return dsgd_platform_derive(platform, error);
+    dsgd_error why;
+    const dsgd_status status = dsgd_platform_derive(platform, &why);
+    return status == DSGD_OK ? status
+                             : dsgd_entry_fail(config, entry, error, "platform: %s", why.text);
 }
 
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
@@ -114,8 +118,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
         return DSGD_OK;
     }
     DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));
-    DSGD_TRY(read_platform(*config, part_of(*config, "platform"), 1, platform, error));
-    return dsgd_platform_derive(platform, error);
+    return dsgd_platform_read(*config, part_of(*config, "platform"), platform, error);
 }
 
 dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,

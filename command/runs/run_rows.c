@@ -104,7 +104,7 @@ static const dsgd_column run_columns[] = {
          "what gave its messages their times: `maxmin`, `simgrid` or `nics`, `arithmetic`, or two "
          "of them with a `+`; `none`: it sent none; empty: not known"),
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
-          "sent by a worker, mean and most; without what servers send"),
+          "sent by a worker (of its `gpus`, by one), mean and most; without what servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),
     TIMED(
         run_row, energy_j, "energy_j", "J",
@@ -154,7 +154,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
     const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
-    const double cost = has_price ? of_gpus + r->transfer_cost : NAN;
+    const double cost = has_price ? of_gpus + gpus * r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
                                     exchange->blocking ? " blocking" : " at-once",
                                     exchange->barrier ? " barrier" : "",

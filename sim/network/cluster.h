@@ -42,16 +42,14 @@ typedef struct dsgd_machine {
 bool dsgd_placement_is_given(const dsgd_lines *placement);
 
 /**
- * Fills places[n_wanted] with indices of hosts in natural order, for the workers, then the servers.
- * A listed host is an index or a name; the list may be longer than n_wanted. An empty placement is
- * the natural order. (placement.c)
+ * Fills places[machine->n_hosts] with indices of hosts in natural order, for the workers, then the
+ * servers. A listed host is an index or a name; the list may be longer. An empty placement is the
+ * natural order; it and a random one are of hosts that are there. (placement.c)
  *
  * @param names [n_hosts] of the hosts in natural order; NULL: n0, n1, ...
- * @param seed of a random order
  */
-dsgd_status dsgd_placement_places(const dsgd_lines *placement, uint64_t seed, int n_hosts,
-                                  const char *const *names, int n_wanted, int *places,
-                                  dsgd_error *error);
+dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
+                                  const char *const *names, int *places, dsgd_error *error);
 
 /** What a link has carried in one direction. */
 typedef struct dsgd_load {

@@ -21,14 +21,14 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     const int n = machine->n_hosts;
     const int most = dsgd_platform_most_hosts(machine->platform);
     const bool given = dsgd_placement_is_given(&machine->placement);
+    const int n_there = machine->platform->n_there, there = given || n_there == 0 ? most : n_there;
     *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
-    if (*n_hosts < n)
+    if (there < n)
         return dsgd_refuse(error,
-                           "platform: size: %d hosts, but %d workers and servers need one each",
-                           *n_hosts, n);
+                           "platform: %s: %d hosts, but %d workers and servers need one each",
+                           machine->platform->regions.n > 0 ? "regions" : "size", there, n);
     *places = dsgd_keep((size_t)n, sizeof **places);
-    DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, given ? most : *n_hosts,
-                                   NULL, n, *places, error));
+    DSGD_TRY(dsgd_placement_places(machine, given ? most : *n_hosts, NULL, *places, error));
     for (int i = 0; i < n; i++)
         *n_hosts = (*places)[i] < *n_hosts ? *n_hosts : (*places)[i] + 1;
     return DSGD_OK;

@@ -546,8 +546,7 @@ static void begin(size_t size_of_transfer)
 static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *places, bool maxmin,
                               dsgd_error *error)
 {
-    DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, n_hosts, NULL,
-                                   machine->n_hosts, places, error));
+    DSGD_TRY(dsgd_placement_places(machine, n_hosts, NULL, places, error));
     dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin ? take : NULL);
     begin(sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow)));
     return DSGD_OK;

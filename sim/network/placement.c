@@ -59,15 +59,18 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
     return DSGD_OK;
 }
 
-dsgd_status dsgd_placement_places(const dsgd_lines *placement, uint64_t seed, int n_hosts,
-                                  const char *const *names, int n_wanted, int *places,
-                                  dsgd_error *error)
+dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
+                                  const char *const *names, int *places, dsgd_error *error)
 {
+    const dsgd_lines *const placement = &machine->placement;
     if (dsgd_placement_is_given(placement))
-        return list(placement, n_hosts, names, n_wanted, places, error);
-    const dsgd_draw at = {.seed = seed, .purpose = DSGD_DRAW_PLACEMENT};
+        return list(placement, n_hosts, names, machine->n_hosts, places, error);
+    const dsgd_draw at = {.seed = machine->seed, .purpose = DSGD_DRAW_PLACEMENT};
     const bool random = is_word(placement, DSGD_PLACEMENT_RANDOM);
-    for (int i = 0; i < n_wanted; i++)
-        places[i] = random ? (int)dsgd_draw_permuted(at, (uint32_t)n_hosts, (uint32_t)i) : i;
+    const dsgd_platform *const p = machine->platform;
+    const uint32_t n = (uint32_t)(p->n_there > 0 ? p->n_there : n_hosts);
+    for (int i = 0; i < machine->n_hosts; i++)
+        places[i] =
+            dsgd_platform_there(p, random ? (int)dsgd_draw_permuted(at, n, (uint32_t)i) : i);
     return DSGD_OK;
 }

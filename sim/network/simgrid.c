@@ -176,8 +176,7 @@ dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const 
     const char **const names = dsgd_keep(count, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = sg_host_get_name(all[i]);
-    DSGD_TRY(dsgd_placement_places(&machine->placement, machine->seed, (int)count, names, n_hosts,
-                                   places, error));
+    DSGD_TRY(dsgd_placement_places(machine, (int)count, names, places, error));
     hosts = dsgd_keep((size_t)n_hosts, sizeof *hosts);
     n_taken = n_hosts;
     for (int i = 0; i < n_hosts; i++)

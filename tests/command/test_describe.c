@@ -147,6 +147,10 @@ TEST(what_has_no_summary_has_a_head_without_one)
     write_file("p.yaml", "topology: switch\n");
     char *output = dsgd_ends(0, "describe platform p.yaml");
     ck_assert_msg(strncmp(output, "p.yaml\n\n  shape ", 16) == 0, "%s", output);
+    write_file("r.yaml", "topology: groups\ngroup_hosts: 8\ngroup_flow_bandwidth: 1GB/s\n"
+                         "regions: [{name: a}, {name: b, hosts: 4}]\n");
+    ck_assert_has(dsgd_ends(0, "describe platform r.yaml"),
+                  "  region of 8         a\n  region of 4         b\n");
     ck_assert_has(dsgd_ends(2, "describe platform nccl"),
                   "which `dsgd describe platform.nccl` describes");
 }

@@ -96,6 +96,30 @@ TEST(what_leaves_a_region_costs_its_bytes_times_its_price)
     expect("1,", "virtual_s", 4 * (3 + 1 + 0.05 + 20)); /* two flows share 1 GB/s */
 }
 
+/** Whatever its GPUs, a model's parts are the model; but what their flows share is not known. */
+TEST(what_leaves_a_region_costs_the_same_from_one_gpu_and_from_four)
+{
+    static const char text[] =
+        "platform: {topology: groups, group_hosts: 2, price: 0 USD/h, regions: [{name: a, price: "
+        "0.02}, {name: b, price: 0.05}], routes: [{from: a, to: b, flow_bandwidth: 1GB/s}]}\n"
+        "workload: {value_bytes: 2, transformer: {parameters: 1e9, layers: 8, sequence: 1000, "
+        "batch: 4, gpu_speed: 3Tf, gpus: {sweep: [1, 4]}}}\n"
+        "workers: 4\nuntil: {steps: 4}\nalgorithms: allreduce\n"
+        "exchange: {pieces: 1, collective: recursive-doubling}\n";
+    static const double left = 4 * (2 * 2 * 0.02 + 2 * 2 * 0.05);
+    write_file("e.yaml", text);
+    dsgd_ends(0, "run e.yaml -o r");
+    for (int i = 1; i <= 2; i++) {
+        char row[16];
+        snprintf(row, sizeof row, "%d,", i);
+        expect(row, "cost", left);
+        expect(row, "samples_per_cost", 4 * 4 * 4000 / left);
+        expect(row, "sent_mean_bytes", 4 * 2 * 2e9 / (i == 1 ? 1 : 4));
+    }
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o s --set platform.routes.0.bandwidth=1GB/s"),
+                  "one of a worker's gpus is simulated");
+}
+
 /** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16 bits. */
 TEST(all_gpus_of_a_language_model_draw_and_cost)
 {

@@ -232,6 +232,17 @@ TEST_ROWS(what_a_slow_gpu_costs_where_collectives_share_gpus, slow_gpus)
     expect_text(output, _i == 0 ? " (40 %) longer" : " (43 %) longer");
 }
 
+/** The busiest is a route that its flows share, which SimGrid alone lists. */
+TEST(routes_are_not_counted_and_that_is_told)
+{
+    write_ring("workers: 4\nplatform: {topology: groups, group_hosts: 2, host_bandwidth: 10GB/s, "
+               "regions: [{name: a}, {name: b}], routes: [{from: a, to: b, bandwidth: 1GB/s}]}\n");
+    expect_text(explained("e.yaml"), "\nwhat a route between regions carries is not counted\n");
+    const char *const simgrid = explained("e.yaml --set exchange.every_message=true");
+    ck_assert_ptr_null(strstr(simgrid, "not counted"));
+    expect_text(simgrid, "\nall1              60.0 ");
+}
+
 /** By their own names, and their own speeds, in SimGrid's XML. */
 TEST(a_slow_link_of_a_file_is_the_busiest)
 {

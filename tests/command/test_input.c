@@ -442,6 +442,18 @@ TEST(a_platform_is_checked_against_its_numbers)
     ck_assert_has(output,
                   "1 B from host 0 to 7                      -         2.001 us           -");
     ck_assert_ptr_null(strstr(output, "differ"));
+    /* Of hosts that are there: the third is the first of the other region. */
+    write_file("r.yaml", "topology: groups\ngroup_hosts: 4\nregions: [{name: a, hosts: 2}, {name: "
+                         "b, hosts: 1}]\nroutes: [{from: a, to: b, latency: 1ms}]\n");
+    output = dsgd_ends(0, "platform check r.yaml --workers 2");
+    ck_assert_has(output, "1 B from host 0 to 4                   1001 us        1001 us ");
+    ck_assert_has(output, "\n0 of these differ");
+    write_file("r.yaml", "topology: groups\ngroup_hosts: 8\nregions: [{name: a, hosts: 2}, {name: "
+                         "b, hosts: 2}]\nroutes: [{from: a, to: b, latency: 1ms}]\n");
+    output = dsgd_ends(0, "platform check r.yaml");
+    ck_assert_has(output, "r.yaml, 4 workers");
+    ck_assert_has(output, "allreduce of 1 B, rec. doubling        1002 us        1002 us ");
+    ck_assert_has(output, "\n0 of these differ");
     /* Routes of four switches to three above collide, where the numbers spread them evenly. */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");

@@ -676,6 +676,7 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
 void fuzz_placement(const uint8_t *bytes, size_t n)
 {
     enum { HOSTS = 16, WORKERS = 8 };
+    static const dsgd_platform platform; /* a switch of any size */
     dsgd_config *config = NULL;
     dsgd_entry *const entry = value_of(bytes, n, &config);
     dsgd_planned_run run = {.name = NULL};
@@ -685,8 +686,11 @@ void fuzz_placement(const uint8_t *bytes, size_t n)
     dsgd_status status = dsgd_config_read_value(
         config, entry, dsgd_option_find(dsgd_experiment_options, "placement"), &run, &error);
     if (status == DSGD_OK)
-        status =
-            dsgd_placement_places(&run.config.placement, 1, HOSTS, NULL, WORKERS, places, &error);
+        status = dsgd_placement_places(&(dsgd_machine){.platform = &platform,
+                                                       .n_hosts = WORKERS,
+                                                       .placement = run.config.placement,
+                                                       .seed = 1},
+                                       HOSTS, NULL, places, &error);
     expect_sentence(status, &error);
     for (int i = 0; status == DSGD_OK && i < WORKERS; i++) {
         DSGD_ASSERT(places[i] >= 0 && places[i] < HOSTS && !taken[places[i]], "host %d", places[i]);

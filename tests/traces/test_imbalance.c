@@ -689,10 +689,13 @@ static const struct {
     const char *sentence; /* NULL: fine */
     double bytes, step_s;
     size_t inherent;
+    const char *unit; /* NULL: any */
 } alike[] = {
     {"{like: resnet50-v100, step: 0.5}", NULL, 4.0 * 25559081, 0.5, 0}, /* which is like another */
     {"{like: habitat-p100, samples: 3}", NULL, 33905684, 0.52, 1},
-    {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0},
+    {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0, "experience steps"},
+    {"{like: llm-7b, step: 2, unit: sequences}", NULL, 2.0 * 6658859008, 2, 0, "sequences"},
+    {"{bytes: 4, step: 1, samples: 1}", NULL, 4, 1, 0, "samples"},
     {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* in place of the tensors */
     {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
     /* By 8e15 operations at half of 4 Tf; a like one takes all of it anew but for the rest. */
@@ -703,10 +706,14 @@ static const struct {
      2.0 * 6658859008, 6 * 6658859008.0 * 2048 / 100e12, 0},
     {"{like: habitat-p100, transformer: {parameters: 1e6, layers: 1, sequence: 1, batch: 1, "
      "gpu_speed: 1e6, utilisation: 1, gpus: 2}}",
-     NULL, 2e6, 3, 1},
+     NULL, 2e6, 3, 1, "tokens"},
     {"{like: llm-7b, step: 2, tensors: [{elements: 8}]}", NULL, 16, 2, 0},
-    {"{transformer: {parameters: 1e9}}", "transformer needs layers, sequence, batch and gpu_speed",
-     0, 0, 0},
+    {"{transformer: {parameters: 1e9}}",
+     "transformer needs parameters, layers, sequence, batch and gpu_speed", 0, 0, 0},
+    {"{bytes: 4, step: 1, samples: 1, transformer: {gpus: 8}}", "transformer needs parameters", 0,
+     0, 0},
+    {"{transformer: {layers: 8, sequence: 1, batch: 1, gpu_speed: 1Tf}}",
+     "transformer needs parameters", 0, 0, 0},
     {"{bytes: 4, step: 1}", "samples is missing; give it, or a transformer", 0, 0, 0},
     {"{like: habitat-p10}", "did you mean `habitat-p100`?", 0, 0, 0},
     {"{like: [resnet50-p100]}", "like has to be a text", 0, 0, 0},
@@ -740,6 +747,8 @@ TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
         ck_assert_double_eq(dsgd_workload_bytes(w), alike[_i].bytes);
         ck_assert_double_eq(w->step_s, alike[_i].step_s);
         ck_assert_uint_eq(w->inherent.n, alike[_i].inherent);
+        if (alike[_i].unit != NULL)
+            ck_assert_str_eq(w->sample_unit, alike[_i].unit);
     } else {
         ck_assert_int_eq(status, DSGD_EUSAGE);
         ck_assert_has(error.text, alike[_i].sentence);

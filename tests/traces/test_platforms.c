@@ -78,10 +78,7 @@ static bool by_simgrid; /* messages of a volley take its times */
 /** Seconds of one message each from i to to[i]. */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
-    const dsgd_machine machine = {.platform = platform,
-                                  .n_hosts = n_hosts,
-                                  .simgrid = by_simgrid,
-                                  .placement = platform->natural};
+    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts, .simgrid = by_simgrid};
     double seconds = 0;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
@@ -473,15 +470,17 @@ static const struct {
      "give one of them"},
     {"{routes: [" ROUTE "]}", "no region `a`"},
     {"{topology: groups, group_hosts: 1, regions: [{name: a, hosts: 2}]}",
-     "more hosts than group_hosts, 1"},
-    {"{topology: groups, group_hosts: 4, regions: [{name: a}, {name: a}]}", "or is twice"},
+     ":1:12: platform: regions: `a` has 2 hosts, more than group_hosts, 1"},
+    {"{topology: groups, group_hosts: 4, regions: [{name: a}, {name: a}]}",
+     ":1:12: platform: regions: `a` is there twice"},
+    {"{" REGIONS ", routes: [" ROUTE "], size: [4]}", "group_hosts and hosts say how many"},
     {"{topology: groups, group_hosts: 3, regions: [{name: a}]}", "3 hosts, but 4"},
     {"{topology: groups, group_hosts: 3, regions: [{name: a, hosts: 3}, {name: b, hosts: 1}], "
      "group_flow_bandwidth: 1}",
      NULL},
     {"{topology: groups, group_hosts: 3, regions: [{name: a, hosts: 2}, {name: b, hosts: 1}], "
      "group_flow_bandwidth: 1}",
-     "3 hosts are listed, but 4"},
+     "platform: regions: 3 hosts, but 4"},
     {"{" REGIONS ", routes: [" ROUTE "], library: nccl}",
      "regions are of topology groups and library mpi"},
     {"{topology: switch, regions: [{name: a}]}", "regions are of topology groups"},
@@ -706,13 +705,36 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     expect_path(&p, 2, 10, us, 3 * gb); /* back as there */
     static const int both[] = {2, 3, -1, -1}; /* 1.5 GB/s for two */
     ck_assert_double_eq_tol(volley_s(&p, 4, both, gb), us + 0.05 + 1 / 0.75, 1e-6);
-    p.natural.n = 0; /* the closed form has hosts where they are */
+    p.n_there = 0; /* the closed form has hosts where they are */
     static const int shift[] = {8, 9, -1, -1, -1, -1, -1, -1, -1, -1};
     ck_assert_double_eq_tol(dsgd_closed_form_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-9);
     ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-6);
     p.route_bandwidth = 2;
     p.route_latency = 0.5;
     ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.025 + 1 / 1.5, 1e-6);
+}
+
+/** Of two regions of eight places one host each is there: whatever is drawn, a route parts them. */
+TEST(a_random_order_takes_hosts_that_are_there)
+{
+    static const char *word[] = {"random"};
+    dsgd_platform p = regions();
+    dsgd_region one_each[] = {{.name = "a", .hosts = 1}, {.name = "b", .hosts = 1}};
+    p.regions = (dsgd_records){2, one_each};
+    p.routes.n = 2;
+    ck_assert_int_eq(dsgd_platform_derive(&p, NULL), DSGD_OK);
+    const int to[] = {1, -1};
+    int n_ab = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        const dsgd_machine machine = {
+            .platform = &p, .n_hosts = 2, .placement = {1, word}, .seed = seed};
+        double s = 0;
+        ck_assert_int_eq(dsgd_machine_time(&machine, to, 1, &s, NULL), DSGD_OK);
+        const bool ab = fabs(s - us - 0.05) < 1e-6;
+        ck_assert_msg(ab || fabs(s - us - 0.02) < 1e-6, "seed %d: %g s", (int)seed, s);
+        n_ab += ab;
+    }
+    ck_assert(n_ab > 0 && n_ab < 8);
 }
 
 static const struct {
