@@ -29,6 +29,8 @@ static const dsgd_suffix s_per_byte[] = {{"ps", 1e-12},  {"ns", 1e-9},    {"us",
                                          {"us/B", 1e-6}, {NULL, 0}};
 static const dsgd_suffix per_s[] = {{"/s", 1},         {"Hz", 1},         {"kHz", 1e3},
                                     {"/min", 1 / 60.}, {"/h", 1 / 3600.}, {NULL, 0}};
+static const dsgd_suffix parameters[] = {
+    {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}, {NULL, 0}};
 static const dsgd_suffix shares[] = {{"%", 0.01}, {NULL, 0}};
 
 /* A column ends with the first that fits: so rates come before the unit of time. */
@@ -41,6 +43,7 @@ static const dsgd_unit units[] = {
     {"s/B", NULL, NULL, NULL, s_per_byte},
     {"1/s", NULL, NULL, NULL, per_s},
     {"share", NULL, NULL, NULL, shares},
+    {"parameters", NULL, NULL, NULL, parameters},
 };
 
 enum { N_UNITS = sizeof units / sizeof units[0] };

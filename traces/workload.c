@@ -14,8 +14,8 @@ static const char *const memories[] = {"device", "host", NULL};
 static const char *const derived_words[] = {"derived", NULL};
 
 static const dsgd_option transformer_options[] = {
-    DSGD_OPTION_DOUBLE(dsgd_transformer, parameters, 0, 0, 1e15, NULL,
-                       "of the model; 0: there is none"),
+    DSGD_OPTION_DOUBLE(dsgd_transformer, parameters, 0, 0, 1e15, "parameters",
+                       "of the model, such as 7B; 0: there is none"),
     DSGD_OPTION_LONG(dsgd_transformer, layers, 0, 0, 4096, NULL,
                      "equal ones: a gradient's tensors, in backward order"),
     DSGD_OPTION_DOUBLE(dsgd_transformer, width, 0, 0, 1e9, NULL,

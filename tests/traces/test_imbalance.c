@@ -699,7 +699,7 @@ static const struct {
     {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* in place of the tensors */
     {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
     /* By 8e15 operations at half of 4 Tf; a like one takes all of it anew but for the rest. */
-    {"{transformer: {parameters: 1e9, layers: 10, sequence: 1000, batch: 4, gpu_speed: 4Tf, "
+    {"{transformer: {parameters: 1B, layers: 10, sequence: 1000, batch: 4, gpu_speed: 4Tf, "
      "utilisation: 0.5}, value_bytes: 2}",
      NULL, 2e9, 12, 0},
     {"{like: llm-7b, transformer: {width: 0, batch: 1, gpu_speed: 100Tf, utilisation: 1}}", NULL,
