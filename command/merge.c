@@ -32,9 +32,11 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
     for (size_t k = 0; k < a->folders.n; k++) {
         const char *const folder = a->folders.v[k];
         json_t *const json = dsgd_manifest_read(folder);
-        if (!json_is_array(json_object_get(json, "runs")))
+        if (!json_is_array(json_object_get(json, "runs"))) {
+            DSGD_TRY(dsgd_file_unread(error)); /* it may be there, and memory not */
             return dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
                                folder);
+        }
         *manifest = k == 0 ? json : *manifest;
         const char *const are = k == 0 ? NULL : dsgd_manifest_other(folder, json, *manifest);
         if (are != NULL)
