@@ -1,7 +1,8 @@
-// Goes through the lab's page in Chromium, or with FIREFOX=/usr/bin/firefox-esr in Firefox, as a reader would, at the widths of a phone and a desktop: settings and text that follow each
-// other, a mistake and its sentence, a stop, an address that holds all, downloads, two set-ups, a phase diagram, results that are
-// dropped, and lessons 1, 3, 6 and 9 to the end. Fails on what is not there, a message of the console, a request, a finding of axe, or a
-// page wider than its window. Says how long the first drawing and a slider take. Not part of the test command: it needs Chromium and
+// Goes through the lab's page in Chromium, or with FIREFOX=/usr/bin/firefox-esr in Firefox, as a reader would, at the widths of a phone and
+// a desktop: settings and text that follow each other, a mistake and its sentence, a stop, an address that holds all, downloads, two
+// set-ups, a phase diagram, results that are dropped, and lessons 1, 3, 6 and 9 to the end. Fails on what is not there, a message of the
+// console, a request, a finding of axe, or a page wider than its window. Says how long the first drawing and a slider take. Not part of the
+// test command: it needs Chromium and
 //
 //     npm install playwright-core axe-core
 //     NODE_PATH=node_modules node tests/browser/check_lab.mjs lab.html [folder of screenshots]
