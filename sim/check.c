@@ -240,13 +240,10 @@ static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
 
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
-    const dsgd_region_route *const routes = config->platform->routes.v;
-    const bool several = dsgd_workload_gpus(config->workload) > 1; /* one of them is simulated */
     DSGD_TRY(dsgd_workload_check(config->workload, error));
-    for (size_t i = 0; several && i < config->platform->routes.n; i++)
-        if (routes[i].bytes_per_s > 0)
-            return dsgd_refuse(error, "platform: routes: bandwidth is of all flows together, but "
-                                      "one of a worker's gpus is simulated; leave out one of both");
+    if (dsgd_workload_gpus(config->workload) > 1 && dsgd_platform_shares_routes(config->platform))
+        return dsgd_refuse(error, "platform: routes: bandwidth is of all flows together, but one "
+                                  "of a worker's gpus is simulated; leave out one of both");
     DSGD_TRY(dsgd_algorithm_check(config->algorithm, config->params, config->workers, error));
     const int n_servers = dsgd_n_servers(config);
     if (n_servers < 0)

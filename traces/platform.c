@@ -520,8 +520,7 @@ static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use
     return bind;
 }
 
-/** Whether some route is of all flows together: who asks which can meet there? */
-static bool routes_are_shared(const dsgd_platform *platform)
+bool dsgd_platform_shares_routes(const dsgd_platform *platform)
 {
     const dsgd_region_route *const routes = platform->routes.v;
     bool shared = false;
@@ -548,7 +547,7 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
     if (nic_is_shared(platform, use))
         return false;
     return platform->topology == DSGD_TOPOLOGY_SWITCH || in_one(use, (int)platform->group_hosts) ||
-           (!routes_are_shared(platform) && !ways_out_bind(platform, use));
+           (!dsgd_platform_shares_routes(platform) && !ways_out_bind(platform, use));
 }
 
 /* --- XML -------------------------------------------------------------------------------------- */

@@ -149,6 +149,9 @@ bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
 
+/** Whether some route is of all flows together: who asks which can meet there? */
+bool dsgd_platform_shares_routes(const dsgd_platform *platform);
+
 /** The i-th host that is there, as natural and random orders take them; -1: there are fewer. */
 int dsgd_platform_there(const dsgd_platform *platform, int i);
 

@@ -214,16 +214,19 @@ static const char *speedup_of(const dsgd_ratio *r)
     return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
+static bool is_by_chance(const dsgd_comparison *c, const dsgd_frame_point *p,
+                         const json_t *manifest)
+{
+    return p != NULL && dsgd_is_by_chance(manifest, dsgd_run_of(manifest, &c->csv, p->rows[0]));
+}
+
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest,
                        dsgd_columns *t)
 {
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
-    bool by_chance = false; /* that of the baseline, too */
-    for (const dsgd_frame_point *of = p; of != NULL; of = of == p ? p->baseline : NULL)
-        by_chance =
-            by_chance || dsgd_is_by_chance(manifest, dsgd_run_of(manifest, &c->csv, of->rows[0]));
+    const bool by_chance = is_by_chance(c, p, manifest) || is_by_chance(c, p->baseline, manifest);
     dsgd_columns_put(t, "n", "%zu", r->n);
     dsgd_columns_take(t, "throughput (times)", speedup_of(r));
     put_to_target(c, p, t);

@@ -71,8 +71,10 @@ dsgd_measured dsgd_measured_columns(const dsgd_frame *f, size_t m)
     of.x = measure->along != NULL && measure->total == NULL
                ? of.whole
                : dsgd_frame_numbers(f, measure->total == NULL ? measure->name : measure->total);
+    if (m != DSGD_ENERGY_TO_TARGET)
+        return of;
     const double *const failures = dsgd_frame_numbers(f, "failures");
-    for (size_t row = 0; row < f->csv->n_rows && m == DSGD_ENERGY_TO_TARGET; row++)
+    for (size_t row = 0; row < f->csv->n_rows; row++)
         of.x[row] = failures[row] > 0 ? NAN : of.x[row]; /* energy is not even over such a run */
     return of;
 }

@@ -278,11 +278,12 @@ void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_poi
 /** Whether key @p k is a whole part that is swept, which an earlier key names alike. */
 static bool says_again(const dsgd_frame *f, size_t k)
 {
+    static const char prefix[] = "swept.";
+    const char *const key = dsgd_frame_key(f, k);
     bool again = false;
-    for (size_t j = 1; j < k; j++)
-        again = again ||
-                (f->n_values[j] >= f->n_values[k] &&
-                 strcmp(dsgd_frame_key(f, k), dsgd_xprintf("swept.%s", dsgd_frame_key(f, j))) == 0);
+    for (size_t j = 1; j < k && strncmp(key, prefix, strlen(prefix)) == 0; j++)
+        again = again || (f->n_values[j] >= f->n_values[k] &&
+                          strcmp(key + strlen(prefix), dsgd_frame_key(f, j)) == 0);
     return again;
 }
 
