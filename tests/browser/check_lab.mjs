@@ -101,20 +101,21 @@ async function saved(page, button) {
         const [download] = await Promise.all([page.waitForEvent('download'), page.click(button)]);
         return [download.suggestedFilename(), readFileSync(await download.path(), 'latin1')];
     }
-    await page.evaluate(() => {
+    await page.evaluate(() => { // no file is saved: the browser would show its list of downloads, which takes the keyboard away
         const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
         let blob;
+        window.saved = [];
         URL.createObjectURL = one => createObjectURL.call(URL, blob = one);
-        window.saved = new Promise(done => { HTMLAnchorElement.prototype.click = function () {
-            Object.assign(URL, { createObjectURL });
-            HTMLAnchorElement.prototype.click = click;
-            const reader = new FileReader();
-            reader.onload = () => done([this.download, reader.result]);
-            reader.readAsBinaryString(blob);
-        }; });
+        HTMLAnchorElement.prototype.click = function () { window.saved.push([this.download, blob]); };
+        window.saves_again = () => { Object.assign(URL, { createObjectURL }); HTMLAnchorElement.prototype.click = click; };
     });
     await page.click(button);
-    return page.evaluate(() => window.saved);
+    await page.waitForFunction(() => window.saved.length > 0);
+    return page.evaluate(async () => {
+        window.saves_again();
+        const [name, blob] = window.saved[0], reader = new FileReader();
+        return new Promise(done => { reader.onload = () => done([name, reader.result]); reader.readAsBinaryString(blob); });
+    });
 }
 
 async function rest_of_bench(page) {
@@ -221,7 +222,7 @@ async function lesson(page, name, answers) {
     console.log(`${name}: ${commands} commands, ${(100 * share).toFixed(1)} % of the page's numbers, wall times with them, printed again`);
     check(share > 0.8, name, 'other numbers than its page has');
     for (const summary of await page.locator('#lesson summary').all()) await summary.press('Enter');
-    await page.waitForFunction(() => document.querySelectorAll('#lesson details[open]').length >= 3).catch(() => check(false, name, 'answers do not unfold'));
+    await page.waitForFunction(() => document.querySelectorAll('#lesson details[open]').length >= 3, null, { timeout: 5000 }).catch(() => check(false, name, 'answers do not unfold'));
     const task = async passed => {
         await page.click('.desk .main');
         await page.waitForSelector(`.said[data-passed=${passed}]`).catch(() => check(false, name, 'task', passed));
