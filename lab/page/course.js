@@ -111,9 +111,11 @@ function desk(lesson) {
             said.dataset.passed = String(ran.rc === 0);
         } catch (e) { said.textContent = e.message; }
     }, { className: 'main' });
+    const area = make('div', { className: 'editor' }, text);
+    complete(text);
     open(names.includes('start.yaml') ? 'start.yaml' : names[0]);
     return { element: make('section', { className: 'desk', ariaLabel: 'files and task' }, make('h3', {}, 'Files of this lesson'), make('p', {}, make('label', { htmlFor: 'file' }, 'file '), choose, ' ', button('Open on the bench', () => course.bench(text.value)),
-        ' ', button('As it was', () => { put(choose.value, lesson.given[choose.value]); open(choose.value); })), text, make('p', {}, check), said), open };
+        ' ', button('As it was', () => { put(choose.value, lesson.given[choose.value]); open(choose.value); })), area, make('p', {}, check), said), open };
 }
 
 async function open(name) {
