@@ -50,7 +50,7 @@ async function go() {
         const data = await results.run(engine, { text, folder: 'results', others: others(), line: said => { if (said[0] === '{') status(`${ended += JSON.parse(said).event === 'run'} runs have ended`); } });
         say_wrong(data.failed ?? '');
         if (!data.failed) await draw(data);
-        else status('Not simulated: see the line that is marked.');
+        else status(`Not simulated: see the line that is marked.${last ? ' What stands here is of the text before.' : ''}`);
     } catch (e) {
         stop();
         if (!(e instanceof Stopped)) say_wrong(`The program has ended: ${e.message}`);

@@ -240,6 +240,7 @@ async function dropped(page, folder) {
     check(await rows() === 4, 'of two folders none is shown');
     await drop(page, [`${folder}/notes.txt`]);
     await said('No `runs.csv`');
+    if (of_firefox) return; // whose driver chooses no folder
     await page.setInputFiles('#own-folder', from);
     await page.waitForSelector('#own tbody tr');
     check(await rows() === 4, 'a folder that is chosen has not four rows but', await rows());
