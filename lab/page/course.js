@@ -104,9 +104,10 @@ function desk(lesson) {
     const put = (name, content) => { lesson.files[name] = content; store(lesson, name, content); };
     text.addEventListener('input', () => put(choose.value, text.value));
     const check = button('Check the task', async () => {
-        said.textContent = 'dsgd task start.yaml …';
+        const line = `dsgd task ${choose.value === 'solution.yaml' ? choose.value : 'start.yaml'}`; // a teacher has a solution, too
+        said.textContent = `${line} …`;
         try {
-            const ran = await command('dsgd task start.yaml', lesson);
+            const ran = await command(line, lesson);
             said.textContent = ran.out;
             said.dataset.passed = String(ran.rc === 0);
         } catch (e) { said.textContent = e.message; }

@@ -179,7 +179,7 @@ async function read_own(files) {
         const data = await results.run(engine, { folder: 'own' });
         if (data.failed) told.push(data.failed); else place = results.show(place, data).timeline;
     } else if (!panels.length && !told.length) told.push(files.length ? 'No `runs.csv`, trace or pictures are in it.' : 'There is no file in it.');
-    results.show_panels(place, panels);
+    results.show_panels(place, panels, {}, 'What workers do');
     $('own-said').textContent = told.join(' ');
 }
 const say_own = files => files.then(read_own).catch(e => { $('own-said').textContent = `It cannot be read: ${e.message}.`; });

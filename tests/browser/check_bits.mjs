@@ -19,7 +19,7 @@ if (existsSync(pictures)) {
     lab.FS.mkdirTree(pictures);
     for (const name of readdirSync(pictures)) lab.FS.writeFile(`${pictures}/${name}`, readFileSync(`${pictures}/${name}`));
 }
-const rows = text => { const [head, ...all] = text.trim().split('\n').map(l => l.split(',')); return { head, all }; };
+const rows = text => { const [head, ...all] = text.trim().split('\n').map(l => l.match(/(?<=^|,)("[^"]*"|[^,]*)/g)); return { head, all }; };
 let failed = 0, same = 0;
 for (const experiment of experiments) {
     const out = path.join(folder, path.basename(experiment, '.yaml')), there = `/out${same + failed}`;

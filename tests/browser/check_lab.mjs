@@ -61,6 +61,7 @@ async function bench(name, width, height) {
     check(await page.locator('#now figure').count() === 5, name, 'not five figures');
     check(await page.locator('#now tbody tr').count() === 4, name, 'not four rows');
     check(/fast/.test(await page.textContent('#now .verdicts')), name, 'no verdict');
+    check(!/`dsgd run/.test(await page.textContent('#now')), name, 'a command is named that the page does not have');
     check(/^allreduce/.test(await page.textContent('#now tbody tr')), name, 'no row of allreduce');
     await look(page, name);
 
@@ -182,7 +183,7 @@ async function own(page) {
     const state = { ph: 'M', pid: 1, tid: 1, name: 'thread_name', args: { name: 'state' } };
     writeFileSync(`${folder}/trace.json`, JSON.stringify({ traceEvents: [state, { ph: 'X', pid: 1, tid: 1, ts: 0, dur: 5e5, name: 'forward' }] }));
     await page.setInputFiles('#own-files', `${folder}/trace.json`);
-    await page.waitForSelector('#own figure >> text=four steps');
+    await page.waitForSelector('#own figure >> text=What workers do');
     await look(page, 'own');
     const give = async (name, content, sentence) => {
         writeFileSync(`${folder}/${name}`, content);
@@ -233,7 +234,7 @@ async function dropped(page, folder) {
     await page.waitForSelector('#own tbody tr');
     check(await rows() === 4, 'a folder that is dropped has not four rows but', await rows());
     await drop(page, [`${folder}/trace.json`]);
-    await page.waitForSelector('#own figure >> text=four steps');
+    await page.waitForSelector('#own figure >> text=What workers do');
     check(await rows() === 0, 'a trace that is dropped leaves the table before it');
     await drop(page, [two]);
     await said('2 folders have results; this is two/a');
