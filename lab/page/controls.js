@@ -231,6 +231,54 @@ function help(now, place) {
     } catch { return null; }
 }
 
+/** Alternatives that a map may be: of those that its name or kind chooses, the chosen one, unless @p key is to choose. */
+function fitting(all, node, key) {
+    const chosen = name => yaml.get(node, [name])?.value;
+    return all.filter(a => a.properties && (!name_key(a) || key === name_key(a) || chosen(name_key(a)) === a.properties[name_key(a)].const));
+}
+const is_number = a => a.type === 'number' || a.type === 'integer';
+/** What is written for a key, and where what belongs to it begins. */
+function key_text(key, s, indent) {
+    const all = alternatives(s), of = type => all.some(a => a.type === type);
+    if (indent === null || !of('object') && !of('array') || all.some(a => a.enum || a.const || is_number(a)) || of('string') || of('boolean')) return `${key}: `;
+    return `${key}:\n${' '.repeat(indent + 2)}${of('array') ? '- ' : ''}`;
+}
+
+/** What may stand at a place of the text, in place of what is written from `from` to there: {from, options: [{name, text, about}]}. */
+function suggest(now, place) {
+    const before = now.slice(0, place), line = before.slice(before.lastIndexOf('\n') + 1), rest = now.slice(place);
+    if (/(^|\s)#/.test(line) || /^[\w.-]/.test(rest)) return null;
+    const [written] = before.match(/[A-Za-z0-9_][\w.-]*$|$/), head = before.slice(0, before.length - written.length), mark = 'what-is-asked-for', open = [];
+    for (const c of line.replace(/"[^"]*"|'[^']*'/g, '')) if ('{['.includes(c)) open.unshift(c === '{' ? '}' : ']'); else if ('}]'.includes(c)) open.shift();
+    const own = [], is_key = /^ *:( |\n|$)/.test(rest), closed = [...new Set(['', open.join('')])];
+    /** The path of the mark, and whether it is a key. */
+    const search = (node, path) => node.items ? node.items.map(at => at.key === mark ? { path, key: true } : search(at.value, [...path, at.key])).find(one => one) : node.value === mark ? { path } : undefined;
+    for (const what of is_key ? [mark] : [`${mark}: 0`, mark]) for (const close of closed) {
+        let root, found;
+        try { root = yaml.parse(head + what + close + rest); found = search(root, []); } catch { continue; }
+        if (!found) continue;
+        let all = alternatives(schema), node = root;
+        for (const key of found.path) {
+            all = typeof key === 'number' ? all.flatMap(a => a.items ? alternatives(a.items) : []) : fitting(all, node, key).flatMap(a => a.properties[key] ? alternatives(a.properties[key]) : []);
+            node = yaml.get(node, [key]);
+        }
+        if (found.key) {
+            const indent = node.flow || is_key ? null : node.indent, chosen = fitting(all, node), named = all.filter(name_key);
+            const properties = Object.assign({}, ...named.map(a => ({ [name_key(a)]: { description: 'which one' } })), ...chosen.map(a => a.properties));
+            own.push(...Object.entries(properties).filter(([key]) => !node.items.some(at => at.key === key)).map(([name, s]) => ({ name, text: is_key ? name : key_text(name, s, indent), about: s.description ?? '' })));
+        } else {
+            const [top, last] = [found.path[0], found.path.at(-1)], names = top === 'imbalance' ? typeof last === 'number' || last === top : found.path.length === 1 || found.path.length === 2 && last === { platform: 'name', workload: 'like' }[top];
+            const about = Object.fromEntries(all.filter(name_key).map(a => [a.properties[name_key(a)].const, a.properties[name_key(a)].description]));
+            const words = [...all.flatMap(a => a.enum ?? []), ...all.filter(a => a.const !== undefined).map(a => a.const), ...(all.some(a => a.type === 'boolean') ? ['true', 'false'] : [])];
+            for (const a of all) if (a.const !== undefined) about[a.const] = a.description;
+            own.push(...unique(words).map(name => ({ name, text: name, about: about[name] ?? '' })), ...(names ? (shipped[top] ?? []).map(({ name, summary }) => ({ name, text: name, about: summary })) : []));
+        }
+        break;
+    }
+    const low = written.toLowerCase(), rank = ({ name }) => name.toLowerCase().startsWith(low) ? 0 : low.length > 1 && name.toLowerCase().includes(low) ? 1 : 2;
+    return { from: head.length, options: own.filter(o => rank(o) < 2).sort((a, b) => rank(a) - rank(b)) };
+}
+
 /** Numbers of the experiment that a phase diagram may sweep: {path, value}. */
 function numbers(now) {
     const all = [], walk = (node, path) => {
@@ -240,5 +288,5 @@ function numbers(now) {
     try { walk(yaml.parse(now), []); } catch { /* the program says what is wrong */ }
     return all;
 }
-return { open, draw, help, numbers, quantity, listed };
+return { open, draw, help, suggest, numbers, quantity, listed };
 })();

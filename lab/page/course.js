@@ -104,16 +104,19 @@ function desk(lesson) {
     const put = (name, content) => { lesson.files[name] = content; store(lesson, name, content); };
     text.addEventListener('input', () => put(choose.value, text.value));
     const check = button('Check the task', async () => {
-        said.textContent = 'dsgd task start.yaml …';
+        const line = `dsgd task ${choose.value === 'solution.yaml' ? choose.value : 'start.yaml'}`; // a teacher has a solution, too
+        said.textContent = `${line} …`;
         try {
-            const ran = await command('dsgd task start.yaml', lesson);
+            const ran = await command(line, lesson);
             said.textContent = ran.out;
             said.dataset.passed = String(ran.rc === 0);
         } catch (e) { said.textContent = e.message; }
     }, { className: 'main' });
+    const area = make('div', { className: 'editor' }, text);
+    complete(text);
     open(names.includes('start.yaml') ? 'start.yaml' : names[0]);
     return { element: make('section', { className: 'desk', ariaLabel: 'files and task' }, make('h3', {}, 'Files of this lesson'), make('p', {}, make('label', { htmlFor: 'file' }, 'file '), choose, ' ', button('Open on the bench', () => course.bench(text.value)),
-        ' ', button('As it was', () => { put(choose.value, lesson.given[choose.value]); open(choose.value); })), text, make('p', {}, check), said), open };
+        ' ', button('As it was', () => { put(choose.value, lesson.given[choose.value]); open(choose.value); })), area, make('p', {}, check), said), open };
 }
 
 async function open(name) {

@@ -24,6 +24,7 @@ function say_wrong(sentences) {
         : [sentences.replace(/^dsgd: /, '')]));
 }
 function say_help() {
+    if (editor.hasAttribute('aria-activedescendant')) return; // which says what the chosen completion means
     const help = controls.help(editor.value, editor.selectionStart);
     $('here').textContent = help ? `${help.path}: ${help.about}` : '';
 }
@@ -49,7 +50,7 @@ async function go() {
         const data = await results.run(engine, { text, folder: 'results', others: others(), line: said => { if (said[0] === '{') status(`${ended += JSON.parse(said).event === 'run'} runs have ended`); } });
         say_wrong(data.failed ?? '');
         if (!data.failed) await draw(data);
-        else status('Not simulated: see the line that is marked.');
+        else status(`Not simulated: see the line that is marked.${last ? ' What stands here is of the text before.' : ''}`);
     } catch (e) {
         stop();
         if (!(e instanceof Stopped)) say_wrong(`The program has ended: ${e.message}`);
@@ -157,7 +158,7 @@ async function trace_of(name, bytes) {
     return panel;
 }
 async function read_own(files) {
-    const told = [], folder = {}, brought = {}, panels = [];
+    const told = [], folders = {}, brought = {}, panels = [];
     for (const { path, file } of files) {
         const name = path.split('/').at(-1);
         try {
@@ -165,27 +166,34 @@ async function read_own(files) {
             if (/ubyte(\.gz)?$/.test(name)) brought[pictures + name] = bytes;
             else if (/\.ya?ml$/.test(name) && files.length === 1) { location.hash = 'lab'; take(new TextDecoder().decode(bytes)); return; }
             else if (/\.json(\.gz)?$/.test(name) && name !== 'manifest.json') panels.push(await trace_of(name, bytes));
-            else if (/\.(csv|json)$/.test(name)) folder[`/lab/own/${name}`] = new TextDecoder().decode(bytes);
+            else if (/\.(csv|json)$/.test(name)) (folders[path.slice(0, -name.length)] ??= {})[`/lab/own/${name}`] = new TextDecoder().decode(bytes);
         } catch (e) { told.push(`${name}: ${e.message}.`); }
     }
     if (Object.keys(brought).length) { Engine.keep(brought); told.push(`${Object.keys(brought).length} of the four files are there for \`data: fashion-mnist\`.`); }
     let place = $('own');
     place.replaceChildren();
-    if (folder['/lab/own/runs.csv'] !== undefined) {
-        await engine.call(null, { remove: ['/lab/own'], files: folder });
+    const [at, ...others] = Object.keys(folders).filter(one => folders[one]['/lab/own/runs.csv'] !== undefined).sort();
+    if (at !== undefined) {
+        if (others.length) told.push(`${others.length + 1} folders have results; this is ${at.replace(/\/$/, '') || 'the first'}.`);
+        await engine.call(null, { remove: ['/lab/own'], files: folders[at] });
         const data = await results.run(engine, { folder: 'own' });
         if (data.failed) told.push(data.failed); else place = results.show(place, data).timeline;
     } else if (!panels.length && !told.length) told.push(files.length ? 'No `runs.csv`, trace or pictures are in it.' : 'There is no file in it.');
-    results.show_panels(place, panels);
+    results.show_panels(place, panels, {}, 'What workers do');
     $('own-said').textContent = told.join(' ');
 }
 const say_own = files => files.then(read_own).catch(e => { $('own-said').textContent = `It cannot be read: ${e.message}.`; });
-async function entries(list) {
-    const all = [], walk = async (entry, at) => {
-        if (entry.isFile) all.push({ path: at + entry.name, file: await new Promise((done, failed) => entry.file(done, failed)) });
-        else { const reader = entry.createReader(); for (;;) { const some = await new Promise((done, failed) => reader.readEntries(done, failed)); if (!some.length) break; for (const one of some) await walk(one, `${at}${entry.name}/`); } }
+/** All files of what was dropped: handles, or entries where a browser has no handles. Chromium reads no entry where the page is a file itself. */
+async function inside_of(list) {
+    const all = [], asked = (object, how) => new Promise((done, failed) => object[how](done, failed));
+    const walk = async (one, at) => {
+        const path = at + one.name;
+        if (one.kind === 'file') all.push({ path, file: await one.getFile() });
+        else if (one.isFile) all.push({ path, file: await asked(one, 'file') });
+        else if (one.kind === 'directory') for await (const next of one.values()) await walk(next, `${path}/`);
+        else for (let reader = one.createReader(), some; (some = await asked(reader, 'readEntries')).length;) for (const next of some) await walk(next, `${path}/`);
     };
-    for (const entry of list) await walk(entry, '');
+    for (const one of await Promise.all(list)) if (one) await walk(one, '');
     return all;
 }
 
@@ -228,6 +236,7 @@ async function open_address() {
 let typed = 0;
 editor.addEventListener('input', () => { mark(); clearTimeout(typed); typed = setTimeout(() => take(editor.value), 350); });
 editor.addEventListener('scroll', () => { $('gutter').scrollTop = editor.scrollTop; });
+complete(editor, about => { if (about) $('here').textContent = about; else say_help(); });
 for (const event of ['keyup', 'click']) editor.addEventListener(event, say_help);
 $('stop').addEventListener('click', () => { again = false; stop(); });
 $('keep').addEventListener('click', keep);
@@ -239,11 +248,17 @@ $('phase-go').addEventListener('click', run_phase);
 $('phase-stop').addEventListener('click', () => phase_engine.stop());
 $('phase-part').addEventListener('toggle', fill_phase);
 for (const id of ['own-folder', 'own-files']) $(id).addEventListener('change', () => say_own(Promise.resolve([...$(id).files].map(file => ({ path: file.webkitRelativePath || file.name, file })))));
-document.addEventListener('dragover', event => event.preventDefault());
+const of_files = event => event.dataTransfer.types.includes('Files'); // a text that is moved within an editor is not for this page
+const dropping = on => document.body.classList.toggle('dropping', on);
+document.addEventListener('dragover', event => { if (of_files(event)) { event.preventDefault(); dropping(true); } });
+document.addEventListener('dragleave', event => { if (!event.relatedTarget) dropping(false); });
 document.addEventListener('drop', event => {
+    dropping(false);
+    if (!of_files(event)) return;
     event.preventDefault();
-    const list = [...event.dataTransfer.items].map(item => item.webkitGetAsEntry()).filter(Boolean);
-    if (list.length) { location.hash = 'own'; say_own(entries(list)); }
+    const list = [...event.dataTransfer.items].map(item => item.getAsFileSystemHandle?.() ?? item.webkitGetAsEntry());
+    location.hash = 'own';
+    say_own(inside_of(list));
 });
 addEventListener('hashchange', open_address);
 

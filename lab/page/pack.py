@@ -13,7 +13,7 @@ import re
 
 here = pathlib.Path(__file__).parent
 top = here.parent.parent
-parts = ['engine.js', 'charts.js', 'yaml.js', 'controls.js', 'results.js', 'course.js', 'explain.js', 'lab.js']
+parts = ['engine.js', 'charts.js', 'yaml.js', 'controls.js', 'complete.js', 'results.js', 'course.js', 'explain.js', 'lab.js']
 
 arguments = argparse.ArgumentParser(description=__doc__)
 for name in ('program', 'wasm', 'data'):

@@ -112,7 +112,7 @@ function table(data) {
         make('tbody', {}, ...data.compare.map(row => make('tr', {}, make('th', { scope: 'row' }, row.label),
             ...columns.map(([, text]) => make('td', { className: 'n' }, text(row))))))));
 }
-/** The program's own sentences, of `dsgd compare`: paragraphs of its verdict and of its notes. */
+/** The program's own sentences, of `dsgd compare`, but for commands that repeat them: paragraphs of its verdict and of its notes. */
 function sentences(said) {
     const all = { verdicts: [], warnings: [], notes: [] };
     let into = all.verdicts, before = '';
@@ -123,7 +123,7 @@ function sentences(said) {
         else into.push(line.trim());
         before = heading || place || line[0] === ' ' ? '' : 'words';
     }
-    return Object.entries(all).filter(([, texts]) => texts.length).map(([className, texts]) => make('ul', { className }, ...texts.map(text => make('li', {}, text))));
+    return Object.entries(all).filter(([, texts]) => texts.length).map(([className, texts]) => make('ul', { className }, ...texts.map(text => make('li', {}, text.replace(/; `dsgd run [^`]*` with .*$/, '.')))));
 }
 
 const traffic = (data, run) => number(run.sent_mean_bytes) / number(run.steps);
@@ -159,8 +159,8 @@ function show(element, data, scale = {}, choose = null, place = data.places.at(-
     element.replaceChildren(...sentences(data.said), table(data), ...places, make('div', { className: 'figures' }, ...figures), timeline);
     return { timeline, place };
 }
-function show_panels(timeline, all, scale = {}) {
-    if (all.length) timeline.replaceChildren(figure('The first four steps', width => charts.gantt({ width, panels: all, most: scale.timeline }), 'timeline'));
+function show_panels(timeline, all, scale = {}, caption = 'The first four steps') {
+    if (all.length) timeline.replaceChildren(figure(caption, width => charts.gantt({ width, panels: all, most: scale.timeline }), 'timeline'));
 }
 const scale_of = data => ({ throughput: Math.max(0, ...data.compare.map(r => number(r.throughput_samples_per_s_mean) + (number(r.throughput_samples_per_s_ci) || 0) || 0)),
     time: Math.max(0, ...curves_of(data, data.places.at(-1), 'time').map(c => c.points.at(-1)[0])), bytes: Math.max(0, ...curves_of(data, data.places.at(-1), 'bytes').map(c => c.points.at(-1)[0])) });

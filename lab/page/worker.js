@@ -37,11 +37,7 @@ async function answer(q) {
     for (const [path, content] of Object.entries(q.files ?? {})) write(fs, path, content);
     fs.mkdirTree(q.cwd ?? '/lab');
     fs.chdir(q.cwd ?? '/lab');
-    let rc = 0;
-    if (q.args) {
-        try { rc = await program.callMain(q.args); } catch (e) { if (e.name !== 'ExitStatus') throw e; rc = e.status; }
-        if (program._dsgd_ended() >= 0) rc = program._dsgd_ended();
-    }
+    const rc = q.args ? program.command(q.args) : 0;
     for (const stream of fs.streams) if (stream?.fd > 2) fs.close(stream); // as where a process ends: the lock of a folder, for one
     for (const path of q.read ?? []) read(fs, path, files);
     postMessage({ id: q.id, rc, out: out.join('\n'), err: err.join('\n'), files });

@@ -26,7 +26,7 @@ enum { MOST_KEPT = 32, MOST_KEPT_BYTES = 256 << 20 };
  * sets fills no memory, and a fork copies few page tables.
  */
 static struct kept {
-    char *key;
+    char *key; /* its own: a text of status.h may be gone before the process ends */
     dsgd_data *data;
 } kept[MOST_KEPT];
 
@@ -61,8 +61,10 @@ dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd
         return DSGD_OK;
     }
     DSGD_TRY(source->load(pick->params, seed, data, error));
-    if (keep && fits(bytes_of(*data)))
-        kept[i] = (struct kept){key, *data};
+    if (keep && fits(bytes_of(*data))) {
+        const size_t bytes = strlen(key) + 1;
+        kept[i] = (struct kept){memcpy(dsgd_xcalloc(bytes, 1), key, bytes), *data};
+    }
     return DSGD_OK;
 }
 

@@ -19,15 +19,14 @@ if (existsSync(pictures)) {
     lab.FS.mkdirTree(pictures);
     for (const name of readdirSync(pictures)) lab.FS.writeFile(`${pictures}/${name}`, readFileSync(`${pictures}/${name}`));
 }
-const rows = text => { const [head, ...all] = text.trim().split('\n').map(l => l.split(',')); return { head, all }; };
+const rows = text => { const [head, ...all] = text.trim().split('\n').map(l => l.match(/(?<=^|,)("[^"]*"|[^,]*)/g)); return { head, all }; };
 let failed = 0, same = 0;
 for (const experiment of experiments) {
     const out = path.join(folder, path.basename(experiment, '.yaml')), there = `/out${same + failed}`;
     lab.FS.writeFile('/e.yaml', readFileSync(experiment));
     lines.length = 0;
-    let rc = 0, native_rc = 0;
-    try { rc = await lab.callMain(['run', '/e.yaml', '-o', there, ...more]); } catch (e) { if (e.name !== 'ExitStatus') throw e; rc = e.status; }
-    rc = lab._dsgd_ended() < 0 ? rc : lab._dsgd_ended();
+    const rc = lab.command(['run', '/e.yaml', '-o', there, ...more]);
+    let native_rc = 0;
     try { execFileSync(native, ['run', experiment, '-o', out, ...more], { env: { ...process.env, DSGD_CPU_LEVEL: 'base' }, stdio: 'ignore' }); }
     catch (e) { native_rc = e.status; }
     let worst = 0, cells = 0, n = 0;

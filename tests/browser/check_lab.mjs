@@ -1,12 +1,12 @@
 // Goes through the lab's page in Chromium, or with FIREFOX=/usr/bin/firefox-esr in Firefox, as a reader would, at the widths of a phone and
-// a desktop: settings and text that follow each other, a mistake and its sentence, a stop, an address that holds all, downloads, two
-// set-ups, a phase diagram, results that are dropped, and lessons 1, 3, 6 and 9 to the end. Fails on what is not there, a message of the
-// console, a request, a finding of axe, or a page wider than its window. Says how long the first drawing and a slider take. Not part of the
-// test command: it needs Chromium and
+// a desktop: settings and text that follow each other, a mistake and its sentence, what is offered while one writes, a stop, an address
+// that holds all, downloads, two set-ups, a phase diagram, results that are dragged there, and lessons 1, 3, 6 and 9 to the end. Fails on
+// what is not there, a message of the console, a request, a finding of axe, or a page wider than its window. Says how long the first
+// drawing and a slider take. Not part of the test command: it needs Chromium and
 //
 //     npm install playwright-core axe-core
 //     NODE_PATH=node_modules node tests/browser/check_lab.mjs lab.html [folder of screenshots]
-import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -61,6 +61,7 @@ async function bench(name, width, height) {
     check(await page.locator('#now figure').count() === 5, name, 'not five figures');
     check(await page.locator('#now tbody tr').count() === 4, name, 'not four rows');
     check(/fast/.test(await page.textContent('#now .verdicts')), name, 'no verdict');
+    check(!/`dsgd run/.test(await page.textContent('#now')), name, 'a command is named that the page does not have');
     check(/^allreduce/.test(await page.textContent('#now tbody tr')), name, 'no row of allreduce');
     await look(page, name);
 
@@ -101,20 +102,21 @@ async function saved(page, button) {
         const [download] = await Promise.all([page.waitForEvent('download'), page.click(button)]);
         return [download.suggestedFilename(), readFileSync(await download.path(), 'latin1')];
     }
-    await page.evaluate(() => {
+    await page.evaluate(() => { // no file is saved: the browser would show its list of downloads, which takes the keyboard away
         const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
         let blob;
+        window.saved = [];
         URL.createObjectURL = one => createObjectURL.call(URL, blob = one);
-        window.saved = new Promise(done => { HTMLAnchorElement.prototype.click = function () {
-            Object.assign(URL, { createObjectURL });
-            HTMLAnchorElement.prototype.click = click;
-            const reader = new FileReader();
-            reader.onload = () => done([this.download, reader.result]);
-            reader.readAsBinaryString(blob);
-        }; });
+        HTMLAnchorElement.prototype.click = function () { window.saved.push([this.download, blob]); };
+        window.saves_again = () => { Object.assign(URL, { createObjectURL }); HTMLAnchorElement.prototype.click = click; };
     });
     await page.click(button);
-    return page.evaluate(() => window.saved);
+    await page.waitForFunction(() => window.saved.length > 0);
+    return page.evaluate(async () => {
+        window.saves_again();
+        const [name, blob] = window.saved[0], reader = new FileReader();
+        return new Promise(done => { reader.onload = () => done([name, reader.result]); reader.readAsBinaryString(blob); });
+    });
 }
 
 async function rest_of_bench(page) {
@@ -181,7 +183,7 @@ async function own(page) {
     const state = { ph: 'M', pid: 1, tid: 1, name: 'thread_name', args: { name: 'state' } };
     writeFileSync(`${folder}/trace.json`, JSON.stringify({ traceEvents: [state, { ph: 'X', pid: 1, tid: 1, ts: 0, dur: 5e5, name: 'forward' }] }));
     await page.setInputFiles('#own-files', `${folder}/trace.json`);
-    await page.waitForSelector('#own figure >> text=four steps');
+    await page.waitForSelector('#own figure >> text=What workers do');
     await look(page, 'own');
     const give = async (name, content, sentence) => {
         writeFileSync(`${folder}/${name}`, content);
@@ -199,6 +201,94 @@ async function own(page) {
     await give('large.json', JSON.stringify({ traceEvents: [state, ...many] }), '');
     await page.waitForFunction(() => document.querySelectorAll('#own rect').length > 150000);
     await give('notes.txt', 'x', 'No `runs.csv`');
+    await dropped(page, folder);
+}
+
+/** Files and folders that are dragged from the desktop onto the page and dropped; Firefox's driver drags none: there, entries stand for them. */
+async function drop(page, paths) {
+    if (!of_firefox) {
+        const session = await page.context().newCDPSession(page), data = { items: [], files: paths, dragOperationsMask: 1 };
+        for (const type of ['dragEnter', 'dragOver', 'drop']) {
+            await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+            if (type === 'dragOver') check(await page.evaluate(() => document.body.classList.contains('dropping')), 'nothing shows that files may be dropped');
+        }
+        return;
+    }
+    const tree = at => statSync(at).isDirectory() ? { name: path.basename(at), inside: readdirSync(at).map(name => tree(path.join(at, name))) } : { name: path.basename(at), text: readFileSync(at, 'utf8') };
+    await page.evaluate(all => {
+        const entry = ({ name, inside, text }) => inside
+            ? { name, isFile: false, createReader: () => { const parts = [inside.map(entry), []]; return { readEntries: done => done(parts.shift()) }; } }
+            : { name, isFile: true, file: done => done(new File([text], name)) };
+        const event = new Event('drop', { bubbles: true, cancelable: true });
+        event.dataTransfer = { types: ['Files'], items: all.map(one => ({ webkitGetAsEntry: () => entry(one) })) };
+        document.body.dispatchEvent(event);
+    }, paths.map(tree));
+}
+async function dropped(page, folder) {
+    const [from, two] = [`${folder}/results`, `${folder}/two`];
+    for (const at of [from, `${two}/a`, `${two}/b`]) { mkdirSync(at, { recursive: true }); copyFileSync(`${folder}/runs.csv`, `${at}/runs.csv`); }
+    const rows = () => page.locator('#own tbody tr').count(), said = text => page.waitForFunction(own => document.querySelector('#own-said').textContent.includes(own), text).catch(() => check(false, 'no sentence with', text));
+    await page.evaluate(() => { location.hash = 'lab'; });
+    await page.waitForSelector('#page-own', { state: 'hidden' });
+    await drop(page, [from]);
+    await page.waitForSelector('#own tbody tr');
+    check(await rows() === 4, 'a folder that is dropped has not four rows but', await rows());
+    await drop(page, [`${folder}/trace.json`]);
+    await page.waitForSelector('#own figure >> text=What workers do');
+    check(await rows() === 0, 'a trace that is dropped leaves the table before it');
+    await drop(page, [two]);
+    await said('2 folders have results; this is two/a');
+    check(await rows() === 4, 'of two folders none is shown');
+    await drop(page, [`${folder}/notes.txt`]);
+    await said('No `runs.csv`');
+    if (of_firefox) return; // whose driver chooses no folder
+    await page.setInputFiles('#own-folder', from);
+    await page.waitForSelector('#own tbody tr');
+    check(await rows() === 4, 'a folder that is chosen has not four rows but', await rows());
+}
+
+/** Keys and choices that are offered while one writes, and what takes them. */
+async function completion(page) {
+    const before = await text_of(page), list = page.locator('#yaml ~ [role=listbox]'), names = () => list.locator('b').allTextContents();
+    const write = async (text, keys, more = '') => { await page.fill('#yaml', text + more); await page.focus('#yaml'); await page.evaluate(at => document.querySelector('#yaml').setSelectionRange(at, at), text.length); await page.keyboard.type(keys); };
+    const has = async (what, ...own) => { const all = await names(); check(own.every(name => all.includes(name)), what, 'are not offered:', own.join(' '), 'but', all.join(' ')); };
+    const head = 'workers: 4\nalgorithms:\n  - allreduce\n';
+    await write(head, 'imb');
+    await has('keys', 'imbalance');
+    await page.keyboard.press('Enter');
+    check(await text_of(page) === `${head}imbalance: `, 'Enter takes no key:', await text_of(page));
+    await write(head, '  - wag');
+    await has('algorithms', 'wagma');
+    check(await page.getAttribute('#yaml', 'aria-activedescendant') === await list.locator('[aria-selected=true]').getAttribute('id'), 'the option that Enter takes is not said');
+    check(/wagma/.test(await page.textContent('#here')), 'what an option means is not said');
+    await look(page, 'completion');
+    await page.keyboard.press('Enter');
+    check((await text_of(page)).endsWith('- wagma'), 'Enter takes no algorithm');
+    await page.keyboard.press('Enter');
+    check((await text_of(page)).endsWith('- wagma\n'), 'Enter makes no new line afterwards');
+    await write(`${head}  - {name: wagma, `, 'g', '}\nuntil: {steps: 10}\n');
+    await has('options of an algorithm', 'group');
+    check(!(await names()).includes('slack'), 'options of another algorithm are offered');
+    await page.keyboard.press('Escape');
+    check(await list.isHidden() && (await text_of(page)).includes('wagma, g}'), 'Escape does not close the list, or changes the text');
+    await write(`${head}platform: `, 'piz');
+    await has('platforms', 'piz-daint');
+    await write(`${head}network: `, '');
+    await page.keyboard.press('Control+Space');
+    await has('choices', 'flows', 'nics');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    check((await text_of(page)).endsWith('network: nics'), 'arrows do not choose:', await text_of(page));
+    await write(`${head}until: {`, 'st');
+    await list.locator('li').first().click();
+    check((await text_of(page)).endsWith('until: {steps: '), 'a click takes nothing');
+    await page.keyboard.press('Control+z');
+    check((await text_of(page)).endsWith('until: {st'), 'what was taken cannot be undone');
+    await write(`${head}# pl`, 'a');
+    check(await list.isHidden(), 'keys are offered in a comment');
+    await changed(page, () => page.fill('#yaml', before));
 }
 
 /** A lesson as a student goes through it: each command, each answer, and the task before and after the answer is written. */
@@ -221,7 +311,7 @@ async function lesson(page, name, answers) {
     console.log(`${name}: ${commands} commands, ${(100 * share).toFixed(1)} % of the page's numbers, wall times with them, printed again`);
     check(share > 0.8, name, 'other numbers than its page has');
     for (const summary of await page.locator('#lesson summary').all()) await summary.press('Enter');
-    await page.waitForFunction(() => document.querySelectorAll('#lesson details[open]').length >= 3).catch(() => check(false, name, 'answers do not unfold'));
+    await page.waitForFunction(() => document.querySelectorAll('#lesson details[open]').length >= 3, null, { timeout: 5000 }).catch(() => check(false, name, 'answers do not unfold'));
     const task = async passed => {
         await page.click('.desk .main');
         await page.waitForSelector(`.said[data-passed=${passed}]`).catch(() => check(false, name, 'task', passed));
@@ -238,6 +328,7 @@ async function lesson(page, name, answers) {
 await (await bench('phone', 390, 844)).context().close();
 await (await bench('wide', 1920, 1080)).context().close();
 const page = await bench('desktop', 1280, 900);
+await completion(page);
 await rest_of_bench(page);
 await own(page);
 for (const name of ['local_sgd', 'ssp', 'wagma']) await steps_of(page, name);

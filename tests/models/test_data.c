@@ -12,6 +12,7 @@
 #include "tests/support/support.h"
 
 #define DSGD_IN_DOUBLE
+#include "base/program.h"
 #include "models/data/environment.h"
 #include "tests/support/stream.h"
 
@@ -78,6 +79,20 @@ TEST(kept_data_are_loaded_once)
     ck_assert_ptr_ne(a, b);
     dsgd_data_close(a);
     dsgd_data_close(b);
+}
+
+TEST(kept_data_outlive_what_was_kept_with_them)
+{
+    dsgd_program_begin(); /* all of jansson's is kept */
+    void *const mark = dsgd_mark();
+    dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
+    dsgd_drop(mark);
+    char *taken[400]; /* the memory that is free again */
+    for (size_t n = 1; n < 400; n++)
+        taken[n] = memset(dsgd_xrealloc(NULL, n, 1), 'x', n);
+    ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
+    for (size_t n = 1; n < 400; n++)
+        free(taken[n]);
 }
 
 TEST(data_that_read_no_seed_are_kept_for_all_seeds)
