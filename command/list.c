@@ -506,10 +506,16 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
             error,
             "describe --%s: of keys or results alone, such as `dsgd describe experiment --%s`",
             a.json ? "json" : "markdown", a.json ? "json" : "markdown");
-    const char *const name = a.words.v[1];
-    const family *const f = find_family(a.words.v[0], error);
+    const char *const kind = a.words.v[0], *const name = a.words.v[1];
+    const family *const f = find_family(kind, error);
     if (f == NULL)
-        return DSGD_EUSAGE;
+        return dsgd_keys_of(kind) == NULL && strcmp(kind, "results") != 0
+                   ? DSGD_EUSAGE
+                   : dsgd_refuse(error,
+                                 "describe: the keys of `%s` are described alone, by `dsgd "
+                                 "describe %s`: leave "
+                                 "`%s` out",
+                                 kind, kind, name);
     const char *const key = dsgd_xprintf("%s.%s", f->singular, name);
     if (dsgd_keys_of(key) != NULL)
         return dsgd_refuse(error,

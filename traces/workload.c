@@ -96,10 +96,16 @@ double dsgd_workload_value_bytes(const dsgd_workload *workload)
 static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workload,
                                dsgd_error *error)
 {
+    static const double least_flops = 1e6;
     if (t->parameters <= 0 || t->layers < 1 || t->sequence <= 0 || t->batch <= 0 ||
         t->gpu_flops <= 0)
         return dsgd_refuse(error, "transformer needs parameters, layers, sequence, batch and "
                                   "gpu_speed, all above 0");
+    if (t->gpu_flops < least_flops)
+        return dsgd_refuse(error,
+                           "transformer.gpu_speed is %.4g flop/s, less than any GPU's: write "
+                           "989Tf, not 989",
+                           t->gpu_flops);
     const double tokens = t->batch * t->sequence, gpus = (double)t->gpus;
     const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
     if (workload->step_s < 0)

@@ -307,6 +307,19 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
                         settings);
 }
 
+/** Whether places are told apart by that column of runs.csv, and no swept option says so. */
+static bool is_told(const dsgd_frame *f, const char *column)
+{
+    dsgd_names values = {.n = 0};
+    for (size_t k = 0; k < f->n_keys; k++)
+        if (f->keys[k] >= f->first_swept && dsgd_frame_part(f, k) == DSGD_PLACE &&
+            !says_again(f, k) && strcmp(dsgd_last_key(dsgd_frame_key(f, k)), column) == 0)
+            return false;
+    for (size_t k = 0; k < f->n_points; k++)
+        dsgd_names_add(&values, dsgd_field_of(f->csv, f->points[k].rows[0], column));
+    return values.n > 1;
+}
+
 const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
 {
     static const char *const columns[] = {"platform", "workload", "network"};
@@ -314,13 +327,9 @@ const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
     char *name =
         dsgd_xprintf("%s%s%s workers", names_algorithm ? dsgd_frame_value(f, p, 0) : "",
                      names_algorithm ? ", " : "", dsgd_field_of(f->csv, p->rows[0], "workers"));
-    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        dsgd_names values = {.n = 0};
-        for (size_t k = 0; k < f->n_points; k++)
-            dsgd_names_add(&values, dsgd_field_of(f->csv, f->points[k].rows[0], columns[c]));
-        if (values.n > 1)
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
+        if (is_told(f, columns[c]))
             dsgd_append(&name, ", %s", dsgd_field_of(f->csv, p->rows[0], columns[c]));
-    }
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
         if (f->keys[k] >= f->first_swept && *text != '\0' && !says_again(f, k) &&

@@ -575,3 +575,13 @@ TEST(runs_that_are_missing_are_said)
     dsgd_ends(0, "run e.yaml -o r");
     ck_assert_ptr_null(strstr(dsgd_ends(0, "compare r"), "Partial"));
 }
+
+TEST(a_place_names_what_differs_once)
+{
+    static const char *const networks[] = {"flows", "nics"};
+    char *runs = dsgd_xstrdup(RUNS_HEAD ",wall_s,network,swept.network\n");
+    for (size_t i = 0; i < 4; i++)
+        dsgd_append(&runs, "1,%s,4,1,daint,resnet,ok," NUMBERS("1", "") ",%s,%s\n",
+                    i % 2 == 0 ? "wagma" : "allreduce", networks[i / 2], networks[i / 2]);
+    ck_assert_has(compare(runs, ""), "4 workers, network nics:\n");
+}

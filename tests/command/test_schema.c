@@ -414,4 +414,6 @@ TEST(keys_are_described_in_80_columns)
     char *text = NULL;
     text = dsgd_ends(2, "describe no_such");
     ck_assert_has(text, "`no_such` alone is none of experiment");
+    text = dsgd_ends(2, "describe exchange foo");
+    ck_assert_has(text, "keys of `exchange` are described alone, by `dsgd describe exchange`");
 }

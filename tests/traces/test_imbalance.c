@@ -710,6 +710,7 @@ static const struct {
     {"{like: llm-7b, step: 2, tensors: [{elements: 8}]}", NULL, 16, 2, 0},
     {"{transformer: {parameters: 1e9}}",
      "transformer needs parameters, layers, sequence, batch and gpu_speed", 0, 0, 0},
+    {"{like: llm-7b, transformer: {gpu_speed: 989}}", "is 989 flop/s, less than any GPU's", 0, 0, 0},
     {"{bytes: 4, step: 1, samples: 1, transformer: {gpus: 8}}", "transformer needs parameters", 0,
      0, 0},
     {"{transformer: {layers: 8, sequence: 1, batch: 1, gpu_speed: 1Tf}}",
