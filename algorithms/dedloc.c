@@ -45,7 +45,8 @@ typedef struct peer {
     int n, n_computing;
     int64_t missing; /* pieces without a mean */
     int answer, source; /* of the server: a word; who is to be asked for the model */
-    bool has_state; /* of whom it has asked */
+    bool downloads; /* it has yet to get the model for which it asks */
+    int *asks, n_asks; /* [P] who is to get its own at the end of the step */
 } peer;
 
 static void begin_round(peer *p, double round)
@@ -141,6 +142,14 @@ static void hear_of_round(dsgd_node *self, peer *p, const dsgd_message *m)
     }
 }
 
+/** Its model to who asks. */
+static void answer(dsgd_node *self, peer *p)
+{
+    for (int i = 0; i < p->n_asks && i < self->n_workers; i++)
+        dsgd_send(self, p->asks[i], p->x, (double[]){STATE, p->round}, 2);
+    p->n_asks = 0;
+}
+
 /** Treats the next message. False: none has come by then, or it has failed. */
 static bool hear(dsgd_node *self, peer *p, double until_s)
 {
@@ -153,11 +162,13 @@ static bool hear(dsgd_node *self, peer *p, double until_s)
         p->source = (int)m->numbers[2];
         p->round = p->source < 0 ? m->numbers[1] : p->round;
     } else if (word == ASK) {
-        dsgd_send(self, m->from, p->x, (double[]){STATE, p->round}, 2);
-    } else if (word == STATE) {
+        p->asks[p->n_asks++ % self->n_workers] = m->from;
+        if (p->downloads)
+            answer(self, p);
+    } else if (word == STATE && p->downloads) {
         dsgd_copy(self, p->x, m->x);
         begin_round(p, m->numbers[1]);
-        p->has_state = true;
+        p->downloads = false;
     } else if (m->numbers[1] == p->round && (word == GO_ON || word == START)) {
         p->answer = word;
         if (word == START)
@@ -183,16 +194,17 @@ static bool ask(dsgd_node *self, peer *p, const double *numbers, size_t n)
 static void download(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
-    for (p->has_state = false; !p->has_state;) {
+    for (p->downloads = true; p->downloads;) {
         if (!ask(self, p, (double[]){JOIN, p->round}, 2) || p->source < 0)
             break;
         dsgd_send(self, p->source, NULL, (double[]){ASK, p->round}, 2);
         const double until_s = dsgd_time_s(self) + params->timeout;
-        while (!p->has_state && hear(self, p, until_s))
+        while (p->downloads && hear(self, p, until_s))
             continue;
-        if (!p->has_state && dsgd_time_s(self) < until_s)
+        if (p->downloads && dsgd_time_s(self) < until_s)
             break;
     }
+    p->downloads = false;
     begin_round(p, p->round);
 }
 
@@ -204,7 +216,7 @@ static void average(dsgd_node *self, peer *p)
     dsgd_divide(self, p->sum, p->samples > 0 ? p->samples : 1);
     dsgd_copy(self, p->mean, p->sum);
     for (int64_t k = own->first; k < own->end; k++) {
-        if (p->samples > 0)
+        if (computes(self, self->rank))
             add_part(self, p, (size_t)k, p->samples,
                      dsgd_range(self, p->sum, (size_t)k, (size_t)k + 1));
         if (p->parts[k] == p->n_computing)
@@ -224,9 +236,22 @@ static void average(dsgd_node *self, peer *p)
     begin_round(p, p->round + 1);
 }
 
+/** A gradient more. */
+static void gather(dsgd_node *self, peer *p)
+{
+    if (!computes(self, self->rank)) {
+        dsgd_gradient_until(self, p->g, p->x, 1, -1);
+        return;
+    }
+    dsgd_gradient(self, p->g, p->x);
+    dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+    dsgd_combine(self, p->sum, p->samples > 0, dsgd_step_samples(self), p->g);
+    p->samples += dsgd_step_samples(self);
+}
+
 static void dedloc_work(dsgd_node *self)
 {
-    const size_t n_pieces = dsgd_pieces(self, dsgd_model(self));
+    const size_t n = (size_t)self->n_workers, n_pieces = dsgd_pieces(self, dsgd_model(self));
     peer p = {.x = dsgd_model(self),
               .g = dsgd_vector_new(self),
               .sum = dsgd_vector_new(self),
@@ -235,29 +260,22 @@ static void dedloc_work(dsgd_node *self)
               .n_pieces = n_pieces,
               .parts = dsgd_numbers_new(self, n_pieces),
               .weight = dsgd_numbers_new(self, n_pieces),
-              .group = dsgd_memory_new(self, (size_t)self->n_workers, sizeof(member))};
+              .group = dsgd_memory_new(self, n, sizeof(member)),
+              .asks = dsgd_memory_new(self, n, sizeof(int))};
     const double bandwidth = dsgd_bandwidth(self);
 
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) {
+        if (dsgd_has_joined(self)) /* and says so, to be waited for */
             download(self, &p);
-            continue;
-        }
-        if (computes(self, self->rank))
-            dsgd_gradient(self, p.g, p.x);
         else
-            dsgd_gradient_until(self, p.g, p.x, 1, -1);
-        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        if (computes(self, self->rank)) {
-            dsgd_combine(self, p.sum, p.samples > 0, dsgd_step_samples(self), p.g);
-            p.samples += dsgd_step_samples(self);
-        }
+            gather(self, &p);
         if (!ask(self, &p, (double[]){REPORT, p.round, p.samples, bandwidth}, 4))
             continue;
         if (p.answer == START)
             average(self, &p);
         else if (p.answer == LATE)
             download(self, &p);
+        answer(self, &p);
     }
 }
 
