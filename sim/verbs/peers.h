@@ -159,7 +159,10 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 
 /* --- shares by bandwidth ---------------------------------------------------------------------- */
 
-/** Bytes per second from this worker to the worker that it reaches best, alone on the way: a speed test. */
+/**
+ * Bytes per second of the NIC of this worker's host, in each direction, as a speed test finds; of a file's
+ * platform to the worker that it reaches best.
+ */
 double dsgd_bandwidth(dsgd_node *self);
 
 /** One who averages a part of a vector: what others have of it comes in, its mean goes out to all. */
