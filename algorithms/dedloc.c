@@ -4,10 +4,10 @@
  * samples, and step. Who averages how much of the vector follows from bandwidths.
  *
  * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021, and released
- * code: the batch in samples, deadlines, what is left out of a sum, and the time that shares minimise. A
- * server stands for the distributed hash table in which peers find each other. This simulator's: a peer
- * asks it after each gradient, where the code polls; a part of a share follows when the reducer has the
- * one before of all; a peer that missed a round downloads the model, and its optimizer has missed it.
+ * code: the batch in samples, deadlines, what is left out of a sum, and the time that shares minimise.
+ * A server stands for the distributed hash table by which peers find each other. This simulator's: a
+ * peer asks it after each gradient, where the code polls; who missed a round gets the model of another,
+ * and its optimizer has missed it.
  */
 #include "sim/algorithm.h"
 
@@ -20,7 +20,9 @@ typedef struct dedloc_params {
 enum { BY_BANDWIDTH, EQUAL };
 
 /* What messages say: their first number; the second is a round. */
-enum { NOTHING, REPORT, JOIN, GO_ON, START, LATE, ASK, STATE, PART, NEXT, MEAN };
+enum { NOTHING, REPORT, GO_ON, START, ASK, STATE, PART, MEAN };
+
+enum { FAILED = -1 }; /* the round of who has lost its model */
 
 /** Auxiliary peers are the last: they average, and compute no gradient. */
 static bool computes(const dsgd_node *self, int rank)
@@ -31,115 +33,102 @@ static bool computes(const dsgd_node *self, int rank)
 
 /* --- a peer ----------------------------------------------------------------------------------- */
 
-typedef struct member {
-    int rank;
-    int64_t first, end, next; /* pieces that it averages; of these the next to be sent to it */
-} member;
-
 typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
     double round, samples; /* of the model; in the sum */
     size_t n_pieces;
-    double *parts, *weight; /* [n_pieces] contributions to reduced, and their samples */
-    member *group; /* [P] of the round */
-    int n, n_computing;
-    int64_t missing; /* pieces without a mean */
-    int answer, source; /* of the server: a word; who is to be asked for the model */
-    bool downloads; /* it has yet to get the model for which it asks */
-    int *asks, n_asks; /* [P] who is to get its own at the end of the step */
+    double *parts, *weight; /* [n_pieces] contributions to reduced, NAN: no more; their samples */
+    double *group; /* [P + n_pieces] the members of the round, and who averages each piece */
+    int n, n_computing; /* of the group; 0: it is not known */
+    size_t missing; /* pieces without a mean */
+    int answer; /* of the server */
+    int *asks, n_asks; /* [P] who is to get its model at the end of the step */
 } peer;
 
 static void begin_round(peer *p, double round)
 {
     p->round = round;
-    p->samples = 0;
-    p->n = 0;
+    p->samples = p->n = 0;
     for (size_t k = 0; k < p->n_pieces; k++)
         p->parts[k] = p->weight[k] = 0;
 }
 
-static void send_piece(dsgd_node *self, const peer *p, int to, int word, dsgd_vector *of, int64_t k)
+static void send_piece(dsgd_node *self, peer *p, int to, int word, size_t k)
 {
-    const size_t piece = (size_t)k;
-    dsgd_send(self, to, dsgd_range(self, of, piece, piece + 1),
+    dsgd_send(self, to, dsgd_range(self, word == PART ? p->sum : p->mean, k, k + 1),
               (double[]){word, p->round, (double)k, p->samples}, 4);
 }
 
-/** The next piece to who averages it. */
-static void send_next(dsgd_node *self, peer *p, member *to)
+static bool averages(const dsgd_node *self, const peer *p, size_t k)
 {
-    if (computes(self, self->rank) && to->next < to->end)
-        send_piece(self, p, to->rank, PART, p->sum, to->next++);
+    return p->group[p->n + (int)k] == self->rank;
+}
+
+/** The mean of a piece of its own, to all. */
+static void end_piece(dsgd_node *self, peer *p, size_t k)
+{
+    if (p->parts[k] > 0) {
+        dsgd_copy(self, dsgd_range(self, p->mean, k, k + 1),
+                  dsgd_range(self, p->reduced, k, k + 1));
+        dsgd_divide(self, dsgd_range(self, p->mean, k, k + 1), p->weight[k]);
+    }
+    for (int i = 0; i < p->n; i++)
+        if (p->group[i] != self->rank)
+            send_piece(self, p, (int)p->group[i], MEAN, k);
+    p->parts[k] = NAN;
+    p->missing--;
 }
 
 static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_vector *part)
 {
+    if (isnan(p->parts[k])) /* it is late */
+        return;
     dsgd_combine(self, dsgd_range(self, p->reduced, k, k + 1), p->parts[k] > 0, samples, part);
-    p->parts[k]++;
     p->weight[k] += samples;
-}
-
-/** The mean of a piece of its own, to all. */
-static void end_piece(dsgd_node *self, peer *p, int64_t piece)
-{
-    const size_t k = (size_t)piece;
-    dsgd_vector *const mean = dsgd_range(self, p->mean, k, k + 1);
-    if (p->parts[k] > 0) {
-        dsgd_copy(self, mean, dsgd_range(self, p->reduced, k, k + 1));
-        dsgd_divide(self, mean, p->weight[k]);
-    }
-    for (int i = 0; i < p->n; i++) {
-        const int rank = p->group[i].rank;
-        if (rank == self->rank)
-            continue;
-        if (computes(self, rank))
-            dsgd_send(self, rank, NULL, (double[]){NEXT, p->round}, 2);
-        send_piece(self, p, rank, MEAN, p->mean, piece);
-    }
-    p->parts[k] = NAN; /* who comes now is late */
-    p->missing--;
-}
-
-static member *member_of(peer *p, int rank)
-{
-    for (int i = 0; i < p->n; i++)
-        if (p->group[i].rank == rank)
-            return &p->group[i];
-    return NULL;
+    if (++p->parts[k] == p->n_computing && p->n > 0)
+        end_piece(self, p, k);
 }
 
 /** The group and its shares, from the server. */
 static void meet(dsgd_node *self, peer *p, const dsgd_message *m)
 {
-    int64_t piece = 0;
-    p->n = (int)(m->n - 2) / 2;
+    p->n = (int)(m->n - 2 - p->n_pieces);
+    memcpy(p->group, m->numbers + 2, (m->n - 2) * sizeof *p->group);
     p->n_computing = 0;
-    for (int i = 0; i < p->n; i++) {
-        const int rank = (int)m->numbers[2 + 2 * i];
-        const int64_t first = piece;
-        piece += (int64_t)m->numbers[3 + 2 * i];
-        p->group[i] = (member){rank, first, piece, first};
-        p->n_computing += computes(self, rank);
-    }
-    p->missing = piece;
+    for (int i = 0; i < p->n; i++)
+        p->n_computing += computes(self, (int)p->group[i]);
+    p->missing = p->n_pieces;
 }
 
-/** Of a round under way. */
-static void hear_of_round(dsgd_node *self, peer *p, const dsgd_message *m)
+/** Treats the next message. False: none has come by then, or it has failed. */
+static bool hear(dsgd_node *self, peer *p, double until_s)
 {
+    const dsgd_message *m = dsgd_recv(self, until_s);
+    if (m == NULL)
+        return false;
     const int word = (int)m->numbers[0];
-    const size_t k = word == NEXT ? 0 : (size_t)m->numbers[2];
-    if (word == PART && !isnan(p->parts[k])) {
+    const double round = m->numbers[1];
+    const size_t k = m->n == 4 ? (size_t)m->numbers[2] : 0; /* of PART and MEAN */
+    if (word == ASK) {
+        p->asks[p->n_asks++ % self->n_workers] = (int)round;
+    } else if (word == STATE && round > p->round) {
+        dsgd_copy(self, p->x, m->x);
+        begin_round(p, round);
+        p->answer = word;
+    } else if (word == GO_ON && round >= p->round) {
+        p->round = round;
+        p->answer = word;
+    } else if (word == START && round == p->round) {
+        meet(self, p, m);
+        p->answer = word;
+    } else if (word == PART && round == p->round) {
         dsgd_message_used(self, m, 0);
         add_part(self, p, k, m->numbers[3], m->x);
-        if (p->parts[k] == p->n_computing && p->n > 0)
-            end_piece(self, p, (int64_t)k);
-    } else if (word == NEXT) {
-        send_next(self, p, member_of(p, m->from));
-    } else if (word == MEAN) {
+    } else if (word == MEAN && round == p->round) {
         dsgd_copy(self, dsgd_range(self, p->mean, k, k + 1), m->x);
         p->missing--;
     }
+    return true;
 }
 
 /** Its model to who asks. */
@@ -150,86 +139,43 @@ static void answer(dsgd_node *self, peer *p)
     p->n_asks = 0;
 }
 
-/** Treats the next message. False: none has come by then, or it has failed. */
-static bool hear(dsgd_node *self, peer *p, double until_s)
-{
-    const dsgd_message *m = dsgd_recv(self, until_s);
-    if (m == NULL)
-        return false;
-    const int word = (int)m->numbers[0];
-    if (word == LATE) {
-        p->answer = word;
-        p->source = (int)m->numbers[2];
-        p->round = p->source < 0 ? m->numbers[1] : p->round;
-    } else if (word == ASK) {
-        p->asks[p->n_asks++ % self->n_workers] = m->from;
-        if (p->downloads)
-            answer(self, p);
-    } else if (word == STATE && p->downloads) {
-        dsgd_copy(self, p->x, m->x);
-        begin_round(p, m->numbers[1]);
-        p->downloads = false;
-    } else if (m->numbers[1] == p->round && (word == GO_ON || word == START)) {
-        p->answer = word;
-        if (word == START)
-            meet(self, p, m);
-    } else if (m->numbers[1] == p->round) {
-        hear_of_round(self, p, m);
-    }
-    return true;
-}
-
-/** Asks the server; false: it has failed before the answer. */
-static bool ask(dsgd_node *self, peer *p, const double *numbers, size_t n)
-{
-    p->answer = NOTHING;
-    dsgd_send(self, dsgd_server_address(self, 0), NULL, numbers, n);
-    while (p->answer == NOTHING)
-        if (!hear(self, p, INFINITY))
-            return false;
-    return true;
-}
-
-/** The model of a peer that is there, as the server says; its own where it is alone. */
-static void download(dsgd_node *self, peer *p)
+/** Tells the server, and waits for an answer; once more where it stays away with who was to give one. */
+static void report(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
-    for (p->downloads = true; p->downloads;) {
-        if (!ask(self, p, (double[]){JOIN, p->round}, 2) || p->source < 0)
-            break;
-        dsgd_send(self, p->source, NULL, (double[]){ASK, p->round}, 2);
-        const double until_s = dsgd_time_s(self) + params->timeout;
-        while (p->downloads && hear(self, p, until_s))
-            continue;
-        if (p->downloads && dsgd_time_s(self) < until_s)
-            break;
+    const double wait_s = 1 + params->matchmaking + params->timeout;
+    bool failed = false;
+    for (p->answer = NOTHING; p->answer == NOTHING && !failed;) {
+        const double until_s = dsgd_time_s(self) + wait_s;
+        dsgd_send(self, dsgd_server_address(self, 0), NULL,
+                  (double[]){REPORT, p->round, p->samples, dsgd_bandwidth(self)}, 4);
+        while (p->answer == NOTHING && hear(self, p, until_s))
+            if (p->round == FAILED) /* others may have, too, and ask for what it had */
+                answer(self, p);
+        failed = dsgd_time_s(self) < until_s;
     }
-    p->downloads = false;
-    begin_round(p, p->round);
 }
 
 /** x by the mean of the group; what does not come in time is left out of it. */
 static void average(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
-    const member *const own = member_of(p, self->rank);
     dsgd_divide(self, p->sum, p->samples > 0 ? p->samples : 1);
     dsgd_copy(self, p->mean, p->sum);
-    for (int64_t k = own->first; k < own->end; k++) {
-        if (computes(self, self->rank))
-            add_part(self, p, (size_t)k, p->samples,
-                     dsgd_range(self, p->sum, (size_t)k, (size_t)k + 1));
-        if (p->parts[k] == p->n_computing)
+    for (size_t k = 0; k < p->n_pieces; k++) {
+        if (!averages(self, p, k) && computes(self, self->rank))
+            send_piece(self, p, (int)p->group[p->n + (int)k], PART, k);
+        else if (computes(self, self->rank))
+            add_part(self, p, k, p->samples, dsgd_range(self, p->sum, k, k + 1));
+        else if (averages(self, p, k) && p->parts[k] == p->n_computing)
             end_piece(self, p, k);
     }
-    for (int i = 1; i < p->n; i++) /* each begins at another */
-        send_next(self, p, &p->group[(own - p->group + i) % p->n]);
     for (int tries = 0; tries < 2 && p->missing > 0; tries++) {
         const double until_s = dsgd_time_s(self) + params->timeout;
         while (p->missing > 0 && hear(self, p, until_s))
             continue;
-        for (int64_t k = own->first; k < own->end; k++)
-            if (!isnan(p->parts[k]))
+        for (size_t k = 0; k < p->n_pieces; k++)
+            if (averages(self, p, k) && !isnan(p->parts[k]))
                 end_piece(self, p, k);
     }
     dsgd_local_step(self, p->x, p->mean);
@@ -239,14 +185,11 @@ static void average(dsgd_node *self, peer *p)
 /** A gradient more. */
 static void gather(dsgd_node *self, peer *p)
 {
-    if (!computes(self, self->rank)) {
-        dsgd_gradient_until(self, p->g, p->x, 1, -1);
-        return;
-    }
-    dsgd_gradient(self, p->g, p->x);
+    const bool all = computes(self, self->rank);
+    dsgd_gradient_until(self, p->g, p->x, 1, all ? INFINITY : -1);
     dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
     dsgd_combine(self, p->sum, p->samples > 0, dsgd_step_samples(self), p->g);
-    p->samples += dsgd_step_samples(self);
+    p->samples += all ? dsgd_step_samples(self) : 0;
 }
 
 static void dedloc_work(dsgd_node *self)
@@ -260,126 +203,123 @@ static void dedloc_work(dsgd_node *self)
               .n_pieces = n_pieces,
               .parts = dsgd_numbers_new(self, n_pieces),
               .weight = dsgd_numbers_new(self, n_pieces),
-              .group = dsgd_memory_new(self, n, sizeof(member)),
+              .group = dsgd_numbers_new(self, n + n_pieces),
               .asks = dsgd_memory_new(self, n, sizeof(int))};
-    const double bandwidth = dsgd_bandwidth(self);
-
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) /* and says so, to be waited for */
-            download(self, &p);
-        else
+        if (dsgd_has_joined(self)) { /* gets a model, and then says so, to be waited for */
+            begin_round(&p, FAILED);
+            report(self, &p);
+        } else {
             gather(self, &p);
-        if (!ask(self, &p, (double[]){REPORT, p.round, p.samples, bandwidth}, 4))
-            continue;
+        }
+        report(self, &p);
         if (p.answer == START)
             average(self, &p);
-        else if (p.answer == LATE)
-            download(self, &p);
         answer(self, &p);
     }
 }
 
 /* --- the server, which has no model ------------------------------------------------------------- */
 
-/** What it knows of a peer. */
-typedef struct known {
-    bool expected,
-        waits; /* took part in the last round, or has reported in this one; asks for it */
-    double samples, bandwidth;
-} known;
-
 typedef struct tracker {
-    known *of; /* [P] */
-    double round, samples,
-        until_s; /* when it begins, whoever is there; INFINITY: the batch is not full */
-    double *numbers; /* [2 + 2 P] of a message */
+    bool *expected,
+        *waits; /* [P] took part in the last round or has reported in this; has to wait */
+    double *samples, *bandwidth; /* [P] of this round */
+    double round, total,
+        until_s; /* samples; when it begins at the latest, INFINITY: it is not full */
+    double *start; /* [2 + P + pieces] of a message */
     dsgd_reducer *reducers; /* [P] */
 } tracker;
 
-/** The next that is there, to be asked for the model; -1: none. */
-static void tell_late(dsgd_node *self, tracker *t, int worker)
+/** Has the next that is there give it its model; where there is none it keeps its own. */
+static void bring_in(dsgd_node *self, tracker *t, int worker)
 {
-    int source = -1;
-    for (int i = 1; i < self->n_workers && source < 0; i++)
-        if (t->of[(worker + i) % self->n_workers].expected)
-            source = (worker + i) % self->n_workers;
-    t->samples -= t->of[worker].samples;
-    t->of[worker] = (known){0};
-    dsgd_send(self, worker, NULL, (double[]){LATE, t->round, source}, 3);
+    t->total -= t->samples[worker];
+    t->expected[worker] = t->waits[worker] = false;
+    t->samples[worker] = 0;
+    for (int i = 1; i < self->n_workers; i++) {
+        const int source = (worker + i) % self->n_workers;
+        if (!t->expected[source])
+            continue;
+        dsgd_send(self, source, NULL, (double[]){ASK, worker}, 2);
+        return;
+    }
+    dsgd_send(self, worker, NULL, (double[]){GO_ON, t->round}, 2);
 }
 
 /** The group of a round: who waits, with a share each. */
 static void start_round(dsgd_node *self, tracker *t)
 {
     const dedloc_params *p = self->params;
-    const int64_t n_pieces = (int64_t)dsgd_pieces(self, dsgd_model(self));
-    int n = 0;
+    const size_t n_pieces = dsgd_pieces(self, dsgd_model(self));
+    size_t n = 0, at = 2;
     for (int i = 0; i < self->n_workers; i++) {
-        t->of[i].expected = t->of[i].waits;
-        if (!t->of[i].waits)
+        t->expected[i] = t->waits[i];
+        if (!t->waits[i])
             continue;
-        t->numbers[2 + 2 * n] = i;
-        t->reducers[n++] = (dsgd_reducer){t->of[i].bandwidth, computes(self, i)};
+        t->reducers[n++] = (dsgd_reducer){t->bandwidth[i], computes(self, i), 0};
+        t->start[at++] = i;
     }
-    dsgd_share_out(t->reducers, n, n_pieces);
-    t->numbers[0] = START;
-    t->numbers[1] = t->round;
-    for (int i = 0; i < n; i++)
-        t->numbers[3 + 2 * i] = p->shares == EQUAL
-                                    ? (double)(n_pieces * (i + 1) / n - n_pieces * i / n)
-                                    : (double)t->reducers[i].pieces;
+    dsgd_share_out(t->reducers, (int)n, (int64_t)n_pieces);
+    t->start[0] = START;
+    t->start[1] = t->round;
+    for (size_t i = 0; i < n; i++) {
+        const size_t even = n_pieces * (i + 1) / n - n_pieces * i / n;
+        const size_t own = p->shares == EQUAL ? even : (size_t)t->reducers[i].pieces;
+        for (size_t k = 0; k < own; k++)
+            t->start[at++] = t->start[2 + i];
+    }
     for (int i = 0; i < self->n_workers; i++) {
-        if (t->of[i].waits)
-            dsgd_send(self, i, NULL, t->numbers, 2 + 2 * (size_t)n);
-        t->of[i].waits = false;
-        t->of[i].samples = 0;
+        if (t->waits[i])
+            dsgd_send(self, i, NULL, t->start, at);
+        t->waits[i] = false;
+        t->samples[i] = 0;
     }
     t->round++;
-    t->samples = 0;
+    t->total = 0;
     t->until_s = INFINITY;
-}
-
-static bool all_wait(const dsgd_node *self, const tracker *t)
-{
-    for (int i = 0; i < self->n_workers; i++)
-        if (t->of[i].expected && !t->of[i].waits)
-            return false;
-    return true;
 }
 
 /** A peer has so many samples of the round. */
 static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
 {
     const dedloc_params *p = self->params;
-    known *const k = &t->of[m->from];
-    t->samples += m->numbers[2] - k->samples;
-    const bool full = t->samples >= (double)p->batch;
-    *k = (known){true, full || !computes(self, m->from), m->numbers[2], m->numbers[3]};
+    t->total += m->numbers[2] - t->samples[m->from];
+    t->samples[m->from] = m->numbers[2];
+    t->bandwidth[m->from] = m->numbers[3];
+    t->expected[m->from] = true;
+    const bool full = t->total >= (double)p->batch;
+    t->waits[m->from] = full || !computes(self, m->from);
     if (full && t->until_s == INFINITY)
         t->until_s = dsgd_time_s(self) + p->matchmaking;
-    if (!k->waits)
+    if (!t->waits[m->from])
         dsgd_send(self, m->from, NULL, (double[]){GO_ON, t->round}, 2);
 }
 
 static void dedloc_serve(dsgd_node *self)
 {
-    const size_t n = (size_t)self->n_workers;
-    tracker t = {.of = dsgd_memory_new(self, n, sizeof(known)),
+    const size_t n = (size_t)self->n_workers, n_pieces = dsgd_pieces(self, dsgd_model(self));
+    tracker t = {.expected = dsgd_memory_new(self, n, sizeof(bool)),
+                 .waits = dsgd_memory_new(self, n, sizeof(bool)),
+                 .samples = dsgd_numbers_new(self, n),
+                 .bandwidth = dsgd_numbers_new(self, n),
                  .until_s = INFINITY,
-                 .numbers = dsgd_numbers_new(self, 2 + 2 * n),
+                 .start = dsgd_numbers_new(self, 2 + n + n_pieces),
                  .reducers = dsgd_memory_new(self, n, sizeof(dsgd_reducer))};
-    for (size_t i = 0; i < n; i++)
-        t.of[i].expected = true;
+    memset(t.expected, true, n);
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, t.until_s);
-        if (m != NULL && m->numbers[0] == REPORT && m->numbers[1] == t.round) {
+        if (m != NULL && m->numbers[1] == t.round) {
             take_report(self, &t, m);
         } else if (m != NULL) {
-            if (m->numbers[0] == REPORT)
+            if (m->numbers[2] > 0)
                 dsgd_message_drop(self, m);
-            tell_late(self, &t, m->from);
+            bring_in(self, &t, m->from);
         }
-        if (t.until_s < INFINITY && (all_wait(self, &t) || dsgd_time_s(self) >= t.until_s))
+        int n_late = 0;
+        for (size_t i = 0; i < n; i++)
+            n_late += t.expected[i] && !t.waits[i];
+        if (t.until_s < INFINITY && (n_late == 0 || dsgd_time_s(self) >= t.until_s))
             start_round(self, &t);
     }
 }
@@ -428,7 +368,11 @@ const dsgd_algorithm dsgd_algorithm_dedloc = {
                 "all for each other once the batch is full, at most `matchmaking`, then at most "
                 "`timeout` for parts, and as long for means: a part that does not come is left "
                 "out, a mean that does not come is one's own. Who misses a round drops its "
-                "gradients and downloads x. Pieces count as equal: `exchange: pieces`"},
+                "gradients and downloads x, at the end of another's step; who comes back is then "
+                "waited for. "
+                "Who reports before the batch is full computes another gradient. Shares are "
+                "whole pieces, taken for equal (`exchange: pieces`), and links share "
+                "alike what meets on them, so that the least maximum is a bound"},
     .check = dedloc_check,
     .work = dedloc_work,
     .serve = dedloc_serve,
