@@ -53,28 +53,21 @@ static void begin_round(peer *p, double round)
         p->parts[k] = p->weight[k] = 0;
 }
 
-static void send_piece(dsgd_node *self, peer *p, int to, int word, size_t k)
+static dsgd_vector *piece(dsgd_node *self, dsgd_vector *x, size_t k)
 {
-    dsgd_send(self, to, dsgd_range(self, word == PART ? p->sum : p->mean, k, k + 1),
-              (double[]){word, p->round, (double)k, p->samples}, 4);
-}
-
-static bool averages(const dsgd_node *self, const peer *p, size_t k)
-{
-    return p->group[p->n + (int)k] == self->rank;
+    return dsgd_range(self, x, k, k + 1);
 }
 
 /** The mean of a piece of its own, to all. */
 static void end_piece(dsgd_node *self, peer *p, size_t k)
 {
-    if (p->parts[k] > 0) {
-        dsgd_copy(self, dsgd_range(self, p->mean, k, k + 1),
-                  dsgd_range(self, p->reduced, k, k + 1));
-        dsgd_divide(self, dsgd_range(self, p->mean, k, k + 1), p->weight[k]);
-    }
+    dsgd_vector *const mean = piece(self, p->mean, k);
+    if (p->parts[k] > 0)
+        dsgd_copy(self, mean, piece(self, p->reduced, k));
+    dsgd_divide(self, mean, p->parts[k] > 0 ? p->weight[k] : 1);
     for (int i = 0; i < p->n; i++)
         if (p->group[i] != self->rank)
-            send_piece(self, p, (int)p->group[i], MEAN, k);
+            dsgd_send(self, (int)p->group[i], mean, (double[]){MEAN, p->round, (double)k}, 3);
     p->parts[k] = NAN;
     p->missing--;
 }
@@ -83,21 +76,10 @@ static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_ve
 {
     if (isnan(p->parts[k])) /* it is late */
         return;
-    dsgd_combine(self, dsgd_range(self, p->reduced, k, k + 1), p->parts[k] > 0, samples, part);
+    dsgd_combine(self, piece(self, p->reduced, k), p->parts[k] > 0, samples, part);
     p->weight[k] += samples;
     if (++p->parts[k] == p->n_computing && p->n > 0)
         end_piece(self, p, k);
-}
-
-/** The group and its shares, from the server. */
-static void meet(dsgd_node *self, peer *p, const dsgd_message *m)
-{
-    p->n = (int)(m->n - 2 - p->n_pieces);
-    memcpy(p->group, m->numbers + 2, (m->n - 2) * sizeof *p->group);
-    p->n_computing = 0;
-    for (int i = 0; i < p->n; i++)
-        p->n_computing += computes(self, (int)p->group[i]);
-    p->missing = p->n_pieces;
 }
 
 /** Treats the next message. False: none has come by then, or it has failed. */
@@ -108,7 +90,7 @@ static bool hear(dsgd_node *self, peer *p, double until_s)
         return false;
     const int word = (int)m->numbers[0];
     const double round = m->numbers[1];
-    const size_t k = m->n == 4 ? (size_t)m->numbers[2] : 0; /* of PART and MEAN */
+    const bool now = round == p->round;
     if (word == ASK) {
         p->asks[p->n_asks++ % self->n_workers] = (int)round;
     } else if (word == STATE && round > p->round) {
@@ -118,14 +100,19 @@ static bool hear(dsgd_node *self, peer *p, double until_s)
     } else if (word == GO_ON && round >= p->round) {
         p->round = round;
         p->answer = word;
-    } else if (word == START && round == p->round) {
-        meet(self, p, m);
+    } else if (word == START && now) {
+        memcpy(p->group, m->numbers + 2, (m->n - 2) * sizeof *p->group);
+        p->missing = p->n_pieces;
+        p->n = (int)(m->n - 2 - p->n_pieces);
+        p->n_computing = 0;
+        for (int i = 0; i < p->n; i++)
+            p->n_computing += computes(self, (int)p->group[i]);
         p->answer = word;
-    } else if (word == PART && round == p->round) {
+    } else if (word == PART && now) {
         dsgd_message_used(self, m, 0);
-        add_part(self, p, k, m->numbers[3], m->x);
-    } else if (word == MEAN && round == p->round) {
-        dsgd_copy(self, dsgd_range(self, p->mean, k, k + 1), m->x);
+        add_part(self, p, (size_t)m->numbers[2], m->numbers[3], m->x);
+    } else if (word == MEAN && now) {
+        dsgd_copy(self, piece(self, p->mean, (size_t)m->numbers[2]), m->x);
         p->missing--;
     }
     return true;
@@ -139,35 +126,36 @@ static void answer(dsgd_node *self, peer *p)
     p->n_asks = 0;
 }
 
-/** Tells the server, and waits for an answer; once more where it stays away with who was to give one. */
+/** Tells the server, and waits for an answer; once more where who was to give one has failed. */
 static void report(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
-    const double wait_s = 1 + params->matchmaking + params->timeout;
-    bool failed = false;
-    for (p->answer = NOTHING; p->answer == NOTHING && !failed;) {
-        const double until_s = dsgd_time_s(self) + wait_s;
+    double until_s;
+    p->answer = NOTHING;
+    do {
+        until_s = dsgd_time_s(self) + 1 + params->matchmaking + params->timeout;
         dsgd_send(self, dsgd_server_address(self, 0), NULL,
                   (double[]){REPORT, p->round, p->samples, dsgd_bandwidth(self)}, 4);
         while (p->answer == NOTHING && hear(self, p, until_s))
-            if (p->round == FAILED) /* others may have, too, and ask for what it had */
-                answer(self, p);
-        failed = dsgd_time_s(self) < until_s;
-    }
+            continue;
+    } while (p->answer == NOTHING && dsgd_time_s(self) >= until_s);
 }
 
 /** x by the mean of the group; what does not come in time is left out of it. */
 static void average(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
+    const double *const by = &p->group[p->n];
     dsgd_divide(self, p->sum, p->samples > 0 ? p->samples : 1);
     dsgd_copy(self, p->mean, p->sum);
     for (size_t k = 0; k < p->n_pieces; k++) {
-        if (!averages(self, p, k) && computes(self, self->rank))
-            send_piece(self, p, (int)p->group[p->n + (int)k], PART, k);
+        dsgd_vector *const own = piece(self, p->sum, k);
+        const double numbers[] = {PART, p->round, (double)k, p->samples};
+        if (computes(self, self->rank) && by[k] != self->rank)
+            dsgd_send(self, (int)by[k], own, numbers, 4);
         else if (computes(self, self->rank))
-            add_part(self, p, k, p->samples, dsgd_range(self, p->sum, k, k + 1));
-        else if (averages(self, p, k) && p->parts[k] == p->n_computing)
+            add_part(self, p, k, p->samples, own);
+        else if (by[k] == self->rank && p->parts[k] == p->n_computing)
             end_piece(self, p, k);
     }
     for (int tries = 0; tries < 2 && p->missing > 0; tries++) {
@@ -175,7 +163,7 @@ static void average(dsgd_node *self, peer *p)
         while (p->missing > 0 && hear(self, p, until_s))
             continue;
         for (size_t k = 0; k < p->n_pieces; k++)
-            if (averages(self, p, k) && !isnan(p->parts[k]))
+            if (by[k] == self->rank && !isnan(p->parts[k]))
                 end_piece(self, p, k);
     }
     dsgd_local_step(self, p->x, p->mean);
@@ -221,12 +209,16 @@ static void dedloc_work(dsgd_node *self)
 
 /* --- the server, which has no model ------------------------------------------------------------- */
 
+/** What it knows of a peer: was in the last round, or has reported in this one; waits for its begin. */
+typedef struct known {
+    bool expected, waits;
+    double samples, bandwidth;
+} known;
+
 typedef struct tracker {
-    bool *expected,
-        *waits; /* [P] took part in the last round or has reported in this; has to wait */
-    double *samples, *bandwidth; /* [P] of this round */
-    double round, total,
-        until_s; /* samples; when it begins at the latest, INFINITY: it is not full */
+    known *of; /* [P] */
+    double round, samples; /* of all */
+    double until_s; /* when it begins at the latest; INFINITY: the batch is not full */
     double *start; /* [2 + P + pieces] of a message */
     dsgd_reducer *reducers; /* [P] */
 } tracker;
@@ -234,17 +226,15 @@ typedef struct tracker {
 /** Has the next that is there give it its model; where there is none it keeps its own. */
 static void bring_in(dsgd_node *self, tracker *t, int worker)
 {
-    t->total -= t->samples[worker];
-    t->expected[worker] = t->waits[worker] = false;
-    t->samples[worker] = 0;
-    for (int i = 1; i < self->n_workers; i++) {
-        const int source = (worker + i) % self->n_workers;
-        if (!t->expected[source])
-            continue;
-        dsgd_send(self, source, NULL, (double[]){ASK, worker}, 2);
-        return;
-    }
-    dsgd_send(self, worker, NULL, (double[]){GO_ON, t->round}, 2);
+    int source = worker;
+    t->samples -= t->of[worker].samples;
+    t->of[worker] = (known){0};
+    do
+        source = (source + 1) % self->n_workers;
+    while (source != worker && !t->of[source].expected);
+    const double word = source == worker ? GO_ON : ASK,
+                 number = source == worker ? t->round : worker;
+    dsgd_send(self, source, NULL, (double[]){word, number}, 2);
 }
 
 /** The group of a round: who waits, with a share each. */
@@ -254,29 +244,28 @@ static void start_round(dsgd_node *self, tracker *t)
     const size_t n_pieces = dsgd_pieces(self, dsgd_model(self));
     size_t n = 0, at = 2;
     for (int i = 0; i < self->n_workers; i++) {
-        t->expected[i] = t->waits[i];
-        if (!t->waits[i])
+        known *const k = &t->of[i];
+        k->expected = k->waits;
+        k->samples = 0;
+        if (!k->waits)
             continue;
-        t->reducers[n++] = (dsgd_reducer){t->bandwidth[i], computes(self, i), 0};
+        t->reducers[n++] = (dsgd_reducer){k->bandwidth, computes(self, i), 0};
         t->start[at++] = i;
     }
     dsgd_share_out(t->reducers, (int)n, (int64_t)n_pieces);
-    t->start[0] = START;
-    t->start[1] = t->round;
     for (size_t i = 0; i < n; i++) {
         const size_t even = n_pieces * (i + 1) / n - n_pieces * i / n;
         const size_t own = p->shares == EQUAL ? even : (size_t)t->reducers[i].pieces;
         for (size_t k = 0; k < own; k++)
             t->start[at++] = t->start[2 + i];
     }
-    for (int i = 0; i < self->n_workers; i++) {
-        if (t->waits[i])
-            dsgd_send(self, i, NULL, t->start, at);
-        t->waits[i] = false;
-        t->samples[i] = 0;
+    t->start[0] = START;
+    t->start[1] = t->round++;
+    for (size_t i = 0; i < n; i++) {
+        t->of[(int)t->start[2 + i]].waits = false;
+        dsgd_send(self, (int)t->start[2 + i], NULL, t->start, at);
     }
-    t->round++;
-    t->total = 0;
+    t->samples = 0;
     t->until_s = INFINITY;
 }
 
@@ -284,29 +273,25 @@ static void start_round(dsgd_node *self, tracker *t)
 static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
 {
     const dedloc_params *p = self->params;
-    t->total += m->numbers[2] - t->samples[m->from];
-    t->samples[m->from] = m->numbers[2];
-    t->bandwidth[m->from] = m->numbers[3];
-    t->expected[m->from] = true;
-    const bool full = t->total >= (double)p->batch;
-    t->waits[m->from] = full || !computes(self, m->from);
+    known *const k = &t->of[m->from];
+    t->samples += m->numbers[2] - k->samples;
+    const bool full = t->samples >= (double)p->batch;
+    *k = (known){true, full || !computes(self, m->from), m->numbers[2], m->numbers[3]};
     if (full && t->until_s == INFINITY)
         t->until_s = dsgd_time_s(self) + p->matchmaking;
-    if (!t->waits[m->from])
+    if (!k->waits)
         dsgd_send(self, m->from, NULL, (double[]){GO_ON, t->round}, 2);
 }
 
 static void dedloc_serve(dsgd_node *self)
 {
     const size_t n = (size_t)self->n_workers, n_pieces = dsgd_pieces(self, dsgd_model(self));
-    tracker t = {.expected = dsgd_memory_new(self, n, sizeof(bool)),
-                 .waits = dsgd_memory_new(self, n, sizeof(bool)),
-                 .samples = dsgd_numbers_new(self, n),
-                 .bandwidth = dsgd_numbers_new(self, n),
+    tracker t = {.of = dsgd_memory_new(self, n, sizeof(known)),
                  .until_s = INFINITY,
                  .start = dsgd_numbers_new(self, 2 + n + n_pieces),
                  .reducers = dsgd_memory_new(self, n, sizeof(dsgd_reducer))};
-    memset(t.expected, true, n);
+    for (size_t i = 0; i < n; i++)
+        t.of[i].expected = true;
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, t.until_s);
         if (m != NULL && m->numbers[1] == t.round) {
@@ -318,7 +303,7 @@ static void dedloc_serve(dsgd_node *self)
         }
         int n_late = 0;
         for (size_t i = 0; i < n; i++)
-            n_late += t.expected[i] && !t.waits[i];
+            n_late += t.of[i].expected && !t.of[i].waits;
         if (t.until_s < INFINITY && (n_late == 0 || dsgd_time_s(self) >= t.until_s))
             start_round(self, &t);
     }
@@ -339,14 +324,13 @@ static const dsgd_option dedloc_options[] = {
     DSGD_OPTION_LONG(dedloc_params, batch, 4096, 1, 1e12, "samples",
                      "of all peers together, which a round gathers at least"),
     DSGD_OPTION_CHOICE(dedloc_params, shares, shares_words,
-                       "of the vector that each peer averages: such that the slowest link is done "
-                       "first, or equal ones"),
+                       "of the average that each peer makes: as its link allows, or equal ones"),
     DSGD_OPTION_LONG(dedloc_params, auxiliary, 0, 0, 1 << 20, "workers",
                      "the last ones, which average and compute no gradient"),
     DSGD_OPTION_DOUBLE(dedloc_params, matchmaking, 15, 0, 1e6, "s",
                        "from a full batch on, in which a round waits for who is there"),
     DSGD_OPTION_DOUBLE(dedloc_params, timeout, 60, 0, 1e6, "s",
-                       "after which a round leaves out who sends nothing"),
+                       "after which an average leaves out who sends nothing"),
     DSGD_OPTION_END,
 };
 
@@ -356,23 +340,20 @@ const dsgd_algorithm dsgd_algorithm_dedloc = {
               .reference = "Diskin et al., NeurIPS 2021, and released code",
               DSGD_PARAMS(dedloc_params, dedloc_options)},
     .doc = {.idea = "A synchronous step of a fixed number of samples, whoever computes them: fast "
-                    "peers more, peers with fast links average more, who leaves costs a round.",
-            .rule = "peer i: G_i += n g at x, w_i += n samples, again and again until sum of w >= "
-                    "batch;  g = sum of G / sum of w;  x <- x + U(g, x, t).  Peer i averages a "
-                    "share f_i of the pieces, which minimise max over i of (1 + (n - 2) f_i) N / "
-                    "bandwidth_i; of auxiliary ones max of (n - 1) f_i and 1 + (c - 1) f_i, c "
-                    "compute",
-            .sends = "per round and peer (1 + (n - 2) f_i) N, as many messages as pieces times n; "
-                     "per gradient a report and an answer (32 and 16 bytes)",
+                    "peers more; peers with fast links average more; who leaves costs a round.",
+            .rule = "peer i: G_i += n g at x, w_i += n samples, until sum of w >= batch;  x <- x + "
+                    "U(sum of G / sum of w, x, t).  Peer i averages f_i of the pieces, such that "
+                    "max of (1 + (n - 2) f_i) / bandwidth_i is least; of auxiliary ones the larger "
+                    "of (n - 1) f_i and 1 + (c - 1) f_i counts, where c of n compute",
+            .sends = "(1 + (n - 2) f_i) N per round, 2 n - 2 messages per piece; a report and an "
+                     "answer (32 and 16 bytes) per gradient",
             .waits =
-                "all for each other once the batch is full, at most `matchmaking`, then at most "
-                "`timeout` for parts, and as long for means: a part that does not come is left "
-                "out, a mean that does not come is one's own. Who misses a round drops its "
-                "gradients and downloads x, at the end of another's step; who comes back is then "
-                "waited for. "
-                "Who reports before the batch is full computes another gradient. Shares are "
-                "whole pieces, taken for equal (`exchange: pieces`), and links share "
-                "alike what meets on them, so that the least maximum is a bound"},
+                "all for each other once the batch is full, at most `matchmaking`, then for "
+                "parts and for means, `timeout` each: then a sum is of what came, a mean one's "
+                "own. Who misses a round drops its gradients and gets x from another at the end "
+                "of that one's step. Who reports before the batch is full computes another "
+                "gradient. Shares are whole pieces, taken for equal (`exchange: pieces`), and "
+                "links share alike what meets on them, so that the least maximum is a bound"},
     .check = dedloc_check,
     .work = dedloc_work,
     .serve = dedloc_serve,

@@ -33,28 +33,26 @@ static double cost(const dsgd_reducer *r, double share, int n, int n_contributin
 void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces)
 {
     int n_contributing = 0;
-    double most = 0;
     for (int i = 0; i < n; i++)
         n_contributing += reducers[i].contributes;
+    double most = 0;
     for (int i = 0; i < n; i++) {
         reducers[i].pieces = 0;
         most = fmax(most, cost(&reducers[i], 0, n, n_contributing));
     }
     for (int64_t k = 0; k < n_pieces; k++) {
-        int best = 0;
+        dsgd_reducer *best = NULL;
         double least = INFINITY, fewest = INFINITY;
-        for (int i = 0; i < n; i++) {
-            const double more = (double)(reducers[i].pieces + 1);
-            const double then =
-                fmax(most, cost(&reducers[i], more / (double)n_pieces, n, n_contributing));
-            const double load = more / reducers[i].bandwidth;
-            if (then > least || (then == least && load >= fewest))
+        for (dsgd_reducer *r = reducers; r < reducers + n; r++) {
+            const double pieces = (double)r->pieces + 1, load = pieces / r->bandwidth;
+            const double then = fmax(most, cost(r, pieces / (double)n_pieces, n, n_contributing));
+            if (best != NULL && (then > least || (then == least && load >= fewest)))
                 continue;
-            best = i;
+            best = r;
             least = then;
             fewest = load;
         }
-        reducers[best].pieces++;
+        best->pieces++;
         most = least;
     }
 }
