@@ -18,6 +18,7 @@ typedef struct dedloc_params {
 } dedloc_params;
 
 enum { BY_BANDWIDTH, EQUAL };
+enum { AS_MANY_AS_WORKERS = -1 };
 
 /* What messages say: their first number; the second is a round. */
 enum { NOTHING, REPORT, GO_ON, START, ASK, STATE, PART, MEAN };
@@ -275,7 +276,10 @@ static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
     const dedloc_params *p = self->params;
     known *const k = &t->of[m->from];
     t->samples += m->numbers[2] - k->samples;
-    const bool full = t->samples >= (double)p->batch;
+    const double computing = (double)(self->n_workers - p->auxiliary);
+    const bool full =
+        t->samples >=
+        (p->batch == AS_MANY_AS_WORKERS ? computing * dsgd_step_samples(self) : (double)p->batch);
     *k = (known){true, full || !computes(self, m->from), m->numbers[2], m->numbers[3]};
     if (full && t->until_s == INFINITY)
         t->until_s = dsgd_time_s(self) + p->matchmaking;
@@ -318,11 +322,14 @@ static dsgd_status dedloc_check(const void *params, int n_workers, dsgd_error *e
                        (intmax_t)p->auxiliary, n_workers, n_workers - 1);
 }
 
+static const char *const batch_words[] = {"workers", NULL};
 static const char *const shares_words[] = {"bandwidth", "equal", NULL};
 
 static const dsgd_option dedloc_options[] = {
-    DSGD_OPTION_LONG(dedloc_params, batch, 4096, 1, 1e12, "samples",
-                     "of all peers together, which a round gathers at least"),
+    DSGD_OPTION_LONG(dedloc_params, batch, AS_MANY_AS_WORKERS, 1, 1e12, "samples",
+                     "of all peers together, which a round gathers at least (the paper: 4096); "
+                     "workers: as many as one step of all has",
+                     .words = batch_words),
     DSGD_OPTION_CHOICE(dedloc_params, shares, shares_words,
                        "of the average that each peer makes: as its link allows, or equal ones"),
     DSGD_OPTION_LONG(dedloc_params, auxiliary, 0, 0, 1 << 20, "workers",
@@ -350,7 +357,8 @@ const dsgd_algorithm dsgd_algorithm_dedloc = {
             .waits =
                 "all for each other once the batch is full, at most `matchmaking`, then for "
                 "parts and for means, `timeout` each: then a sum is of what came, a mean one's "
-                "own. Who misses a round drops its gradients and gets x from another at the end "
+                "own, and models differ. Who misses a round drops its gradients and gets x from "
+                "another at the end "
                 "of that one's step. Who reports before the batch is full computes another "
                 "gradient. Shares are whole pieces, taken for equal (`exchange: pieces`), and "
                 "links share alike what meets on them, so that the least maximum is a bound"},

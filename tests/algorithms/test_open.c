@@ -66,7 +66,7 @@ TEST_RANGE(no_other_shares_are_faster, 0, 300)
     ck_assert_double_eq_tol(busiest(r, got, n), least(r, pieces, n, 0, n_pieces), 1e-12);
 }
 
-/** What hivemind's linear program finds, where it is the only optimum; where not, who has nothing. */
+/** What hivemind's linear program finds, where it is the only optimum; where not, by bandwidth. */
 TEST(shares_are_those_of_the_released_code)
 {
     dsgd_reducer r[] = {{0.55, true, 0}, {0.44, true, 0}, {0.40, true, 0}};
@@ -77,6 +77,9 @@ TEST(shares_are_those_of_the_released_code)
     dsgd_reducer slow[] = {{0.3, true, 0}, {0.5, true, 0}, {0.9, true, 0}};
     dsgd_share_out(slow, 3, 1024);
     ck_assert_int_eq(slow[0].pieces, 0);
+    dsgd_reducer two[] = {{1, true, 0}, {3, true, 0}};
+    dsgd_share_out(two, 2, 12);
+    ck_assert_int_eq(two[0].pieces, 3);
 }
 
 CASE("DeDLOC", .seconds = 120);

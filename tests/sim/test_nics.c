@@ -43,7 +43,8 @@ static double difference(support_case *c)
 /** Who mixes with whom follows from who is first. */
 static bool by_arrival(const support_case *c)
 {
-    return strcmp(c->config.algorithm->about.name, "dsgd_aau") == 0;
+    const char *const name = c->config.algorithm->about.name;
+    return strcmp(name, "dsgd_aau") == 0 || strcmp(name, "cluster_based") == 0;
 }
 
 enum { N_WAYS = 4 };
