@@ -41,12 +41,12 @@ void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces)
         most = fmax(most, cost(&reducers[i], 0, n, n_contributing));
     }
     for (int64_t k = 0; k < n_pieces; k++) {
-        dsgd_reducer *best = NULL;
+        dsgd_reducer *best = reducers;
         double least = INFINITY, fewest = INFINITY;
         for (dsgd_reducer *r = reducers; r < reducers + n; r++) {
             const double pieces = (double)r->pieces + 1, load = pieces / r->bandwidth;
             const double then = fmax(most, cost(r, pieces / (double)n_pieces, n, n_contributing));
-            if (best != NULL && (then > least || (then == least && load >= fewest)))
+            if (then > least || (then == least && load >= fewest))
                 continue;
             best = r;
             least = then;

@@ -173,7 +173,7 @@ typedef struct dsgd_reducer {
 } dsgd_reducer;
 
 /**
- * Fills in the pieces of n reducers, n_pieces together, such that the link that is done last is done as
+ * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is done last is done as
  * early as can be, if pieces are equal and both directions of all links are busy all the time. Pure.
  */
 void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces);
