@@ -11,7 +11,7 @@
     X(slowmo) X(diloco) X(streaming_diloco) X(noloco) X(hierarchical) X(top_k) X(ok_topk)          \
     X(power_sgd) X(ef21) X(zero) X(choco) X(ssp) X(backup_workers) X(rennala) X(ringmaster)        \
     X(async_local_sgd) X(dsgd_aau) X(adacomm) X(scaffold) X(co2) X(dc_asgd)           \
-    X(moshpit) X(decoupled_diloco)
+    X(moshpit) X(decoupled_diloco) X(dedloc) X(cluster_based)
 // clang-format on
 
 enum {

@@ -65,6 +65,7 @@
     X(endurance)                                                                                   \
     X(encoded)                                                                                     \
     X(scale)                                                                                       \
+    X(open)                                                                                        \
     X(servers)                                                                                     \
     X(staleness)                                                                                   \
     X(memory)                                                                                      \

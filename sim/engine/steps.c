@@ -155,6 +155,11 @@ bool dsgd_has_joined(dsgd_node *self)
     return dsgd_worker_of(self)->presence == DSGD_JOINS;
 }
 
+double dsgd_step_samples(dsgd_node *self)
+{
+    return dsgd_worker_of(self)->engine->config->workload->samples;
+}
+
 double dsgd_time_s(dsgd_node *self)
 {
     (void)self;

@@ -157,4 +157,25 @@ enum {
  */
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 
+/* --- shares by bandwidth ---------------------------------------------------------------------- */
+
+/**
+ * Bytes per second of the NIC of this worker's host, in each direction, as a speed test finds; of a file's
+ * platform to the worker that it reaches best.
+ */
+double dsgd_bandwidth(dsgd_node *self);
+
+/** One who averages a part of a vector: what others have of it comes in, its mean goes out to all. */
+typedef struct dsgd_reducer {
+    double bandwidth; /* of its link, in each direction; any unit */
+    bool contributes; /* it has a vector, too, which it sends in parts to the others */
+    int64_t pieces; /* that it averages */
+} dsgd_reducer;
+
+/**
+ * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is done last is done as
+ * early as can be, if pieces are equal and both directions of all links are busy all the time. Pure.
+ */
+void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces);
+
 DSGD_END_C

@@ -103,6 +103,9 @@ dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, doub
 /** Seconds that this worker's computation of this step takes on its host, without a limit. */
 double dsgd_compute_time_s(dsgd_node *self);
 
+/** Samples of a mini-batch, as the workload has them. */
+double dsgd_step_samples(dsgd_node *self);
+
 /**
  * Whether the worker comes back in this step after a failure, of an algorithm that `rejoins`, or by
  * `policy: quorum`: then its vectors are as if it had computed nothing meanwhile, and what others do not have

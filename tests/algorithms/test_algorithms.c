@@ -93,10 +93,11 @@ TEST_RANGE(learns, 0, support_n_algorithms())
         support_option(c, "delta", 0.5);
         c->learning.optimizer.momentum = 0;
     }
+    const bool decoupled = support_has(c, "quorum") && support_has(c, "delay");
     if (support_has(c, "dylu") ||
-        support_has(c, "quorum")) /* nothing is at the server before the end of a round */
+        decoupled) /* nothing is at the server before the end of a round */
         support_option(c, "period", 2);
-    if (support_has(c, "quorum"))
+    if (decoupled)
         support_option(c, "delay", 0);
     const support_outcome *got = support_ok(c);
     const dsgd_point *const last = &got->points[got->result.n_points - 1];

@@ -97,15 +97,16 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
     const dsgd_traffic t = a->traffic(params, &scale);
     const bool by_time = isnan(t.messages) && isnan(t.bytes);
     ck_assert_msg(by_time || (t.messages > 0 && t.bytes > 0), "%s", a->about.name);
-    ck_assert_int_eq(by_time,
-                     strstr(" adacomm backup_workers decoupled_diloco dsgd_aau rennala ringmaster ",
-                            dsgd_xprintf(" %s ", a->about.name)) != NULL);
+    ck_assert_int_eq(
+        by_time,
+        strstr(" adacomm backup_workers decoupled_diloco dedloc dsgd_aau rennala ringmaster ",
+               dsgd_xprintf(" %s ", a->about.name)) != NULL);
 }
 
 /** A server with the model of the paper is what is evaluated. */
 TEST_RANGE(who_has_a_server_outputs_its_model_or_says_why, 0, support_n_algorithms())
 {
-    static const char *const others = "dsgd_aau "; /* its server has no model: it says who mixes */
+    static const char *const others = "dedloc dsgd_aau "; /* theirs have none: they say who mixes */
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     const bool other = a->serve == NULL || strstr(others, a->about.name) != NULL;
     ck_assert_msg((a->output == DSGD_OUTPUT_SERVERS) != other, "%s", a->about.name);

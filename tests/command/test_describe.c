@@ -64,6 +64,8 @@ static const struct {
     {"ringmaster", "That a cancelled worker asks for the model is this simulator's choice"},
     {"async_local_sgd", "Schedules by shard are not modelled"},
     {"dsgd_aau", "the paper was not at hand; a server stands for its broadcasts"},
+    {"dedloc", "links share alike what meets on them, so that the least maximum is a bound"},
+    {"cluster_based", "as writes of registers, whose copies are at their readers"},
 };
 
 TEST_ROWS(what_differs_from_paper_or_code_is_said, departures)

@@ -136,8 +136,8 @@ static char *shares_sum_to_one(const trial *t)
 /** Of fewer, where parts of gradients or late ones are dropped. */
 static char *samples_are_steps_times_batch(const trial *t)
 {
-    static const char *const dropping[] = {"drop_compute", "backup_workers", "rennala",
-                                           "ringmaster", NULL};
+    static const char *const dropping[] = {"drop_compute", "dedloc",     "backup_workers",
+                                           "rennala",      "ringmaster", NULL};
     for (size_t i = 0; i < t->runs.n_rows; i++) {
         const json_t *const of_run = json_array_get(json_object_get(t->manifest, "runs"),
                                                     (size_t)value(&t->runs, i, "run") - 1);

@@ -40,10 +40,11 @@ static double difference(support_case *c)
     return nics->result.virtual_s / flows->result.virtual_s - 1;
 }
 
-/** Who mixes with whom follows from who is first. */
+/** Who mixes with whom, or computes once more, follows from who is first. */
 static bool by_arrival(const support_case *c)
 {
-    return strcmp(c->config.algorithm->about.name, "dsgd_aau") == 0;
+    return strstr(" cluster_based dedloc dsgd_aau ",
+                  dsgd_xprintf(" %s ", c->config.algorithm->about.name)) != NULL;
 }
 
 enum { N_WAYS = 4 };

@@ -1,0 +1,373 @@
+/**
+ * @file dedloc.c
+ * DeDLOC: peers gather one big batch at one model, each at its own speed, average their gradients by
+ * samples, and step. Who averages how much of the vector follows from bandwidths.
+ *
+ * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021, and released
+ * code: the batch in samples, deadlines, what is left out of a sum, and the time that shares minimise.
+ * A server stands for the distributed hash table by which peers find each other. This simulator's: a
+ * peer asks it after each gradient, where the code polls; who missed a round gets the model of another,
+ * and its optimizer has missed it.
+ */
+#include "sim/algorithm.h"
+
+typedef struct dedloc_params {
+    int64_t batch, auxiliary;
+    int shares;
+    double matchmaking, timeout;
+} dedloc_params;
+
+enum { BY_BANDWIDTH, EQUAL };
+enum { AS_MANY_AS_WORKERS = -1 };
+
+/* What messages say: their first number; the second is a round. */
+enum { NOTHING, REPORT, GO_ON, START, ASK, STATE, PART, MEAN };
+
+enum { FAILED = -1 }; /* the round of who has lost its model */
+
+/** Auxiliary peers are the last: they average, and compute no gradient. */
+static bool computes(const dsgd_node *self, int rank)
+{
+    const dedloc_params *p = self->params;
+    return rank < self->n_workers - p->auxiliary;
+}
+
+/* --- a peer ----------------------------------------------------------------------------------- */
+
+typedef struct peer {
+    dsgd_vector *x, *g, *sum, *reduced, *mean;
+    double round, samples; /* of the model; in the sum */
+    size_t n_pieces;
+    double *parts, *weight; /* [n_pieces] contributions to reduced, NAN: no more; their samples */
+    double *group; /* [P + n_pieces] the members of the round, and who averages each piece */
+    int n, n_computing; /* of the group; 0: it is not known */
+    size_t missing; /* pieces without a mean */
+    int answer; /* of the server */
+    int *asks, n_asks; /* [P] who is to get its model at the end of the step */
+} peer;
+
+static void begin_round(peer *p, double round)
+{
+    p->round = round;
+    p->samples = p->n = 0;
+    for (size_t k = 0; k < p->n_pieces; k++)
+        p->parts[k] = p->weight[k] = 0;
+}
+
+static dsgd_vector *piece(dsgd_node *self, dsgd_vector *x, size_t k)
+{
+    return dsgd_range(self, x, k, k + 1);
+}
+
+/** The mean of a piece of its own, to all. */
+static void end_piece(dsgd_node *self, peer *p, size_t k)
+{
+    dsgd_vector *const mean = piece(self, p->mean, k);
+    if (p->parts[k] > 0)
+        dsgd_copy(self, mean, piece(self, p->reduced, k));
+    dsgd_divide(self, mean, p->parts[k] > 0 ? p->weight[k] : 1);
+    for (int i = 0; i < p->n; i++)
+        if (p->group[i] != self->rank)
+            dsgd_send(self, (int)p->group[i], mean, (double[]){MEAN, p->round, (double)k}, 3);
+    p->parts[k] = NAN;
+    p->missing--;
+}
+
+static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_vector *part)
+{
+    if (isnan(p->parts[k])) /* it is late */
+        return;
+    dsgd_combine(self, piece(self, p->reduced, k), p->parts[k] > 0, samples, part);
+    p->weight[k] += samples;
+    if (++p->parts[k] == p->n_computing && p->n > 0)
+        end_piece(self, p, k);
+}
+
+/** Treats the next message. False: none has come by then, or it has failed. */
+static bool hear(dsgd_node *self, peer *p, double until_s)
+{
+    const dsgd_message *m = dsgd_recv(self, until_s);
+    if (m == NULL)
+        return false;
+    const int word = (int)m->numbers[0];
+    const double round = m->numbers[1];
+    const bool now = round == p->round;
+    if (word == ASK) {
+        p->asks[p->n_asks++ % self->n_workers] = (int)round;
+    } else if (word == STATE && round > p->round) {
+        dsgd_copy(self, p->x, m->x);
+        begin_round(p, round);
+        p->answer = word;
+    } else if (word == GO_ON && round >= p->round) {
+        p->round = round;
+        p->answer = word;
+    } else if (word == START && now) {
+        memcpy(p->group, m->numbers + 2, (m->n - 2) * sizeof *p->group);
+        p->missing = p->n_pieces;
+        p->n = (int)(m->n - 2 - p->n_pieces);
+        p->n_computing = 0;
+        for (int i = 0; i < p->n; i++)
+            p->n_computing += computes(self, (int)p->group[i]);
+        p->answer = word;
+    } else if (word == PART && now) {
+        dsgd_message_used(self, m, 0);
+        add_part(self, p, (size_t)m->numbers[2], m->numbers[3], m->x);
+    } else if (word == MEAN && now) {
+        dsgd_copy(self, piece(self, p->mean, (size_t)m->numbers[2]), m->x);
+        p->missing--;
+    }
+    return true;
+}
+
+/** Its model to who asks. */
+static void answer(dsgd_node *self, peer *p)
+{
+    for (int i = 0; i < p->n_asks && i < self->n_workers; i++)
+        dsgd_send(self, p->asks[i], p->x, (double[]){STATE, p->round}, 2);
+    p->n_asks = 0;
+}
+
+/** Tells the server, and waits for an answer; once more where who was to give one has failed. */
+static void report(dsgd_node *self, peer *p)
+{
+    const dedloc_params *params = self->params;
+    double until_s;
+    p->answer = NOTHING;
+    do {
+        until_s = dsgd_time_s(self) + 1 + params->matchmaking + params->timeout;
+        dsgd_send(self, dsgd_server_address(self, 0), NULL,
+                  (double[]){REPORT, p->round, p->samples, dsgd_bandwidth(self)}, 4);
+        while (p->answer == NOTHING && hear(self, p, until_s))
+            continue;
+    } while (p->answer == NOTHING && dsgd_time_s(self) >= until_s);
+}
+
+/** x by the mean of the group; what does not come in time is left out of it. */
+static void average(dsgd_node *self, peer *p)
+{
+    const dedloc_params *params = self->params;
+    const double *const by = &p->group[p->n];
+    dsgd_divide(self, p->sum, p->samples > 0 ? p->samples : 1);
+    dsgd_copy(self, p->mean, p->sum);
+    for (size_t k = 0; k < p->n_pieces; k++) {
+        dsgd_vector *const own = piece(self, p->sum, k);
+        const double numbers[] = {PART, p->round, (double)k, p->samples};
+        if (computes(self, self->rank) && by[k] != self->rank)
+            dsgd_send(self, (int)by[k], own, numbers, 4);
+        else if (computes(self, self->rank))
+            add_part(self, p, k, p->samples, own);
+        else if (by[k] == self->rank && p->parts[k] == p->n_computing)
+            end_piece(self, p, k);
+    }
+    for (int tries = 0; tries < 2 && p->missing > 0; tries++) {
+        const double until_s = dsgd_time_s(self) + params->timeout;
+        while (p->missing > 0 && hear(self, p, until_s))
+            continue;
+        for (size_t k = 0; k < p->n_pieces; k++)
+            if (by[k] == self->rank && !isnan(p->parts[k]))
+                end_piece(self, p, k);
+    }
+    dsgd_local_step(self, p->x, p->mean);
+    begin_round(p, p->round + 1);
+}
+
+/** A gradient more. */
+static void gather(dsgd_node *self, peer *p)
+{
+    const bool all = computes(self, self->rank);
+    dsgd_gradient_until(self, p->g, p->x, 1, all ? INFINITY : -1);
+    dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+    dsgd_combine(self, p->sum, p->samples > 0, dsgd_step_samples(self), p->g);
+    p->samples += all ? dsgd_step_samples(self) : 0;
+}
+
+static void dedloc_work(dsgd_node *self)
+{
+    const size_t n = (size_t)self->n_workers, n_pieces = dsgd_pieces(self, dsgd_model(self));
+    peer p = {.x = dsgd_model(self),
+              .g = dsgd_vector_new(self),
+              .sum = dsgd_vector_new(self),
+              .reduced = dsgd_vector_new(self),
+              .mean = dsgd_vector_new(self),
+              .n_pieces = n_pieces,
+              .parts = dsgd_numbers_new(self, n_pieces),
+              .weight = dsgd_numbers_new(self, n_pieces),
+              .group = dsgd_numbers_new(self, n + n_pieces),
+              .asks = dsgd_memory_new(self, n, sizeof(int))};
+    while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self)) { /* gets a model, and then says so, to be waited for */
+            begin_round(&p, FAILED);
+            report(self, &p);
+        } else {
+            gather(self, &p);
+        }
+        report(self, &p);
+        if (p.answer == START)
+            average(self, &p);
+        answer(self, &p);
+    }
+}
+
+/* --- the server, which has no model ------------------------------------------------------------- */
+
+/** What it knows of a peer: was in the last round, or has reported in this one; waits for its begin. */
+typedef struct known {
+    bool expected, waits;
+    double samples, bandwidth;
+} known;
+
+typedef struct tracker {
+    known *of; /* [P] */
+    double round, samples; /* of all */
+    double until_s; /* when it begins at the latest; INFINITY: the batch is not full */
+    double *start; /* [2 + P + pieces] of a message */
+    dsgd_reducer *reducers; /* [P] */
+} tracker;
+
+/** Has the next that is there give it its model; where there is none it keeps its own. */
+static void bring_in(dsgd_node *self, tracker *t, int worker)
+{
+    int source = worker;
+    t->samples -= t->of[worker].samples;
+    t->of[worker] = (known){0};
+    do
+        source = (source + 1) % self->n_workers;
+    while (source != worker && !t->of[source].expected);
+    const double word = source == worker ? GO_ON : ASK,
+                 number = source == worker ? t->round : worker;
+    dsgd_send(self, source, NULL, (double[]){word, number}, 2);
+}
+
+/** The group of a round: who waits, with a share each. */
+static void start_round(dsgd_node *self, tracker *t)
+{
+    const dedloc_params *p = self->params;
+    const size_t n_pieces = dsgd_pieces(self, dsgd_model(self));
+    size_t n = 0, at = 2;
+    for (int i = 0; i < self->n_workers; i++) {
+        known *const k = &t->of[i];
+        k->expected = k->waits;
+        k->samples = 0;
+        if (!k->waits)
+            continue;
+        t->reducers[n++] = (dsgd_reducer){k->bandwidth, computes(self, i), 0};
+        t->start[at++] = i;
+    }
+    dsgd_share_out(t->reducers, (int)n, (int64_t)n_pieces);
+    for (size_t i = 0; i < n; i++) {
+        const size_t even = n_pieces * (i + 1) / n - n_pieces * i / n;
+        const size_t own = p->shares == EQUAL ? even : (size_t)t->reducers[i].pieces;
+        for (size_t k = 0; k < own; k++)
+            t->start[at++] = t->start[2 + i];
+    }
+    t->start[0] = START;
+    t->start[1] = t->round++;
+    for (size_t i = 0; i < n; i++) {
+        t->of[(int)t->start[2 + i]].waits = false;
+        dsgd_send(self, (int)t->start[2 + i], NULL, t->start, at);
+    }
+    t->samples = 0;
+    t->until_s = INFINITY;
+}
+
+/** A peer has so many samples of the round. */
+static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
+{
+    const dedloc_params *p = self->params;
+    known *const k = &t->of[m->from];
+    t->samples += m->numbers[2] - k->samples;
+    const double computing = (double)(self->n_workers - p->auxiliary);
+    const bool full =
+        t->samples >=
+        (p->batch == AS_MANY_AS_WORKERS ? computing * dsgd_step_samples(self) : (double)p->batch);
+    *k = (known){true, full || !computes(self, m->from), m->numbers[2], m->numbers[3]};
+    if (full && t->until_s == INFINITY)
+        t->until_s = dsgd_time_s(self) + p->matchmaking;
+    if (!k->waits)
+        dsgd_send(self, m->from, NULL, (double[]){GO_ON, t->round}, 2);
+}
+
+static void dedloc_serve(dsgd_node *self)
+{
+    const size_t n = (size_t)self->n_workers, n_pieces = dsgd_pieces(self, dsgd_model(self));
+    tracker t = {.of = dsgd_memory_new(self, n, sizeof(known)),
+                 .until_s = INFINITY,
+                 .start = dsgd_numbers_new(self, 2 + n + n_pieces),
+                 .reducers = dsgd_memory_new(self, n, sizeof(dsgd_reducer))};
+    for (size_t i = 0; i < n; i++)
+        t.of[i].expected = true;
+    for (;;) {
+        const dsgd_message *m = dsgd_recv(self, t.until_s);
+        if (m != NULL && m->numbers[1] == t.round) {
+            take_report(self, &t, m);
+        } else if (m != NULL) {
+            if (m->numbers[2] > 0)
+                dsgd_message_drop(self, m);
+            bring_in(self, &t, m->from);
+        }
+        int n_late = 0;
+        for (size_t i = 0; i < n; i++)
+            n_late += t.of[i].expected && !t.of[i].waits;
+        if (t.until_s < INFINITY && (n_late == 0 || dsgd_time_s(self) >= t.until_s))
+            start_round(self, &t);
+    }
+}
+
+static dsgd_status dedloc_check(const void *params, int n_workers, dsgd_error *error)
+{
+    const dedloc_params *p = params;
+    if (p->auxiliary < n_workers)
+        return DSGD_OK;
+    return dsgd_refuse(error, "dedloc: auxiliary: %jd, but of %d workers 0 to %d would do",
+                       (intmax_t)p->auxiliary, n_workers, n_workers - 1);
+}
+
+static const char *const batch_words[] = {"workers", NULL};
+static const char *const shares_words[] = {"bandwidth", "equal", NULL};
+
+static const dsgd_option dedloc_options[] = {
+    DSGD_OPTION_LONG(dedloc_params, batch, AS_MANY_AS_WORKERS, 1, 1e12, "samples",
+                     "of all peers together, which a round gathers at least (the paper: 4096); "
+                     "workers: as many as one step of all has",
+                     .words = batch_words),
+    DSGD_OPTION_CHOICE(dedloc_params, shares, shares_words,
+                       "of the average that each peer makes: as its link allows, or equal ones"),
+    DSGD_OPTION_LONG(dedloc_params, auxiliary, 0, 0, 1 << 20, "workers",
+                     "the last ones, which average and compute no gradient"),
+    DSGD_OPTION_DOUBLE(dedloc_params, matchmaking, 15, 0, 1e6, "s",
+                       "from a full batch on, in which a round waits for who is there"),
+    DSGD_OPTION_DOUBLE(dedloc_params, timeout, 60, 0, 1e6, "s",
+                       "after which an average leaves out who sends nothing"),
+    DSGD_OPTION_END,
+};
+
+const dsgd_algorithm dsgd_algorithm_dedloc = {
+    .about = {.name = "dedloc",
+              .summary = "one batch of samples gathered by all, averaged in shares by bandwidth",
+              .reference = "Diskin et al., NeurIPS 2021, and released code",
+              DSGD_PARAMS(dedloc_params, dedloc_options)},
+    .doc = {.idea = "A synchronous step of a fixed number of samples, whoever computes them: fast "
+                    "peers more; peers with fast links average more; who leaves costs a round.",
+            .rule = "peer i: G_i += n g at x, w_i += n samples, until sum of w >= batch;  x <- x + "
+                    "U(sum of G / sum of w, x, t).  Peer i averages f_i of the pieces, such that "
+                    "max of (1 + (n - 2) f_i) / bandwidth_i is least; of auxiliary ones the larger "
+                    "of (n - 1) f_i and 1 + (c - 1) f_i counts, where c of n compute",
+            .sends = "(1 + (n - 2) f_i) N per round, 2 n - 2 messages per piece; a report and an "
+                     "answer (32 and 16 bytes) per gradient",
+            .waits =
+                "all for each other once the batch is full, at most `matchmaking`, then for "
+                "parts and for means, `timeout` each: then a sum is of what came, a mean one's "
+                "own, and models differ. Who misses a round drops its gradients and gets x from "
+                "another at the end "
+                "of that one's step. Who reports before the batch is full computes another "
+                "gradient. Shares are whole pieces, taken for equal (`exchange: pieces`), and "
+                "links share alike what meets on them, so that the least maximum is a bound"},
+    .check = dedloc_check,
+    .work = dedloc_work,
+    .serve = dedloc_serve,
+    .traffic = dsgd_traffic_by_time,
+    .rejoins = true,
+    .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"batch", 1})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"batch", 1})},
+                      {DSGD_LAW_ALLREDUCE, DSGD_WITH({"batch", 1}, {"shares", EQUAL})}),
+};
