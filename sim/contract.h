@@ -186,6 +186,11 @@ typedef struct dsgd_algorithm {
      */
     bool rejoins;
     /*
+     * Its one server is told of failures, when they are detected or the worker is repaired: as if it had
+     * sent an empty message, behind all else that it has sent.
+     */
+    bool told;
+    /*
      * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces
      * alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
      * period begins and all that it needs is what all have alike, which it copies; what it has had alone

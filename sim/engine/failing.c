@@ -274,6 +274,28 @@ static void change(dsgd_worker *w, dsgd_presence to)
     w->presence = to;
 }
 
+/** Has the server wait for no longer than until it knows. */
+static void announce(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    if (!engine->config->algorithm->told || w->untold)
+        return;
+    w->untold = true;
+    engine->n_untold++;
+    dsgd_work_wake(&engine->workers[engine->n_workers]);
+}
+
+void dsgd_tell_of(dsgd_worker *w)
+{
+    w->engine->n_untold -= w->untold;
+    w->untold = false;
+}
+
+double dsgd_to_be_told_s(const dsgd_worker *w)
+{
+    return fmin(w->changed_s + w->engine->failing->config.detect_s, w->up_s);
+}
+
 static void go_down(dsgd_engine *engine)
 {
     const dsgd_failure failure = take(engine);
@@ -286,6 +308,7 @@ static void go_down(dsgd_engine *engine)
             continue;
         const bool computes = w->presence == DSGD_HERE;
         change(w, DSGD_DOWN);
+        announce(w);
         if (computes)
             dsgd_computation_lose(w);
         else
@@ -315,6 +338,7 @@ bool dsgd_come_back(dsgd_worker *w)
         if (w->up_s == INFINITY)
             return false;
         change(w, DSGD_JOINS);
+        dsgd_tell_of(w);
         const double ready_s = dsgd_now_s() + engine->failing->config.restart_s;
         while (w->presence == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);

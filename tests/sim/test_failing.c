@@ -306,6 +306,43 @@ TEST(who_comes_back_waits_for_its_answer_and_no_other)
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
+/** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is known. */
+TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
+{
+    static dsgd_failure_event event = {1, 4.5, 0};
+    const double slack = _i % 2 == 0 ? 0 : 2;
+    const bool back = _i < 2;
+    support_case *c = support_no_learning(support_new("ssp", 2));
+    c->workload.bytes = 8;
+    support_option(c, "slack", slack);
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    event.repair_s = back ? 3 : DSGD_REPAIR_NEVER;
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->detect_s = 6;
+    const dsgd_run_result got = support_ok(c)->result;
+    /* It may begin its step 5 + slack when the other has made its fifth, or is known to have failed. */
+    const double free_s = back ? 7.5 + 1 : 10.5;
+    const double begun_s = fmax(5 + slack, free_s);
+    const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
+    ck_assert_double_eq(2 * got.steps, 5 + slack + floor(30.25 - begun_s - 1e-3) + others);
+}
+
+/**
+ * It has pushed a step, waits to be let go for one that is down, and fails then: once it is repaired it is
+ * told, makes that step again, as one of the slowest, and waits until the other has made one, at 9.5 s.
+ */
+TEST(ssp_lets_nobody_wait_for_a_model_that_is_not_sent)
+{
+    static dsgd_failure_event events[] = {{1, 2.5, 2}, {0, 0.5, 8}};
+    support_case *c = support_no_learning(support_new("ssp", 2));
+    c->workload.bytes = 8;
+    support_option(c, "slack", 0);
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    fail_at(c, 2, events)->detect_s = 100;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq(2 * got.steps, 1 + 20 + 21);
+}
+
 /** Counts the vectors that it is given. */
 static void counting_serve(dsgd_node *self)
 {
