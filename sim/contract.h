@@ -197,6 +197,11 @@ typedef struct dsgd_algorithm {
      * is lost (dsgd_has_joined()).
      */
     bool quorum;
+    /*
+     * Of `quorum`, where workers differ: who comes back does so in any step, whose model is then that of
+     * the one from which it has copied.
+     */
+    bool copies;
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */

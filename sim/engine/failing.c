@@ -448,7 +448,14 @@ static void copy_state(dsgd_worker *w)
     if (w->copied_from < 0)
         return;
     const double since_s = dsgd_now_s();
-    dsgd_actor_start(engine->workers[w->copied_from].host, "state", send_state, w);
+    const dsgd_worker *const from = &engine->workers[w->copied_from];
+    for (size_t k = 0; engine->config->algorithm->copies && k < engine->n_pieces; k++) {
+        dsgd_vector_set(w->model, k, dsgd_value_retain(from->model->piece[k].value),
+                        dsgd_local_steps(w, k));
+        dsgd_value_release(engine->values, w->optimizer_state[k]);
+        w->optimizer_state[k] = DSGD_ZERO_VALUE;
+    }
+    dsgd_actor_start(from->host, "state", send_state, w);
     dsgd_mailbox_recv(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0));
     dsgd_observe_passed(engine, w->copied_from, w->host, engine->failing->copy_bytes, since_s);
 }
@@ -463,7 +470,8 @@ void dsgd_follow_others(dsgd_worker *w)
         return;
     }
     const double ready_s = w->up_s + engine->failing->config.restart_s;
-    if (dsgd_now_s() < ready_s || (w->node.step + 1) % engine->failing->period != 0)
+    const int64_t period = engine->config->algorithm->copies ? 1 : engine->failing->period;
+    if (dsgd_now_s() < ready_s || (w->node.step + 1) % period != 0)
         return;
     change(w, DSGD_JOINS);
     copy_state(w);

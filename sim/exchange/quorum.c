@@ -91,8 +91,12 @@ void dsgd_quorum_over(dsgd_engine *engine, dsgd_reduction *r)
         dsgd_contribution *const c = &r->contribution[i];
         if (c->held == NULL)
             continue;
-        dsgd_job_finish(c->held);
+        dsgd_worker *const w = &engine->workers[dsgd_members_rank(&r->members, i)];
+        if (c->held->again)
+            dsgd_channel_add(w, c->held);
+        else
+            dsgd_job_finish(c->held);
         c->held = NULL;
-        dsgd_work_wake(&engine->workers[dsgd_members_rank(&r->members, i)]);
+        dsgd_work_wake(w);
     }
 }
