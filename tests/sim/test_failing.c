@@ -517,7 +517,7 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
 {
     static dsgd_failure_event event = {1, 2.5, 4};
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
-    if (!c->config.algorithm->quorum)
+    if (!c->config.algorithm->quorum || c->config.algorithm->copies)
         return;
     if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
         support_option(c, "period", 2);
