@@ -587,6 +587,129 @@ TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
     ck_assert_double_ge(support_ok(c)->result.steps, 12);
 }
 
+CASE("by quorum, where workers differ", .seconds = 120);
+
+/** Eight models that differ and are never changed by a gradient; worker @p rank fails at @p at_s. */
+static support_case *differ(const char *algorithm, int rank, double at_s, double repair_s)
+{
+    static dsgd_failure_event event;
+    event = (dsgd_failure_event){rank, at_s, repair_s};
+    support_case *c = support_new(algorithm, 8);
+    support_spread(c);
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 2;
+    return c;
+}
+
+static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
+
+/** Whoever fails, whenever that is: the others go on as soon as they know, without it. */
+TEST_RANGE(all_go_on_when_they_know, 0, 5 * 8 * 2)
+{
+    const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
+    support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
+    const double each_s = 60 - (2 + 1); /* of those who are there */
+    const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10); /* of a period */
+    const dsgd_run_result got = support_ok(support_no_learning(c))->result;
+    ck_assert_double_ge(8 * got.steps, 7 * each_s + its_own_s);
+    ck_assert_double_le(got.failures.detect_s, 2);
+}
+
+/**
+ * Push-sum: what was under way to the dead comes back, so that sums of x and of weights are what they were.
+ * The others come to the mean of what it did not have: (S - w x_dead) / (P - w), by one w for all elements.
+ */
+TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
+{
+    enum { P = 8 };
+    const char *const algorithm = _i % 2 == 0 ? "sgp" : "osgp";
+    const int dead = 5;
+    support_case *c = differ(algorithm, dead, 0.6 + 0.25 * (_i / 2), DSGD_REPAIR_NEVER);
+    c->workload.bytes = 4e9; /* 0.4 s a share */
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->weight, P, 1e-12 * P);
+    c->config.failures.events.n = 0;
+    const support_outcome *whole = support_ok(c);
+    const size_t n = got->n_params;
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const double z = got->x[i], gone = got->x[(size_t)dead * n + i];
+        const double w = (P * z - P * whole->final_mean[i]) / (z - gone);
+        least = fmin(least, w);
+        most = fmax(most, w);
+        for (size_t k = 1; k < P; k++)
+            if (k != (size_t)dead)
+                ck_assert_double_eq_tol(got->x[k * n + i], z, 1e-7);
+    }
+    ck_assert_double_eq_tol(most, least, 1e-4);
+    ck_assert_double_eq_tol(exp2(round(log2(most))), most, 1e-4); /* half of it, where it had sent the rest */
+}
+
+/** A mean of all: those who were there, and who is back is among them. */
+TEST(wagma_has_the_mean_of_those_who_are_there)
+{
+    enum { P = 8 };
+    support_case *c = differ("eager_solo", 0, 1e9, 1); /* which changes nothing */
+    const support_outcome *first = support_ok(c);
+    c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
+    support_option(c, "group", P);
+    support_option(c, "period", 2);
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    for (size_t i = 0; i < n; i++) {
+        double mean = 0;
+        for (size_t k = 0; k < P; k++)
+            mean += k == 3 ? 0 : first->x[k * n + i] / (P - 1);
+        for (size_t k = 0; k < P; k++)
+            ck_assert_double_eq_tol(got->x[k * n + i], mean, 1e-12);
+    }
+}
+
+/** Of eager-SGD: the model of the next that is there. Nobody else has another than before. */
+TEST_RANGE(who_comes_back_has_copied_a_live_model, 0, 2)
+{
+    support_case *c = differ(differing[_i], 3, 4.5, 5);
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    for (size_t k = 0; k < 8; k++)
+        ck_assert_int_eq(memcmp(got->x + k * n, got->x + (k + 1) % 8 * n, n * sizeof *got->x) == 0,
+                         k == 3);
+}
+
+/** Sums of gradients of workers 0 to 2 alone, by four. */
+static void three_quarters_work(dsgd_node *self)
+{
+    static const int three[] = {0, 1, 2};
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank < 3)
+            dsgd_allreduce_sum(self, g, dsgd_comm_of(self, three, 3));
+        dsgd_divide(self, g, 4);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm three_quarters = {.about = {.name = "three"},
+                                              .work = three_quarters_work};
+
+TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
+{
+    static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
+    support_case *c = support_of(&three_quarters, 4);
+    support_steps_each(c, 16);
+    const support_outcome *three = support_ok(c);
+    c = support_new(differing[_i], 4);
+    c->config.until = (dsgd_until){.steps = 12};
+    fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+    const support_outcome *got = support_ok(c);
+    for (size_t i = 0; i < 3 * got->n_params; i++)
+        ck_assert_double_eq_tol(got->x[i], three->x[i], 1e-12);
+}
+
 CASE("published", .seconds = 60);
 
 /** Exponential, of so many workers, and steps of a second. */
