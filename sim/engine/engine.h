@@ -825,6 +825,9 @@ void dsgd_failing_close(dsgd_engine *engine);
 /** Whether the others go on while some workers are down, if any fail; else all restart, or hang. */
 bool dsgd_goes_on(const dsgd_run_config *config);
 
+/** Starts what slows links, if anything does. (slowing.c) */
+void dsgd_slowing_open(dsgd_engine *engine);
+
 /** When the clock is to look, of progress: at a failure, or the end; INFINITY: never. */
 double dsgd_failing_until_s(const dsgd_engine *engine);
 /** That has come. True: it was the run's end. */

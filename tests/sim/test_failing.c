@@ -645,7 +645,8 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
                 ck_assert_double_eq_tol(got->x[k * n + i], z, 1e-7);
     }
     ck_assert_double_eq_tol(most, least, 1e-4);
-    ck_assert_double_eq_tol(exp2(round(log2(most))), most, 1e-4); /* half of it, where it had sent the rest */
+    ck_assert_double_eq_tol(exp2(round(log2(most))), most,
+                            1e-4); /* half of it, where it had sent the rest */
 }
 
 /** A mean of all: those who were there, and who is back is among them. */
