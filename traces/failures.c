@@ -98,6 +98,12 @@ const dsgd_option dsgd_failures_options[] = {
                        "failed is gone, and who waits for it hangs"),
     DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
                    "from a failure until the others know", .init = 10, .max = 1e12, .unit = "s"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_failures_config, detect_mads, -1, 0, 1000, NULL,
+        "by quorum, k: the others give up, at the latest after detect, when a step lasts "
+        "longer than the median of the last 16 and k times their median absolute "
+        "deviation",
+        .words = never),
     DSGD_OPTION_AS("restart", DOUBLE, dsgd_failures_config, restart_s,
                    "of starting processes and making communicators, before state is read or copied",
                    .max = 1e12, .unit = "s"),

@@ -172,6 +172,7 @@ struct dsgd_worker {
     bool stopped; /* none of its actors continues */
     dsgd_presence presence; /* failing.c's */
     double changed_s, up_s; /* failing.c's: since when it is so; until when it is down */
+    double given_up_s; /* failing.c's: when the others know, if it is not back before */
     int copied_from; /* failing.c's: a rank */
     bool untold; /* failing.c's: the server is to learn that it is down */
     bool unsent; /* messages.c's: what it wanted to send last, as it had failed */

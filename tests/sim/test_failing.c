@@ -463,6 +463,40 @@ TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
     ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / 40.25, 1e-9);
 }
 
+/** Steps of one second, and of two, in turn. */
+static void alternating_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->step % 2 == 1) {
+            dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+            dsgd_wait_any(self, DSGD_ON_MESSAGE, dsgd_time_s(self) + 1);
+        }
+        dsgd_allreduce_mean(self, g, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm alternating = {
+    .about = {.name = "alternating"}, .work = alternating_work, .quorum = true};
+
+/** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and ends at 18 s. */
+TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
+{
+    static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
+    static const double known_s[] = {22.25, 17.5, 18.5, 19.5, 18.75};
+    support_case *c = support_no_learning(support_of(&alternating, 4));
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 40.25};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = _i == 4 ? 2.5 : 6;
+    f->detect_mads = _i == 0 ? -1 : 2 * (_i - 1);
+    /* From their gradients' ends on, a second before. */
+    const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
+}
+
 /** By 1 / (1 + f T): each failure costs T seconds of all workers. */
 TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
 {
@@ -534,6 +568,30 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
     ck_assert_double_gt(got->result.failures.restart_s, 0);
     for (size_t w = 1; w < 4; w++)
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, n);
+}
+
+/**
+ * Of a rank at which nothing is left out PowerSGD is an allreduce, and so it is when a worker was away that
+ * had not sent anything: by two products residuals are what each has more than the mean, 0 in all.
+ */
+TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
+{
+    static dsgd_failure_event event = {1, 0.5, 4};
+    const support_outcome *got[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = support_new(k == 0 ? "allreduce" : "power_sgd", 4);
+        if (k == 1) {
+            support_option(c, "rank", 64);
+            support_option(c, "products", _i + 1);
+        }
+        fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+        c->config.failures.detect_s = 1;
+        c->config.until = (dsgd_until){.seconds = 18.75};
+        got[k] = support_ok(c);
+    }
+    ck_assert_double_gt(got[1]->result.failures.restart_s, 0);
+    for (size_t i = 0; i < 4 * got[0]->n_params; i++)
+        ck_assert_double_eq_tol(got[1]->x[i], got[0]->x[i], 1e-9);
 }
 
 /** It fails in the second step of four, and is back in that; what all have alike is there at 4 s. */
