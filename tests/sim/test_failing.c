@@ -3,6 +3,7 @@
  * Workers that fail and come back: what that costs, against closed forms; that all algorithms meet
  * the same failures and go on or end with a sentence; that a restart changes no value.
  */
+#include "base/file.h"
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -825,9 +826,9 @@ TEST(torchft_has_its_published_goodput)
 
 CASE("all algorithms", .seconds = 240);
 
-enum { LAWS = 3, SEEDS = 2 };
+enum { LAWS = 5, SEEDS = 2 };
 
-/** Exponential; many soon after a repair; listed. */
+/** Exponential; many soon after a repair; listed; of islands; so many that some fail as they come back. */
 static void apply_law(support_case *c, int law)
 {
     static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};
@@ -837,9 +838,14 @@ static void apply_law(support_case *c, int law)
     f->checkpoint.seconds = 0.125;
     f->checkpoint.every = law == 2 ? 4 : DSGD_EVERY_DALY;
     f->repair_s = 1;
-    f->mtbf_s = law == 0 ? 120 : law == 1 ? 300 : 0;
+    static const double mtbf_s[LAWS] = {120, 300, 0, 60, 40};
+    f->mtbf_s = mtbf_s[law];
     f->shape = law == 1 ? 0.7 : 1;
     f->repair_varies = law == 1;
+    f->per = law == 3 ? DSGD_PER_ISLAND : DSGD_PER_WORKER;
+    c->platform.island_hosts = law == 3 ? 4 : 0;
+    c->platform.island_nics = c->platform.island_hosts;
+    c->platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0;
 }
 
 /** The same bytes for any number of threads. */
@@ -863,8 +869,11 @@ TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
     c->config.until.steps = 12;
     c->config.seed = 1 + (uint64_t)(_i % SEEDS);
-    const support_outcome *whole = support_ok(c);
     apply_law(c, _i / SEEDS % LAWS);
+    const dsgd_failures_config failures = c->config.failures;
+    fail_at(c, 0, NULL);
+    const support_outcome *whole = support_ok(c);
+    c->config.failures = failures;
     const support_outcome *got = expect_the_same_again(c);
     ck_assert_double_eq(got->result.steps, whole->result.steps);
     if (dsgd_goes_on(&c->config))
@@ -897,6 +906,28 @@ TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS *
     c->config.failures.policy = DSGD_POLICY_QUORUM;
     c->config.failures.remake_s = 0.125;
     ck_assert_double_ge(expect_the_same_again(c)->result.steps, 12);
+}
+
+/** The table of algorithms/more.md has each algorithm in the row of what it declares. */
+TEST(what_each_does_is_written_down)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_file_read(DSGD_SOURCE_DIR "/algorithms/more.md", &text, &n, &error),
+                     DSGD_OK);
+    static const char *const rows[] = {"| by itself", "| with `policy: quorum` a mean",
+                                       "| with `policy: quorum` the dead"};
+    for (int i = 0; i < 3 * support_n_algorithms(); i++) {
+        const dsgd_algorithm *const a =
+            support_new(dsgd_algorithms[i / 3]->name, 16)->config.algorithm;
+        const bool own = a->comes_back != NULL || a->rejoins;
+        const bool is_in[] = {own, a->quorum && !a->copies, a->quorum && a->copies};
+        const char *const row = strstr(text, rows[i % 3]);
+        const char *const found = strstr(row, dsgd_xprintf("`%s`", a->about.name));
+        ck_assert_msg((found != NULL && found < strchr(row, '\n')) == is_in[i % 3], "%s in %s",
+                      a->about.name, rows[i % 3]);
+    }
 }
 
 TEST(all_algorithms_meet_the_same_failures)
