@@ -557,13 +557,9 @@ bool dsgd_failing_come(dsgd_engine *engine)
 
 void dsgd_failing_sum_up(dsgd_engine *engine)
 {
-    for (int i = 0; i < engine->n_workers; i++) {
-        dsgd_worker *const w = &engine->workers[i];
-        const double changed_s = w->changed_s;
-        if (w->presence != DSGD_HERE)
-            change(w, w->presence);
-        w->changed_s = changed_s; /* the run may be continued */
-    }
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].presence != DSGD_HERE)
+            change(&engine->workers[i], engine->workers[i].presence);
     dsgd_run_result *const result = engine->result;
     dsgd_failing_times *const times = &result->failures;
     const double progress_s = result->virtual_s;

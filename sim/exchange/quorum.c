@@ -67,8 +67,10 @@ bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *r
 
 double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
 {
+    if (w->presence == DSGD_HERE || !w->engine->by_quorum)
+        return 0;
     dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
-    const bool away = w->engine->by_quorum && w->presence != DSGD_HERE && !c->counts && !c->started;
+    const bool away = !c->counts && !c->started;
     const double known_s = away && w->presence == DSGD_DOWN ? dsgd_known_s(w) : 0;
     if (known_s > dsgd_now_s())
         return known_s - dsgd_now_s();
