@@ -146,11 +146,12 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
             .sends =
                 "N up and N down, in every step: a worker always fetches, where the paper's read "
                 "a cache that may be as old as s; one server's link carries P times that",
-            .waits = "a worker for the server's link, and for the slowest where it is s steps "
-                     "ahead. One server: several, each with a part of the model, would let a "
-                     "worker go at different times. Who is let go together is answered by rank. Who "
-                     "has failed does not count as slowest once that is known; who is back "
-                     "fetches the model, and is one of the slowest"},
+            .waits =
+                "a worker for the server's link, and for the slowest where it is s steps "
+                "ahead. One server: several, each with a part of the model, would let a "
+                "worker go at different times. Who is let go together is answered by rank. Who "
+                "has failed does not count as slowest once that is known; who is back "
+                "fetches the model, and is one of the slowest"},
     .work = ssp_work,
     .serve = ssp_serve,
     .output = DSGD_OUTPUT_SERVERS,

@@ -407,9 +407,8 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 /** Whether the others know that a worker is away. */
 static bool is_known_away(const dsgd_worker *w)
 {
-    return w->engine->by_quorum &&
-           (w->presence == DSGD_JOINS ||
-            (w->presence == DSGD_DOWN && dsgd_known_s(w) <= dsgd_now_s()));
+    return w->engine->by_quorum && (w->presence == DSGD_JOINS ||
+                                    (w->presence == DSGD_DOWN && dsgd_known_s(w) <= dsgd_now_s()));
 }
 
 /** Who activates the version of this worker's step: of those who are away, the next by rank does. */
@@ -552,9 +551,8 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
     request->unchanged = fresh && n_missing == of->n_members;
     if (request->unchanged)
         return;
-    const dsgd_value mixed =
-        dsgd_combined(w, k, 1, of->sum, 1, fresh ? DSGD_ZERO_VALUE : x->value,
-                      by[fresh ? 0 : 1] - n_missing);
+    const dsgd_value mixed = dsgd_combined(w, k, 1, of->sum, 1, fresh ? DSGD_ZERO_VALUE : x->value,
+                                           by[fresh ? 0 : 1] - n_missing);
     dsgd_vector_update(request->out, k, mixed, dsgd_local_steps(w, k));
 }
 

@@ -181,7 +181,8 @@ typedef struct dsgd_simulator {
                         dsgd_error *error);
     double (*speed)(int host); /* nominal, in flop/s */
     dsgd_route (*route)(int from, int to);
-    void (*slow)(int from, int to, double factor); /* dsgd_links_slow(); NULL: SimGrid's do not change */
+    void (*slow)(int from, int to,
+                 double factor); /* dsgd_links_slow(); NULL: SimGrid's do not change */
     /** Of all actors only the clock is no daemon. */
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);

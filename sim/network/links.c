@@ -360,10 +360,12 @@ void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
     free(bandwidths);
 }
 
-void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places, bool change,
+void dsgd_links_open(const dsgd_machine *machine, const int *places,
                      void *(*take_memory)(size_t bytes))
 {
-    platform = the_platform;
+    const int n = machine->n_hosts;
+    const bool change = machine->links_change;
+    platform = machine->platform;
     take = take_memory;
     simgrid_makes_links = dsgd_platform_is_made_by_simgrid(platform);
     const int per_nic = dsgd_platform_nic_hosts(platform);

@@ -33,12 +33,10 @@ typedef struct dsgd_flight {
 } dsgd_flight;
 
 /**
- * Links of the hosts at places[n], by index; for any topology but XML. @p take: zeroed memory until
+ * Links of the hosts at places[n_hosts], by index; for any topology but XML. @p take: zeroed memory until
  * the end of the run, and the links are shared max-min fairly, of a switch and groups alone; or NULL.
- * @p change: dsgd_links_slow() is called.
  */
-void dsgd_links_open(const dsgd_platform *platform, int n, const int *places, bool change,
-                     void *(*take)(size_t bytes));
+void dsgd_links_open(const dsgd_machine *machine, const int *places, void *(*take)(size_t bytes));
 /** Instead, links that dsgd_simgrid_open() has made, shared max-min fairly. */
 void dsgd_links_open_simgrids(void *(*take)(size_t bytes));
 void dsgd_links_close(void);

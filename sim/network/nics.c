@@ -547,8 +547,7 @@ static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *pla
                               dsgd_error *error)
 {
     DSGD_TRY(dsgd_placement_places(machine, n_hosts, NULL, places, error));
-    dsgd_links_open(machine->platform, machine->n_hosts, places, machine->links_change,
-                    maxmin ? take : NULL);
+    dsgd_links_open(machine, places, maxmin ? take : NULL);
     begin(sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow)));
     return DSGD_OK;
 }
