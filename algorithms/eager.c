@@ -137,6 +137,8 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .traffic = eager_traffic,
     .period = eager_period,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .quorum = true,
+    .copies = true,
     .laws = eager_laws,
 };
 
@@ -156,6 +158,8 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .traffic = eager_traffic,
     .period = eager_period,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .quorum = true,
+    .copies = true,
     .draws = true,
     .laws = eager_laws,
 };

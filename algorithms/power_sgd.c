@@ -57,8 +57,6 @@ static void power_sgd_work(dsgd_node *self)
     dsgd_draw_factor(self, left, p->rank, false);
     dsgd_draw_factor(self, right, p->rank, true);
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self))
-            dsgd_combine(self, e, 0, 0, x); /* what was not sent is lost */
         dsgd_gradient(self, g, x);
         dsgd_combine(self, e, 1, 1, g); /* A = e + g */
         if (p->products == 2)
@@ -68,6 +66,8 @@ static void power_sgd_work(dsgd_node *self)
         else
             project(self, p, false, e, right, left, u);
         dsgd_local_step(self, x, u);
+        if (dsgd_has_joined(self)) /* it had no part in u, and what it had not sent is lost */
+            dsgd_combine(self, e, 0, 0, x);
     }
 }
 

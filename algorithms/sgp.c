@@ -28,6 +28,8 @@ static void sgp_work(dsgd_node *self)
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self))
+            dsgd_bias(self, x, z); /* x <- w z */
         dsgd_gradient(self, g, z);
         dsgd_local_step(self, x, g); /* on the numerator */
         dsgd_gossip(self, x,
@@ -48,6 +50,8 @@ static void osgp_work(dsgd_node *self)
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self))
+            dsgd_bias(self, x, z);
         /* Shares are added before a forward pass, at the latest `delay` steps after their round began. */
         if (round != NULL && (self->step - begun >= p->delay || dsgd_gossip_done(self, round))) {
             dsgd_gossip_end(self, round, x);
@@ -107,6 +111,8 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
             .waits = "a worker for its in-peers' shares of the same step"},
     .work = sgp_work,
     .traffic = sgp_traffic,
+    .quorum = true,
+    .copies = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
                       {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
                       {DSGD_LAW_REACHES_MEAN},
@@ -128,6 +134,8 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
                 "they may be older than that, because rounds that are complete end sooner"},
     .work = osgp_work,
     .traffic = osgp_traffic,
+    .quorum = true,
+    .copies = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_REACHES_MEAN},
                       {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"delay", 3})}),
 };

@@ -23,25 +23,32 @@ static void ssp_work(dsgd_node *self)
     dsgd_copy(self, fetched, x);
 
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g);
-        dsgd_copy(self, u, x);
-        dsgd_combine(self, u, 1, -1, fetched);
-        dsgd_send(self, dsgd_server_address(self, 0), u, NULL, 0);
-        dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* it may begin its next step */
+        const bool joins = dsgd_has_joined(self); /* with a push of nothing */
+        if (!joins) {
+            dsgd_gradient(self, g, x);
+            dsgd_local_step(self, x, g);
+            dsgd_copy(self, u, x);
+            dsgd_combine(self, u, 1, -1, fetched);
+        }
+        dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : u, &(double){0}, joins);
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        if (l == NULL || l->x == NULL) /* it has failed */
+            continue;
+        dsgd_copy(self, x, l->x); /* it may begin its next step */
         dsgd_copy(self, fetched, x);
     }
 }
 
 /** Of the server. */
 typedef struct clocks {
-    int64_t *clock; /* [P] finished steps */
+    int64_t *clock; /* [P] finished steps; GONE: it has failed */
     int64_t *fetched; /* [P] updates in the model that each has; of who waits: WAITS */
     int64_t least, n_least; /* of the clocks, and how many are there */
     int64_t updates; /* in the model */
 } clocks;
 
 enum { WAITS = -1 };
+static const int64_t GONE = INT64_MAX;
 
 /** The model to a worker that waits, if it may go on. */
 static void answer(dsgd_node *self, clocks *c, int worker)
@@ -54,14 +61,43 @@ static void answer(dsgd_node *self, clocks *c, int worker)
     dsgd_send(self, worker, dsgd_model(self), NULL, 0);
 }
 
-/** The slowest have all gone on by a step: others may, too. */
-static void raise_least(dsgd_node *self, clocks *c)
+/** One of the slowest has gone on, or for ever: where it was the last, others may, too. */
+static void leave_least(dsgd_node *self, clocks *c)
 {
-    c->least++;
+    if (--c->n_least > 0)
+        return;
+    int64_t least = GONE;
     for (int i = 0; i < self->n_workers; i++)
-        c->n_least += c->clock[i] == c->least;
+        least = c->clock[i] < least ? c->clock[i] : least;
+    if (least == GONE) /* who is back first goes on from there */
+        return;
+    c->least = least;
+    for (int i = 0; i < self->n_workers; i++)
+        c->n_least += c->clock[i] == least;
     for (int i = 0; i < self->n_workers; i++)
         answer(self, c, i);
+}
+
+/** It has failed: nobody waits for it, nor does it. */
+static void forget(dsgd_node *self, clocks *c, int worker)
+{
+    const bool was_least = c->clock[worker] == c->least;
+    if (c->fetched[worker] == WAITS)
+        dsgd_send(self, worker, NULL, NULL, 0);
+    c->fetched[worker] = c->updates;
+    c->clock[worker] = GONE;
+    if (was_least)
+        leave_least(self, c);
+}
+
+/** It is back: one of the slowest, if it was missed. */
+static void welcome(dsgd_node *self, clocks *c, int worker)
+{
+    const bool was_missed = c->clock[worker] == GONE;
+    c->clock[worker] = was_missed ? c->least : c->clock[worker];
+    c->n_least += was_missed;
+    c->fetched[worker] = WAITS;
+    answer(self, c, worker);
 }
 
 static void ssp_serve(dsgd_node *self)
@@ -72,14 +108,17 @@ static void ssp_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
+        if (l->x == NULL) {
+            (l->n > 0 ? welcome : forget)(self, &c, worker);
+            continue;
+        }
         dsgd_message_used(self, l, c.updates - c.fetched[worker]);
         dsgd_combine(self, dsgd_model(self), 1, 1, l->x);
         c.updates++;
         c.fetched[worker] = WAITS;
-        if (c.clock[worker]++ == c.least && --c.n_least == 0)
-            raise_least(self, &c);
-        else
-            answer(self, &c, worker);
+        if (c.clock[worker]++ == c.least)
+            leave_least(self, &c);
+        answer(self, &c, worker);
     }
 }
 
@@ -107,13 +146,18 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
             .sends =
                 "N up and N down, in every step: a worker always fetches, where the paper's read "
                 "a cache that may be as old as s; one server's link carries P times that",
-            .waits = "a worker for the server's link, and for the slowest where it is s steps "
-                     "ahead. One server: several, each with a part of the model, would let a "
-                     "worker go at different times. Who is let go together is answered by rank"},
+            .waits =
+                "a worker for the server's link, and for the slowest where it is s steps "
+                "ahead. One server: several, each with a part of the model, would let a "
+                "worker go at different times. Who is let go together is answered by rank. Who "
+                "has failed does not count as slowest once that is known; who is back "
+                "fetches the model, and is one of the slowest"},
     .work = ssp_work,
     .serve = ssp_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .traffic = dsgd_push_and_fetch_per_step,
+    .rejoins = true,
+    .told = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", INFINITE})}),
 };

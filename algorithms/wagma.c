@@ -128,6 +128,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .averages_models = true,
     .traffic = wagma_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,
+    .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", CTA})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}),
 };

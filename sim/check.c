@@ -167,6 +167,7 @@ dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
                           .network = config->network,
                           .n_hosts = config->workers + dsgd_n_servers(config),
                           .simgrid = config->exchange.every_message,
+                          .links_change = config->failures.links.n > 0,
                           .placement = config->placement,
                           .seed = config->seed};
 }
@@ -357,11 +358,54 @@ static dsgd_status check_pieces(const dsgd_run_config *config, dsgd_error *error
                        n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
 }
 
+/** Of `links`: whether they are there, and whether what times messages can slow them. */
+static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_platform *const p = config->platform;
+    const dsgd_link_event *const events = config->failures.links.v;
+    const int n_hosts = config->workers + dsgd_n_servers(config);
+    const bool is_own = p->topology == DSGD_TOPOLOGY_SWITCH || p->topology == DSGD_TOPOLOGY_GROUPS;
+    if (config->failures.links.n == 0)
+        return DSGD_OK;
+    if (!is_own || config->exchange.every_message)
+        return dsgd_refuse(error,
+                           "failures: links: of a topology switch or groups, without exchange: "
+                           "every_message; the links of others are SimGrid's, for which a "
+                           "platform's file has profiles");
+    if (p->library != DSGD_LIBRARY_MPI)
+        return dsgd_refuse(error,
+                           "failures: links: collectives by NCCL or RCCL are formulas, which "
+                           "no link slows; give platform: library: mpi");
+    for (size_t i = 0; i < config->failures.links.n; i++) {
+        const dsgd_link_event *const e = &events[i];
+        const int64_t size = e->per == DSGD_PER_GROUP ? p->group_hosts : p->island_hosts;
+        const int64_t n = e->per == DSGD_PER_WORKER ? config->workers
+                          : size < 1                ? 0
+                          : e->per == DSGD_PER_GROUP && p->regions.n > 0
+                              ? (int64_t)p->regions.n
+                              : (n_hosts + size - 1) / size;
+        if (e->which >= n || e->to >= n || e->to == e->which)
+            return dsgd_refuse(
+                error,
+                "failures: links: entry %zu: per %s, which %jd, to %jd, but there are "
+                "%jd of these, from 0, and to is another one",
+                i + 1, dsgd_failures_pers[e->per], e->which, e->to, n);
+        if (e->to >= 0 && e->per != DSGD_PER_GROUP)
+            return dsgd_refuse(error, "failures: links: to: is of per: group; leave it out");
+        if (e->per == DSGD_PER_GROUP && config->network == DSGD_NETWORK_NICS)
+            return dsgd_refuse(error,
+                               "failures: links: per: group: network: nics has nothing behind "
+                               "NICs that could be full; use network: flows");
+    }
+    return DSGD_OK;
+}
+
 static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_failures_config *const f = &config->failures;
     const dsgd_checkpoint *const c = &f->checkpoint;
     const dsgd_failure_event *const events = f->events.v;
+    DSGD_TRY(check_links(config, error));
     for (size_t i = 0; i < f->events.n; i++)
         if (events[i].worker >= config->workers)
             return dsgd_refuse(

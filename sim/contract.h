@@ -186,12 +186,22 @@ typedef struct dsgd_algorithm {
      */
     bool rejoins;
     /*
+     * Its one server is told of failures, when they are detected or the worker is repaired: as if it had
+     * sent an empty message, behind all else that it has sent.
+     */
+    bool told;
+    /*
      * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces
      * alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
      * period begins and all that it needs is what all have alike, which it copies; what it has had alone
      * is lost (dsgd_has_joined()).
      */
     bool quorum;
+    /*
+     * Of `quorum`, where workers differ: who comes back does so in any step, whose model is then that of
+     * the one from which it has copied.
+     */
+    bool copies;
 } dsgd_algorithm;
 
 /* --- traffic of verbs ------------------------------------------------------------------------- */

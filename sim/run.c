@@ -234,6 +234,7 @@ static void simulate(dsgd_engine *engine)
     engine->never_semaphore = dsgd_semaphore_new();
     dsgd_timeline_open(engine);
     dsgd_ledger_open(engine);
+    dsgd_slowing_open(engine);
     open_workers(engine);
     if (engine->values != NULL && engine->config->learning->evaluate.every >= 0)
         dsgd_evaluate_now(engine);

@@ -46,6 +46,7 @@
     X(fragments)                                                                                   \
     X(pair)                                                                                        \
     X(failing)                                                                                     \
+    X(slowing)                                                                                     \
     X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(staging)                                                                                     \

@@ -8,7 +8,7 @@
 #include "base/csv.h"
 
 static const char *const policies[] = {"own", "restart", "quorum", "none", NULL};
-static const char *const pers[] = {"worker", "island", "group", NULL};
+const char *const dsgd_failures_pers[] = {"worker", "island", "group", NULL};
 static const char *const repairs[] = {"never", "as-all", NULL};
 static const char *const never[] = {"never", NULL};
 static const char *const every_words[] = {"daly", "young", "never", NULL};
@@ -20,6 +20,30 @@ static const dsgd_option event_options[] = {
     DSGD_OPTION_AS("repair", DOUBLE, dsgd_failure_event, repair_s,
                    "after so long it is back; as-all: after failures.repair",
                    .init = DSGD_REPAIR_AS_ALL, .max = 1e12, .unit = "s", .words = repairs),
+    DSGD_OPTION_END,
+};
+
+static const char *const ever[] = {"ever", NULL};
+static const char *const all_else[] = {"all", NULL};
+
+static const dsgd_option link_options[] = {
+    DSGD_OPTION_CHOICE(
+        dsgd_link_event, per, dsgd_failures_pers,
+        "what it leads to: the NIC of a worker's host, those of an island, or what a "
+        "group or region has with others"),
+    DSGD_OPTION_LONG(dsgd_link_event, which, 0, 0, 1 << 20, NULL,
+                     "rank, or number from 0 of the island, group or region", .required = true),
+    DSGD_OPTION_LONG(dsgd_link_event, to, -1, 0, 1 << 20, NULL,
+                     "of a group or region: the other one, and no further", .words = all_else),
+    DSGD_OPTION_AS("at", DOUBLE, dsgd_link_event, at_s, "virtual time at which it begins",
+                   .max = 1e12, .unit = "s"),
+    DSGD_OPTION_AS("mtbf", DOUBLE, dsgd_link_event, mtbf_s,
+                   "in place of at: mean time from an end to the next begin, exponential",
+                   .max = 1e15, .unit = "s"),
+    DSGD_OPTION_AS("for", DOUBLE, dsgd_link_event, for_s, "how long", .init = -1, .max = 1e12,
+                   .unit = "s", .words = ever),
+    DSGD_OPTION_DOUBLE(dsgd_link_event, factor, 0, 0, 1, NULL,
+                       "of its bandwidth meanwhile; 0: a partition, messages wait until it ends"),
     DSGD_OPTION_END,
 };
 
@@ -52,7 +76,7 @@ const dsgd_option dsgd_failures_options[] = {
                        "of the Weibull distribution of these times; 1: exponential; less: more "
                        "failures soon after the begin and after a repair"),
     DSGD_OPTION_CHOICE(
-        dsgd_failures_config, per, pers,
+        dsgd_failures_config, per, dsgd_failures_pers,
         "what fails together: a worker, or the platform's islands (nodes) or groups"),
     DSGD_OPTION_AS("repair", DOUBLE, dsgd_failures_config, repair_s,
                    "from a failure until its workers are back; 0: others take over at once",
@@ -65,6 +89,8 @@ const dsgd_option dsgd_failures_options[] = {
                        "CSV file of such: worker,time_s,event, where event is down or up; rows of "
                        "workers that a run lacks do not count",
                        .unit = "path"),
+    DSGD_OPTION_RECORDS(dsgd_failures_config, links, dsgd_link_event, link_options,
+                        "links that carry less for a while, or nothing"),
     DSGD_OPTION_CHOICE(dsgd_failures_config, policy, policies,
                        "own: what the algorithm does (dsgd describe algorithm); restart: all "
                        "workers, from the last checkpoint; quorum: those who are there go on, and "
@@ -72,6 +98,12 @@ const dsgd_option dsgd_failures_options[] = {
                        "failed is gone, and who waits for it hangs"),
     DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
                    "from a failure until the others know", .init = 10, .max = 1e12, .unit = "s"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_failures_config, detect_mads, -1, 0, 1000, NULL,
+        "by quorum, k: the others give up, at the latest after detect, when a step lasts "
+        "longer than the median of the last 16 and k times their median absolute "
+        "deviation",
+        .words = never),
     DSGD_OPTION_AS("restart", DOUBLE, dsgd_failures_config, restart_s,
                    "of starting processes and making communicators, before state is read or copied",
                    .max = 1e12, .unit = "s"),
@@ -269,6 +301,17 @@ dsgd_failure dsgd_failures_next(dsgd_failures *f)
 bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int worker)
 {
     return failure->worker >= 0 ? failure->worker == worker : f->units.of[worker] == failure->unit;
+}
+
+double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
+                         double since_s)
+{
+    enum { BEHIND_UNITS = 1 << 24 }; /* of draws */
+    const dsgd_link_event *const e = (const dsgd_link_event *)config->links.v + i;
+    if (e->mtbf_s <= 0)
+        return n == 0 ? e->at_s : INFINITY;
+    const dsgd_draw at = {seed, DSGD_DRAW_FAILURES, BEHIND_UNITS + (uint32_t)i, n, 0};
+    return since_s - e->mtbf_s * log(dsgd_draw_uniform(at));
 }
 
 /* --- checkpoints ------------------------------------------------------------------------------ */

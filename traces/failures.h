@@ -14,6 +14,7 @@ enum { DSGD_POLICY_OWN, DSGD_POLICY_RESTART, DSGD_POLICY_QUORUM, DSGD_POLICY_NON
 
 /** What fails together: the words of `per`. */
 enum { DSGD_PER_WORKER, DSGD_PER_ISLAND, DSGD_PER_GROUP };
+extern const char *const dsgd_failures_pers[];
 
 /** Of a repair, as it is stored. */
 enum { DSGD_REPAIR_NEVER = -1, DSGD_REPAIR_AS_ALL = -2 };
@@ -26,6 +27,14 @@ typedef struct dsgd_failure_event {
     int64_t worker;
     double at_s, repair_s;
 } dsgd_failure_event;
+
+/** What carries less for a while: what leads to a worker, an island or a group from all else. */
+typedef struct dsgd_link_event {
+    int per; /* DSGD_PER_WORKER, ... */
+    int64_t which, to; /* to: another group, to which alone, and from it; below 0: to all else */
+    double at_s, mtbf_s; /* the first time; above 0: drawn, instead of at_s */
+    double for_s, factor; /* of the bandwidth, meanwhile; 0: a partition; for_s below 0: for ever */
+} dsgd_link_event;
 
 typedef struct dsgd_checkpoint {
     int64_t every; /* steps of all workers / P, or a word */
@@ -42,8 +51,10 @@ typedef struct dsgd_failures_config {
     bool repair_varies;
     dsgd_records events; /* of dsgd_failure_event */
     const char *trace;
+    dsgd_records links; /* of dsgd_link_event */
     int policy;
     double detect_s, restart_s, remake_s;
+    double detect_mads; /* by quorum: adaptive, see the options; below 0: not */
     dsgd_checkpoint checkpoint;
 } dsgd_failures_config;
 
@@ -61,6 +72,10 @@ typedef struct dsgd_failure {
 } dsgd_failure;
 
 typedef struct dsgd_failures dsgd_failures;
+
+/** When entry @p i of `links` begins for the n-th time, from 0: never before @p since_s. INFINITY: not any more. */
+double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
+                         double since_s);
 
 /** Which workers fail together. */
 typedef struct dsgd_failure_units {

@@ -172,7 +172,9 @@ struct dsgd_worker {
     bool stopped; /* none of its actors continues */
     dsgd_presence presence; /* failing.c's */
     double changed_s, up_s; /* failing.c's: since when it is so; until when it is down */
+    double given_up_s; /* failing.c's: when the others know, if it is not back before */
     int copied_from; /* failing.c's: a rank */
+    bool untold; /* failing.c's: the server is to learn that it is down */
     bool unsent; /* messages.c's: what it wanted to send last, as it had failed */
     double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
@@ -312,6 +314,7 @@ struct dsgd_engine {
     bool goes_on; /* failing.c's: the others go on while some are down; ... */
     bool by_quorum; /* ... their collectives are of those who are there; ... */
     int64_t led; /* ... the last step that one of them has begun */
+    int n_untold; /* failing.c's: workers */
     double away_s; /* failing.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
     int64_t most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
@@ -823,6 +826,9 @@ void dsgd_failing_close(dsgd_engine *engine);
 /** Whether the others go on while some workers are down, if any fail; else all restart, or hang. */
 bool dsgd_goes_on(const dsgd_run_config *config);
 
+/** Starts what slows links, if anything does. (slowing.c) */
+void dsgd_slowing_open(dsgd_engine *engine);
+
 /** When the clock is to look, of progress: at a failure, or the end; INFINITY: never. */
 double dsgd_failing_until_s(const dsgd_engine *engine);
 /** That has come. True: it was the run's end. */
@@ -842,6 +848,11 @@ void dsgd_lead_others(dsgd_worker *w);
 double dsgd_known_s(const dsgd_worker *w);
 /** The others of ranks[n] have waited for this worker, which is away: counts it. */
 void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n);
+
+/** The failure is no news to the server, or is none any more. */
+void dsgd_tell_of(dsgd_worker *w);
+/** When a failure that the server is to be told of is known. */
+double dsgd_to_be_told_s(const dsgd_worker *w);
 
 /** Whether @p peer is down; waits until that is detected. */
 bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer);

@@ -13,6 +13,9 @@
 /** Failures without progress between them: so many are taken for ever. */
 enum { MOST_IN_A_ROW = 100000 };
 
+/** Steps of which a deadline is made, and as many as there have to be. */
+enum { ROUNDS = 16, LEAST_ROUNDS = 3 };
+
 struct dsgd_failing {
     dsgd_failures_config config;
     dsgd_failures *source;
@@ -21,6 +24,9 @@ struct dsgd_failing {
     int64_t steps; /* of all workers, at the last failure that the others outlived */
     int64_t period; /* of the algorithm */
     double copy_bytes; /* by quorum: of a state */
+    double round_s[ROUNDS],
+        led_s; /* by quorum: lengths of steps, round about; since when the last is led */
+    int64_t n_rounds;
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;
@@ -274,6 +280,60 @@ static void change(dsgd_worker *w, dsgd_presence to)
     w->presence = to;
 }
 
+static int shorter_first(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *s, int n)
+{
+    qsort(s, (size_t)n, sizeof *s, shorter_first);
+    return (s[(n - 1) / 2] + s[n / 2]) / 2;
+}
+
+/**
+ * When others give up a worker that fails now: as hivemind's users ask for (its issue 676), by the steps
+ * that have been, median + k MAD.
+ */
+static double deadline_s(const dsgd_engine *engine)
+{
+    const struct dsgd_failing *const f = engine->failing;
+    const double latest_s = dsgd_now_s() + f->config.detect_s;
+    const int n = f->n_rounds < ROUNDS ? (int)f->n_rounds : ROUNDS;
+    if (f->config.detect_mads < 0 || n < LEAST_ROUNDS)
+        return latest_s;
+    double s[ROUNDS];
+    memcpy(s, f->round_s, sizeof s);
+    const double median = median_of(s, n);
+    for (int i = 0; i < n; i++)
+        s[i] = fabs(s[i] - median);
+    const double limit_s = f->led_s + median + f->config.detect_mads * median_of(s, n);
+    return fmin(latest_s, fmax(dsgd_now_s(), limit_s));
+}
+
+/** Has the server wait for no longer than until it knows. */
+static void announce(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    if (!engine->config->algorithm->told || w->untold)
+        return;
+    w->untold = true;
+    engine->n_untold++;
+    dsgd_work_wake(&engine->workers[engine->n_workers]);
+}
+
+void dsgd_tell_of(dsgd_worker *w)
+{
+    w->engine->n_untold -= w->untold;
+    w->untold = false;
+}
+
+double dsgd_to_be_told_s(const dsgd_worker *w)
+{
+    return fmin(w->changed_s + w->engine->failing->config.detect_s, w->up_s);
+}
+
 static void go_down(dsgd_engine *engine)
 {
     const dsgd_failure failure = take(engine);
@@ -286,6 +346,8 @@ static void go_down(dsgd_engine *engine)
             continue;
         const bool computes = w->presence == DSGD_HERE;
         change(w, DSGD_DOWN);
+        w->given_up_s = deadline_s(engine);
+        announce(w);
         if (computes)
             dsgd_computation_lose(w);
         else
@@ -315,6 +377,7 @@ bool dsgd_come_back(dsgd_worker *w)
         if (w->up_s == INFINITY)
             return false;
         change(w, DSGD_JOINS);
+        dsgd_tell_of(w);
         const double ready_s = dsgd_now_s() + engine->failing->config.restart_s;
         while (w->presence == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);
@@ -359,7 +422,7 @@ double dsgd_known_s(const dsgd_worker *w)
 {
     const dsgd_failures_config *const config = &w->engine->failing->config;
     const double back_s = fmax(w->up_s, w->changed_s) + config->restart_s;
-    return fmin(w->changed_s + config->detect_s, back_s) + config->remake_s;
+    return fmin(w->given_up_s, back_s) + config->remake_s;
 }
 
 /** Counts a wait of those who are there, but for what is counted already. */
@@ -399,6 +462,10 @@ void dsgd_lead_others(dsgd_worker *w)
     dsgd_engine *const engine = w->engine;
     if (!engine->by_quorum || w->presence != DSGD_HERE || w->node.step <= engine->led)
         return;
+    struct dsgd_failing *const f = engine->failing;
+    if (engine->led > 0)
+        f->round_s[f->n_rounds++ % ROUNDS] = dsgd_now_s() - f->led_s;
+    f->led_s = dsgd_now_s();
     engine->led = w->node.step;
     for (int i = 0; i < engine->n_workers; i++)
         if (engine->workers[i].presence != DSGD_HERE)
@@ -424,7 +491,14 @@ static void copy_state(dsgd_worker *w)
     if (w->copied_from < 0)
         return;
     const double since_s = dsgd_now_s();
-    dsgd_actor_start(engine->workers[w->copied_from].host, "state", send_state, w);
+    const dsgd_worker *const from = &engine->workers[w->copied_from];
+    for (size_t k = 0; engine->config->algorithm->copies && k < engine->n_pieces; k++) {
+        dsgd_vector_set(w->model, k, dsgd_value_retain(from->model->piece[k].value),
+                        dsgd_local_steps(w, k));
+        dsgd_value_release(engine->values, w->optimizer_state[k]);
+        w->optimizer_state[k] = DSGD_ZERO_VALUE;
+    }
+    dsgd_actor_start(from->host, "state", send_state, w);
     dsgd_mailbox_recv(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0));
     dsgd_observe_passed(engine, w->copied_from, w->host, engine->failing->copy_bytes, since_s);
 }
@@ -439,7 +513,8 @@ void dsgd_follow_others(dsgd_worker *w)
         return;
     }
     const double ready_s = w->up_s + engine->failing->config.restart_s;
-    if (dsgd_now_s() < ready_s || (w->node.step + 1) % engine->failing->period != 0)
+    const int64_t period = engine->config->algorithm->copies ? 1 : engine->failing->period;
+    if (dsgd_now_s() < ready_s || (w->node.step + 1) % period != 0)
         return;
     change(w, DSGD_JOINS);
     copy_state(w);

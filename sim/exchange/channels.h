@@ -32,6 +32,8 @@ typedef struct dsgd_job {
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     bool aside; /* goes over a side channel: keeps no other job waiting */
+    bool
+        again; /* quorum.c's: its channel is to have it when the others have made the sum without it */
     double ready_s, not_before_s; /* when its piece is, and is in host memory */
     bool done;
     double done_s; /* when */

@@ -72,7 +72,8 @@ static struct dsgd_closed *state_of(dsgd_engine *engine)
         return engine->closed;
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_closed *const state = engine->closed = dsgd_run_alloc(engine, sizeof *state);
-    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES && engine->n_channels == 1)
+    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES && engine->n_channels == 1 &&
+        engine->config->failures.links.n == 0)
         state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
     state->at_s = dsgd_run_alloc(engine, n * sizeof *state->at_s);

@@ -17,6 +17,8 @@ typedef struct gossip_node {
     const dsgd_pick *graph;
     dsgd_shares shares;
     double *share; /* of `neighbours`; behind them its `to` and `from` */
+    /* [n_pieces] by quorum: shares that have come to who had failed, and are its own again; or NULL. */
+    dsgd_piece *returned;
 } gossip_node;
 
 struct dsgd_gossip_state {
@@ -75,6 +77,15 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
+        if (w->engine->by_quorum &&
+            job->peer[i].share == 0) { /* it says only that nobody is to wait for it */
+            dsgd_packet *const nothing = dsgd_packet_new(w, channel->number, k, DSGD_NO_PIECE);
+            nothing->share = nothing->content.weight = 0;
+            dsgd_mailbox_send_detached(
+                dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
+                nothing, 0);
+            continue;
+        }
         dsgd_packet *const message = dsgd_packet_new(w, channel->number, k, job->mine);
         message->share = job->peer[i].share;
         message->content.weight = job->peer[i].share * job->mine.weight;
@@ -112,7 +123,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
         return await_next(job);
     }
     const dsgd_packet *const message = job->peer[job->n_added].received;
-    if (job->n_arrived == job->n_added) {
+    if (job->n_arrived == job->n_added && (message->share != 0 || !w->engine->by_quorum)) {
         /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
         const double passes = (job->n_from + 2) / 3.0;
         job->n_arrived++;
@@ -138,6 +149,66 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
         w->node.rank, what, w->node.step, sum, promise);
 }
 
+/* --- by quorum -------------------------------------------------------------------------------- */
+
+/*
+ * A share is sent from one that is there to one that is not known to have failed; else it is kept. Of one
+ * that has failed the others wait for nothing once that is known. What it gets goes back to who has sent
+ * it, so that no weight is lost; it keeps its own, with which it comes back.
+ */
+
+/** Of one that is away, until the others know. */
+static void await_known(const dsgd_worker *w, const dsgd_neighbours *n)
+{
+    if (!w->engine->by_quorum || w->presence == DSGD_HERE)
+        return;
+    if (w->presence == DSGD_DOWN && dsgd_known_s(w) > dsgd_now_s())
+        dsgd_sleep(dsgd_known_s(w) - dsgd_now_s());
+    dsgd_others_waited_for(w, n->to, n->n_to);
+}
+
+static bool gets_share(const dsgd_worker *from, const dsgd_worker *to)
+{
+    return !from->engine->by_quorum ||
+           (from->presence == DSGD_HERE &&
+            (to->presence == DSGD_HERE ||
+             (to->presence == DSGD_DOWN && dsgd_now_s() < dsgd_known_s(to))));
+}
+
+/** To who has sent it. */
+static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
+{
+    dsgd_engine *const engine = w->engine;
+    gossip_node *const node = &engine->gossip->node[from];
+    const size_t k = message->piece;
+    if (node->returned == NULL) {
+        node->returned = dsgd_run_alloc(engine, engine->n_pieces * sizeof *node->returned);
+        for (size_t i = 0; i < engine->n_pieces; i++)
+            node->returned[i] = (dsgd_piece){.value = DSGD_ZERO_VALUE};
+    }
+    dsgd_piece *const to = &node->returned[k];
+    dsgd_piece_set(engine, to,
+                   dsgd_combined(w, k, 1, to->value, message->share, message->content.value, 1),
+                   -1);
+    to->weight += message->content.weight;
+    message->share = message->content.weight = 0;
+}
+
+/** Adds what has come back to x[k]. */
+static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
+{
+    gossip_node *const node = &w->engine->gossip->node[w->node.rank];
+    if (node->returned == NULL || node->returned[k].weight == 0)
+        return;
+    dsgd_piece *const back = &node->returned[k];
+    w->engine->gossip->weight_in_flight -= back->weight;
+    x->piece[k].weight += back->weight;
+    dsgd_vector_set(x, k, dsgd_combined(w, k, 1, x->piece[k].value, 1, back->value, 1),
+                    x->piece[k].stamp);
+    dsgd_piece_set(w->engine, back, DSGD_ZERO_VALUE, -1);
+    back->weight = 0;
+}
+
 /** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
 static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -148,22 +219,24 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const size_t n_peers = (size_t)(n->n_to > n->n_from ? n->n_to : n->n_from);
     dsgd_exchanges_otherwise(w, false);
     gossip_job *const job = dsgd_run_alloc(engine, sizeof *job + n_peers * sizeof job->peer[0]);
-    *job = (gossip_job){
-        .job = {.step = step_gossip, .piece = k},
-        .mine = dsgd_begun_of(request, k)->sent,
-        .keep = n->keep,
-        .gives =
-            dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL ? 1 - n->keep : 0,
-        .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
-        .n_to = n->n_to,
-        .n_from = n->n_from};
+    *job = (gossip_job){.job = {.step = step_gossip, .piece = k},
+                        .mine = dsgd_begun_of(request, k)->sent,
+                        .keep = n->keep,
+                        .kept = (n->promises & DSGD_PROMISE_ROWS) != 0 ? n->keep : NAN,
+                        .n_to = n->n_to,
+                        .n_from = n->n_from};
     state->node[w->node.rank].last = x->whole;
-    x->piece[k].weight = n->keep * job->mine.weight;
+    await_known(w, n);
     for (int i = 0; i < n->n_to; i++) {
+        const bool given = gets_share(w, &engine->workers[n->to[i]]);
         job->peer[i].to = n->to[i];
-        job->peer[i].share = n->share[i];
-        state->weight_in_flight += n->share[i] * job->mine.weight;
+        job->peer[i].share = given ? n->share[i] : 0;
+        job->keep += given ? 0 : n->share[i];
+        state->weight_in_flight += job->peer[i].share * job->mine.weight;
     }
+    x->piece[k].weight = job->keep * job->mine.weight;
+    if (dsgd_encoded_exchange(engine) != NULL && x->piece[k].encoded == NULL)
+        job->gives = 1 - job->keep;
     for (int i = 0; i < n->n_from; i++)
         job->peer[i].from = n->from[i];
     dsgd_exchange_start(w, request, &job->job);
@@ -175,16 +248,15 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
  */
 static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const dsgd_neighbours *const n = request->arguments;
     dsgd_piece *const piece = &request->in->piece[k];
     begin_gossip(w, k, request);
     gossip_job *const job = (gossip_job *)dsgd_begun_of(request, k)->job;
     if (job->gives > 0)
         job->unsent =
             dsgd_combined(w, k, job->gives, piece->value, -job->gives, job->mine.value, 1);
+    const double keep = job->keep;
     job->keep = 1;
     job->gives = 0;
-    const double keep = n->keep;
     dsgd_vector_set(
         request->in, k,
         dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &piece->value, &keep, 1),
@@ -232,6 +304,9 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     gossip_job *const job = (gossip_job *)dsgd_begun_of(request, k)->job;
     dsgd_piece_wait(x, k);
+    for (int i = 0; engine->by_quorum && w->presence != DSGD_HERE && i < job->n_from; i++)
+        if (job->peer[i].received->share != 0)
+            give_back(w, job->peer[i].received, job->peer[i].from);
     dsgd_vector_update(x, k, weighted_sum(w, job, x->piece[k].value), dsgd_local_steps(w, k));
     const double weight = dsgd_piece_share(engine, k) / (job->n_from + 1);
     double row = job->kept;
@@ -248,6 +323,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
         dsgd_observe_used(w, job->peer[i].from, k, theirs->stamp, weight);
         dsgd_packet_free(w, job->peer[i].received);
     }
+    take_back(w, x, k);
     dsgd_value_release(engine->values, job->unsent);
     require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");
 }
@@ -348,19 +424,32 @@ void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
     dsgd_exchange_end(dsgd_worker_of(self), &igossip, request, x);
 }
 
+/** y[k] <- times x[k] / divisor, where the weight of @p weighted is one of both. */
+static void scale(dsgd_node *self, dsgd_vector *y, dsgd_vector *x, const dsgd_vector *weighted)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_require_same_pieces(x, y);
+    DSGD_FOR_PIECES (k, x) {
+        dsgd_piece_wait(x, k);
+        dsgd_piece_wait(y, k);
+        const double weight = weighted->piece[k].weight;
+        const double times = weighted == y ? weight : 1;
+        const dsgd_value scaled =
+            dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &x->piece[k].value,
+                                &times, weighted == x ? weight : 1);
+        dsgd_vector_set(y, k, scaled, x->piece[k].stamp);
+        y->history[k] = x->history[k];
+    }
+}
+
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x)
 {
     DSGD_OWN(self, z, x);
-    dsgd_worker *const w = dsgd_worker_of(self);
-    const double one = 1;
-    dsgd_require_same_pieces(x, z);
-    DSGD_FOR_PIECES (k, x) {
-        dsgd_piece_wait(x, k);
-        dsgd_piece_wait(z, k);
-        const dsgd_value unbiased =
-            dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &x->piece[k].value,
-                                &one, x->piece[k].weight);
-        dsgd_vector_set(z, k, unbiased, x->piece[k].stamp);
-        z->history[k] = x->history[k];
-    }
+    scale(self, z, x, x);
+}
+
+void dsgd_bias(dsgd_node *self, dsgd_vector *x, dsgd_vector *z)
+{
+    DSGD_OWN(self, z, x);
+    scale(self, x, z, x);
 }

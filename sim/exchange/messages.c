@@ -321,6 +321,26 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
+/**
+ * Of what the server is to be told, the failure that is known first, and all of whose messages have come;
+ * NULL: none.
+ */
+static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
+{
+    dsgd_engine *const engine = server->engine;
+    dsgd_worker *first = NULL;
+    *known_s = INFINITY;
+    for (int i = 0; i < engine->n_workers && dsgd_is_server(server) && engine->n_untold > 0; i++) {
+        dsgd_worker *const w = &engine->workers[i];
+        if (!w->untold || dsgd_to_be_told_s(w) >= *known_s ||
+            open_receiver(&engine->workers[server->host], w)->first != NULL)
+            continue;
+        first = w;
+        *known_s = dsgd_to_be_told_s(w);
+    }
+    return first;
+}
+
 /** Servers send when they like; of workers it is not known who will. */
 static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 {
@@ -331,7 +351,9 @@ static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 static unsigned happened(const dsgd_worker *w, unsigned events)
 {
     unsigned all = 0;
-    if (inbox_of(w)->complete.first != NULL)
+    double known_s;
+    next_failure(w, &known_s);
+    if (inbox_of(w)->complete.first != NULL || known_s <= dsgd_now_s())
         all |= DSGD_ON_MESSAGE;
     if (!dsgd_computing(w))
         all |= DSGD_ON_GRADIENT;
@@ -355,7 +377,9 @@ static unsigned wait_for(dsgd_worker *w, const dsgd_waiting *in, unsigned events
     dsgd_wait *const wait = alone ? NULL : dsgd_wait_begin(w, in, NULL);
     bool more = true;
     while (got == 0 && more) {
-        more = dsgd_work_sleep_until(w, until_s);
+        double known_s;
+        next_failure(w, &known_s);
+        more = dsgd_work_sleep_until(w, fmin(until_s, known_s)) || known_s < until_s;
         got = happened(w, events);
     }
     dsgd_wait_end(w, wait);
@@ -377,6 +401,13 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     if (wait_for(w, &receiving, DSGD_ON_MESSAGE, until_s) == 0)
         return NULL;
     incoming *const first = state->seen = state->complete.first;
+    if (first == NULL) {
+        double known_s;
+        dsgd_worker *const failed = next_failure(w, &known_s);
+        dsgd_tell_of(failed);
+        state->seen = new_incoming(failed, w, NULL, NULL, 0);
+        return &state->seen->seen;
+    }
     state->complete.first = first->next;
     if (first->x != NULL)
         first->x->over = false;

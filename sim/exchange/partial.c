@@ -7,6 +7,9 @@
  * (1 << j) for every j > i, so that any rank can be the root. An activation of (version, piece)
  * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
  * schedule starts at that rank.
+ *
+ * By quorum (quorum.c) a version is that of those who are there. Who is away activates none, and has nothing
+ * in its buffer; activations pass it as if it were there.
  */
 #include "base/draw.h"
 #include "sim/exchange/channels.h"
@@ -48,6 +51,7 @@ typedef struct partial_job {
     bool has_let; /* others publish before it: lets_publish() */
     dsgd_reduction *reduction; /* NULL: it has not begun */
     bool fresh; /* this worker's part was published in the version's own step */
+    bool held; /* by quorum: its worker was away when it began */
 } partial_job;
 
 /** Joins the reduction of this version's group, and samples the send buffer. */
@@ -63,15 +67,19 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
     const int leader = w->node.rank & (int)~group;
     const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
     job->fresh = piece->published == job->version;
+    const bool away = w->presence != DSGD_HERE;
     dsgd_piece sample = {piece->buffer.value, piece->buffer.stamp, 1};
-    if (dsgd_encoded_exchange(engine) != NULL)
+    if (away)
+        sample = DSGD_NO_PIECE;
+    if (dsgd_encoded_exchange(engine) != NULL && !away)
         sample = dsgd_piece_encoded(w, w->model, k, piece->buffer, w->encodings++);
     else
         dsgd_value_retain(sample.value);
     const dsgd_call call = {.piece = k,
                             .bytes = dsgd_encoded_bytes(engine, sample.encoded, k),
                             .divisor = 1,
-                            .encoded = sample.encoded};
+                            .encoded = sample.encoded,
+                            .verb = "a version"};
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader, call);
     dsgd_reduction_sample(w, job->reduction, sample);
     if (spec->draining) /* zeros, unless an encoding has left something */
@@ -95,28 +103,54 @@ static bool lets_publish(const dsgd_partial *partial, partial_job *job)
     return lets;
 }
 
+/** The sum is there, for who waits for it. */
+static void end_schedule(dsgd_worker *w, partial_job *job)
+{
+    partial_piece *const piece = &w->partial->piece[job->job.piece];
+    if (job->version > piece->received_version) {
+        dsgd_reduction_leave(w->engine, piece->received);
+        piece->received = job->reduction;
+        piece->received_version = job->version;
+        piece->received_fresh = job->fresh;
+    } else { /* by quorum, of one that is away */
+        dsgd_reduction_leave(w->engine, job->reduction);
+    }
+    w->partial->ended_s = dsgd_now_s();
+    dsgd_run_free(job);
+}
+
 static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     partial_job *const job = (partial_job *)any_job;
-    const size_t k = any_job->piece;
-    partial_piece *const piece = &w->partial->piece[k];
     if (job->reduction == NULL && lets_publish(w->partial, job))
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = 0};
-    if (job->reduction == NULL)
+    if (job->reduction == NULL) {
         begin_schedule(w, job);
-    const dsgd_await await = dsgd_schedule_reduction(channel, job->reduction);
-    if (await.kind != DSGD_AWAIT_NOTHING)
-        return await;
+        job->held = dsgd_quorum_holds(w, job->reduction, any_job);
+        if (job->held)
+            return (dsgd_await){DSGD_AWAIT_NOTHING};
+    }
+    dsgd_reduction *const r = job->reduction;
+    const bool made = job->held && r->over; /* by the others */
+    if (w->engine->by_quorum && !made) {
+        dsgd_quorum_decide(w->engine, r);
+        const double left_s = dsgd_quorum_left_s(w, r);
+        if (left_s > 0)
+            return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
+        r->contribution[dsgd_members_index(&r->members, w->node.rank)].started = true;
+    }
+    if (!made) {
+        const dsgd_await await = dsgd_schedule_reduction(channel, r);
+        if (await.kind != DSGD_AWAIT_NOTHING)
+            return await;
+    }
     dsgd_reduction_combine(w->engine, job->reduction,
-                           (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version}, k);
-    dsgd_reduction_leave(w->engine, piece->received);
-    piece->received = job->reduction;
-    piece->received_version = job->version;
-    piece->received_fresh = job->fresh;
-    w->partial->ended_s = dsgd_now_s();
-    dsgd_run_free(job);
-    return await;
+                           (dsgd_origin){(uint32_t)w->node.rank, (uint64_t)job->version},
+                           any_job->piece);
+    dsgd_quorum_over(w->engine, job->reduction);
+    end_schedule(w, job);
+    return (dsgd_await){DSGD_AWAIT_NOTHING};
 }
 
 /* --- activation ------------------------------------------------------------------------------- */
@@ -220,6 +254,7 @@ static void activate(dsgd_worker *w, int64_t position, int link)
         job->job.step = step_schedule;
         job->job.piece = (size_t)(p % n_pieces);
         job->job.verb = "a version";
+        job->job.again = true;
         job->version = p / n_pieces;
         dsgd_channel_add(w, &job->job);
     }
@@ -369,25 +404,55 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
     }
 }
 
+/** Whether the others know that a worker is away. */
+static bool is_known_away(const dsgd_worker *w)
+{
+    return w->engine->by_quorum && (w->presence == DSGD_JOINS ||
+                                    (w->presence == DSGD_DOWN && dsgd_known_s(w) <= dsgd_now_s()));
+}
+
+/** Who activates the version of this worker's step: of those who are away, the next by rank does. */
+static int initiator_of(const dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    const int64_t version = w->node.step;
+    const int p = engine->n_workers;
+    const dsgd_draw at = {
+        .seed = engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
+    const int first = w->partial->spec.initiator == DSGD_EACH_IN_TURN
+                          ? (int)(version % p)
+                          : (int)dsgd_draw_below(at, (uint32_t)p);
+    for (int i = 0; i < p; i++)
+        if (!is_known_away(&engine->workers[(first + i) % p]))
+            return (first + i) % p;
+    return first;
+}
+
 /** Whether a worker may activate the version of this worker's step. */
 static bool may_activate(const dsgd_worker *w, int rank)
 {
-    const int64_t version = w->node.step;
-    const int p = w->engine->n_workers;
+    return w->partial->spec.initiator == DSGD_FIRST_ARRIVER || initiator_of(w) == rank;
+}
+
+/** Of one that is away, once that is known: whoever was to wait for it has come already, or will. */
+static void leave_to_others(dsgd_worker *w, size_t k)
+{
     if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
-        return true;
-    if (w->partial->spec.initiator == DSGD_EACH_IN_TURN)
-        return version % p == rank;
-    const dsgd_draw at = {
-        .seed = w->engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
-    return dsgd_draw_below(at, (uint32_t)p) == (uint64_t)rank;
+        return;
+    if (w->presence == DSGD_DOWN && !is_known_away(w))
+        dsgd_sleep(dsgd_known_s(w) - dsgd_now_s());
+    dsgd_worker *const next = &w->engine->workers[initiator_of(w)];
+    if (next->partial != NULL && next->partial->piece[k].published >= w->node.step)
+        activate(next, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
 }
 
 /** Arrives at piece @p k of this step's version. */
 static void arrive(dsgd_worker *w, size_t k)
 {
     DSGD_REQUIRE(version_exists(w->partial, w->node.step), "step %jd has no version", w->node.step);
-    if (may_activate(w, w->node.rank))
+    if (w->engine->by_quorum && w->presence != DSGD_HERE)
+        leave_to_others(w, k);
+    else if (may_activate(w, w->node.rank))
         activate(w, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
 }
 
@@ -435,9 +500,11 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
     const dsgd_piece *const buffer = &w->partial->piece[k].buffer;
-    const dsgd_value sum = dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
+    const bool away = w->presence != DSGD_HERE; /* what it had not sent is lost */
+    const dsgd_value sum =
+        away ? DSGD_ZERO_VALUE : dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
     /* A sum is as old as its oldest gradient. */
-    publish(w, k, w->partial, sum, buffer->stamp >= 0 ? buffer->stamp : g->stamp);
+    publish(w, k, w->partial, sum, away ? -1 : buffer->stamp >= 0 ? buffer->stamp : g->stamp);
     arrive(w, k);
 }
 
@@ -477,11 +544,15 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_lag lag;
     const dsgd_piece *const x = &request->out->piece[k];
     const partial_piece *const piece = await(w, k, request, &lag);
+    const dsgd_reduction *const of = piece->received;
     const bool fresh =
         by[0] > 0 && piece->received_version == w->node.step && piece->received_fresh;
-    const dsgd_value sum = piece->received->sum;
-    const dsgd_value mixed =
-        dsgd_combined(w, k, 1, sum, 1, fresh ? DSGD_ZERO_VALUE : x->value, by[fresh ? 0 : 1]);
+    const int n_missing = w->engine->by_quorum ? of->n_members - of->n_counting : 0;
+    request->unchanged = fresh && n_missing == of->n_members;
+    if (request->unchanged)
+        return;
+    const dsgd_value mixed = dsgd_combined(w, k, 1, of->sum, 1, fresh ? DSGD_ZERO_VALUE : x->value,
+                                           by[fresh ? 0 : 1] - n_missing);
     dsgd_vector_update(request->out, k, mixed, dsgd_local_steps(w, k));
 }
 

@@ -67,8 +67,10 @@ bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *r
 
 double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
 {
+    if (w->presence == DSGD_HERE || !w->engine->by_quorum)
+        return 0;
     dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
-    const bool away = w->engine->by_quorum && w->presence != DSGD_HERE && !c->counts && !c->started;
+    const bool away = !c->counts && !c->started;
     const double known_s = away && w->presence == DSGD_DOWN ? dsgd_known_s(w) : 0;
     if (known_s > dsgd_now_s())
         return known_s - dsgd_now_s();
@@ -91,8 +93,12 @@ void dsgd_quorum_over(dsgd_engine *engine, dsgd_reduction *r)
         dsgd_contribution *const c = &r->contribution[i];
         if (c->held == NULL)
             continue;
-        dsgd_job_finish(c->held);
+        dsgd_worker *const w = &engine->workers[dsgd_members_rank(&r->members, i)];
+        if (c->held->again)
+            dsgd_channel_add(w, c->held);
+        else
+            dsgd_job_finish(c->held);
         c->held = NULL;
-        dsgd_work_wake(&engine->workers[dsgd_members_rank(&r->members, i)]);
+        dsgd_work_wake(w);
     }
 }

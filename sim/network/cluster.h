@@ -29,6 +29,7 @@ typedef struct dsgd_machine {
     int n_hosts; /* workers and servers */
     int actors_per_host; /* at most */
     bool simgrid; /* it times the messages, also where maxmin.c can */
+    bool links_change; /* their bandwidths, in the run */
     bool maxmin; /* instead of SimGrid; dsgd_machine_open() says where */
     dsgd_lines placement; /* dsgd_placement_places() */
     uint64_t seed;
@@ -180,6 +181,8 @@ typedef struct dsgd_simulator {
                         dsgd_error *error);
     double (*speed)(int host); /* nominal, in flop/s */
     dsgd_route (*route)(int from, int to);
+    void (*slow)(int from, int to,
+                 double factor); /* dsgd_links_slow(); NULL: SimGrid's do not change */
     /** Of all actors only the clock is no daemon. */
     void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
                   void *argument);

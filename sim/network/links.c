@@ -44,6 +44,9 @@ static host *hosts; /* of the run */
  * `routes`: of each region and each other, there alone */
 static dsgd_link *nics, *islands, *groups, *routes;
 static int n_nics, n_islands, n_groups, n_routes;
+static int n_sites; /* regions, or groups */
+static double
+    *factors; /* [n_sites][n_sites] of flows' limits between them; NULL: nothing changes */
 static dsgd_pipe *wires; /* [n_wires] SimGrid's links, instead of all these; NULL: not used */
 static size_t n_wires;
 
@@ -62,6 +65,10 @@ static double weight_of(const dsgd_flight *flight)
 
 static void plan_departure(dsgd_link *link)
 {
+    if (link->bytes_per_s == 0) { /* for a while */
+        dsgd_event_cancel(&link->departure);
+        return;
+    }
     const double left = link->several.entry[0].key - link->work;
     dsgd_event_plan(&link->departure,
                     link->changed_s + dsgd_greater(left, 0) * link->weight / link->bytes_per_s);
@@ -109,9 +116,10 @@ static bool has_one(const dsgd_link *link)
     return dsgd_events_now_s() < link->free_at_s;
 }
 
+/** A message may leave it at once. */
 static bool is_idle(const dsgd_link *link)
 {
-    return link->several.n == 0 && !has_one(link);
+    return link->several.n == 0 && !has_one(link) && link->bytes_per_s > 0;
 }
 
 /** What is left of a message that shared no link joins the links that it has yet to leave. */
@@ -186,9 +194,12 @@ static void find_pipes(dsgd_flight *flight, int from, int to)
         flow->pipe[flow->n_pipes++] = &groups[2 * out].pipe;
         flow->pipe[flow->n_pipes++] = &groups[2 * in + 1].pipe;
     }
-    const int route = 2 * (out * (int)platform->regions.n + in);
-    if (routes != NULL && out != in && routes[route].bytes_per_s < INFINITY)
-        flow->pipe[flow->n_pipes++] = &routes[route].pipe;
+    const int route = out * n_sites + in;
+    if (routes != NULL && out != in &&
+        (factors != NULL || routes[2 * route].bytes_per_s < INFINITY))
+        flow->pipe[flow->n_pipes++] = &routes[2 * route].pipe;
+    if (factors != NULL && out != in)
+        flow->factor = &factors[route];
     flow->pipe[flow->n_pipes++] = &flight->link[1]->pipe;
 }
 
@@ -274,6 +285,43 @@ static void set_bandwidth(dsgd_link *links, int i, double bytes_per_s)
     }
 }
 
+static void change_bandwidth(dsgd_link *link, double bytes_per_s)
+{
+    if (take != NULL) {
+        dsgd_pipe_change(&link->pipe, bytes_per_s);
+        return;
+    }
+    const double now_s = dsgd_events_now_s();
+    if (has_one(link))
+        share(link->only);
+    if (link->several.n > 0)
+        link->work += (now_s - link->changed_s) * link->bytes_per_s / link->weight;
+    link->changed_s = now_s;
+    link->bytes_per_s = bytes_per_s;
+    if (link->several.n > 0)
+        plan_departure(link);
+}
+
+static double times(double factor, double bytes_per_s)
+{
+    return factor == 0 ? 0 : factor * bytes_per_s; /* of no limit, too */
+}
+
+void dsgd_links_slow(int from, int to, double factor)
+{
+    const int nic = from / dsgd_platform_nic_hosts(platform);
+    if (to >= 0 && from != to) {
+        const int route = from * n_sites + to;
+        factors[route] = factor;
+        change_bandwidth(&routes[2 * route],
+                         times(factor, dsgd_platform_between(platform, from, to).bytes_per_s));
+    }
+    for (int i = 0; i < 2 && to == from; i++)
+        change_bandwidth(&groups[2 * from + i], times(factor, platform->group_bytes_per_s));
+    for (int i = 0; i < 2 && to < 0; i++)
+        change_bandwidth(&nics[2 * nic + i], factor * dsgd_platform_nic_bytes_per_s(platform, nic));
+}
+
 /** Ways out of groups; none where no group's hosts can fill one. */
 static void open_groups(int n, const int *places)
 {
@@ -281,7 +329,7 @@ static void open_groups(int n, const int *places)
     for (int i = 0; i < n; i++)
         n_groups = hosts[i].end.group < n_groups ? n_groups : hosts[i].end.group + 1;
     double *const demands = dsgd_platform_group_demands(platform, &use, n_groups);
-    bool any = false;
+    bool any = factors != NULL;
     for (int group = 0; group < n_groups; group++)
         any = any || dsgd_platform_way_out_binds(platform, demands[group]);
     free(demands);
@@ -295,7 +343,7 @@ static void open_groups(int n, const int *places)
 /** What all flows from a region to another share. */
 static void open_routes(void)
 {
-    const int n = (int)platform->regions.n;
+    const int n = n_sites;
     n_routes = n * n;
     routes = dsgd_xcalloc(2 * (size_t)n_routes, sizeof *routes);
     for (int k = 0; k < n_routes; k++)
@@ -312,10 +360,12 @@ void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
     free(bandwidths);
 }
 
-void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places,
+void dsgd_links_open(const dsgd_machine *machine, const int *places,
                      void *(*take_memory)(size_t bytes))
 {
-    platform = the_platform;
+    const int n = machine->n_hosts;
+    const bool change = machine->links_change;
+    platform = machine->platform;
     take = take_memory;
     simgrid_makes_links = dsgd_platform_is_made_by_simgrid(platform);
     const int per_nic = dsgd_platform_nic_hosts(platform);
@@ -337,9 +387,17 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
         if (islands != NULL)
             set_bandwidth(islands, places[i], platform->island_bytes_per_s);
     }
+    n_sites = (int)platform->regions.n;
+    for (int i = 0; i < n && platform->regions.n == 0; i++)
+        n_sites = hosts[i].end.group < n_sites ? n_sites : hosts[i].end.group + 1;
+    const size_t n_pairs = (size_t)n_sites * (size_t)n_sites;
+    if (change)
+        factors = dsgd_xcalloc(n_pairs, sizeof *factors);
+    for (size_t i = 0; change && i < n_pairs; i++)
+        factors[i] = 1;
     if (take != NULL && platform->topology == DSGD_TOPOLOGY_GROUPS)
         open_groups(n, places);
-    if (take != NULL && platform->route_of != NULL)
+    if (take != NULL && (platform->route_of != NULL || change))
         open_routes();
 }
 
@@ -364,4 +422,6 @@ void dsgd_links_close(void)
     dsgd_maxmin_close();
     free(hosts);
     hosts = NULL;
+    free(factors);
+    factors = NULL;
 }

@@ -66,6 +66,7 @@ static void enter(dsgd_flow *flow)
         touch(pipe);
     }
     flow->since_s = dsgd_events_now_s();
+    flow->entered = true;
 }
 
 /** Its place becomes the last one's. */
@@ -86,12 +87,18 @@ static void leave(const dsgd_flow *flow)
 static void take_turn(dsgd_event *turn)
 {
     dsgd_flow *const flow = (dsgd_flow *)turn;
-    if (flow->bytes_per_s == 0) {
+    if (!flow->entered) {
         enter(flow);
         return;
     }
     leave(flow);
     flow->arrival->happen(flow->arrival);
+}
+
+void dsgd_pipe_change(dsgd_pipe *pipe, double bytes_per_s)
+{
+    pipe->bytes_per_s = bytes_per_s;
+    touch(pipe);
 }
 
 void dsgd_flow_begin(dsgd_flow *flow, double in_s)
@@ -120,7 +127,11 @@ static const dsgd_pipe *outer_pipe(const dsgd_flow *flow)
 /** What an open flow may get by that, or by its limit. */
 static double most_of(const dsgd_flow *flow)
 {
-    return outer_pipe(flow) != NULL ? flow->bytes_per_s : flow->limit_bytes_per_s;
+    if (outer_pipe(flow) != NULL)
+        return flow->bytes_per_s;
+    return flow->factor == NULL || *flow->factor == 1 ? flow->limit_bytes_per_s
+           : *flow->factor == 0                       ? 0
+                                                      : *flow->factor * flow->limit_bytes_per_s;
 }
 
 static void open_flow(dsgd_flow *flow)
@@ -274,6 +285,10 @@ static void take_rate(dsgd_flow *flow, double now_s)
     flow->bytes -= flow->bytes_per_s * (now_s - flow->since_s);
     flow->since_s = now_s;
     flow->bytes_per_s = flow->new_bytes_per_s;
+    if (flow->bytes_per_s == 0) {
+        dsgd_event_cancel(&flow->turn);
+        return;
+    }
     dsgd_event_plan(&flow->turn, now_s + dsgd_greater(flow->bytes, 0) / flow->bytes_per_s);
 }
 

@@ -36,15 +36,20 @@ typedef struct dsgd_flow {
     size_t n_pipes;
     double weight; /* a full pipe is shared in proportion to it */
     double limit_bytes_per_s; /* INFINITY: none */
+    const double *factor; /* of that, which may change; NULL: 1 */
     double bytes; /* that are left, at since_s; above 0 */
 
     const dsgd_pipe *held_by, *new_held_by; /* NULL: it has its limit */
     double since_s, bytes_per_s, new_bytes_per_s;
+    bool entered;
     enum { DSGD_FLOW_SETTLED, DSGD_FLOW_OPEN, DSGD_FLOW_SOLVED } state;
 } dsgd_flow;
 
 /** Lets a flow enter its pipes in so many seconds. */
 void dsgd_flow_begin(dsgd_flow *flow, double in_s);
+
+/** The pipe has another bandwidth, or its flows another limit, from now on. */
+void dsgd_pipe_change(dsgd_pipe *pipe, double bytes_per_s);
 
 /** Forgets all flows. */
 void dsgd_maxmin_close(void);

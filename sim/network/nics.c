@@ -547,7 +547,7 @@ static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *pla
                               dsgd_error *error)
 {
     DSGD_TRY(dsgd_placement_places(machine, n_hosts, NULL, places, error));
-    dsgd_links_open(machine->platform, machine->n_hosts, places, maxmin ? take : NULL);
+    dsgd_links_open(machine, places, maxmin ? take : NULL);
     begin(sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow)));
     return DSGD_OK;
 }
@@ -587,13 +587,13 @@ static void run(void)
 }
 
 #define OWN_NETWORK                                                                                \
-    .speed = speed, .route = dsgd_links_route, .start = start, .start_steps = start_steps,         \
-    .self = current_actor, .run = run, .now_s = dsgd_events_now_s, .sleep = sleep_for,             \
-    .compute = compute, .semaphore_new = semaphore_new, .semaphore_wait = acquire,                 \
-    .semaphore_wait_for = semaphore_wait_for, .semaphore_post = semaphore_post,                    \
-    .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv, .send = send_message,                \
-    .irecv = irecv, .isend = isend, .wait = transfer_wait, .send_detached = send_detached,         \
-    .recv = receive
+    .speed = speed, .route = dsgd_links_route, .slow = dsgd_links_slow, .start = start,            \
+    .start_steps = start_steps, .self = current_actor, .run = run, .now_s = dsgd_events_now_s,     \
+    .sleep = sleep_for, .compute = compute, .semaphore_new = semaphore_new,                        \
+    .semaphore_wait = acquire, .semaphore_wait_for = semaphore_wait_for,                           \
+    .semaphore_post = semaphore_post, .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv,    \
+    .send = send_message, .irecv = irecv, .isend = isend, .wait = transfer_wait,                   \
+    .send_detached = send_detached, .recv = receive
 
 const dsgd_simulator dsgd_simulator_nics = {.version = version, .open = open_each, OWN_NETWORK};
 const dsgd_simulator dsgd_simulator_maxmin = {

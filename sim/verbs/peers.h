@@ -50,6 +50,8 @@ void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
 /** z <- x / (push-sum weight of x). */
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
+/** x <- (push-sum weight of x) z. */
+void dsgd_bias(dsgd_node *self, dsgd_vector *x, dsgd_vector *z);
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
  * Workers that fail and come back: what that costs, against closed forms; that all algorithms meet
  * the same failures and go on or end with a sentence; that a restart changes no value.
  */
+#include "base/file.h"
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -306,6 +307,43 @@ TEST(who_comes_back_waits_for_its_answer_and_no_other)
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
+/** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is known. */
+TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
+{
+    static dsgd_failure_event event = {1, 4.5, 0};
+    const double slack = _i % 2 == 0 ? 0 : 2;
+    const bool back = _i < 2;
+    support_case *c = support_no_learning(support_new("ssp", 2));
+    c->workload.bytes = 8;
+    support_option(c, "slack", slack);
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    event.repair_s = back ? 3 : DSGD_REPAIR_NEVER;
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->detect_s = 6;
+    const dsgd_run_result got = support_ok(c)->result;
+    /* It may begin its step 5 + slack when the other has made its fifth, or is known to have failed. */
+    const double free_s = back ? 7.5 + 1 : 10.5;
+    const double begun_s = fmax(5 + slack, free_s);
+    const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
+    ck_assert_double_eq(2 * got.steps, 5 + slack + floor(30.25 - begun_s - 1e-3) + others);
+}
+
+/**
+ * It has pushed a step, waits to be let go for one that is down, and fails then: once it is repaired it is
+ * told, makes that step again, as one of the slowest, and waits until the other has made one, at 9.5 s.
+ */
+TEST(ssp_lets_nobody_wait_for_a_model_that_is_not_sent)
+{
+    static dsgd_failure_event events[] = {{1, 2.5, 2}, {0, 0.5, 8}};
+    support_case *c = support_no_learning(support_new("ssp", 2));
+    c->workload.bytes = 8;
+    support_option(c, "slack", 0);
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    fail_at(c, 2, events)->detect_s = 100;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq(2 * got.steps, 1 + 20 + 21);
+}
+
 /** Counts the vectors that it is given. */
 static void counting_serve(dsgd_node *self)
 {
@@ -426,6 +464,40 @@ TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
     ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / 40.25, 1e-9);
 }
 
+/** Steps of one second, and of two, in turn. */
+static void alternating_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->step % 2 == 1) {
+            dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+            dsgd_wait_any(self, DSGD_ON_MESSAGE, dsgd_time_s(self) + 1);
+        }
+        dsgd_allreduce_mean(self, g, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm alternating = {
+    .about = {.name = "alternating"}, .work = alternating_work, .quorum = true};
+
+/** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and ends at 18 s. */
+TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
+{
+    static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
+    static const double known_s[] = {22.25, 17.5, 18.5, 19.5, 18.75};
+    support_case *c = support_no_learning(support_of(&alternating, 4));
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 40.25};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = _i == 4 ? 2.5 : 6;
+    f->detect_mads = _i == 0 ? -1 : 2 * (_i - 1);
+    /* From their gradients' ends on, a second before. */
+    const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
+}
+
 /** By 1 / (1 + f T): each failure costs T seconds of all workers. */
 TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
 {
@@ -480,7 +552,7 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
 {
     static dsgd_failure_event event = {1, 2.5, 4};
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
-    if (!c->config.algorithm->quorum)
+    if (!c->config.algorithm->quorum || c->config.algorithm->copies)
         return;
     if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
         support_option(c, "period", 2);
@@ -497,6 +569,30 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
     ck_assert_double_gt(got->result.failures.restart_s, 0);
     for (size_t w = 1; w < 4; w++)
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, n);
+}
+
+/**
+ * Of a rank at which nothing is left out PowerSGD is an allreduce, and so it is when a worker was away that
+ * had not sent anything: by two products residuals are what each has more than the mean, 0 in all.
+ */
+TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
+{
+    static dsgd_failure_event event = {1, 0.5, 4};
+    const support_outcome *got[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = support_new(k == 0 ? "allreduce" : "power_sgd", 4);
+        if (k == 1) {
+            support_option(c, "rank", 64);
+            support_option(c, "products", _i + 1);
+        }
+        fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+        c->config.failures.detect_s = 1;
+        c->config.until = (dsgd_until){.seconds = 18.75};
+        got[k] = support_ok(c);
+    }
+    ck_assert_double_gt(got[1]->result.failures.restart_s, 0);
+    for (size_t i = 0; i < 4 * got[0]->n_params; i++)
+        ck_assert_double_eq_tol(got[1]->x[i], got[0]->x[i], 1e-9);
 }
 
 /** It fails in the second step of four, and is back in that; what all have alike is there at 4 s. */
@@ -548,6 +644,130 @@ TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
     f->detect_s = 0.1;
     f->checkpoint.bytes = 8;
     ck_assert_double_ge(support_ok(c)->result.steps, 12);
+}
+
+CASE("by quorum, where workers differ", .seconds = 120);
+
+/** Eight models that differ and are never changed by a gradient; worker @p rank fails at @p at_s. */
+static support_case *differ(const char *algorithm, int rank, double at_s, double repair_s)
+{
+    static dsgd_failure_event event;
+    event = (dsgd_failure_event){rank, at_s, repair_s};
+    support_case *c = support_new(algorithm, 8);
+    support_spread(c);
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 2;
+    return c;
+}
+
+static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
+
+/** Whoever fails, whenever that is: the others go on as soon as they know, without it. */
+TEST_RANGE(all_go_on_when_they_know, 0, 5 * 8 * 2)
+{
+    const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
+    support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
+    const double each_s = 60 - (2 + 1); /* of those who are there */
+    const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10); /* of a period */
+    const dsgd_run_result got = support_ok(support_no_learning(c))->result;
+    ck_assert_double_ge(8 * got.steps, 7 * each_s + its_own_s);
+    ck_assert_double_le(got.failures.detect_s, 2);
+}
+
+/**
+ * Push-sum: what was under way to the dead comes back, so that sums of x and of weights are what they were.
+ * The others come to the mean of what it did not have: (S - w x_dead) / (P - w), by one w for all elements.
+ */
+TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
+{
+    enum { P = 8 };
+    const char *const algorithm = _i % 2 == 0 ? "sgp" : "osgp";
+    const int dead = 5;
+    support_case *c = differ(algorithm, dead, 0.6 + 0.25 * (_i / 2), DSGD_REPAIR_NEVER);
+    c->workload.bytes = 4e9; /* 0.4 s a share */
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->weight, P, 1e-12 * P);
+    c->config.failures.events.n = 0;
+    const support_outcome *whole = support_ok(c);
+    const size_t n = got->n_params;
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const double z = got->x[i], gone = got->x[(size_t)dead * n + i];
+        const double w = (P * z - P * whole->final_mean[i]) / (z - gone);
+        least = fmin(least, w);
+        most = fmax(most, w);
+        for (size_t k = 1; k < P; k++)
+            if (k != (size_t)dead)
+                ck_assert_double_eq_tol(got->x[k * n + i], z, 1e-7);
+    }
+    ck_assert_double_eq_tol(most, least, 1e-4);
+    ck_assert_double_eq_tol(exp2(round(log2(most))), most,
+                            1e-4); /* half of it, where it had sent the rest */
+}
+
+/** A mean of all: those who were there, and who is back is among them. */
+TEST(wagma_has_the_mean_of_those_who_are_there)
+{
+    enum { P = 8 };
+    support_case *c = differ("eager_solo", 0, 1e9, 1); /* which changes nothing */
+    const support_outcome *first = support_ok(c);
+    c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
+    support_option(c, "group", P);
+    support_option(c, "period", 2);
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    for (size_t i = 0; i < n; i++) {
+        double mean = 0;
+        for (size_t k = 0; k < P; k++)
+            mean += k == 3 ? 0 : first->x[k * n + i] / (P - 1);
+        for (size_t k = 0; k < P; k++)
+            ck_assert_double_eq_tol(got->x[k * n + i], mean, 1e-12);
+    }
+}
+
+/** Of eager-SGD: the model of the next that is there. Nobody else has another than before. */
+TEST_RANGE(who_comes_back_has_copied_a_live_model, 0, 2)
+{
+    support_case *c = differ(differing[_i], 3, 4.5, 5);
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    for (size_t k = 0; k < 8; k++)
+        ck_assert_int_eq(memcmp(got->x + k * n, got->x + (k + 1) % 8 * n, n * sizeof *got->x) == 0,
+                         k == 3);
+}
+
+/** Sums of gradients of workers 0 to 2 alone, by four. */
+static void three_quarters_work(dsgd_node *self)
+{
+    static const int three[] = {0, 1, 2};
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank < 3)
+            dsgd_allreduce_sum(self, g, dsgd_comm_of(self, three, 3));
+        dsgd_divide(self, g, 4);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm three_quarters = {.about = {.name = "three"},
+                                              .work = three_quarters_work};
+
+TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
+{
+    static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
+    support_case *c = support_of(&three_quarters, 4);
+    support_steps_each(c, 16);
+    const support_outcome *three = support_ok(c);
+    c = support_new(differing[_i], 4);
+    c->config.until = (dsgd_until){.steps = 12};
+    fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+    const support_outcome *got = support_ok(c);
+    for (size_t i = 0; i < 3 * got->n_params; i++)
+        ck_assert_double_eq_tol(got->x[i], three->x[i], 1e-12);
 }
 
 CASE("published", .seconds = 60);
@@ -606,9 +826,9 @@ TEST(torchft_has_its_published_goodput)
 
 CASE("all algorithms", .seconds = 240);
 
-enum { LAWS = 3, SEEDS = 2 };
+enum { LAWS = 5, SEEDS = 2 };
 
-/** Exponential; many soon after a repair; listed. */
+/** Exponential; many soon after a repair; listed; of islands; so many that some fail as they come back. */
 static void apply_law(support_case *c, int law)
 {
     static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};
@@ -618,9 +838,14 @@ static void apply_law(support_case *c, int law)
     f->checkpoint.seconds = 0.125;
     f->checkpoint.every = law == 2 ? 4 : DSGD_EVERY_DALY;
     f->repair_s = 1;
-    f->mtbf_s = law == 0 ? 120 : law == 1 ? 300 : 0;
+    static const double mtbf_s[LAWS] = {120, 300, 0, 60, 40};
+    f->mtbf_s = mtbf_s[law];
     f->shape = law == 1 ? 0.7 : 1;
     f->repair_varies = law == 1;
+    f->per = law == 3 ? DSGD_PER_ISLAND : DSGD_PER_WORKER;
+    c->platform.island_hosts = law == 3 ? 4 : 0;
+    c->platform.island_nics = c->platform.island_hosts;
+    c->platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0;
 }
 
 /** The same bytes for any number of threads. */
@@ -644,8 +869,11 @@ TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
     c->config.until.steps = 12;
     c->config.seed = 1 + (uint64_t)(_i % SEEDS);
-    const support_outcome *whole = support_ok(c);
     apply_law(c, _i / SEEDS % LAWS);
+    const dsgd_failures_config failures = c->config.failures;
+    fail_at(c, 0, NULL);
+    const support_outcome *whole = support_ok(c);
+    c->config.failures = failures;
     const support_outcome *got = expect_the_same_again(c);
     ck_assert_double_eq(got->result.steps, whole->result.steps);
     if (dsgd_goes_on(&c->config))
@@ -678,6 +906,28 @@ TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS *
     c->config.failures.policy = DSGD_POLICY_QUORUM;
     c->config.failures.remake_s = 0.125;
     ck_assert_double_ge(expect_the_same_again(c)->result.steps, 12);
+}
+
+/** The table of algorithms/more.md has each algorithm in the row of what it declares. */
+TEST(what_each_does_is_written_down)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_file_read(DSGD_SOURCE_DIR "/algorithms/more.md", &text, &n, &error),
+                     DSGD_OK);
+    static const char *const rows[] = {"| by itself", "| with `policy: quorum` a mean",
+                                       "| with `policy: quorum` the dead"};
+    for (int i = 0; i < 3 * support_n_algorithms(); i++) {
+        const dsgd_algorithm *const a =
+            support_new(dsgd_algorithms[i / 3]->name, 16)->config.algorithm;
+        const bool own = a->comes_back != NULL || a->rejoins;
+        const bool is_in[] = {own, a->quorum && !a->copies, a->quorum && a->copies};
+        const char *const row = strstr(text, rows[i % 3]);
+        const char *const found = strstr(row, dsgd_xprintf("`%s`", a->about.name));
+        ck_assert_msg((found != NULL && found < strchr(row, '\n')) == is_in[i % 3], "%s in %s",
+                      a->about.name, rows[i % 3]);
+    }
 }
 
 TEST(all_algorithms_meet_the_same_failures)
