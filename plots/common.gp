@@ -142,7 +142,8 @@ prefix(scale) = scale == 1e9 ? 'G' : scale == 1e6 ? 'M' : scale == 1e3 ? 'k' : '
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
     quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity eq 'staleness_mean' ? 'mean age of values (steps)' : quantity eq 'gradient_staleness_mean' ? 'mean age of gradients (steps)' : \
     quantity eq 'time_to_target_s' ? 'time ('.thousands_text(scale).'s)' : quantity eq 'energy_to_target_j' ? 'energy ('.prefix(scale).'J)' : \
-    quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : quantity
+    quantity eq 'cost_to_target' || quantity eq 'cost' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'samples_per_cost' ? thousands_text(scale).unit.' per '.currency : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : \
+    quantity[strlen(quantity) - 1:] eq '_s' ? swap(quantity[1:strlen(quantity) - 2], '_', ' ').' ('.thousands_text(scale).'s)' : swap(quantity, '_', ' ').(scale > 1 ? ' ('.thousands_text(scale).')' : '')
 title_of_x(scale) = along_x eq 'virtual_s' ? 'virtual time ('.thousands_text(scale).'s)' : 'sent per worker ('.thousands_text(scale).'MB)'
 # What the runs of a panel at a place have in common.
 title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis.' '.place[j]

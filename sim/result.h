@@ -65,6 +65,7 @@ typedef struct dsgd_failing_times {
     double goodput; /* share of the time that is none of these: */
     double lost_s; /* work that is done again */
     double detect_s, repair_s, restart_s, checkpoint_s;
+    double daly_s; /* of work between two checkpoints, at which least is lost; NAN: there is none */
 } dsgd_failing_times;
 
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */

@@ -820,9 +820,6 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
 void dsgd_failing_begin(dsgd_engine *engine);
 void dsgd_failing_close(dsgd_engine *engine);
 
-/** Whether the others go on while some workers are down, if any fail; else all restart, or hang. */
-bool dsgd_goes_on(const dsgd_run_config *config);
-
 /** When the clock is to look, of progress: at a failure, or the end; INFINITY: never. */
 double dsgd_failing_until_s(const dsgd_engine *engine);
 /** That has come. True: it was the run's end. */

@@ -9,6 +9,7 @@
  */
 #include "sim/engine/engine.h"
 #include "sim/result.h"
+#include "sim/run.h"
 
 /** Failures without progress between them: so many are taken for ever. */
 enum { MOST_IN_A_ROW = 100000 };
@@ -109,15 +110,19 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
-    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes);
+    const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */
+    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes * gpus);
+    const double blocking_s = c->blocking ? f->cost_s : 0, mtbf_s = dsgd_failures_mtbf_s(f->source);
     f->interval_s = c->interval_s > 0 ? c->interval_s
                     : c->every == DSGD_EVERY_NEVER
                         ? INFINITY
-                        : dsgd_checkpoint_interval_s(c->every, c->blocking ? f->cost_s : 0,
-                                                     dsgd_failures_mtbf_s(f->source));
+                        : dsgd_checkpoint_interval_s(c->every, blocking_s, mtbf_s);
     engine->goes_on = dsgd_goes_on(config);
+    if (!engine->goes_on && f->config.policy != DSGD_POLICY_NONE && blocking_s > 0)
+        engine->result->failures.daly_s =
+            dsgd_checkpoint_interval_s(DSGD_EVERY_DALY, blocking_s, mtbf_s);
     engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
-    f->copy_bytes = c->bytes > 0 ? c->bytes : engine->bytes;
+    f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes;
     engine->failing = f;
     return DSGD_OK;
 }
