@@ -224,7 +224,7 @@ struct dsgd_worker {
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double step_since_s; /* begin of its step */
     double step_squares_s2; /* of the steps that it has done: sum of t^2 */
-    size_t step_span; /* timeline.c's */
+    size_t step_span, away_span; /* timeline.c's */
     uint32_t draws, shared_draws; /* made by the algorithm in this step */
     uint32_t encodings; /* begun in this step */
     const void *work_actor; /* dsgd_actor_self() of work(); run.c's */

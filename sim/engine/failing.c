@@ -141,6 +141,35 @@ void dsgd_failing_close(dsgd_engine *engine)
         dsgd_failures_close(engine->failing->source);
 }
 
+/**
+ * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what has
+ * been added to @p before.
+ */
+static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failing_times *before)
+{
+    const dsgd_failing_times *const now = &engine->result->failures;
+    const struct {
+        const char *cause;
+        double s;
+    } parts[] = {{"detect", now->detect_s - before->detect_s},
+                 {"repair", now->repair_s - before->repair_s},
+                 {"restart", now->restart_s - before->restart_s},
+                 {"lost", now->lost_s - before->lost_s},
+                 {"checkpoint", now->checkpoint_s - before->checkpoint_s}};
+    const dsgd_timeline *const t = engine->timeline;
+    if (t == NULL || !t->opened || t->ended != NULL)
+        return;
+    char *text = worker < 0 ? dsgd_xstrdup("all write") : dsgd_xprintf("worker %d fails", worker);
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+        if (parts[k].s > 0)
+            dsgd_append(&text, ", %s %.4g s", parts[k].cause, parts[k].s);
+    int first = 0; /* of those who are shown */
+    while (!t->chosen[first])
+        first++;
+    dsgd_timeline_mark(&engine->workers[first],
+                       (dsgd_span){DSGD_SPAN_OF_HOST(STOPPED), .verb = text});
+}
+
 /* --- all restart --------------------------------------------------------------------------------- */
 
 /** Adds to @p cause until @p until_s of all time. False: `until: seconds` comes first. */
@@ -208,14 +237,20 @@ static bool restart(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failing *const f = engine->failing;
     const double now_s = dsgd_now_s();
+    const dsgd_failing_times before = engine->result->failures;
+    int worker = 0;
+    while (!dsgd_failure_is_of(f->source, &f->next, worker))
+        worker++;
     if (f->written_s <= now_s)
         f->saved_s = f->snapshot_s;
-    if (!bring_back(engine, all_s))
-        return false;
+    bool goes_on = bring_back(engine, all_s);
     const double done_s = *all_s + now_s - f->saved_s;
-    if (f->next.down_s >= done_s)
+    if (goes_on && f->next.down_s >= done_s)
         f->in_a_row = 0;
-    return spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
+    goes_on = goes_on &&
+              spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
+    tell_stop(engine, worker, &before);
+    return goes_on;
 }
 
 void dsgd_failing_step(dsgd_engine *engine)
@@ -241,6 +276,7 @@ void dsgd_failing_step(dsgd_engine *engine)
         return;
     }
     double *const cause = &engine->result->failures.checkpoint_s;
+    dsgd_failing_times before = engine->result->failures;
     double all_s = now_s + engine->away_s;
     bool over = false;
     for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
@@ -251,6 +287,12 @@ void dsgd_failing_step(dsgd_engine *engine)
                            "the number of workers is less than it takes")
                 : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
     over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
+    before.lost_s = engine->result->failures.lost_s; /* of failures meanwhile, which are told */
+    before.detect_s = engine->result->failures.detect_s;
+    before.repair_s = engine->result->failures.repair_s;
+    before.restart_s = engine->result->failures.restart_s;
+    if (f->cost_s > 0)
+        tell_stop(engine, -1, &before);
     engine->away_s = all_s - now_s;
     f->saved_s = now_s;
     if (over)
@@ -275,6 +317,12 @@ static void change(dsgd_worker *w, dsgd_presence to)
         times->repair_s += (up_s - w->changed_s) / p;
         times->restart_s += (now_s - up_s) / p;
     }
+    dsgd_timeline_end(w->engine, w->away_span);
+    w->away_span = to == DSGD_HERE
+                       ? 0
+                       : dsgd_timeline_begin(
+                             w, (dsgd_span){DSGD_SPAN_OF_HOST(AWAY),
+                                            .verb = to == DSGD_DOWN ? "failed" : "comes back"});
     w->changed_s = now_s;
     w->presence = to;
 }
