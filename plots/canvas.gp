@@ -111,6 +111,7 @@ do for [e = 1:n_entries] {
     if (kind eq 'message') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head size screen 0.006,20 lc rgb message_colour lw 0.7 }
     if (kind eq 'stop') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead dt 2 lw 1.2 lc rgb held_colour front }
     if (kind eq 'held_up_by') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.012,18 lc rgb held_colour lw 1.4 }
+    if (kind eq 'failure') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 2 ps 0.8 * point_size lw 1.2 lc rgb ink }
     if (kind eq 'least_loss') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 2 ps 1.6 * point_size lw 2 lc rgb ink }
     if (kind eq 'server') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb pale lw line_width; \
         set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 6 ps 0.8 * point_size lc rgb pale }

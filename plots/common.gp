@@ -107,7 +107,7 @@ least_height = greater(1.4, 8 * line) # a title, three ticks, two lines below
 least_width = greater(1.6, 20 * letter)
 least_grid_width = 13 * letter
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? "algorithm's output" : word eq 'local_models' ? "workers' models" : \
-                    word eq 'worst_model' ? 'worst of them' : word eq 'published' ? points_title : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 late: step 1's value in sum 2" : word eq 'straggler' ? '* computes longest' : word eq 'backward' ? 'white line: backward' : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word eq 'away' ? 'failed' : word eq 'stop' ? 'all stand still' : word
+                    word eq 'worst_model' ? 'worst of them' : word eq 'published' ? points_title : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 late: step 1's value in sum 2" : word eq 'straggler' ? '* computes longest' : word eq 'backward' ? 'white line: backward' : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word eq 'failure' ? 'a worker fails' : word eq 'away' ? 'failed' : word eq 'stop' ? 'all stand still' : word
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 

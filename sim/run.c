@@ -362,6 +362,7 @@ const char *dsgd_timed_by_name(unsigned timed_by)
 void dsgd_run_result_free(dsgd_run_result *result)
 {
     free(result->points);
+    free(result->failures.listed);
     free(result->ages.share);
     free(result->gradient_ages.share);
     free(result->step_times.bin);

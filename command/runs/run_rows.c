@@ -247,10 +247,20 @@ static const dsgd_column step_columns[] = {
 
 static const dsgd_results_file steps_file = {"steps", "per bin of step times", step_columns};
 
+static const dsgd_column failure_columns[] = {
+    TIMED(struct dsgd_failed, worker, "worker", NULL, "that has failed; of several the first"),
+    TIMED(struct dsgd_failed, at_s, "time_s", "s", "simulated seconds"),
+    {.name = NULL},
+};
+
+static const dsgd_results_file failures_file = {"failures", "per failure, at most 10,000 of a run",
+                                                failure_columns};
+
 /* --- all files -------------------------------------------------------------------------------- */
 
 const dsgd_results_file *const dsgd_results_files[] = {
-    &runs_file, &dsgd_curves_file, &workers_file, &staleness_file, &steps_file, NULL};
+    &runs_file,  &dsgd_curves_file, &workers_file, &staleness_file,
+    &steps_file, &failures_file,    NULL};
 
 void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_planned_run *run,
                    const dsgd_run_result *r)
@@ -272,6 +282,10 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
             if (row.share != 0)
                 dsgd_results_row(stream, file, key, &row);
         }
+    const int64_t n_failures =
+        isnan(r->failures.goodput) ? 0 : (int64_t)fmin((double)r->failures.n, DSGD_MOST_LISTED);
+    for (int64_t i = 0; file == &failures_file && i < n_failures; i++)
+        dsgd_results_row(stream, file, key, &r->failures.listed[i]);
     for (size_t i = 0; file == &steps_file && i < r->step_times.n; i++)
         dsgd_results_row(stream, file, key, &r->step_times.bin[i]);
 }

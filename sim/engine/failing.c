@@ -44,14 +44,28 @@ static bool restarts(const dsgd_engine *engine)
            engine->failing->config.policy != DSGD_POLICY_NONE;
 }
 
+/** The first worker that fails. */
+static int worker_of(const dsgd_engine *engine, const dsgd_failure *failure)
+{
+    int worker = 0;
+    while (!dsgd_failure_is_of(engine->failing->source, failure, worker))
+        worker++;
+    return worker;
+}
+
 /** Takes the next failure out of the list. */
 static dsgd_failure take(dsgd_engine *engine)
 {
     struct dsgd_failing *const f = engine->failing;
     const dsgd_failure failure = f->next;
+    dsgd_failing_times *const times = &engine->result->failures;
     f->next = dsgd_failures_next(f->source);
     f->in_a_row++;
-    engine->result->failures.n++;
+    if (times->n++ < DSGD_MOST_LISTED) {
+        times->listed = dsgd_xrealloc(times->listed, (size_t)times->n, sizeof *times->listed);
+        times->listed[times->n - 1] =
+            (struct dsgd_failed){worker_of(engine, &failure), failure.down_s};
+    }
     return failure;
 }
 
@@ -209,14 +223,11 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
         }
         if (!spend(engine, &times->detect_s, all_s, known_s))
             return false;
-        int worker = 0;
-        while (!dsgd_failure_is_of(f->source, &last, worker))
-            worker++;
         if (isinf(last.up_s) && !(engine->config->until.seconds > 0))
             return give_up(engine, *all_s,
                            dsgd_xprintf("worker %d is never repaired; give repair a time, or until "
                                         "seconds",
-                                        worker));
+                                        worker_of(engine, &last)));
         if (f->in_a_row >= MOST_IN_A_ROW)
             return give_up(engine, *all_s,
                            "100,000 failures have come without a step between: mtbf by the number "
@@ -238,9 +249,7 @@ static bool restart(dsgd_engine *engine, double *all_s)
     struct dsgd_failing *const f = engine->failing;
     const double now_s = dsgd_now_s();
     const dsgd_failing_times before = engine->result->failures;
-    int worker = 0;
-    while (!dsgd_failure_is_of(f->source, &f->next, worker))
-        worker++;
+    const int worker = worker_of(engine, &f->next);
     if (f->written_s <= now_s)
         f->saved_s = f->snapshot_s;
     bool goes_on = bring_back(engine, all_s);

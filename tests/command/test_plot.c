@@ -392,6 +392,32 @@ TEST(a_column_is_drawn_by_its_name_and_daly_is_marked)
     ck_assert_has(output, "no number in runs.csv");
 }
 
+/** Crosses over a curve are as many as failures of its runs, and where they came; without failures there is none. */
+TEST(failures_are_marked_where_they_came)
+{
+    write_file(
+        "e.yaml",
+        dsgd_xprintf("%s%sfailures: {events: [{worker: 1, at: 300ms}, {worker: 2, at: 500ms}],"
+                     " detect: 10ms}\n",
+                     one_count, learn));
+    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set algorithms=[allreduce]");
+    const char *const rows = strchr(read_file("r/failures.csv"), '\n');
+    ck_assert_str_eq(rows, "\n1,allreduce,4,1,1,0.3\n1,allreduce,4,1,2,0.5\n");
+    dsgd_ends(0, "plot r learning --format svg");
+    ck_assert_has(read_file("r/figures/data.gp"),
+                  "$failures << EOD\n-1,NaN\n0,0.3\n0,0.5\nEOD\nn_failures = 2");
+    read_drawing("r/figures/learning.svg");
+    label_named("a worker fails");
+    size_t n = 0;
+    for (size_t i = 0; i < d.n_points; i++)
+        for (int k = 0; k < 2; k++)
+            n += fabs(value_at(false, d.points[i].x) - (k == 0 ? 0.3 : 0.5)) < 0.005;
+    ck_assert_uint_ge(n, 2);
+    dsgd_ends(0, "run e.yaml -o r --force --set failures.events=[] --set algorithms=[allreduce]");
+    dsgd_ends(0, "plot r learning --format svg");
+    ck_assert_ptr_null(strstr(read_file("r/figures/learning.svg"), "a worker fails"));
+}
+
 TEST(intervals_of_two_seeds_are_their_range)
 {
     static const char *const third[] = {"", "3,wagma,4,3,p,w,ok,2,120,1\n"};
