@@ -581,8 +581,8 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     dsgd_ends(0, "plot r throughput --format svg");
     output = dsgd_ends(0, "report r");
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
-                  "figure `own` is unknown: none of `dsgd list figures`, nor the "
-                  "path of a .gp file with a line `# needs:`\n");
+                  "figure `own` is unknown: none of `dsgd list figures`, no number in "
+                  "runs.csv, nor the path of a .gp file with a line `# needs:`\n");
     ck_assert_int_ne(access(dsgd_xprintf("%s/r/was_here", folder), F_OK), 0);
     ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),
                   "own          r/figures/own.svg, .tex");
