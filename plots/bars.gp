@@ -46,6 +46,11 @@ do for [k = 1:n_frames] {
     set ylabel (!grid && (k - 1) % across == 0 ? title_of_y : '') offset (left > 8 ? -2 : 0), 0
     set xlabel (named_bars || split ? '' : xlabel_text)
     if (quantity eq 'speedup') { set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead back lc rgb ideal_colour lw 1.6 }
+    if (as_lines && along eq 'failures.checkpoint.interval_s' && nth(columns_of_groups, 'daly_s') > 0) {
+        stats $groups index (p - 1) * n_series using (column(nth(columns_of_groups, 'daly_s'))) name 'daly' nooutput
+        set arrow 1 from first daly_mean, graph 0 to first daly_mean, graph 1 nohead back lc rgb ideal_colour dt 2 lw 1.6
+        set label 1 ' Daly' at first daly_mean, graph 0.06 left textcolor rgb ink
+    }
     load plots.'/bars_frame.gp'
     eval legend_drawn
 }

@@ -109,14 +109,16 @@ do for [e = 1:n_entries] {
     if (kind eq 'simulated') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 7 ps 0.25 * point_size lc rgb ink }
     if (kind eq 'equally_fast') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb ink lw 2.5 }
     if (kind eq 'message') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head size screen 0.006,20 lc rgb message_colour lw 0.7 }
+    if (kind eq 'stop') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead dt 2 lw 1.2 lc rgb held_colour front }
     if (kind eq 'held_up_by') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.012,18 lc rgb held_colour lw 1.4 }
+    if (kind eq 'failure') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 2 ps 0.8 * point_size lw 1.2 lc rgb ink }
     if (kind eq 'least_loss') { set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 2 ps 1.6 * point_size lw 2 lc rgb ink }
     if (kind eq 'server') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey nohead lc rgb pale lw line_width; \
         set label 600 + e '' at screen ex + 0.5 * sample, screen ey point pt 6 ps 0.8 * point_size lc rgb pale }
     if (kind eq 'stale') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.014,20 lc rgb ink dt 2 lw 1.3 }
     if (kind eq 'late_model') { set arrow 500 + e from screen ex, screen ey to screen ex + sample, screen ey head filled size screen 0.012,18 lc rgb ink lw 0.8 }
     if (kind eq 'uncertain') { eval box_of(ink, 2, ink) }
-    if (kind eq 'compute' || kind eq 'wait' || kind eq 'communicate') { eval box_of(word(value('look_'.kind), 1), int(word(value('look_'.kind), 2)), ink) }
+    if (kind eq 'compute' || kind eq 'wait' || kind eq 'communicate' || kind eq 'away') { eval box_of(word(value('look_'.kind), 1), int(word(value('look_'.kind), 2)), ink) }
 }
 if (grid) {
     set label 798 tex(names_in(head_of_panel(1)).(fold > 1 && along ne 'workers' ? ', '.axis : '')) at screen 1.9 * line / W, screen bottom + 0.5 * down * cell_height center rotate by 90 textcolor rgb ink

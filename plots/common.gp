@@ -107,7 +107,7 @@ least_height = greater(1.4, 8 * line) # a title, three ticks, two lines below
 least_width = greater(1.6, 20 * letter)
 least_grid_width = 13 * letter
 extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_model' ? "algorithm's output" : word eq 'local_models' ? "workers' models" : \
-                    word eq 'worst_model' ? 'worst of them' : word eq 'published' ? points_title : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 late: step 1's value in sum 2" : word eq 'straggler' ? '* computes longest' : word eq 'backward' ? 'white line: backward' : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word
+                    word eq 'worst_model' ? 'worst of them' : word eq 'published' ? points_title : word eq 'target' ? 'target' : word eq 'equally_fast' ? 'equally fast' : word eq 'uncertain' ? 'within 2 % or noise' : word eq 'late' ? "v2:1 late: step 1's value in sum 2" : word eq 'straggler' ? '* computes longest' : word eq 'backward' ? 'white line: backward' : word eq 'least_loss' ? 'least loss' : word eq 'late_model' ? 'late model' : word eq 'stale' ? 'stale gradient' : word eq 'held_up_by' ? 'who was waited for' : word eq 'failure' ? 'a worker fails' : word eq 'away' ? 'failed' : word eq 'stop' ? 'all stand still' : word
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
@@ -142,7 +142,8 @@ prefix(scale) = scale == 1e9 ? 'G' : scale == 1e6 ? 'M' : scale == 1e3 ? 'k' : '
 label_of(quantity, scale) = quantity eq 'throughput_samples_per_s' ? 'throughput ('.thousands_text(scale).unit.'/s)' : \
     quantity eq 'step_mean_s' ? 'step (s)' : quantity eq 'exposed_mean_s' ? 'latency (s)' : quantity eq 'speedup' ? 'speed-up' : quantity eq 'staleness_mean' ? 'mean age of values (steps)' : quantity eq 'gradient_staleness_mean' ? 'mean age of gradients (steps)' : \
     quantity eq 'time_to_target_s' ? 'time ('.thousands_text(scale).'s)' : quantity eq 'energy_to_target_j' ? 'energy ('.prefix(scale).'J)' : \
-    quantity eq 'cost_to_target' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : quantity
+    quantity eq 'cost_to_target' || quantity eq 'cost' ? 'cost ('.thousands_text(scale).currency.')' : quantity eq 'samples_per_cost' ? thousands_text(scale).unit.' per '.currency : quantity eq 'sent_to_target_bytes' || quantity eq 'sent_mean_bytes' ? prefix(scale).'B per worker' : \
+    quantity[strlen(quantity) - 1:] eq '_s' ? swap(quantity[1:strlen(quantity) - 2], '_', ' ').' ('.thousands_text(scale).'s)' : swap(quantity, '_', ' ').(scale > 1 ? ' ('.thousands_text(scale).')' : '')
 title_of_x(scale) = along_x eq 'virtual_s' ? 'virtual time ('.thousands_text(scale).'s)' : 'sent per worker ('.thousands_text(scale).'MB)'
 # What the runs of a panel at a place have in common.
 title_of_place(j) = n_places == 1 ? '' : along eq 'workers' ? place[j].' GPUs' : axis.' '.place[j]

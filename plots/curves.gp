@@ -10,6 +10,7 @@ frame_height = greater(2.5, 9 * line)
 least_height = greater(least_height, 9 * line)
 least_grid_width = 14.5 * letter
 extras = exists('target') ? 'target' : ''
+if (along_x eq 'virtual_s' && n_failures > 0) { extras = extras.' failure' }
 stats $points using (strcol(4) eq along_x ? 1 : 0) name 'given' nooutput
 if (given_max > 0) { extras = extras.' published' }
 note = both(note, banded ? of_two_seeds : 'without bands: more than 8 algorithms')

@@ -35,10 +35,14 @@ unset arrow 1
 if (has_target) { set arrow 1 from graph 0, first percent * goal to graph 1, first percent * goal nohead back lc rgb pale dt 2 lw 1.4 }
 # The lower edge of a band that passes zero has no place on a logarithmic axis.
 edge(y) = as_log ? greater(y, low / 1.05) : y
+# Failures stand where curves are not: of a loss above, of an accuracy below.
+at_edge = percent * (quantity eq 'accuracy' ? (as_log ? low / 1.02 : greater(0, low - margin) + 0.3 * margin) : as_log ? 1.02 * high : high + 0.6 * margin)
 plot for [i = 1:n_series] $curves index curve(i) using (banded ? column(cx) / x_scale : NaN):(percent * edge(column(cy) - column(cy + 1))):(percent * (column(cy) + column(cy + 1))) \
          with filledcurves lc rgb word(look[i], 1) fs transparent solid 0.18 noborder notitle, \
      for [i = 1:n_series] $curves index curve(i) using (column(cx) / x_scale):(percent * column(cy)) with linespoints lt i pi int(1 + most_evaluations / 10) notitle, \
      for [i = 0:n_series] $points using (here(i) && $9 > $8 ? $5 / x_scale : NaN):(percent * edge($8)):(0):(percent * ($9 - edge($8))) \
          with vectors heads size graph 0.008,90 lc rgb (i > 0 ? word(look[i], 1) : ink) lw 1.2 notitle, \
-     for [i = 0:n_series] $points using (here(i) ? $5 / x_scale : NaN):(percent * $7) with points pt 12 ps 1.3 lw 1.6 lc rgb (i > 0 ? word(look[i], 1) : ink) notitle
+     for [i = 0:n_series] $points using (here(i) ? $5 / x_scale : NaN):(percent * $7) with points pt 12 ps 1.3 lw 1.6 lc rgb (i > 0 ? word(look[i], 1) : ink) notitle, \
+     for [i = 1:n_series] $failures using (along_x eq 'virtual_s' && n_failures > 0 && $1 == curve(i) ? $2 / x_scale : NaN):(at_edge) \
+         with points pt 2 ps 0.8 * point_size lw 1.2 lc rgb word(look[i], 1) notitle
 unset arrow 1

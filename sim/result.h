@@ -56,15 +56,23 @@ typedef struct dsgd_step_times {
     dsgd_step_bin *bin; /* [n] */
 } dsgd_step_times;
 
+/** Failures that a run lists. */
+enum { DSGD_MOST_LISTED = 10000 };
+
 /**
  * What failures have cost, of the time of all workers or of its mean: NAN where nothing fails, or
  * nothing is done about it.
  */
 typedef struct dsgd_failing_times {
     int64_t n;
+    struct dsgd_failed {
+        double worker; /* of several that fail together the first */
+        double at_s;
+    } * listed; /* [n], at most DSGD_MOST_LISTED */
     double goodput; /* share of the time that is none of these: */
     double lost_s; /* work that is done again */
     double detect_s, repair_s, restart_s, checkpoint_s;
+    double daly_s; /* of work between two checkpoints, at which least is lost; NAN: there is none */
 } dsgd_failing_times;
 
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */

@@ -312,7 +312,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
 {
     const double start_s = dsgd_wall_s();
     *result = (dsgd_run_result){.device = "off",
-                                .failures = {0, NAN},
+                                .failures = {.goodput = NAN, .daly_s = NAN},
                                 .partial_active_mean = NAN,
                                 .local_loss = NAN,
                                 .local_accuracy = NAN,
@@ -363,6 +363,7 @@ const char *dsgd_timed_by_name(unsigned timed_by)
 void dsgd_run_result_free(dsgd_run_result *result)
 {
     free(result->points);
+    free(result->failures.listed);
     free(result->ages.share);
     free(result->gradient_ages.share);
     free(result->step_times.bin);

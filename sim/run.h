@@ -39,6 +39,9 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 
 /* --- what a configuration implies (check.c) --------------------------------------------------- */
 
+/** Whether the others go on while some workers are down, if any fail; else all restart, or hang. */
+bool dsgd_goes_on(const dsgd_run_config *config);
+
 /** Servers that the algorithm needs; negative where it is wrong. */
 int dsgd_n_servers(const dsgd_run_config *config);
 

@@ -19,7 +19,9 @@ typedef enum dsgd_span_kind {
     DSGD_SPAN_WAIT, /* in a verb, for others; communication included */
     DSGD_SPAN_EXCHANGE, /* a job of a channel: one piece */
     DSGD_SPAN_MESSAGE, /* from when both sides are ready until it is received */
-    DSGD_SPAN_ACTIVATED, /* an instant, as all below: a version of a partial collective starts */
+    DSGD_SPAN_AWAY, /* of a worker that others go on without, `verb`: "failed", "comes back" */
+    DSGD_SPAN_STOPPED, /* an instant, as all below: for what all have stood still there, in `verb` */
+    DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts */
     DSGD_SPAN_CONTRIBUTED, /* the send buffer is sampled for a version */
     DSGD_SPAN_USED, /* of a partial collective: a sum; else a stale value of another worker */
 } dsgd_span_kind;
@@ -42,7 +44,7 @@ typedef struct dsgd_span {
      * was ready. */
     double turn_s;
     double bytes; /* of an exchange: of a collective's vector */
-    /* Of a wait or exchange; of a message "activation", or NULL; dsgd_cancelled of a gradient that was
+    /* Of a wait or exchange, an absence or a stop; of a message "activation", or NULL; dsgd_cancelled of a gradient that was
      * cancelled at its end; dsgd_pass of a pass of one that others follow. */
     const char *verb;
     const char *collective; /* of all workers, which an exchange is; NULL: none */

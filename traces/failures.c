@@ -111,7 +111,8 @@ const dsgd_option dsgd_failures_options[] = {
                    "by quorum: of making communicators anew, behind detect and at a return",
                    .max = 1e12, .unit = "s"),
     DSGD_OPTION_RECORD(dsgd_failures_config, checkpoint, checkpoint_options,
-                       "what restarts begin from"),
+                       "what restarts begin from (dsgd describe failures.checkpoint)",
+                       .refines = true),
     DSGD_OPTION_END,
 };
 

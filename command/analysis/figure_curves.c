@@ -148,6 +148,23 @@ static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point 
     }
 }
 
+/** When workers failed: a row of its block and a time for each failure of each run. */
+static void put_failures(FILE *out, const dsgd_figure_runs *runs, const char *folder)
+{
+    enum { MOST = 2000 }; /* marks that can be told apart are fewer */
+    dsgd_run_table t;
+    dsgd_run_table_open(&t, &runs->csv, folder, "failures.csv", NULL);
+    const size_t time = dsgd_csv_column(&t.csv, "time_s");
+    size_t n = 0;
+    fputs("$failures << EOD\n-1,NaN\n", out);
+    for (size_t b = 0; t.csv.n_rows > 0 && b < runs->n_frames * runs->drawn.n; b++)
+        for (size_t i = 0; runs->points[b] != NULL && i < runs->points[b]->n_rows; i++)
+            for (size_t row = t.first[runs->points[b]->rows[i]]; row != SIZE_MAX && n < MOST;
+                 row = t.next[row], n++)
+                fprintf(out, "%zu,%.9g\n", b, dsgd_csv_value(&t.csv, row, time));
+    fprintf(out, "EOD\nn_failures = %zu\n", n < MOST ? n : 0);
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
@@ -183,4 +200,5 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
         put_ages(out, &staleness, runs->points[b], share);
     }
     fputs("EOD\n", out);
+    put_failures(out, runs, folder);
 }

@@ -17,6 +17,7 @@
 #include "command/analysis/plot.h"
 #include "command/console/arguments.h"
 #include "command/console/data_folder.h"
+#include "command/runs/columns.h"
 
 /**
  * Whether the CSV file has a row and, where @p name is file:column, that column. @p asked: answers by
@@ -44,15 +45,24 @@ static const char *here(const char *path)
     return path[0] == '/' ? "" : "./";
 }
 
+/** Whether a figure is that of throughput, of another number of runs.csv. */
+static bool is_column(const char *figure)
+{
+    size_t place = 0;
+    const dsgd_column *const column = dsgd_column_find(figure, &place);
+    return column != NULL && column->cell != DSGD_CELL_TEXT && !dsgd_figure_exists(figure);
+}
+
 /**
  * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
  * none is found by looking.
  */
 static const char *script_of(const char *figure)
 {
+    const char *const name = is_column(figure) ? "throughput" : figure;
     return dsgd_ends_with(figure, ".gp")
                ? dsgd_xprintf("%s%s", here(figure), figure)
-               : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), figure, figure);
+               : dsgd_xprintf("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
 }
 
 char *dsgd_figure_needs(const char *figure, char **caption)
@@ -118,6 +128,8 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i][1] != NULL)
             dsgd_append(&settings, "%s='%s'; ", texts[i][0], texts[i][1]);
+    if (is_column(figure))
+        dsgd_append(&settings, "quantity='%s'; ", figure);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
     if (!a->has_runs) /* a data.gp that is there is not ours */
@@ -360,8 +372,9 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {"DIR [FIGURE]",
                                        "Draws the figures of a folder of results into DIR/figures: "
-                                       "all, or one of `dsgd list figures`, or that of a gnuplot "
-                                       "script FILE.gp.",
+                                       "all, or one of `dsgd list figures`, or of a column of "
+                                       "runs.csv such as goodput, or that of a gnuplot script "
+                                       "FILE.gp.",
                                        1,
                                        2,
                                        "plot: give the folder of an experiment's results",
@@ -378,8 +391,8 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     char *caption = NULL;
     if (figure != NULL && dsgd_figure_needs(figure, &caption) == NULL)
         return dsgd_refuse(error,
-                           "figure `%s` is unknown: none of `dsgd list figures`, nor the path of a "
-                           ".gp file with a line `# needs:`",
+                           "figure `%s` is unknown: none of `dsgd list figures`, no number in "
+                           "runs.csv, nor the path of a .gp file with a line `# needs:`",
                            figure);
     if (a.output == NULL)
         a.output = dsgd_xprintf("%s/figures", folder);

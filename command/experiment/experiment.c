@@ -23,6 +23,9 @@ static const dsgd_option entry_options[] = {
     DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
                    "in place of keys of the file's exchange", .fields = dsgd_exchange_options,
                    .refines = true),
+    DSGD_OPTION_AS("failures", RECORD, dsgd_planned_run, config.failures,
+                   "in place of keys of the file's failures", .fields = dsgd_failures_options,
+                   .refines = true),
     DSGD_OPTION_END,
 };
 
@@ -98,7 +101,7 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
     return dsgd_platform_read(config, entry, &run->platform, error);
 }
 
-/** An algorithm, its label in the results, and its options of the optimizer and of exchanges. */
+/** An algorithm, its label in the results, and its options of the optimizer, exchanges and failures. */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {

@@ -1,7 +1,7 @@
 /**
  * @file results.h
  * The results of an experiment in one folder: runs.csv, curves.csv, workers.csv, staleness.csv,
- * steps.csv, manifest.json.
+ * steps.csv, failures.csv, manifest.json.
  *
  * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
  * joined in the order of the list. Every file is written beside its place and renamed: a kill loses

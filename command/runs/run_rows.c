@@ -48,9 +48,10 @@ static const dsgd_column run_columns[] = {
     TIMED(run_row, r.samples, "samples", NULL,
           "of the workload, and of the reduced model; without what DropCompute drops"),
     TIMED(run_row, learn_samples, "learn_samples", NULL, NULL),
-    TIMED(run_row, throughput_samples_per_s, "throughput_samples_per_s", "samples/s",
-          "samples of the workload per simulated second; of steps that `until: {seconds: T}` cuts "
-          "short counts what has passed"),
+    TIMED(
+        run_row, throughput_samples_per_s, "throughput_samples_per_s", "samples/s",
+        "samples of the workload per simulated second, without those that failures undo; of steps "
+        "that `until: {seconds: T}` cuts short counts what has passed"),
     TIMED(run_row, r.step_mean_s, "step_mean_s", "s",
           "simulated seconds per step, mean over workers"),
     TIMED(run_row, r.shares.compute, "compute_share", "1",
@@ -115,7 +116,9 @@ static const dsgd_column run_columns[] = {
           "regions times theirs"),
     TEXT(run_row, currency, "currency", NULL),
     TIMED(run_row, samples_per_cost, "samples_per_cost", NULL,
-          "samples of the workload for one of the currency, such as tokens per dollar"),
+          "samples of the workload that count, for one of the currency, such as tokens per dollar; "
+          "what "
+          "failures cost has been paid, too"),
     TIMED(run_row, failures, "failures", NULL, "that have come; empty, like these: none can"),
     TIMED(run_row, r.failures.goodput, "goodput", "1",
           "share of the workers' time in which they did what counts once: none of the following"),
@@ -128,6 +131,10 @@ static const dsgd_column run_columns[] = {
           "starting, and reading a checkpoint or copying a model"),
     TIMED(run_row, r.failures.checkpoint_s, "checkpoint_s", "s",
           "writing checkpoints, while all wait"),
+    TIMED(
+        run_row, r.failures.daly_s, "daly_s", "s",
+        "work from one checkpoint to the next at which least is lost, by Daly: what `every: daly` "
+        "means"),
     TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
      "real seconds of the run"},
@@ -240,10 +247,20 @@ static const dsgd_column step_columns[] = {
 
 static const dsgd_results_file steps_file = {"steps", "per bin of step times", step_columns};
 
+static const dsgd_column failure_columns[] = {
+    TIMED(struct dsgd_failed, worker, "worker", NULL, "that has failed; of several the first"),
+    TIMED(struct dsgd_failed, at_s, "time_s", "s", "simulated seconds"),
+    {.name = NULL},
+};
+
+static const dsgd_results_file failures_file = {"failures", "per failure, at most 10,000 of a run",
+                                                failure_columns};
+
 /* --- all files -------------------------------------------------------------------------------- */
 
 const dsgd_results_file *const dsgd_results_files[] = {
-    &runs_file, &dsgd_curves_file, &workers_file, &staleness_file, &steps_file, NULL};
+    &runs_file,  &dsgd_curves_file, &workers_file, &staleness_file,
+    &steps_file, &failures_file,    NULL};
 
 void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_planned_run *run,
                    const dsgd_run_result *r)
@@ -265,6 +282,10 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
             if (row.share != 0)
                 dsgd_results_row(stream, file, key, &row);
         }
+    const int64_t n_failures =
+        isnan(r->failures.goodput) ? 0 : (int64_t)fmin((double)r->failures.n, DSGD_MOST_LISTED);
+    for (int64_t i = 0; file == &failures_file && i < n_failures; i++)
+        dsgd_results_row(stream, file, key, &r->failures.listed[i]);
     for (size_t i = 0; file == &steps_file && i < r->step_times.n; i++)
         dsgd_results_row(stream, file, key, &r->step_times.bin[i]);
 }

@@ -10,7 +10,7 @@ const raw = text => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replac
 const inline = (text, lesson) => text.split(/(`[^`]+`)/).map(part => part[0] === '`' ? `<code>${raw(part.slice(1, -1))}</code>` : raw(part)
     .replace(/!\[([^\]]*)\]\(([^)]+)\)/g, (_, alt, name) => lesson.files[name] ? `<img alt="${alt}" src="data:image/png;base64,${lesson.files[name]}">` : alt)
     .replace(/\[([^\]]*)\]\(([^)]+)\)/g, (_, name, to) => /\.yaml$/.test(to) && !to.includes('/') ? `<a href="#course/${lesson.name}/${to}">${name}</a>`
-        : /^\.\.\/(\d-[\w-]+)/.test(to) ? `<a href="#course/${to.split('/')[1]}">${name}</a>` : name)
+        : /^\.\.\/(\d+-[\w-]+)/.test(to) ? `<a href="#course/${to.split('/')[1]}">${name}</a>` : name)
     .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>').replace(/\*([^*\s][^*]*)\*/g, '<em>$1</em>')).join('');
 const html = (text, lesson) => { const holder = document.createElement('template'); holder.innerHTML = inline(text, lesson); return holder.content; };
 

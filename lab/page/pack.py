@@ -47,7 +47,7 @@ def looks():
 
 def lessons():
     found = {}
-    for folder in sorted((top / 'course').glob('[0-9]-*')):
+    for folder in sorted((top / 'course').glob('[0-9]*-*'), key=lambda f: int(f.name.split('-')[0])):
         page = read(folder / 'README.md')
         files = {file.name: read(file) for file in sorted(folder.glob('*.yaml'))}
         files |= {file.name: base64.b64encode(file.read_bytes()).decode() for file in sorted(folder.glob('*.png'))}

@@ -116,7 +116,7 @@ do for [m in middles] {
         n_marks = n_marks + 1
         mark_x[n_marks] = mx
         mark_y[n_marks] = my
-        set label sprintf('%g×', 2**(1. * word(point, 3))) at graph mx, graph my center front boxed textcolor rgb ink
+        set label sprintf('%.3g×', 2**(1. * word(point, 3))) at graph mx, graph my center front boxed textcolor rgb ink
     }
 }
 plot for [i = 1:legend_series] $cells using 1:(of[int($9)] == i ? full(i, $2) : NaN):3:4:5:6:(colour(i, $10)) with boxxyerror lc rgb variable fs solid 1 noborder notitle, \

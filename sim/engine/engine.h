@@ -226,7 +226,7 @@ struct dsgd_worker {
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double step_since_s; /* begin of its step */
     double step_squares_s2; /* of the steps that it has done: sum of t^2 */
-    size_t step_span; /* timeline.c's */
+    size_t step_span, away_span; /* timeline.c's */
     uint32_t draws, shared_draws; /* made by the algorithm in this step */
     uint32_t encodings; /* begun in this step */
     const void *work_actor; /* dsgd_actor_self() of work(); run.c's */
@@ -822,9 +822,6 @@ void dsgd_computation_lose(dsgd_worker *w);
 dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *error);
 void dsgd_failing_begin(dsgd_engine *engine);
 void dsgd_failing_close(dsgd_engine *engine);
-
-/** Whether the others go on while some workers are down, if any fail; else all restart, or hang. */
-bool dsgd_goes_on(const dsgd_run_config *config);
 
 /** Starts what slows links, if anything does. (slowing.c) */
 void dsgd_slowing_open(dsgd_engine *engine);

@@ -9,6 +9,7 @@
  */
 #include "sim/engine/engine.h"
 #include "sim/result.h"
+#include "sim/run.h"
 
 /** Failures without progress between them: so many are taken for ever. */
 enum { MOST_IN_A_ROW = 100000 };
@@ -49,14 +50,28 @@ static bool restarts(const dsgd_engine *engine)
            engine->failing->config.policy != DSGD_POLICY_NONE;
 }
 
+/** The first worker that fails. */
+static int worker_of(const dsgd_engine *engine, const dsgd_failure *failure)
+{
+    int worker = 0;
+    while (!dsgd_failure_is_of(engine->failing->source, failure, worker))
+        worker++;
+    return worker;
+}
+
 /** Takes the next failure out of the list. */
 static dsgd_failure take(dsgd_engine *engine)
 {
     struct dsgd_failing *const f = engine->failing;
     const dsgd_failure failure = f->next;
+    dsgd_failing_times *const times = &engine->result->failures;
     f->next = dsgd_failures_next(f->source);
     f->in_a_row++;
-    engine->result->failures.n++;
+    if (times->n++ < DSGD_MOST_LISTED) {
+        times->listed = dsgd_xrealloc(times->listed, (size_t)times->n, sizeof *times->listed);
+        times->listed[times->n - 1] =
+            (struct dsgd_failed){worker_of(engine, &failure), failure.down_s};
+    }
     return failure;
 }
 
@@ -115,15 +130,19 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
-    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes);
+    const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */
+    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes * gpus);
+    const double blocking_s = c->blocking ? f->cost_s : 0, mtbf_s = dsgd_failures_mtbf_s(f->source);
     f->interval_s = c->interval_s > 0 ? c->interval_s
                     : c->every == DSGD_EVERY_NEVER
                         ? INFINITY
-                        : dsgd_checkpoint_interval_s(c->every, c->blocking ? f->cost_s : 0,
-                                                     dsgd_failures_mtbf_s(f->source));
+                        : dsgd_checkpoint_interval_s(c->every, blocking_s, mtbf_s);
     engine->goes_on = dsgd_goes_on(config);
+    if (!engine->goes_on && f->config.policy != DSGD_POLICY_NONE && blocking_s > 0)
+        engine->result->failures.daly_s =
+            dsgd_checkpoint_interval_s(DSGD_EVERY_DALY, blocking_s, mtbf_s);
     engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
-    f->copy_bytes = c->bytes > 0 ? c->bytes : engine->bytes;
+    f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes;
     engine->failing = f;
     return DSGD_OK;
 }
@@ -140,6 +159,35 @@ void dsgd_failing_close(dsgd_engine *engine)
 {
     if (engine->failing != NULL)
         dsgd_failures_close(engine->failing->source);
+}
+
+/**
+ * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what has
+ * been added to @p before.
+ */
+static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failing_times *before)
+{
+    const dsgd_failing_times *const now = &engine->result->failures;
+    const struct {
+        const char *cause;
+        double s;
+    } parts[] = {{"detect", now->detect_s - before->detect_s},
+                 {"repair", now->repair_s - before->repair_s},
+                 {"restart", now->restart_s - before->restart_s},
+                 {"lost", now->lost_s - before->lost_s},
+                 {"checkpoint", now->checkpoint_s - before->checkpoint_s}};
+    const dsgd_timeline *const t = engine->timeline;
+    if (t == NULL || !t->opened || t->ended != NULL)
+        return;
+    char *text = worker < 0 ? dsgd_xstrdup("all write") : dsgd_xprintf("worker %d fails", worker);
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+        if (parts[k].s > 0)
+            dsgd_append(&text, ", %s %.4g s", parts[k].cause, parts[k].s);
+    int first = 0; /* of those who are shown */
+    while (!t->chosen[first])
+        first++;
+    dsgd_timeline_mark(&engine->workers[first],
+                       (dsgd_span){DSGD_SPAN_OF_HOST(STOPPED), .verb = text});
 }
 
 /* --- all restart --------------------------------------------------------------------------------- */
@@ -181,14 +229,11 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
         }
         if (!spend(engine, &times->detect_s, all_s, known_s))
             return false;
-        int worker = 0;
-        while (!dsgd_failure_is_of(f->source, &last, worker))
-            worker++;
         if (isinf(last.up_s) && !(engine->config->until.seconds > 0))
             return give_up(engine, *all_s,
                            dsgd_xprintf("worker %d is never repaired; give repair a time, or until "
                                         "seconds",
-                                        worker));
+                                        worker_of(engine, &last)));
         if (f->in_a_row >= MOST_IN_A_ROW)
             return give_up(engine, *all_s,
                            "100,000 failures have come without a step between: mtbf by the number "
@@ -209,14 +254,18 @@ static bool restart(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failing *const f = engine->failing;
     const double now_s = dsgd_now_s();
+    const dsgd_failing_times before = engine->result->failures;
+    const int worker = worker_of(engine, &f->next);
     if (f->written_s <= now_s)
         f->saved_s = f->snapshot_s;
-    if (!bring_back(engine, all_s))
-        return false;
+    bool goes_on = bring_back(engine, all_s);
     const double done_s = *all_s + now_s - f->saved_s;
-    if (f->next.down_s >= done_s)
+    if (goes_on && f->next.down_s >= done_s)
         f->in_a_row = 0;
-    return spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
+    goes_on = goes_on &&
+              spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
+    tell_stop(engine, worker, &before);
+    return goes_on;
 }
 
 void dsgd_failing_step(dsgd_engine *engine)
@@ -242,6 +291,7 @@ void dsgd_failing_step(dsgd_engine *engine)
         return;
     }
     double *const cause = &engine->result->failures.checkpoint_s;
+    dsgd_failing_times before = engine->result->failures;
     double all_s = now_s + engine->away_s;
     bool over = false;
     for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
@@ -252,6 +302,12 @@ void dsgd_failing_step(dsgd_engine *engine)
                            "the number of workers is less than it takes")
                 : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
     over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
+    before.lost_s = engine->result->failures.lost_s; /* of failures meanwhile, which are told */
+    before.detect_s = engine->result->failures.detect_s;
+    before.repair_s = engine->result->failures.repair_s;
+    before.restart_s = engine->result->failures.restart_s;
+    if (f->cost_s > 0)
+        tell_stop(engine, -1, &before);
     engine->away_s = all_s - now_s;
     f->saved_s = now_s;
     if (over)
@@ -276,6 +332,12 @@ static void change(dsgd_worker *w, dsgd_presence to)
         times->repair_s += (up_s - w->changed_s) / p;
         times->restart_s += (now_s - up_s) / p;
     }
+    dsgd_timeline_end(w->engine, w->away_span);
+    w->away_span = to == DSGD_HERE
+                       ? 0
+                       : dsgd_timeline_begin(
+                             w, (dsgd_span){DSGD_SPAN_OF_HOST(AWAY),
+                                            .verb = to == DSGD_DOWN ? "failed" : "comes back"});
     w->changed_s = now_s;
     w->presence = to;
 }

@@ -444,6 +444,83 @@ TEST(a_map_keeps_its_rows_where_workers_are_ahead)
     ck_assert_double_eq_tol(8 * height, lowest - top, 0.1);
 }
 
+/* --- failures ----------------------------------------------------------------------------------- */
+
+static const char failing[] = "platform: idle-switch\n"
+                              "workload: {bytes: 1k, step: 30s, samples: 8}\nworkers: 4\n"
+                              "algorithms: [allreduce]\nuntil: {steps: 20000}\n"
+                              "failures: {mtbf: 4h, detect: 30s, repair: 5min, restart: 1min,\n"
+                              "           checkpoint: {interval: 1h, seconds: 30s}}\n";
+
+/** A cell of the run of e.yaml with an assignment. */
+static double ran(const char *set, const char *column)
+{
+    dsgd_ends(0, "run e.yaml -o r --force --progress off %s", set);
+    return strtod(cell_of("r/runs.csv", "1,", column), NULL);
+}
+
+/** Each figure of the sentence is that of a run: of the causes, and of what would be. */
+TEST(what_failures_cost_is_told_by_cause_and_what_would_help_is_as_told)
+{
+    static const char *const causes[] = {"lost", "detect", "repair", "restart", "checkpoint"};
+    static const struct {
+        const char *row, *clause, *set;
+    } changes[] = {{"without failures", "without failures", "--set failures.mtbf=0"},
+                   {"with checkpoints by Daly", "(Daly)",
+                    "--set failures.checkpoint.interval=0 --set failures.checkpoint.every=daly"},
+                   {"by quorum", "by quorum", "--set failures.policy=quorum"},
+                   {"with failures known at once", NULL, "--set failures.detect=0s"}};
+    write_file("e.yaml", failing);
+    char *output = explained("e.yaml");
+    const char *const text =
+        shell_ends(0, "cd %s && " DSGD_BINARY " explain e.yaml | tr '\\n' ' ' | tr -s ' '", folder);
+    const double rate = ran("", "throughput_samples_per_s"), all_s = ran("", "virtual_s");
+    expect_text(text, dsgd_xprintf("Failures take %.2g %% of the time (lost",
+                                   100 * (1 - ran("", "goodput"))));
+    for (size_t k = 0; k < 5; k++) {
+        const double share = ran("", dsgd_xprintf("%s_s", causes[k])) / all_s;
+        expect_text(text, dsgd_xprintf("%s %.2g %%", causes[k], 100 * share));
+    }
+    expect_text(text, dsgd_xprintf("with a checkpoint every %.4g s (Daly)", ran("", "daly_s")));
+    for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
+        const double gain = ran(changes[k].set, "throughput_samples_per_s") / rate;
+        const double goodput = ran(changes[k].set, "goodput");
+        expect(output, changes[k].row, gain);
+        if (changes[k].clause != NULL)
+            expect_text(text,
+                        dsgd_xprintf("%s it would be %.2f times as fast%s", changes[k].clause, gain,
+                                     isnan(goodput) || k == 0
+                                         ? ""
+                                         : dsgd_xprintf(", at a goodput of %.3g", goodput)));
+    }
+    ck_assert_ptr_null(strstr(text, "nothing that was tried"));
+    ck_assert_ptr_null(strstr(text, "known at once it would be")); /* it lies within the repair */
+}
+
+/** What is as it would be, or what cannot be, has neither row nor clause. */
+TEST(what_makes_no_difference_to_failures_is_not_tried)
+{
+    static const struct {
+        const char *set, *gone;
+    } cases[] = {{"failures.mtbf=0", "failures"},
+                 {"failures.policy=quorum", "by quorum"},
+                 {"failures.policy=quorum", "Daly"},
+                 {"failures.detect=0", "known at once"},
+                 {"failures.checkpoint={seconds: 30s}", "Daly"},
+                 {"failures.checkpoint.blocking=false", "Daly"},
+                 {"algorithms=[ad_psgd]", "by quorum"},
+                 {"algorithms=[wagma]", "by quorum"},
+                 {"failures={detect: 1s, events: [{worker: 1, at: 100s}], checkpoint: {interval: "
+                  "1h, seconds: 1s}}",
+                  "Daly"}};
+    write_file("e.yaml", failing);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const char *const output =
+            explained(dsgd_xprintf("e.yaml --set until.steps=2000 --set '%s'", cases[k].set));
+        ck_assert_msg(strstr(output, cases[k].gone) == NULL, "%s: %s", cases[k].set, output);
+    }
+}
+
 static const struct {
     const char *arguments, *sentence;
 } refused[] = {

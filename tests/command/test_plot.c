@@ -351,6 +351,73 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
 }
 
 /** Which is said; from three seeds on they are Student's. */
+/** The label of this text. */
+static const label *label_named(const char *text)
+{
+    size_t i = 0;
+    while (i < d.n_labels && strcmp(d.labels[i].text, text) != 0)
+        i++;
+    ck_assert_msg(i < d.n_labels, "no text `%s`", text);
+    return &d.labels[i];
+}
+
+/** Any number of runs.csv, by its name; over intervals of checkpoints Daly's lies where it is. */
+TEST(a_column_is_drawn_by_its_name_and_daly_is_marked)
+{
+    write_file("e.yaml",
+               "platform: {name: idle-switch, price: 2 USD/h}\n"
+               "workload: {bytes: 1k, step: 30s, samples: 8}\nworkers: 4\n"
+               "algorithms: [allreduce, ad_psgd]\nuntil: {seconds: 5d}\n"
+               "failures: {mtbf: 4h, checkpoint: {interval: {sweep: [1min, 2min, 4min, 8min, "
+               "16min, 30min, 1h]}, seconds: 30s}}\n");
+    dsgd_ends(0, "run e.yaml -o r");
+    dsgd_ends(0, "plot r goodput --format svg");
+    read_drawing("r/figures/goodput.svg");
+    expect_texts_apart("goodput");
+    const double daly_s = strtod(cell_of("r/runs.csv", "1,", "daly_s"), NULL);
+    const double at[] = {label_named("240s")->x, label_named("480s")->x, label_named(" Daly")->x};
+    ck_assert_double_eq_tol(240 * exp2((at[2] - at[0]) / (at[1] - at[0])), daly_s, 0.03 * daly_s);
+    const double goodput = strtod(cell_of("r/runs.csv", "1,", "goodput"), NULL);
+    size_t n = 0; /* points at the height of the first one's */
+    for (size_t i = 0; i < d.n_points; i++)
+        n += fabs(value_at(true, d.points[i].y) - goodput) < 0.005;
+    ck_assert_uint_ge(n, 1);
+    dsgd_ends(0, "plot r samples_per_cost --format svg");
+    read_drawing("r/figures/samples_per_cost.svg");
+    label_named("samples per USD");
+    ck_assert_has(dsgd_ends(0, "plot r energy_j"),
+                  "energy_j     skipped: no run has a number of it");
+    char *output = NULL;
+    ck_assert_int_eq(dsgd("plot r status", &output), 2);
+    ck_assert_has(output, "no number in runs.csv");
+}
+
+/** Crosses over a curve are as many as failures of its runs, and where they came; without failures there is none. */
+TEST(failures_are_marked_where_they_came)
+{
+    write_file(
+        "e.yaml",
+        dsgd_xprintf("%s%sfailures: {events: [{worker: 1, at: 300ms}, {worker: 2, at: 500ms}],"
+                     " detect: 10ms}\n",
+                     one_count, learn));
+    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set algorithms=[allreduce]");
+    const char *const rows = strchr(read_file("r/failures.csv"), '\n');
+    ck_assert_str_eq(rows, "\n1,allreduce,4,1,1,0.3\n1,allreduce,4,1,2,0.5\n");
+    dsgd_ends(0, "plot r learning --format svg");
+    ck_assert_has(read_file("r/figures/data.gp"),
+                  "$failures << EOD\n-1,NaN\n0,0.3\n0,0.5\nEOD\nn_failures = 2");
+    read_drawing("r/figures/learning.svg");
+    label_named("a worker fails");
+    size_t n = 0;
+    for (size_t i = 0; i < d.n_points; i++)
+        for (int k = 0; k < 2; k++)
+            n += fabs(value_at(false, d.points[i].x) - (k == 0 ? 0.3 : 0.5)) < 0.005;
+    ck_assert_uint_ge(n, 2);
+    dsgd_ends(0, "run e.yaml -o r --force --set failures.events=[] --set algorithms=[allreduce]");
+    dsgd_ends(0, "plot r learning --format svg");
+    ck_assert_ptr_null(strstr(read_file("r/figures/learning.svg"), "a worker fails"));
+}
+
 TEST(intervals_of_two_seeds_are_their_range)
 {
     static const char *const third[] = {"", "3,wagma,4,3,p,w,ok,2,120,1\n"};
@@ -514,8 +581,8 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     dsgd_ends(0, "plot r throughput --format svg");
     output = dsgd_ends(0, "report r");
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
-                  "figure `own` is unknown: none of `dsgd list figures`, nor the "
-                  "path of a .gp file with a line `# needs:`\n");
+                  "figure `own` is unknown: none of `dsgd list figures`, no number in "
+                  "runs.csv, nor the path of a .gp file with a line `# needs:`\n");
     ck_assert_int_ne(access(dsgd_xprintf("%s/r/was_here", folder), F_OK), 0);
     ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),
                   "own          r/figures/own.svg, .tex");

@@ -45,7 +45,7 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
                   "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
                   "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,"
                   "sent_max_bytes,energy_j,cost,currency,samples_per_cost,failures,goodput,lost_s,"
-                  "detect_s,repair_s,restart_s,checkpoint_s,why,wall_s");
+                  "detect_s,repair_s,restart_s,checkpoint_s,daly_s,why,wall_s");
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
@@ -66,7 +66,7 @@ TEST(ages_and_local_models_come_out)
         "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,sent_max_bytes,"
         "energy_j,cost,currency,samples_per_cost,failures,goodput,lost_s,detect_s,repair_s,restart_"
         "s,"
-        "checkpoint_s,why,wall_s\n");
+        "checkpoint_s,daly_s,why,wall_s\n");
 }
 
 TEST(whose_the_samples_are_is_said_where_they_are_split)

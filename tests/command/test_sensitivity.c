@@ -149,7 +149,7 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
         const char *const row = with_throughput(strsep(&runs, "\n"), x[i / 2 % 2][i % 2]);
         const size_t n = strlen(row);
         write_file(dsgd_xprintf("r/.parts/%d.part", i + 1),
-                   dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0 0\n%s",
+                   dsgd_xprintf("dsgd part 1, crc %08lx, bytes %zu 0 0 0 0 0 0\n%s",
                                 crc32_z(0, (const unsigned char *)row, n), n, row));
     }
     const char *const output = sensitivity(experiment, "--sensitivity");

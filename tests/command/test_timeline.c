@@ -373,6 +373,37 @@ TEST(a_run_that_fails_is_shown_until_then)
     ck_assert_has(output, "<1");
 }
 
+/** Who has failed, under an algorithm that goes on; and for what all stand still, under one that restarts. */
+TEST(failures_are_shown_with_what_they_cost)
+{
+    write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1k, step: 1s, samples: 8}\n"
+                         "workers: 3\nalgorithms: [allreduce, ad_psgd]\nuntil: {steps: 10}\n"
+                         "failures: {events: [{worker: 2, at: 4.8s}], repair: 3s, detect: 1s, "
+                         "restart: 500ms, checkpoint: {interval: 2s, seconds: 250ms}}\n");
+    char *output = dsgd_ends(0, "timeline e.yaml --format text --steps 0:6");
+    ck_assert_has(output, "at 2.00001 s: all write, checkpoint 0.25 s\n");
+    ck_assert_has(output, ": worker 2 fails, detect 1 s, repair 2 s, restart 0.75 s, "
+                          "lost 0.3 s\n");
+    ck_assert_has(output, "! all stand still there");
+    ck_assert_ptr_null(strstr(output, "xx"));
+    const char *const row = strstr(output, "   0  "); /* 54 columns for 6 s of progress */
+    const int at = (int)(4.3 / 6 * (strcspn(row, "\n") - 23));
+    ck_assert_msg(memchr(row + 6 + at - 1, '!', 3) != NULL, "%s", output);
+    dsgd_ends(0, "timeline e.yaml --steps 0:6 -o t.json");
+    ck_assert_has(read_file("t.json"), "worker 2 fails, detect 1 s, repair 2 s");
+
+    output = dsgd_ends(0, "timeline e.yaml --format text --steps 0:6 --run 2");
+    ck_assert_has(output, "xxxxx");
+    ck_assert_has(output, "; x failed, or coming back");
+    ck_assert_ptr_null(strstr(output, "!"));
+    dsgd_ends(0, "timeline e.yaml --steps : --run 2 -o t.json");
+    read_trace("t.json");
+    ck_assert_double_eq_tol(within(2, "away", 0, 100), 3 + 0.5,
+                            0.01); /* and its copy of a kilobyte */
+    ck_assert_double_eq(within(0, "away", 0, 100), 0);
+    close_trace();
+}
+
 /** A wait that ends with a step: the step's number stands apart from the rank. */
 TEST(ranks_that_are_waited_for_are_ranks)
 {

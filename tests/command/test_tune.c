@@ -354,8 +354,63 @@ TEST_ROWS(bad_input_costs_a_sentence, refused)
     expect(tune("r", refused[_i].options, 2), refused[_i].sentence);
 }
 
-TEST(an_experiment_that_learns_nothing_is_refused)
+TEST(of_what_learns_nothing_a_rate_or_a_target_is_refused)
 {
     write_experiment("");
-    expect(tune("r", "--set workers=4", 2), "nothing is learned, so there is nothing to tune");
+    expect(tune("r", "--set workers=4", 2), "nothing is learned, so there is no rate to tune");
+    expect(tune("r", "--set workers=4 --target loss=1", 2), "so there is no loss to reach");
+}
+
+/* --- failures ----------------------------------------------------------------------------------- */
+
+/** A failure an hour, a checkpoint of 30 s. */
+static const char failing[] = "platform: idle-switch\n"
+                              "workload: {bytes: 1k, step: 30s, samples: 8}\n"
+                              "workers: 4\n"
+                              "algorithms: [allreduce, {name: local_sgd, period: 2}]\n"
+                              "until: {seconds: 40d}\n"
+                              "failures: {mtbf: 4h, detect: 30s, repair: 5min, restart: 1min,\n"
+                              "           checkpoint: {seconds: 30s}}\n";
+
+/** Goodput of the runs that the options choose, of either algorithm by one row each. */
+static double goodput_of(const char *file, const char *options, int run)
+{
+    dsgd_ends(0, "run %s -o g --force --progress off %s", file, options);
+    return strtod(cell_of("g/runs.csv", dsgd_xprintf("%d,", run), "goodput"), NULL);
+}
+
+/**
+ * The best of seven intervals by equal factors of two has the goodput of Daly's, to within 3 %, and four
+ * times as long ones, or a quarter, do not.
+ */
+TEST(the_interval_of_young_and_daly_is_found)
+{
+    static const char *const over = "--over failures.checkpoint.interval=1min:1h:7";
+    write_file("e.yaml", failing);
+    const char *const output = tune("r", over, 0);
+    expect(output, "throughput");
+    for (int run = 1; run <= 2; run++) { /* the algorithms, each with its own */
+        const double daly = goodput_of("e.yaml", "", run);
+        ck_assert_double_eq_tol(goodput_of("r/tuned.yaml", "", run) / daly, 1, 0.03);
+        ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=30min", run),
+                            0.95 * daly);
+        ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=2min", run),
+                            0.95 * daly);
+    }
+    /* The keys of the checkpoint that are not tuned stay those of the file. */
+    ck_assert_double_gt(strtod(cell_of("g/runs.csv", "1,", "checkpoint_s"), NULL), 0);
+    ck_assert_double_gt(
+        strtod(awk("$1 == \"allreduce\" && $NF == \"best\" { print $2 }", "r/tune.csv"), NULL),
+        200);
+}
+
+/** What an algorithm has for itself is its own, and the other keys of the file's stay. */
+TEST(an_algorithm_may_have_its_own_policy)
+{
+    write_file("e.yaml", failing);
+    const double restart = goodput_of("e.yaml", "", 1);
+    const char *const own = "--set 'algorithms=[{name: allreduce, failures: {policy: quorum}}, "
+                            "{name: allreduce, label: b}]'";
+    ck_assert_double_gt(goodput_of("e.yaml", own, 1), restart + 0.1);
+    ck_assert_double_eq(goodput_of("e.yaml", own, 2), restart);
 }

@@ -40,7 +40,8 @@ static const scene killed = {
     .words =
         "run e.yaml -o r -j 2 --threads 1 --record rec --set seed=[1,2,3] --set until.steps=400",
     .before = "rm -r r rec",
-    .made = "r/runs.csv r/curves.csv r/workers.csv r/staleness.csv r/steps.csv rec/1.record "
+    .made = "r/runs.csv r/curves.csv r/workers.csv r/staleness.csv r/steps.csv r/failures.csv "
+            "rec/1.record "
             "rec/2.record rec/3.record rec/4.record rec/5.record rec/6.record",
     .kept = "e.yaml",
     .takes_up = true,

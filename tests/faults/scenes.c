@@ -16,7 +16,7 @@ const char *const verdict_names[N_VERDICTS] = {
 #undef X
 };
 
-#define TABLES "r/runs.csv r/curves.csv r/workers.csv r/staleness.csv r/steps.csv"
+#define TABLES "r/runs.csv r/curves.csv r/workers.csv r/staleness.csv r/steps.csv r/failures.csv"
 #define RUN "run e.yaml -o r -j 2 --threads 1"
 
 const scene scenes[] = {

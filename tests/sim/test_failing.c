@@ -75,6 +75,25 @@ TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
     ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
 }
 
+/** Of a worker of several GPUs each has its part: all parts are written and read. */
+TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
+{
+    static dsgd_failure_event event = {1, 14.5, 1}; /* behind the only checkpoint */
+    double checkpoint_s[2], restart_s[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
+        c->workload.transformer.parameters = 1;
+        c->workload.transformer.gpus = k == 0 ? 1 : 4;
+        fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 0, 1e6, true};
+        const support_outcome *const got = support_ok(c);
+        checkpoint_s[k] = got->result.failures.checkpoint_s;
+        restart_s[k] = got->result.failures.restart_s;
+    }
+    ck_assert_double_gt(checkpoint_s[0], 0);
+    ck_assert_double_eq_tol(checkpoint_s[1], 4 * checkpoint_s[0], 1e-9);
+    ck_assert_double_eq_tol(restart_s[1], 4 * restart_s[0], 1e-9);
+}
+
 /**
  * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval and Young's
  * are the best, of a sixteenth to eight times as long.
@@ -499,6 +518,24 @@ TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
 }
 
 /** By 1 / (1 + f T): each failure costs T seconds of all workers. */
+/** Of a worker of four GPUs each copies a quarter. */
+TEST(a_gpu_copies_its_part_of_the_state)
+{
+    static dsgd_failure_event event = {1, 4.5, 2};
+    double restart_s[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = quorum(4, 40.25);
+        c->workload.transformer.parameters = 1;
+        c->workload.transformer.gpus = k == 0 ? 1 : 4;
+        dsgd_failures_config *f = fail_at(c, 1, &event);
+        f->policy = DSGD_POLICY_QUORUM;
+        f->checkpoint.bytes = k == 0 ? 20e9 : 80e9;
+        restart_s[k] = support_ok(c)->result.failures.restart_s;
+    }
+    ck_assert_double_gt(restart_s[0], 0);
+    ck_assert_double_eq(restart_s[1], restart_s[0]);
+}
+
 TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
 {
     enum { N = 9, P = 4 };

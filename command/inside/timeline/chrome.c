@@ -131,7 +131,9 @@ static void write_mark(writer *w, const dsgd_span *span)
 {
     event(w, 'i', span->host, MARKS, span->since_s);
     char *const peer = span->peer < 0 ? NULL : dsgd_view_host_name(w->view, span->peer);
-    if (span->kind == DSGD_SPAN_ACTIVATED)
+    if (span->kind == DSGD_SPAN_STOPPED)
+        event_name(w, span->verb);
+    else if (span->kind == DSGD_SPAN_ACTIVATED)
         event_name(w, dsgd_xprintf("version %jd activated%s%s", span->version,
                                    peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED && span->made < 0)
@@ -186,7 +188,7 @@ static void write_row(writer *w, const dsgd_row *row)
         if (has_track &&
             ns_of(dsgd_view_end_s(w->view, span)) > ns_of(dsgd_view_since_s(w->view, span)))
             write_span(w, span);
-        else if (span->kind >= DSGD_SPAN_ACTIVATED)
+        else if (span->kind >= DSGD_SPAN_STOPPED)
             write_mark(w, span);
     }
 }

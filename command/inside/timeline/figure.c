@@ -32,6 +32,8 @@ static void write_row(const dsgd_view *view, size_t i, FILE *stream)
         const dsgd_span *const span = row->spans[k];
         if (dsgd_view_begins_step(view, span))
             write_number(stream, "step", span->since_s, i, dsgd_xprintf("%jd", span->step));
+        if (span->kind == DSGD_SPAN_STOPPED)
+            write_number(stream, "stop", span->since_s, i, dsgd_xstrdup(""));
         char *const late = dsgd_view_late_text(span);
         if (late != NULL)
             write_number(stream, "late", span->since_s, i, late);

@@ -10,7 +10,7 @@
 
 enum { NAME_WIDTH = 6, SHARES_WIDTH = 17 };
 
-static const char state_letters[] = "=#~."; /* by dsgd_tile_state */
+static const char state_letters[] = "=#~.x"; /* by dsgd_tile_state */
 
 /** What is printed of a row. */
 typedef struct line {
@@ -46,7 +46,7 @@ static bool put(char *into, int n, int at, const char *text, const char *over)
 static void put_states(line *l, const dsgd_row *row)
 {
     double *const most_s = dsgd_keep((size_t)l->n, sizeof *most_s);
-    double of_state_s[4] = {0};
+    double of_state_s[DSGD_N_TILES] = {0};
     int at = 0;
     for (size_t i = 0; i < row->n_tiles; i++) {
         const dsgd_tile *const tile = &row->tiles[i];
@@ -116,6 +116,10 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
         if (late != NULL)
             put(l->late, l->n, column_of(l, row->spans[i]->since_s), late, " ");
         n_late += late != NULL;
+        const int column = column_of(l, row->spans[i]->since_s);
+        if (row->spans[i]->kind == DSGD_SPAN_STOPPED && /* a checkpoint ends a step */
+            !put(l->states, l->n, column - 1, "!", state_letters))
+            put(l->states, l->n, column, "!", state_letters);
     }
     const double percent = 100 / (t->end_s - t->since_s);
     fprintf(stream, "%4d%c %s %4.0f %4.0f %4.0f\n", row->host,
@@ -128,10 +132,29 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
     return n_late;
 }
 
-static void print_key(const dsgd_view *view, int width, bool late, FILE *stream)
+/** What all have stood still for, of the window's begin first: a `!` in the row of its span says where. */
+static void print_stops(const dsgd_view *view, FILE *stream)
+{
+    enum { MOST = 20 };
+    int n = 0;
+    for (const dsgd_span *s = view->timeline->spans;
+         s < view->timeline->spans + view->timeline->n_spans; s++)
+        if (s->kind == DSGD_SPAN_STOPPED && n++ < MOST)
+            fprintf(stream, "at %.6g s: %s\n", s->since_s, s->verb);
+    if (n > MOST)
+        fprintf(stream, "and %d more such stops\n", n - MOST);
+    if (n > 0)
+        dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH,
+                           "! all stand still there: the chart's time, that of progress, passes "
+                           "without it");
+}
+
+static void print_key(const dsgd_view *view, int width, bool late, bool away, FILE *stream)
 {
     char *key = dsgd_xstrdup("= forward, # backward, ~ communicate, . wait, <3 for worker 3; "
                              "a number begins that step");
+    if (away)
+        dsgd_append(&key, "; x failed, or coming back");
     if (view->straggler >= 0)
         dsgd_append(&key, "; * computes longest");
     if (late)
@@ -153,8 +176,13 @@ void dsgd_view_print(const dsgd_view *view, int width, FILE *stream)
     const int gap = l.n - (int)strlen(from);
     fprintf(stream, "%*s%s%*s comp wait comm %%\n", NAME_WIDTH, "", from, gap, to);
     int n_late = 0;
-    for (size_t i = 0; i < view->n_rows; i++)
+    bool away = false;
+    for (size_t i = 0; i < view->n_rows; i++) {
         if (view->rows[i].host < view->n_workers)
             n_late += print_row(&l, &view->rows[i], stream);
-    print_key(view, width, n_late > 0, stream);
+        for (size_t k = 0; k < view->rows[i].n_tiles; k++)
+            away = away || view->rows[i].tiles[k].state == DSGD_TILE_AWAY;
+    }
+    print_key(view, width, n_late > 0, away, stream);
+    print_stops(view, stream);
 }

@@ -4,7 +4,7 @@
  */
 #include "command/inside/timeline/view.h"
 
-const char *const dsgd_tile_states[] = {"forward", "backward", "communicate", "wait"};
+const char *const dsgd_tile_states[] = {"forward", "backward", "communicate", "wait", "away"};
 
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span)
 {
@@ -134,7 +134,7 @@ static void add_tile(dsgd_row *row, dsgd_tile_state state, double since_s, doubl
 {
     if (!(end_s > since_s))
         return;
-    double *const sum_s = state == DSGD_TILE_WAIT          ? &row->wait_s
+    double *const sum_s = state >= DSGD_TILE_WAIT          ? &row->wait_s
                           : state == DSGD_TILE_COMMUNICATE ? &row->communicate_s
                                                            : &row->compute_s;
     *sum_s += end_s - since_s;
@@ -150,7 +150,8 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
         const dsgd_span *const span = row->spans[i];
         const double since_s = fmax(at_s, span->since_s);
         const double end_s = dsgd_view_end_s(view, span);
-        if ((span->kind != DSGD_SPAN_COMPUTE && span->kind != DSGD_SPAN_COMMUNICATE) ||
+        if ((span->kind != DSGD_SPAN_COMPUTE && span->kind != DSGD_SPAN_COMMUNICATE &&
+             span->kind != DSGD_SPAN_AWAY) ||
             end_s <= at_s)
             continue;
         add_tile(row, DSGD_TILE_WAIT, at_s, since_s);
@@ -165,7 +166,8 @@ static void cut_row(const dsgd_view *view, dsgd_row *row)
             add_tile(row, DSGD_TILE_BACKWARD, turn_s, end_s);
             row->n_computed += dsgd_ends_gradient(span);
         } else {
-            add_tile(row, DSGD_TILE_COMMUNICATE, since_s, end_s);
+            add_tile(row, span->kind == DSGD_SPAN_AWAY ? DSGD_TILE_AWAY : DSGD_TILE_COMMUNICATE,
+                     since_s, end_s);
         }
     }
     add_tile(row, DSGD_TILE_WAIT, at_s, view->timeline->end_s);

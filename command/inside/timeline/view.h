@@ -12,7 +12,9 @@ typedef enum dsgd_tile_state {
     DSGD_TILE_FORWARD,
     DSGD_TILE_BACKWARD,
     DSGD_TILE_COMMUNICATE,
-    DSGD_TILE_WAIT
+    DSGD_TILE_WAIT,
+    DSGD_TILE_AWAY, /* it has failed, and is not back */
+    DSGD_N_TILES
 } dsgd_tile_state;
 
 extern const char *const dsgd_tile_states[]; /* their names */
@@ -25,7 +27,7 @@ typedef struct dsgd_tile {
 
 typedef struct dsgd_row {
     int host; /* workers by rank, then servers */
-    double compute_s, communicate_s, wait_s; /* of a worker */
+    double compute_s, communicate_s, wait_s; /* of a worker; while it is away it waits */
     int n_computed; /* gradients, or parts of them */
     size_t n_tiles; /* of a server none */
     dsgd_tile *tiles; /* [n_tiles], without gaps from the begin to the end of the window */

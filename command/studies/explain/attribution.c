@@ -116,6 +116,48 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     }
 }
 
+/** Of failures, and what is done about them. */
+static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
+{
+    if (which == DSGD_WITHOUT_FAILURES) {
+        f->mtbf_s = 0;
+        f->events.n = 0;
+        f->trace = NULL;
+    } else if (which == DSGD_BY_DALY) {
+        f->checkpoint.interval_s = 0;
+        f->checkpoint.every = DSGD_EVERY_DALY;
+    } else if (which == DSGD_DETECTED_AT_ONCE) {
+        f->detect_s = 0;
+    } else if (which == DSGD_BY_QUORUM) {
+        f->policy = DSGD_POLICY_QUORUM;
+    }
+}
+
+/** What its algorithm cannot, or where nothing is known of what Daly needs, is no run. */
+static void take_failures(dsgd_planned_run *run, dsgd_counterfactual which)
+{
+    const dsgd_planned_run before = *run;
+    change_failures(&run->config.failures, which);
+    if (dsgd_planned_run_check(run, run->config.numerics, NULL) == DSGD_OK)
+        return;
+    *run = before;
+    run->parameter = NULL;
+}
+
+/** Whether that makes a difference. */
+static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
+{
+    const dsgd_failures_config *const f = &run->config.failures;
+    const bool by_daly = f->checkpoint.interval_s <= 0 && f->checkpoint.every == DSGD_EVERY_DALY;
+    if (!dsgd_failures_any(f) || f->policy == DSGD_POLICY_NONE)
+        return false;
+    if (which == DSGD_BY_DALY)
+        return f->checkpoint.blocking && !by_daly && !dsgd_goes_on(&run->config);
+    if (which == DSGD_BY_QUORUM)
+        return !dsgd_goes_on(&run->config);
+    return which == DSGD_WITHOUT_FAILURES || f->detect_s > 0;
+}
+
 /** Whether a cost is there to be left out. */
 static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
@@ -126,6 +168,8 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     for (size_t i = 0; i < p->hosts.n; i++)
         latency_s += entries[i].latency_s;
     const bool is_of_network = which >= DSGD_WITHOUT_SLOW_LINKS && which <= DSGD_HALF_LATENCY;
+    if (which >= DSGD_N_PLAIN_CAUSES)
+        return has_failures(run, which);
     if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
         return false; /* a log says what collectives take, and not why */
     if (which == DSGD_WITHOUT_SLOW_LINKS)
@@ -211,6 +255,8 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
             run->unchanged = i;
             run->parameter = dsgd_counterfactual_names[which];
             change_platform(&run->platform, which);
+            if (which >= DSGD_N_PLAIN_CAUSES && which < DSGD_N_CAUSES)
+                take_failures(run, which);
             if (which >= DSGD_N_CAUSES && which != DSGD_SAME_STEPS)
                 take_instead(experiment, run, which, options->instead);
         }

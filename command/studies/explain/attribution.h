@@ -62,6 +62,10 @@ typedef enum dsgd_counterfactual {
     DSGD_HALF_LATENCY, /* of all links */
     DSGD_FREE_REDUCTION, /* what arrives is added in no time */
     DSGD_FREE_STAGING, /* copies to and from a device's memory take no time */
+    DSGD_WITHOUT_FAILURES, /* nor checkpoints */
+    DSGD_BY_DALY, /* checkpoints at Daly's interval */
+    DSGD_DETECTED_AT_ONCE, /* failures */
+    DSGD_BY_QUORUM, /* who is there goes on */
     /* With --instead: another algorithm at its defaults, ... */
     DSGD_BY_LOCAL_SGD,
     DSGD_BY_WAGMA,
@@ -75,7 +79,8 @@ typedef enum dsgd_counterfactual {
      * after its steps, as it does. So all have the same draws, and no part of a step is left over. */
     DSGD_SAME_STEPS,
     DSGD_N_COUNTERFACTUALS,
-    DSGD_N_CAUSES = DSGD_BY_LOCAL_SGD /* of lost time: the first ones */
+    DSGD_N_CAUSES = DSGD_BY_LOCAL_SGD, /* of lost time: the first ones, ... */
+    DSGD_N_PLAIN_CAUSES = DSGD_WITHOUT_FAILURES /* ... and these have not to do with failures */
 } dsgd_counterfactual;
 
 /** What is different, by dsgd_counterfactual: "without stragglers". */

@@ -24,6 +24,7 @@ typedef struct point {
     double beside_s; /* of a step: that GPUs compute longer as exchanges need them */
     dsgd_ratio gain[DSGD_SAME_STEPS]; /* of throughput; n == 0: not run, or failed */
     double then_s[DSGD_SAME_STEPS]; /* step */
+    double then_goodput[DSGD_SAME_STEPS];
 } point;
 
 /** The run with which the counterfactuals of run @p i are compared. */
@@ -45,7 +46,7 @@ static double mean_of(const explained *e, const point *p, const char *column)
 static void compare(const explained *e, point *p, dsgd_counterfactual which)
 {
     double *const logs = dsgd_keep(p->n, sizeof *logs);
-    double sum_s = 0;
+    double sum_s = 0, goodput = 0;
     size_t n = 0;
     for (size_t k = 0; k < p->n; k++) {
         const size_t other = dsgd_counterfactual_run(e->experiment, p->runs[k], which);
@@ -55,9 +56,11 @@ static void compare(const explained *e, point *p, dsgd_counterfactual which)
             continue;
         logs[n++] = log(gain);
         sum_s += dsgd_results_value(e->results, other, "step_mean_s");
+        goodput += dsgd_results_value(e->results, other, "goodput");
     }
     p->gain[which] = dsgd_ratio_of(logs, n);
     p->then_s[which] = sum_s / (double)n;
+    p->then_goodput[which] = goodput / (double)n;
 }
 
 /** The runs of a point of the frame that have results. */
@@ -107,13 +110,19 @@ static void put_row(dsgd_columns *t, const char *what, double step_s, double sha
     dsgd_columns_take(t, next_head, gain == NULL ? "" : next_text(gain));
 }
 
-/** What failures cost, in the rows above it too: lost work is computed, the rest waits. */
+/** What failures cost, by the columns of runs.csv. */
+static const char *const causes[] = {"lost", "detect", "repair", "restart", "checkpoint", NULL};
+
+static double share_of(const explained *e, const point *p, const char *cause)
+{
+    return mean_of(e, p, dsgd_xprintf("%s_s", cause)) / mean_of(e, p, "virtual_s");
+}
+
+/** It is in the rows above it too: lost work is computed, the rest waits. */
 static void put_failures(const explained *e, const point *p, dsgd_columns *t)
 {
-    static const char *const causes[] = {"lost", "detect", "repair", "restart", "checkpoint"};
-    const double all_s = mean_of(e, p, "virtual_s");
-    for (size_t k = 0; k < sizeof causes / sizeof causes[0]; k++) {
-        const double share = mean_of(e, p, dsgd_xprintf("%s_s", causes[k])) / all_s;
+    for (size_t k = 0; causes[k] != NULL; k++) {
+        const double share = share_of(e, p, causes[k]);
         if (share > 0)
             put_row(t, dsgd_xprintf("  by failures: %s", causes[k]), share * p->step_s, share,
                     NULL);
@@ -263,7 +272,7 @@ static int best_of(const point *p, int but)
     const bool network_gains =
         p->gain[DSGD_TWICE_BANDWIDTH].ratio >= least || p->gain[DSGD_HALF_LATENCY].ratio >= least;
     int best = -1;
-    for (int which = 0; which < DSGD_N_CAUSES; which++) {
+    for (int which = 0; which < DSGD_N_PLAIN_CAUSES; which++) {
         const double gain = p->gain[which].ratio;
         const int kind = kind_of(which);
         const bool counts = (but < 0 || kind != kind_of(but)) &&
@@ -331,16 +340,45 @@ static void append_instead(char **text, const point *p)
                     dsgd_counterfactual_names[most], p->gain[most].ratio);
 }
 
+/** What failures take, by cause, and which changes give how much of it back. */
+static void append_failures(char **text, const explained *e, const point *p)
+{
+    const double goodput = mean_of(e, p, "goodput"), daly_s = mean_of(e, p, "daly_s");
+    const char *before = " (";
+    if (!(goodput < 1))
+        return;
+    dsgd_append(text, ". Failures take %.2g %% of the time", 100 * (1 - goodput));
+    for (size_t k = 0; causes[k] != NULL; k++) {
+        const double share = share_of(e, p, causes[k]);
+        if (!(share > 0))
+            continue;
+        dsgd_append(text, "%s%s %.2g %%", before, causes[k], 100 * share);
+        before = ", ";
+    }
+    dsgd_append(text, ")");
+    for (int which = DSGD_N_PLAIN_CAUSES; which < DSGD_N_CAUSES; which++) {
+        if (!(p->gain[which].ratio >= least))
+            continue;
+        dsgd_append(text, "; %s",
+                    which == DSGD_BY_DALY
+                        ? dsgd_xprintf("with a checkpoint every %.4g s (Daly)", daly_s)
+                        : dsgd_counterfactual_names[which]);
+        dsgd_append(text, " it would be %.2f times as fast", p->gain[which].ratio);
+        if (which != DSGD_WITHOUT_FAILURES)
+            dsgd_append(text, ", at a goodput of %.3g", p->then_goodput[which]);
+    }
+}
+
 static void print_sentence(const explained *e, const point *p, const dsgd_facts *f)
 {
     const int best = best_of(p, -1);
     const int other = best < 0 ? -1 : best_of(p, best);
-    const bool waits = p->wait >= p->communicate;
+    const bool waits = p->wait >= p->communicate, fails = mean_of(e, p, "goodput") < 1;
     const dsgd_planned_run *const run = &e->experiment->runs[p->runs[0]];
     const char *const ifs[] = {slow_worker(f), slow_links(f, &run->platform)};
-    char *text =
-        dsgd_xprintf("%s: %.0f %% of a step is %s", run->label,
-                     100 * (waits ? p->wait : p->communicate), waits ? "waiting" : "communication");
+    char *text = dsgd_xprintf(
+        "%s: %.0f %% of a step is %s%s", run->label, 100 * (waits ? p->wait : p->communicate),
+        waits ? "waiting" : "communication", waits && fails ? ", with what failures take" : "");
     for (size_t k = 0; k < 2; k++)
         if (p->gain[named[k]].ratio >= least && ifs[k] != NULL)
             dsgd_append(&text, "; if %s%s, it would be %.2f times as fast", ifs[k],
@@ -351,8 +389,9 @@ static void print_sentence(const explained *e, const point *p, const dsgd_facts 
     if (other >= 0)
         dsgd_append(&text, ", %s %.2f times", dsgd_counterfactual_names[other],
                     p->gain[other].ratio);
-    if (best < 0 && strchr(text, ';') == NULL)
+    if (best < 0 && strchr(text, ';') == NULL && !fails)
         dsgd_append(&text, "; nothing that was tried would make it faster");
+    append_failures(&text, e, p);
     append_instead(&text, p);
     putchar('\n');
     dsgd_print_text("", 0, "%s", text);

@@ -49,6 +49,21 @@ static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *er
     return DSGD_OK;
 }
 
+/** Of runs that learn nothing the throughput is the one evaluation. */
+static void read_throughputs(dsgd_tune *t)
+{
+    t->target = (dsgd_target){.column = "throughput_samples_per_s", .value = INFINITY};
+    t->evaluations = dsgd_keep(t->grid.n_runs, sizeof *t->evaluations);
+    for (size_t i = 0; i < t->grid.n_runs; i++) {
+        dsgd_tune_result *const r = &t->results[i];
+        r->steps = r->is_done ? dsgd_results_value(t->pool.results, i, "steps") : 0;
+        t->evaluations[i] =
+            (dsgd_curve_point){r->steps, dsgd_results_throughput(t->pool.results, i)};
+        r->first = i;
+        r->n = t->evaluations[i].value > 0;
+    }
+}
+
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
     const char **const out = dsgd_keep(t->grid.n_runs, sizeof *out);
@@ -63,6 +78,10 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
                                .reached = NAN};
     }
     dsgd_csv csv;
+    if (t->of_throughput) {
+        read_throughputs(t);
+        return DSGD_OK;
+    }
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder));
     if (t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
         t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};

@@ -48,7 +48,7 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
     *o = (dsgd_tune_option){.values = values_of(equals + 1)};
     if (strncmp(path, "learn.optimizer.", 16) == 0)
         o->rest = path + 6;
-    else if (strncmp(path, "exchange.", 9) == 0)
+    else if (strncmp(path, "exchange.", 9) == 0 || strncmp(path, "failures.", 9) == 0)
         o->rest = path;
     for (size_t i = 0; i < t->n_algorithms && o->rest == NULL; i++) {
         const char *const names[] = {dsgd_xprintf("algorithms.%zu.", i),
@@ -63,8 +63,8 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
         return DSGD_OK;
     return dsgd_refuse(error,
                        "--over %s: `%s` is nothing that an algorithm has for itself; there is "
-                       "learn.optimizer.KEY, exchange.KEY, and LABEL.KEY of one algorithm, such as "
-                       "%s.optimizer.lr",
+                       "learn.optimizer.KEY, exchange.KEY, failures.KEY, and LABEL.KEY of one "
+                       "algorithm, such as %s.optimizer.lr",
                        text, path, t->algorithms[0].label);
 }
 
@@ -117,7 +117,7 @@ static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_erro
             if (of == i || of == t->n_algorithms)
                 DSGD_TRY(add_option(t, i, option, error));
     }
-    for (size_t i = 0; i < t->plain->n_runs; i++) {
+    for (size_t i = 0; !t->of_throughput && i < t->plain->n_runs; i++) {
         const dsgd_planned_run *const run = &t->plain->runs[i];
         const dsgd_tuned *const a = algorithm_of(t, run);
         bool has_rate = false;
@@ -236,7 +236,7 @@ static dsgd_status set_lengths(dsgd_tune *t, dsgd_error *error)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
+static dsgd_status check(const dsgd_tune *t, size_t n_over, dsgd_error *error)
 {
     const dsgd_experiment *const plain = t->plain;
     const dsgd_planned_run *const first = &plain->runs[0];
@@ -252,9 +252,16 @@ static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
                            "%s: values are tuned for one platform, workload and number of workers, "
                            "and nothing swept; choose with --set, such as --set workers=%jd",
                            plain->path, first->workers);
-    if (first->config.learning == NULL)
+    if (t->of_throughput && t->on != DSGD_TUNE_FINAL)
         return dsgd_refuse(error,
-                           "%s: nothing is learned, so there is nothing to tune; `learn` says what",
+                           "%s: nothing is learned, so there is no %s to reach; `learn` says what, "
+                           "and without --target the throughput is tuned",
+                           plain->path, t->target.column);
+    if (t->of_throughput && n_over == 0)
+        return dsgd_refuse(error,
+                           "%s: nothing is learned, so there is no rate to tune; `learn` says "
+                           "what, or --over which options the throughput depends on, such as "
+                           "failures.checkpoint.interval=1min:1h:9",
                            plain->path);
     if (t->on != DSGD_TUNE_FINAL && first->learning.evaluate.every == 0)
         return dsgd_refuse(error,
@@ -267,7 +274,8 @@ static dsgd_status check(const dsgd_tune *t, dsgd_error *error)
 dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
     const dsgd_experiment *const plain = t->plain;
-    DSGD_TRY(check(t, error));
+    t->of_throughput = plain->runs[0].config.learning == NULL;
+    DSGD_TRY(check(t, over->n, error));
     dsgd_entry **const list = dsgd_entry_elements(
         dsgd_entry_find(dsgd_config_root(plain->config), "algorithms"), &t->n_algorithms);
     t->algorithms = dsgd_keep(t->n_algorithms, sizeof *t->algorithms);

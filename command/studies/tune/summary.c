@@ -198,13 +198,13 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 }
 
 /**
- * How much better the best is than the runner-up, over common seeds: times or losses by ratios, of
- * which logarithms are taken, else by differences. *settled: by more than a tie and the noise
+ * How much better the best is than the runner-up, over common seeds: times, losses or throughputs by
+ * ratios, of which logarithms are taken, else by differences. *settled: by more than a tie and the noise
  * (95 %), or in more seeds.
  */
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place, bool *settled)
 {
-    const bool of_ratio = of_place || t->target.below;
+    const bool of_ratio = of_place || t->target.below || t->of_throughput;
     double *const x = dsgd_keep(t->n_seeds, sizeof *x);
     size_t n = 0, n_best = 0, n_second = 0;
     for (size_t s = 0; s < t->n_seeds; s++) {
@@ -212,7 +212,9 @@ static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_p
         const double second = of_seed(t, a, a->last[1].candidate, s, of_place);
         n_best += !isnan(best);
         n_second += !isnan(second);
-        x[n] = of_ratio ? log(second / best) : best - second;
+        x[n] = t->of_throughput ? log(best / second)
+               : of_ratio       ? log(second / best)
+                                : best - second;
         n += isfinite(x[n]);
     }
     const dsgd_interval of_seeds = dsgd_mean(x, n);

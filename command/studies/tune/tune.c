@@ -32,15 +32,16 @@ static const dsgd_argument options[] = {
                   "What is to be reached: accuracy=NUMBER or loss=NUMBER, as of `dsgd compare`"),
     DSGD_ARGUMENT(WORD, on, "on", 0, "WHAT",
                   "What is best: the least virtual time to the target (time), the fewest steps "
-                  "(steps), or the best accuracy or loss at the end (final). Without it, time with "
-                  "a target and final without",
+                  "(steps), or the best accuracy or loss at the end, where nothing is learned "
+                  "throughput (final). Without it, time with a target and final without",
                   .words = on_words),
-    DSGD_ARGUMENT(TEXTS, over, "over", 0, "PATH=VALUES",
-                  "Tries FROM:TO:N, by equal factors, or what stands behind `sweep:` in an "
-                  "experiment. PATH is learn.optimizer.KEY or exchange.KEY, of each algorithm, or "
-                  "LABEL.KEY of one, such as wagma.group=[2, 4, 8]; may be repeated, then all "
-                  "combinations are tried. Without one for learn.optimizer.lr, nine rates around "
-                  "the file's, by factors of 2, and others beyond where the best is at an end"),
+    DSGD_ARGUMENT(
+        TEXTS, over, "over", 0, "PATH=VALUES",
+        "Tries FROM:TO:N, by equal factors, or what stands behind `sweep:` in an "
+        "experiment. PATH is learn.optimizer.KEY, exchange.KEY or failures.KEY, of each "
+        "algorithm, or LABEL.KEY of one, such as wagma.group=[2, 4, 8]; may be repeated, then all "
+        "combinations are tried. Without one for learn.optimizer.lr, nine rates around "
+        "the file's, by factors of 2, and others beyond where the best is at an end"),
     DSGD_ARGUMENT(COUNT, seeds, "seeds", 0, "N", "Seeds of the last round (3)"),
     DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME-tune)"),
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),

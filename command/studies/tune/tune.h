@@ -82,6 +82,7 @@ typedef struct dsgd_tune_result {
 typedef struct dsgd_tune {
     dsgd_target target; /* FINAL: what is compared, and a value that nothing reaches */
     dsgd_tune_on on;
+    bool of_throughput; /* as nothing is learned */
     const dsgd_experiment *plain; /* the user's */
     const dsgd_texts *own; /* its assignments */
     const char *command; /* the command line */
