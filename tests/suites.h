@@ -34,6 +34,7 @@
     X(record_damage)                                                                               \
     X(record_files)                                                                                \
     X(graph)                                                                                       \
+    X(schedules)                                                                                   \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
     X(maxmin)                                                                                      \

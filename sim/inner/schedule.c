@@ -235,9 +235,8 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
     const int64_t from = forward ? part - 1 : part + 1, other = host_of(p, from, task->slot);
     task->needs = *place(p, task->phase, from, task->micro_batch);
     if (other != task->host) {
-        const bool round = p->pipeline->shape.kind == DSGD_PIPELINE_INTERLEAVED;
-        task->link = (int32_t)(round ? smaller(part, from) % p->pipeline->shape.n_stages
-                                     : smaller(task->host, other));
+        const int64_t last = p->pipeline->shape.n_stages - 1, lower = smaller(task->host, other);
+        task->link = (int32_t)(task->host + other - 2 * lower == 1 ? lower : last);
     }
     return task->needs >= 0;
 }
