@@ -406,8 +406,8 @@ static void print_extents(const char *heading, const dsgd_numbers *numbers)
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)
 {
-    static const char *const shapes[] = {"switch",    "groups", "fat tree",
-                                         "dragonfly", "torus",  "XML"};
+    static const char *const shapes[] = {"switch", "groups",      "fat tree", "dragonfly",
+                                         "torus",  "HammingMesh", "rails",    "XML"};
     dsgd_config *config = NULL;
     dsgd_platform platform;
     const dsgd_platform *const p = &platform;

@@ -4,10 +4,12 @@
  */
 #include "traces/platform.h"
 
+#include "traces/fabric.h"
+
 const double dsgd_platform_nominal_flops = 1e9;
 
-static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",
-                                         "torus",  "xml",    NULL};
+static const char *const topologies[] = {"switch",       "groups", "fat_tree", "dragonfly", "torus",
+                                         "hamming_mesh", "rails",  "xml",      NULL};
 static const char *const libraries[] = {"mpi", "nccl", "rccl", NULL};
 static const char *const none_words[] = {"none", NULL};
 static const char *const memory_words[] = {"memory", NULL};
@@ -69,11 +71,16 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_platform, topology, topologies,
         "one crossbar; groups with a limit between them, as an adaptively routed dragonfly has; "
-        "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus, or XML"),
+        "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus; hamming_mesh: "
+        "boards of a mesh, whose rows and columns are switched; rails: GPU r of each node on "
+        "switch "
+        "r, with a spine above or none; or XML"),
     DSGD_OPTION_STRING(dsgd_platform, file, "SimGrid XML, for topology xml", .unit = "path"),
-    DSGD_OPTION_DOUBLE_AS(
-        "host_bandwidth", dsgd_platform, host_bandwidth_bytes_per_s, 10e9, 1, 1e15, "bytes/s",
-        "of a host's NIC, in each direction; in a fat tree, dragonfly or torus of every link"),
+    DSGD_OPTION_DOUBLE_AS("host_bandwidth", dsgd_platform, host_bandwidth_bytes_per_s, 10e9, 1,
+                          1e15, "bytes/s",
+                          "of a host's NIC, in each direction; in a fat tree, dragonfly, torus or "
+                          "hamming_mesh of every "
+                          "link"),
     DSGD_OPTION_DOUBLE_AS("host_latency", dsgd_platform, host_latency_s, 1e-6, 0, 10, "s",
                           "between the nearest two hosts, of one switch, group or router, or side "
                           "by side in a torus"),
@@ -81,7 +88,8 @@ const dsgd_option dsgd_platform_options[] = {
         dsgd_platform, size, 1, DSGD_PLATFORM_ANY,
         "fat_tree: hosts per switch, switches per switch of each higher level; "
         "dragonfly: groups, chassis per group, routers per chassis, hosts per "
-        "router; torus: each dimension; switch and groups: hosts in all, else as many "
+        "router; torus: each dimension; hamming_mesh: hosts of a board's row and column, "
+        "boards of a row and column; switch, groups and rails: hosts in all, else as many "
         "as a run needs; not of regions"),
     DSGD_OPTION_NUMBERS(dsgd_platform, up, 1, DSGD_PLATFORM_ANY,
                         "fat_tree: switches above each host (1), then above each switch of each "
@@ -93,10 +101,15 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_LONG(dsgd_platform, group_hosts, 0, 0, 1e6, NULL, "hosts per group"),
     DSGD_OPTION_DOUBLE_AS("group_flow_bandwidth", dsgd_platform, group_flow_bytes_per_s, 0, 0, 1e15,
                           "bytes/s", "limit of one flow between groups"),
-    DSGD_OPTION_DOUBLE_AS("group_bandwidth", dsgd_platform, group_bytes_per_s, 0, 0, 1e18,
-                          "bytes/s", "of a group towards all others, in each direction"),
-    DSGD_OPTION_DOUBLE_AS("group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
-                          "added between groups"),
+    DSGD_OPTION_DOUBLE_AS(
+        "group_bandwidth", dsgd_platform, group_bytes_per_s, 0, 0, 1e18, "bytes/s",
+        "of a group towards all others, in each direction; rails: of a rail's "
+        "switch towards the spine, 0: there is none, and messages to another rail "
+        "go through the node first"),
+    DSGD_OPTION_DOUBLE_AS(
+        "group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
+        "added between groups; rails: of the spine; hamming_mesh: of the switches "
+        "of a row or column"),
     DSGD_OPTION_RECORDS(dsgd_platform, regions, dsgd_region, region_options,
                         "groups: their names, in order, of which `routes` speak; there are no "
                         "others"),
@@ -106,9 +119,10 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_platform, route_bandwidth, 1, 1e-9, 1e9, NULL,
                        "of all routes, as a multiple of what they say"),
     DSGD_OPTION_DOUBLE(dsgd_platform, route_latency, 1, 0, 1e9, NULL, "the same of latencies"),
-    DSGD_OPTION_LONG(dsgd_platform, island_hosts, 0, 0, 4096, NULL,
-                     "switch and groups: hosts in a row that also share a fast network (NVLink, "
-                     "PCIe); 0: none do"),
+    DSGD_OPTION_LONG(
+        dsgd_platform, island_hosts, 0, 0, 4096, NULL,
+        "switch, groups and rails: hosts in a row that also share a fast network (NVLink, "
+        "PCIe); 0: none do"),
     DSGD_OPTION_LONG(
         dsgd_platform, island_nics, 1, 1, 4096, NULL,
         "NICs that an island's hosts share evenly; as many as hosts: one each (rails)"),
@@ -217,7 +231,8 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
     const int shape = platform->topology;
     if (dsgd_platform_is_made_by_simgrid(platform) && levels == 0)
         return dsgd_refuse(error, "platform: topology %s needs size", topologies[shape]);
-    const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY             ? 4
+    const bool has_four = shape == DSGD_TOPOLOGY_DRAGONFLY || shape == DSGD_TOPOLOGY_HAMMING_MESH;
+    const size_t n_size = has_four                                     ? 4
                           : dsgd_platform_is_made_by_simgrid(platform) ? levels
                           : shape == DSGD_TOPOLOGY_XML || levels == 0  ? 0
                                                                        : 1;
@@ -257,9 +272,10 @@ static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *erro
     const int64_t hosts = platform->island_hosts;
     if (hosts == 0)
         return DSGD_OK;
-    if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
+    if (platform->topology > DSGD_TOPOLOGY_GROUPS && platform->topology != DSGD_TOPOLOGY_RAILS)
         return dsgd_refuse(
-            error, "platform: island_hosts: topology %s has no islands; switch and groups have",
+            error,
+            "platform: island_hosts: topology %s has no islands; switch, groups and rails have",
             topologies[platform->topology]);
     if (platform->island_bytes_per_s <= 0)
         return dsgd_refuse(error, "platform: island_hosts needs an island_bandwidth above 0");
@@ -328,6 +344,7 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
     DSGD_TRY(dsgd_nccl_check(&platform->nccl, error));
     DSGD_TRY(check_extents(platform, error));
     DSGD_TRY(check_islands(platform, error));
+    DSGD_TRY(dsgd_fabric_check(platform, error));
     DSGD_TRY(dsgd_platform_check_expenses(platform, error));
     return check_entries(platform, error);
 }
@@ -338,6 +355,21 @@ int dsgd_platform_most_hosts(const dsgd_platform *platform)
         return (int)fmin((double)platform->regions.n * (double)platform->group_hosts,
                          DSGD_PLATFORM_ANY - 1);
     return platform->size.n > 0 ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
+}
+
+dsgd_dimensions dsgd_platform_dimensions(const dsgd_platform *platform)
+{
+    const double *const size = platform->size.v;
+    dsgd_dimensions all = {{1, 1, 1, 1}};
+    if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH)
+        return (dsgd_dimensions){{(int)(size[0] * size[2]), (int)(size[1] * size[3]), 1, 1}};
+    if (!dsgd_platform_is_made_by_simgrid(platform)) {
+        all.n[0] = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
+        return all;
+    }
+    for (size_t i = 0; i < platform->size.n && i < DSGD_MOST_DIMENSIONS; i++)
+        all.n[i] = (int)size[platform->topology == DSGD_TOPOLOGY_DRAGONFLY ? 3 - i : i];
+    return all;
 }
 
 /* --- hosts that differ ------------------------------------------------------------------------ */
@@ -404,6 +436,8 @@ double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
         return NAN;
     if (platform->topology == DSGD_TOPOLOGY_TORUS) /* two ways in each dimension */
         n_links = 2 * (double)platform->size.n;
+    else if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH)
+        n_links = 4;
     else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
         n_links = platform->up.v[0] * dsgd_extent(&platform->cables, 0);
     return n_links * platform->host_bandwidth_bytes_per_s *
@@ -537,6 +571,8 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
     case DSGD_TOPOLOGY_DRAGONFLY:
         return in_one(use, (int)platform->size.v[3]);
     case DSGD_TOPOLOGY_TORUS:
+    case DSGD_TOPOLOGY_HAMMING_MESH:
+    case DSGD_TOPOLOGY_RAILS:
     case DSGD_TOPOLOGY_XML:
         return use->n_hosts < 2;
     default:
@@ -723,7 +759,10 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
           "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
           xml);
-    if (dsgd_platform_is_made_by_simgrid(platform))
+    dsgd_status status = DSGD_OK;
+    if (dsgd_platform_is_fabric(platform))
+        status = dsgd_fabric_write(platform, n_hosts, xml, error);
+    else if (dsgd_platform_is_made_by_simgrid(platform))
         write_cluster(xml, platform);
     else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
         write_crossbar(xml, platform, 0, 0, n_hosts - 1);
@@ -731,7 +770,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
         write_groups(xml, platform, n_hosts);
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
-    if (fclose(xml) != 0 || failed)
+    if ((fclose(xml) != 0 || failed) && status == DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
-    return DSGD_OK;
+    return status;
 }
