@@ -35,6 +35,7 @@
     X(record_files)                                                                                \
     X(graph)                                                                                       \
     X(schedules)                                                                                   \
+    X(fabrics)                                                                                     \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
     X(maxmin)                                                                                      \
