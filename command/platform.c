@@ -185,42 +185,24 @@ static double phase_s(const check *c, const int *to, double bytes, double reduce
            reduced_bytes * c->platform->reduction_s_per_byte;
 }
 
-/** Of one ring, or one for each dimension: most rounds are alike. */
-static double predicted_rings_s(const check *c, dsgd_collective collective, double bytes, int *to)
+/** Round by round; most rounds of rings are alike. */
+static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
 {
+    if (!has_numbers(c) || collective == DSGD_COLLECTIVE_BRUCK)
+        return NAN;
+    int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     const dsgd_way way = {.how = collective, .along = dsgd_platform_dimensions(c->platform)};
     const dsgd_plan plan = dsgd_plan_of(way, DSGD_ALLREDUCE, c->workers, bytes);
     dsgd_phase last = {.to = -1};
     double seconds = 0, round_s = 0;
     for (int round = 0; round < plan.n_rounds; round++) {
         const dsgd_phase first = dsgd_plan_phase(&plan, round, 0);
-        if (first.to != last.to || first.bytes != last.bytes || first.reduced != last.reduced) {
-            for (int i = 0; i < c->workers; i++)
-                to[i] = dsgd_plan_phase(&plan, round, i).to;
+        for (int i = 0; i < c->workers; i++)
+            to[i] = dsgd_plan_phase(&plan, round, i).to;
+        if (first.to != last.to || first.bytes != last.bytes || first.reduced != last.reduced)
             round_s = phase_s(c, to, first.bytes, first.reduced);
-        }
         last = first;
         seconds += round_s;
-    }
-    return seconds;
-}
-
-static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
-{
-    if (!has_numbers(c) || collective == DSGD_COLLECTIVE_BRUCK)
-        return NAN;
-    int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
-    if (collective == DSGD_COLLECTIVE_RING || collective == DSGD_COLLECTIVE_RINGS)
-        return predicted_rings_s(c, collective, bytes, to);
-    const bool halving = collective == DSGD_COLLECTIVE_RABENSEIFNER;
-    double seconds = 0, part = bytes;
-    for (int bit = 1; bit < c->workers; bit *= 2) {
-        for (int i = 0; i < c->workers; i++)
-            to[i] = i ^ bit;
-        part = halving ? part / 2 : part;
-        seconds += phase_s(c, to, part, part);
-        if (halving) /* and the same way back */
-            seconds += phase_s(c, to, part, 0);
     }
     return seconds;
 }

@@ -5,12 +5,6 @@
  */
 #include "traces/fabric.h"
 
-bool dsgd_platform_is_fabric(const dsgd_platform *platform)
-{
-    return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ||
-           platform->topology == DSGD_TOPOLOGY_RAILS;
-}
-
 /* --- HammingMesh ------------------------------------------------------------------------------ */
 
 enum { EAST, WEST, SOUTH, NORTH, N_PORTS };
@@ -45,11 +39,11 @@ static size_t into(const dsgd_platform *platform, int64_t host, int port)
     return out_of(host + dsgd_platform_most_hosts(platform), port);
 }
 
-/** Whether the board's edge ahead is the nearer one; in the middle of odd boards every second pair has the one, the others the other. */
+/** Whether the board's edge ahead is the nearer one; from the middle of an odd board, the one towards the other. */
 static bool is_nearer_ahead(const dimension *d, int64_t place, int64_t other)
 {
     const int64_t behind = place % d->board, before = d->board - 1 - behind;
-    return before < behind || (before == behind && (place + other) % 2 == 0);
+    return before < behind || (before == behind && place < other);
 }
 
 /** Along a board to a place in it. */
@@ -181,61 +175,4 @@ size_t dsgd_fabric_route(const dsgd_platform *platform, int from, int to, size_t
 {
     return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ? mesh_route(platform, from, to, link)
                                                             : rails_route(platform, from, to, link);
-}
-
-dsgd_status dsgd_fabric_check(const dsgd_platform *platform, dsgd_error *error)
-{
-    if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH &&
-        (platform->size.v[0] > DSGD_FABRIC_MOST_BOARD ||
-         platform->size.v[1] > DSGD_FABRIC_MOST_BOARD))
-        return dsgd_refuse(
-            error, "platform: size: a board of %g by %g hosts, but at most %d by %d are possible",
-            platform->size.v[0], platform->size.v[1], DSGD_FABRIC_MOST_BOARD,
-            DSGD_FABRIC_MOST_BOARD);
-    if (platform->topology == DSGD_TOPOLOGY_RAILS &&
-        (platform->island_hosts < 1 || platform->island_nics != platform->island_hosts))
-        return dsgd_refuse(error,
-                           "platform: topology rails needs island_hosts, the GPUs of a node, and "
-                           "as many island_nics: one on each "
-                           "rail; they are %jd and %jd",
-                           platform->island_hosts, platform->island_nics);
-    return DSGD_OK;
-}
-
-enum { MOST_WRITTEN = 256 };
-
-dsgd_status dsgd_fabric_write(const dsgd_platform *platform, int n_hosts, FILE *xml,
-                              dsgd_error *error)
-{
-    if (n_hosts > MOST_WRITTEN)
-        return dsgd_refuse(error,
-                           "platform: SimGrid is told of every route of this topology, of at most "
-                           "%d hosts, not %d; leave out "
-                           "every_message",
-                           MOST_WRITTEN, n_hosts);
-    fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
-    for (int host = 0; host < n_hosts; host++)
-        fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
-    const size_t n_links = dsgd_fabric_n_links(platform, n_hosts);
-    for (size_t i = 0; i < n_links; i++) {
-        const dsgd_fabric_link l = dsgd_fabric_link_at(platform, i);
-        if (l.bytes_per_s > 0) /* there is a spine */
-            fprintf(xml,
-                    "  <link id=\"link%zu\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
-                    "sharing_policy=\"SHARED\"/>\n",
-                    i, l.bytes_per_s, l.latency_s);
-    }
-    for (int from = 0; from < n_hosts; from++)
-        for (int to = 0; to < n_hosts; to++) {
-            size_t link[DSGD_FABRIC_MOST_LINKS];
-            const size_t n = from == to ? 0 : dsgd_fabric_route(platform, from, to, link);
-            if (n == 0)
-                continue;
-            fprintf(xml, "  <route src=\"n%d\" dst=\"n%d\" symmetrical=\"NO\">", from, to);
-            for (size_t k = 0; k < n; k++)
-                fprintf(xml, "<link_ctn id=\"link%zu\"/>", link[k]);
-            fputs("</route>\n", xml);
-        }
-    fputs("</zone>\n", xml);
-    return DSGD_OK;
 }

@@ -14,11 +14,8 @@
 
 #include "traces/platform.h"
 
-/** Whether the platform's links are these. */
-bool dsgd_platform_is_fabric(const dsgd_platform *platform);
-
 /** Links on the longest route. */
-enum { DSGD_FABRIC_MOST_BOARD = 64, DSGD_FABRIC_MOST_LINKS = 4 * (DSGD_FABRIC_MOST_BOARD + 1) };
+enum { DSGD_FABRIC_MOST_LINKS = 4 * (DSGD_MOST_BOARD + 1) };
 
 /** Links of one direction, by number, where the hosts are those below @p n_hosts. */
 size_t dsgd_fabric_n_links(const dsgd_platform *platform, int n_hosts);
@@ -30,10 +27,3 @@ dsgd_fabric_link dsgd_fabric_link_at(const dsgd_platform *platform, size_t numbe
 
 /** Numbers of the links between two hosts that differ, in order; returns how many. @p link has room for DSGD_FABRIC_MOST_LINKS. */
 size_t dsgd_fabric_route(const dsgd_platform *platform, int from, int to, size_t *link);
-
-/** DSGD_EUSAGE with a sentence where the numbers make none. */
-dsgd_status dsgd_fabric_check(const dsgd_platform *platform, dsgd_error *error);
-
-/** Writes hosts, links and the routes between any two as a zone of SimGrid XML. Refuses more hosts than SimGrid can be told of. */
-dsgd_status dsgd_fabric_write(const dsgd_platform *platform, int n_hosts, FILE *xml,
-                              dsgd_error *error);

@@ -147,6 +147,14 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
 /** Whether SimGrid makes the links: of a fat tree, dragonfly or torus. */
 bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
 
+/** Whether the program makes the links itself (fabric.h). */
+static inline bool dsgd_platform_is_fabric(const dsgd_platform *platform)
+{
+    return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ||
+           platform->topology == DSGD_TOPOLOGY_RAILS;
+}
+enum { DSGD_MOST_BOARD = 64 }; /* hosts of a HammingMesh's board in a row, and in a column */
+
 /** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
