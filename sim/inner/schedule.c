@@ -24,29 +24,24 @@ static int64_t slots_of(const dsgd_pipeline_shape *shape)
 
 dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *error)
 {
-    const char *const kind = dsgd_pipeline_word[shape->kind];
     const int64_t stages = shape->n_stages, micro_batches = shape->n_micro_batches;
     if (stages < 1 || micro_batches < 1)
         return dsgd_refuse(error,
                            "a pipeline has at least 1 stage and 1 micro-batch, not %jd and %jd",
                            (intmax_t)stages, (intmax_t)micro_batches);
-    if (is_two_way(shape->kind) && (stages < 2 || micro_batches < 2))
+    if (is_two_way(shape->kind) && (stages < 2 || micro_batches < 2 ||
+                                    (shape->kind == DSGD_PIPELINE_CHIMERA && stages % 2 != 0)))
         return dsgd_refuse(error,
-                           "%s has two pipelines in opposite directions: at least 2 stages and 2 "
+                           "%s has two pipelines in opposite directions: 2 stages or more "
+                           "(chimera: an even number) and 2 micro-batches or more, not %jd and %jd",
+                           dsgd_pipeline_word[shape->kind], (intmax_t)stages,
+                           (intmax_t)micro_batches);
+    if (shape->kind == DSGD_PIPELINE_INTERLEAVED &&
+        (shape->n_chunks < 1 || micro_batches % stages != 0))
+        return dsgd_refuse(error,
+                           "interleaved needs 1 chunk or more and a multiple of its %jd stages as "
                            "micro-batches, not %jd and %jd",
-                           kind, (intmax_t)stages, (intmax_t)micro_batches);
-    if (shape->kind == DSGD_PIPELINE_CHIMERA && stages % 2 != 0)
-        return dsgd_refuse(error, "chimera needs an even number of stages, not %jd",
-                           (intmax_t)stages);
-    if (shape->kind == DSGD_PIPELINE_INTERLEAVED) {
-        if (shape->n_chunks < 1)
-            return dsgd_refuse(error, "interleaved has at least 1 chunk, not %jd",
-                               (intmax_t)shape->n_chunks);
-        if (micro_batches % stages != 0)
-            return dsgd_refuse(
-                error, "interleaved needs a multiple of its %jd stages as micro-batches, not %jd",
-                (intmax_t)stages, (intmax_t)micro_batches);
-    }
+                           (intmax_t)stages, (intmax_t)shape->n_chunks, (intmax_t)micro_batches);
     if (3.0 * (double)stages * (double)micro_batches * (double)slots_of(shape) > MOST_TASKS)
         return dsgd_refuse(error,
                            "%jd stages and %jd micro-batches make more than %d tasks of a step",
@@ -86,47 +81,34 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* As many micro-batches are under way at host d as there are hosts from it to the end. Where gradients of weights are apart, those
- * of d micro-batches are put off, so that every host has D activations: who has the fewest to wait for has the most to fill. */
-static void order_1f1b(order *o)
-{
-    const int64_t n = o->shape->n_micro_batches,
-                  ahead = smaller(o->shape->n_stages - 1 - o->host, n);
-    const bool apart = o->shape->kind == DSGD_PIPELINE_ZERO_BUBBLE;
-    const int64_t put_off = apart ? o->host : n;
-    for (int64_t m = 0; m < ahead; m++)
-        add(o, DSGD_FORWARD, m, 0);
-    for (int64_t m = 0; m < n; m++) {
-        if (ahead + m < n)
-            add(o, DSGD_FORWARD, ahead + m, 0);
-        add(o, DSGD_BACKWARD, m, 0);
-        if (m >= put_off)
-            add(o, DSGD_WEIGHTS, m - put_off, 0);
-    }
-    for (int64_t m = n - smaller(put_off, n); apart && m < n; m++)
-        add(o, DSGD_WEIGHTS, m, 0);
-}
-
 /* The k-th pass of a host: D micro-batches through its first chunk, the same through its second, and so on; then the next D. */
-static void add_interleaved(order *o, dsgd_pipeline_phase phase, int64_t k)
+static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {
-    const int64_t stages = o->shape->n_stages, chunks = o->shape->n_chunks,
+    const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
                   chunk = k / stages % chunks;
     add(o, phase, k / (stages * chunks) * stages + k % stages,
         phase == DSGD_FORWARD ? chunk : chunks - 1 - chunk);
 }
 
-static void order_interleaved(order *o)
+/* As many micro-batches are under way at host d as there are hosts from it to the end; of chunks so many passes that none is late. Where
+ * gradients of weights are apart, those of d micro-batches are put off: who has the fewest to wait for has the most to fill. */
+static void order_1f1b(order *o)
 {
-    const int64_t stages = o->shape->n_stages, chunks = o->shape->n_chunks,
+    const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
                   n = o->shape->n_micro_batches * chunks;
-    const int64_t ahead = smaller(2 * (stages - 1 - o->host) + (chunks - 1) * stages, n);
+    const int64_t behind = stages - 1 - o->host;
+    const bool interleaved = o->shape->kind == DSGD_PIPELINE_INTERLEAVED,
+               apart = o->shape->kind == DSGD_PIPELINE_ZERO_BUBBLE;
+    const int64_t ahead = smaller(interleaved ? 2 * behind + (chunks - 1) * stages : behind, n);
     for (int64_t k = 0; k < ahead; k++)
-        add_interleaved(o, DSGD_FORWARD, k);
-    for (int64_t k = 0; k < n; k++) {
+        add_pass(o, DSGD_FORWARD, k);
+    for (int64_t k = 0; k < n + (apart ? o->host : 0); k++) {
         if (ahead + k < n)
-            add_interleaved(o, DSGD_FORWARD, ahead + k);
-        add_interleaved(o, DSGD_BACKWARD, k);
+            add_pass(o, DSGD_FORWARD, ahead + k);
+        if (k < n)
+            add_pass(o, DSGD_BACKWARD, k);
+        if (apart && k >= o->host)
+            add_pass(o, DSGD_WEIGHTS, k - o->host);
     }
 }
 
@@ -163,12 +145,9 @@ static void order_chimera(order *o)
 }
 
 static void (*const order_of[DSGD_PIPELINE_KINDS])(order *) = {
-    [DSGD_PIPELINE_GPIPE] = order_gpipe,
-    [DSGD_PIPELINE_1F1B] = order_1f1b,
-    [DSGD_PIPELINE_INTERLEAVED] = order_interleaved,
-    [DSGD_PIPELINE_GEMS] = order_gems,
-    [DSGD_PIPELINE_CHIMERA] = order_chimera,
-    [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
+    [DSGD_PIPELINE_GPIPE] = order_gpipe,      [DSGD_PIPELINE_1F1B] = order_1f1b,
+    [DSGD_PIPELINE_INTERLEAVED] = order_1f1b, [DSGD_PIPELINE_GEMS] = order_gems,
+    [DSGD_PIPELINE_CHIMERA] = order_chimera,  [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
 };
 
 int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot)

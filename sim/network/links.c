@@ -39,15 +39,13 @@ typedef struct host {
 
 static const dsgd_platform *platform;
 static void *(*take)(size_t bytes); /* where links are shared max-min fairly; else NULL */
-static bool
-    has_paths; /* of a tree, dragonfly, torus or fabric: latencies are those of their links */
+static bool has_paths; /* of a tree, dragonfly, torus or fabric: with their latencies */
 static host *hosts; /* of the run */
 /* [2 * n]: out, in; `islands`: of each place, into its island; `groups`: ways out that can be full;
  * `routes`: of each region and each other, there alone */
 static dsgd_link *nics, *islands, *groups, *routes;
 static int n_nics, n_islands, n_groups, n_routes;
-static dsgd_pipe
-    *wires; /* [n_wires] links of SimGrid's, or of a fabric, instead of all these; NULL: not used */
+static dsgd_pipe *wires; /* [n_wires] SimGrid's links, or a fabric's, instead; NULL: not used */
 static bool of_fabric; /* these are a fabric's */
 static size_t n_wires;
 
@@ -170,6 +168,7 @@ static void make_room(dsgd_flight *flight, size_t n)
     flight->flow.place = (size_t *)(flight->room->pipe + flight->room->n);
 }
 
+/** Numbers of its links; until the next call. */
 static const size_t *find_fabric(int from, int to, size_t *n, double *latency_s)
 {
     static size_t number[DSGD_FABRIC_MOST_LINKS];
