@@ -56,13 +56,18 @@ typedef struct order {
     dsgd_pipeline_task *next;
 } order;
 
+static int64_t part_of(const dsgd_pipeline_shape *shape, int64_t host, int64_t slot)
+{
+    if (is_two_way(shape->kind))
+        return slot == 0 ? host : shape->n_stages - 1 - host;
+    return slot * shape->n_stages + host;
+}
+
 static void add(order *o, dsgd_pipeline_phase phase, int64_t micro_batch, int64_t slot)
 {
-    const int64_t stage =
-        is_two_way(o->shape->kind) && slot == 1 ? o->shape->n_stages - 1 - o->host : o->host;
     *o->next++ = (dsgd_pipeline_task){.host = o->host,
                                       .slot = (int32_t)slot,
-                                      .stage = (int32_t)stage,
+                                      .part = (int32_t)part_of(o->shape, o->host, slot),
                                       .micro_batch = (int32_t)micro_batch,
                                       .phase = phase};
 }
@@ -152,10 +157,7 @@ static void (*const order_of[DSGD_PIPELINE_KINDS])(order *) = {
 
 int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot)
 {
-    const int64_t stages = pipeline->shape.n_stages;
-    if (is_two_way(pipeline->shape.kind))
-        return slot == 0 ? host : stages - 1 - host;
-    return slot * stages + host;
+    return part_of(&pipeline->shape, host, slot);
 }
 
 /* Where each task is in the order of all, while that is made: [3][n_parts][N] by phase, part, micro-batch; -1: not yet. */
@@ -165,32 +167,27 @@ typedef struct places {
     int32_t *at;
 } places;
 
-static int32_t *place(const places *p, dsgd_pipeline_phase phase, int64_t part, int64_t micro_batch)
+static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t part)
 {
-    return &p->at[((int64_t)phase * p->n_parts + part) * p->pipeline->shape.n_micro_batches +
-                  micro_batch];
+    const int64_t row = task->phase * p->n_parts + part;
+    return &p->at[row * p->pipeline->shape.n_micro_batches + task->micro_batch];
 }
 
-/* Of a task in the order of its host: whom it waits for; false: that one is not placed yet. */
+/* Of a task in the order of its host: whose message it waits for; false: that one is not placed yet. */
 static bool find_needed(const places *p, dsgd_pipeline_task *task)
 {
-    const int64_t part = dsgd_pipeline_part(p->pipeline, task->host, task->slot),
+    const bool forward = task->phase == DSGD_FORWARD;
+    const bool is_second = is_two_way(p->pipeline->shape.kind) && task->slot == 1;
+    const int64_t from = forward ? task->part - 1 : task->part + 1,
                   stages = p->pipeline->shape.n_stages;
-    const bool forward = task->phase == DSGD_FORWARD, turns = part == p->n_parts - 1 && !forward;
+    const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
     task->needs = task->link = -1;
-    if (task->phase == DSGD_WEIGHTS || (forward && part == 0))
-        return true; /* it stands behind its backward; the first stage has its data */
-    task->needs = *place(p, turns ? DSGD_FORWARD : task->phase,
-                         turns     ? part
-                         : forward ? part - 1
-                                   : part + 1,
-                         task->micro_batch);
-    const bool from_below = forward != (is_two_way(p->pipeline->shape.kind) && task->slot == 1);
-    const int64_t other =
-        turns ? task->host : (task->host + (from_below ? stages - 1 : 1)) % stages;
+    if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
+        return true; /* what it needs its host did before, or has */
+    task->needs = *place(p, task, from);
     if (other != task->host)
         task->link =
-            llabs(other - task->host) == 1 ? smaller((int32_t)other, task->host) : stages - 1;
+            (int32_t)(llabs(other - task->host) == 1 ? smaller(other, task->host) : stages - 1);
     return task->needs >= 0;
 }
 
@@ -213,8 +210,7 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
                 task->before = next[d] == 0 ? -1 : task[-1].before; /* where that one is, by now */
                 pipeline->task[placed] = *task;
                 task->before = placed;
-                *place(&p, task->phase, dsgd_pipeline_part(pipeline, d, task->slot),
-                       task->micro_batch) = placed++;
+                *place(&p, task, task->part) = placed++;
             }
     }
     free(p.at);
@@ -275,8 +271,9 @@ double dsgd_pipeline_task_s(const dsgd_pipeline *pipeline, const dsgd_pipeline_s
                             const dsgd_pipeline_task *task)
 {
     const dsgd_pipeline_kind kind = pipeline->shape.kind;
-    double task_s = task->phase == DSGD_FORWARD ? seconds->forward_s[task->stage]
-                                                : seconds->backward_s[task->stage];
+    const int64_t stage = task->part % pipeline->shape.n_stages;
+    double task_s =
+        task->phase == DSGD_FORWARD ? seconds->forward_s[stage] : seconds->backward_s[stage];
     if (kind == DSGD_PIPELINE_ZERO_BUBBLE && task->phase != DSGD_FORWARD)
         task_s *= task->phase == DSGD_WEIGHTS ? seconds->weights_share : 1 - seconds->weights_share;
     if (kind == DSGD_PIPELINE_INTERLEAVED)

@@ -38,8 +38,7 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
 typedef enum dsgd_pipeline_phase { DSGD_FORWARD, DSGD_BACKWARD, DSGD_WEIGHTS } dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {
-    int32_t host, slot; /* that it is of */
-    int32_t stage; /* whose seconds it takes; interleaved: of the host's a v-th */
+    int32_t host, slot, part; /* that it is of; dsgd_pipeline_part() */
     int32_t micro_batch;
     int32_t needs; /* index of the task whose message it waits for; -1: none */
     int32_t link; /* over which that comes, of message_s; -1: it is of the same host */
