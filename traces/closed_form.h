@@ -14,5 +14,9 @@
  */
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes);
 
+/** The same of messages from flows[n][0] to flows[n][1], hosts in natural order. */
+double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const int (*flows)[2],
+                                double bytes);
+
 /** Seconds of an empty message between two hosts. Not for DSGD_TOPOLOGY_XML. */
 double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to);

@@ -140,9 +140,11 @@ static void forget_undescribed(dsgd_worker *w)
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/** Seconds of a worker's host for one of the reference GPU. */
+/** Seconds of a worker's host for one of the reference GPU; a group's steps are in its own hosts' seconds. */
 static double slowness(const dsgd_worker *w)
 {
+    if (w->engine->replica != NULL)
+        return 1;
     return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
 
@@ -189,6 +191,31 @@ static bool overlaps(const dsgd_engine *engine)
     return config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
 }
 
+/** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another ahead of it. */
+static double group_ready_s(const dsgd_worker *w, size_t k)
+{
+    const dsgd_computation *const c = &w->computation;
+    const dsgd_replica_state *const m = w->inside;
+    const int part = w->engine->piece_part[k];
+    const double later_s = m->tail_s[part] * w->engine->piece_later[k];
+    if (k + 1 == w->engine->n_pieces)
+        return c->compute_s;
+    return dsgd_greater(c->ready_at_s,
+                        c->compute_s - (m->step_s - m->ready_s[part] + later_s) * c->group_s);
+}
+
+/** Until its next pieces are ready. */
+static double group_todo_s(dsgd_worker *w)
+{
+    dsgd_computation *const c = &w->computation;
+    const double before_s = c->ready_at_s;
+    w->gpu_until = c->ready;
+    c->ready_at_s = group_ready_s(w, w->gpu_until++);
+    while (w->gpu_until < w->engine->n_pieces && group_ready_s(w, w->gpu_until) <= c->ready_at_s)
+        w->gpu_until++;
+    return c->ready_at_s - before_s;
+}
+
 /** Computes until the next piece is ready, the first behind the forward pass; or a pass. */
 static dsgd_await compute_piece(dsgd_worker *w)
 {
@@ -197,7 +224,9 @@ static dsgd_await compute_piece(dsgd_worker *w)
     const size_t k = c->ready;
     double todo_s = c->pass_s;
     w->gpu_until = c->backward;
-    if (c->forward == 0) {
+    if (c->group_s > 0 && overlaps(engine)) {
+        todo_s = group_todo_s(w);
+    } else if (c->forward == 0) {
         /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
         const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
         todo_s = k == 0 ? c->compute_s - backward_s : 0;
@@ -212,7 +241,9 @@ static dsgd_await compute_piece(dsgd_worker *w)
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
     }
     return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
-                        .amount = todo_s * engine->reference_flops / w->speed};
+                        .amount = engine->replica != NULL
+                                      ? todo_s * dsgd_cluster_speed(w->host)
+                                      : todo_s * engine->reference_flops / w->speed};
 }
 
 static void end_pieces(dsgd_worker *w)
@@ -230,6 +261,8 @@ static void end_pieces(dsgd_worker *w)
         c->end_s = dsgd_now_s();
         w->engine->n_computing--;
         w->computed_s += c->end_s - c->since_s;
+        if (w->inside != NULL)
+            w->bubbles_s += w->inside->bubble_share * (c->end_s - c->since_s);
         dsgd_timeline_end(w->engine, c->span);
     }
     c->ready = w->gpu_until;
@@ -312,10 +345,31 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
     c->backward_s = backward_s;
     c->number++;
     w->gpu_asked_s = 0;
+    c->group_s = c->ready_at_s = 0;
     c->ready = c->forward = c->backward = 0;
 }
 
 /* --- beginning one -----------------------------------------------------------------------------*/
+
+/** Of a group's step: each host draws, and a stage is as slow as its slowest. */
+static double group_time_s(const dsgd_worker *w, dsgd_step_at at)
+{
+    const dsgd_engine *const engine = w->engine;
+    const dsgd_replica *const replica = engine->replica;
+    const double each_s = engine->config->workload->step_s / replica->n_hosts;
+    at.n_workers *= replica->n_hosts;
+    for (int d = 0; d < replica->n_stages; d++)
+        replica->slowness[d] = 0;
+    for (int lane = 0; lane < replica->n_hosts; lane++) {
+        double *const slowness = &replica->slowness[lane / replica->n_beside];
+        at.worker = w->node.rank * replica->n_hosts + lane;
+        *slowness = dsgd_greater(*slowness,
+                                 dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
+                                     engine->carriers[dsgd_cluster_host(w->host, lane)].slowness);
+    }
+    dsgd_replica_step(replica, w->inside, replica->slowness);
+    return w->inside->step_s;
+}
 
 /** Of a worker's step, on the reference GPU, by its draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
@@ -328,7 +382,9 @@ static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
         size.samples = (double)engine->config->learning->batch;
     }
     const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn, size};
-    return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+    return engine->replica != NULL
+               ? group_time_s(&engine->workers[rank], at)
+               : dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 
 /** Of this worker's step, on the reference GPU. */
@@ -337,10 +393,11 @@ static double reference_time_s(dsgd_node *self)
     const dsgd_worker *const w = dsgd_worker_of(self);
     const dsgd_engine *const engine = w->engine;
     const dsgd_what_if *const what_if = &engine->config->what_if;
-    if (what_if->step_s > 0)
+    if (what_if->step_s > 0 && engine->replica == NULL)
         return what_if->step_s / slowness(w);
     const bool changed = what_if->factor > 0 && self->rank == what_if->worker;
-    return drawn_time_s(engine, self->rank, self->step) * (changed ? what_if->factor : 1);
+    const double drawn_s = drawn_time_s(engine, self->rank, self->step);
+    return what_if->step_s > 0 ? what_if->step_s : drawn_s * (changed ? what_if->factor : 1);
 }
 
 double dsgd_compute_time_s(dsgd_node *self)
@@ -349,9 +406,10 @@ double dsgd_compute_time_s(dsgd_node *self)
 }
 
 /** On the reference GPU, of a step that takes its mean time. */
-static double nominal_backward_s(const dsgd_engine *engine)
+static double nominal_backward_s(const dsgd_worker *w)
 {
-    return engine->config->workload->backward_share * engine->config->workload->step_s;
+    const dsgd_workload *const workload = w->engine->config->workload;
+    return workload->backward_share * (w->inside != NULL ? w->inside->step_s : workload->step_s);
 }
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
@@ -400,9 +458,11 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     }
     /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
     const double backward_s =
-        cut.done == n_micro_batches ? nominal_backward_s(engine) / n_micro_batches : 0;
+        cut.done == n_micro_batches ? nominal_backward_s(w) / n_micro_batches : 0;
     announce(w);
     begin_computation(w, cut.compute_s, backward_s);
+    if (engine->replica != NULL && cut.done == n_micro_batches)
+        w->computation.group_s = all_s / w->inside->step_s / n_micro_batches;
     take_gradient(w, g, x);
     set_off(w, cut.compute_s * slowness(w),
             dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
@@ -416,7 +476,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
 size_t dsgd_units(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    return overlaps(engine) ? engine->n_pieces : 1;
+    return overlaps(engine) && engine->replica == NULL ? engine->n_pieces : 1;
 }
 
 /** Lets the GPU compute a pass of these pieces, once it is free; @p all_s of all pieces. */
@@ -438,7 +498,8 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
 {
     const size_t n = dsgd_count_pieces(x);
     const bool whole = n == w->engine->n_pieces;
-    DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || overlaps(w->engine)),
+    const bool in_units = overlaps(w->engine) && w->engine->replica == NULL;
+    DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || in_units),
                  "worker %d calls %s() of pieces %zu to %zu in step %jd, which are not the next: a "
                  "step's are taken unit by unit (dsgd_units()), %s",
                  w->node.rank, verb, x->first, x->end, w->node.step, order);
@@ -469,7 +530,7 @@ void dsgd_forward(dsgd_node *self, dsgd_vector *x)
     await_turn(w);
     if (first) {
         const double all_s = reference_time_s(self);
-        begin_computation(w, all_s, dsgd_less(nominal_backward_s(w->engine), all_s));
+        begin_computation(w, all_s, dsgd_less(nominal_backward_s(w), all_s));
         c->share = 1;
     }
     c->forward += dsgd_count_pieces(x);

@@ -20,7 +20,7 @@ struct dsgd_failing {
     int64_t in_a_row; /* without progress */
     int64_t steps; /* of all workers, at the last failure that the others outlived */
     int64_t period; /* of the algorithm */
-    double copy_bytes; /* by quorum: of a state */
+    double copy_bytes; /* by quorum: of a state, on each host of a worker */
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;
@@ -117,7 +117,7 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
                                                      dsgd_failures_mtbf_s(f->source));
     engine->goes_on = dsgd_goes_on(config);
     engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
-    f->copy_bytes = c->bytes > 0 ? c->bytes : engine->bytes;
+    f->copy_bytes = (c->bytes > 0 ? c->bytes : engine->bytes) / engine->n_lanes;
     engine->failing = f;
     return DSGD_OK;
 }
@@ -426,7 +426,7 @@ static void copy_state(dsgd_worker *w)
     const double since_s = dsgd_now_s();
     dsgd_actor_start(engine->workers[w->copied_from].host, "state", send_state, w);
     dsgd_mailbox_recv(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0));
-    dsgd_observe_passed(engine, w->copied_from, w->host, engine->failing->copy_bytes, since_s);
+    dsgd_observe_passed(engine, w->copied_from, w->host, 0, engine->failing->copy_bytes, since_s);
 }
 
 void dsgd_follow_others(dsgd_worker *w)

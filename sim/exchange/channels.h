@@ -4,8 +4,8 @@
  * the one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
- * exchanges block each other, else one per piece. Piece k of every exchange goes over channel
- * k mod n_channels, so that all workers carry out shared jobs in one order: collectives cannot
+ * exchanges block each other, else one per piece; of a group of hosts each has its own, for the pieces
+ * that it has. Piece k of every exchange goes over channel k mod n_channels, or piece_channel[k], so that all workers carry out shared jobs in one order: collectives cannot
  * deadlock.
  *
  * Non-blocking collectives of a communicator go over side channels, as many again: one that waits

@@ -72,7 +72,7 @@ typedef struct actor {
     dsgd_semaphore *awaited; /* NULL: none, or it came */
     dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
     int n_awaited; /* transfers */
-    int host;
+    int host, lane;
 
     double *started_s; /* of both */
     bool daemon;
@@ -207,6 +207,11 @@ static void sleep_for(double seconds)
     block();
 }
 
+static void use_lane(int lane)
+{
+    self->lane = lane;
+}
+
 static bool simgrids_hosts; /* which an XML file may give speeds of their own */
 
 static double speed(int host)
@@ -277,6 +282,7 @@ struct dsgd_transfer {
     bool sender_waits, receiver_waits, arrived;
     int n_holders; /* ends that have yet to see its end */
     int from, to; /* hosts; -1: not known yet */
+    int lane; /* the sender's */
     double sent_s;
     void *payload, **place; /* place: where the receiver wants the payload, or NULL */
     dsgd_flight flight; /* last, with a flow in max-min shares alone */
@@ -357,6 +363,15 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
     return t;
 }
 
+static void fly(dsgd_transfer *t)
+{
+    if (t->lane == 0)
+        dsgd_flight_begin(&t->flight, t->from, t->to);
+    else
+        dsgd_flight_begin(&t->flight, dsgd_cluster_host(t->from, t->lane),
+                          dsgd_cluster_host(t->to, t->lane));
+}
+
 /** Begins to send; nothing by the mailbox NULL. */
 static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
@@ -364,13 +379,14 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
         return NULL;
     dsgd_transfer *const t = meet(mailbox, true);
     t->from = self->host;
+    t->lane = self->lane;
     t->payload = payload;
     t->flight.bytes = trunc(bytes); /* whole ones, as SimGrid sends them */
     t->sent_s = dsgd_events_now_s();
     if (t->to < 0)
         t->to = mailbox->owner;
     if (t->to >= 0)
-        dsgd_flight_begin(&t->flight, t->from, t->to);
+        fly(t);
     return t;
 }
 
@@ -386,7 +402,7 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     if (t->arrived && place != NULL)
         *place = t->payload;
     if (t->from >= 0 && !flies)
-        dsgd_flight_begin(&t->flight, t->from, t->to);
+        fly(t);
     return t;
 }
 
@@ -530,7 +546,9 @@ static bool take_steps(actor *a)
 
 static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps))
 {
-    new_actor(host, true, on_a_stack, steps)->steps = steps;
+    actor *const a = new_actor(host, true, on_a_stack, steps);
+    a->steps = steps;
+    a->lane = steps->lane;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -588,12 +606,12 @@ static void run(void)
 
 #define OWN_NETWORK                                                                                \
     .speed = speed, .route = dsgd_links_route, .start = start, .start_steps = start_steps,         \
-    .self = current_actor, .run = run, .now_s = dsgd_events_now_s, .sleep = sleep_for,             \
-    .compute = compute, .semaphore_new = semaphore_new, .semaphore_wait = acquire,                 \
-    .semaphore_wait_for = semaphore_wait_for, .semaphore_post = semaphore_post,                    \
-    .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv, .send = send_message,                \
-    .irecv = irecv, .isend = isend, .wait = transfer_wait, .send_detached = send_detached,         \
-    .recv = receive
+    .use_lane = use_lane, .self = current_actor, .run = run, .now_s = dsgd_events_now_s,           \
+    .sleep = sleep_for, .compute = compute, .semaphore_new = semaphore_new,                        \
+    .semaphore_wait = acquire, .semaphore_wait_for = semaphore_wait_for,                           \
+    .semaphore_post = semaphore_post, .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv,    \
+    .send = send_message, .irecv = irecv, .isend = isend, .wait = transfer_wait,                   \
+    .send_detached = send_detached, .recv = receive
 
 const dsgd_simulator dsgd_simulator_nics = {.version = version, .open = open_each, OWN_NETWORK};
 const dsgd_simulator dsgd_simulator_maxmin = {
