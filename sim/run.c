@@ -378,6 +378,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     const double start_s = dsgd_wall_s();
     *result = (dsgd_run_result){.device = "off",
                                 .failures = {0, NAN},
+                                .bubble_share = NAN,
                                 .partial_active_mean = NAN,
                                 .local_loss = NAN,
                                 .local_accuracy = NAN,

@@ -62,6 +62,9 @@ static const dsgd_option inner_options[] = {
     DSGD_OPTION_LONG(dsgd_inner, shards, 1, 1, 4096, NULL,
                      "hosts, or tensor groups, that share the samples of a stage and gather its "
                      "parameters layer by layer (FSDP, ZeRO-3)"),
+    DSGD_OPTION_BOOL(dsgd_inner, contention, true,
+                     "other messages meet what passes inside on NICs; else it takes its own time, "
+                     "and nobody else's"),
     DSGD_OPTION_DOUBLE_AS("activations", dsgd_inner, activation_bytes, -1, 0, 1e15, "bytes",
                           "that pass from a layer to the next in a worker's step; derived: batch x "
                           "sequence x width of the transformer in 16 bits",

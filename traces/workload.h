@@ -40,6 +40,7 @@ typedef struct dsgd_inner {
         tensor; /* hosts that divide each layer of a stage, and sum what passes between its halves */
     int64_t
         shards; /* that divide a stage's samples, and its layers' parameters but for their own turn */
+    bool contention; /* what passes among them meets other messages */
     double activation_bytes; /* of a step, from a layer to the next; -1: to derive, or not known */
 } dsgd_inner;
 

@@ -472,6 +472,23 @@ static void sum_up_step_times(dsgd_engine *engine)
     }
 }
 
+/** Of workers that are groups of hosts. */
+static void sum_up_stages(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const int n = result->n_stages = engine->replica->n_stages;
+    double bubbles_s = 0, computed_s = 0;
+    result->stage_slowness = dsgd_keep((size_t)(engine->n_workers * n), sizeof(double));
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        bubbles_s += w->bubbles_s;
+        computed_s += w->computed_s + w->lost_s;
+        for (int d = 0; d < n; d++)
+            result->stage_slowness[i * n + d] = w->inside->slow[d] / (double)w->steps_done;
+    }
+    result->bubble_share = bubbles_s / computed_s;
+}
+
 static void sum_up_workers(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -500,6 +517,8 @@ static void sum_up_workers(dsgd_engine *engine)
         exposed_s += w->exposed_s;
     }
     result->sent_mean_bytes = sent_bytes / p;
+    if (engine->replica != NULL)
+        sum_up_stages(engine);
     result->exposed_mean_s =
         engine->steps_total > 0 ? exposed_s / (double)engine->steps_total : NAN;
     result->ideal_s = computed_s / p;

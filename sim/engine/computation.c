@@ -191,31 +191,6 @@ static bool overlaps(const dsgd_engine *engine)
     return config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
 }
 
-/** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another ahead of it. */
-static double group_ready_s(const dsgd_worker *w, size_t k)
-{
-    const dsgd_computation *const c = &w->computation;
-    const dsgd_replica_state *const m = w->inside;
-    const int part = w->engine->piece_part[k];
-    const double later_s = m->tail_s[part] * w->engine->piece_later[k];
-    if (k + 1 == w->engine->n_pieces)
-        return c->compute_s;
-    return dsgd_greater(c->ready_at_s,
-                        c->compute_s - (m->step_s - m->ready_s[part] + later_s) * c->group_s);
-}
-
-/** Until its next pieces are ready. */
-static double group_todo_s(dsgd_worker *w)
-{
-    dsgd_computation *const c = &w->computation;
-    const double before_s = c->ready_at_s;
-    w->gpu_until = c->ready;
-    c->ready_at_s = group_ready_s(w, w->gpu_until++);
-    while (w->gpu_until < w->engine->n_pieces && group_ready_s(w, w->gpu_until) <= c->ready_at_s)
-        w->gpu_until++;
-    return c->ready_at_s - before_s;
-}
-
 /** Computes until the next piece is ready, the first behind the forward pass; or a pass. */
 static dsgd_await compute_piece(dsgd_worker *w)
 {
@@ -225,7 +200,7 @@ static dsgd_await compute_piece(dsgd_worker *w)
     double todo_s = c->pass_s;
     w->gpu_until = c->backward;
     if (c->group_s > 0 && overlaps(engine)) {
-        todo_s = group_todo_s(w);
+        todo_s = dsgd_stages_todo_s(w);
     } else if (c->forward == 0) {
         /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
         const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
@@ -235,6 +210,8 @@ static dsgd_await compute_piece(dsgd_worker *w)
         w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
     }
     w->gpu_computes = true;
+    if (engine->replica != NULL)
+        dsgd_stages_send(w, todo_s);
     if (engine->config->algorithm->cancels || engine->goes_on ||
         engine->config->platform->collective_share > 0) {
         w->gpu_s = todo_s * slowness(w);
@@ -248,6 +225,7 @@ static dsgd_await compute_piece(dsgd_worker *w)
 
 static void end_pieces(dsgd_worker *w)
 {
+    const dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->computation;
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
@@ -261,8 +239,8 @@ static void end_pieces(dsgd_worker *w)
         c->end_s = dsgd_now_s();
         w->engine->n_computing--;
         w->computed_s += c->end_s - c->since_s;
-        if (w->inside != NULL)
-            w->bubbles_s += w->inside->bubble_share * (c->end_s - c->since_s);
+        if (engine->replica != NULL)
+            dsgd_stages_end(w);
         dsgd_timeline_end(w->engine, c->span);
     }
     c->ready = w->gpu_until;
@@ -351,26 +329,6 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
 
 /* --- beginning one -----------------------------------------------------------------------------*/
 
-/** Of a group's step: each host draws, and a stage is as slow as its slowest. */
-static double group_time_s(const dsgd_worker *w, dsgd_step_at at)
-{
-    const dsgd_engine *const engine = w->engine;
-    const dsgd_replica *const replica = engine->replica;
-    const double each_s = engine->config->workload->step_s / replica->n_hosts;
-    at.n_workers *= replica->n_hosts;
-    for (int d = 0; d < replica->n_stages; d++)
-        replica->slowness[d] = 0;
-    for (int lane = 0; lane < replica->n_hosts; lane++) {
-        double *const slowness = &replica->slowness[lane / replica->n_beside];
-        at.worker = w->node.rank * replica->n_hosts + lane;
-        *slowness = dsgd_greater(*slowness,
-                                 dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
-                                     engine->carriers[dsgd_cluster_host(w->host, lane)].slowness);
-    }
-    dsgd_replica_step(replica, w->inside, replica->slowness);
-    return w->inside->step_s;
-}
-
 /** Of a worker's step, on the reference GPU, by its draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
 {
@@ -383,7 +341,7 @@ static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
     }
     const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn, size};
     return engine->replica != NULL
-               ? group_time_s(&engine->workers[rank], at)
+               ? dsgd_stages_time_s(&engine->workers[rank], at)
                : dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 

@@ -290,6 +290,7 @@ struct dsgd_engine {
     int *piece_lane, *piece_part; /* [n_pieces] who has it, and where it is in the model */
     double *piece_later; /* [n_pieces] share of its part's backward work that comes after it */
     size_t *piece_channel; /* [n_pieces] */
+    bool inner_on_wires; /* what passes inside workers meets other messages */
     double *piece_bytes; /* [n_pieces], of the workload */
     double bytes; /* their sum */
     double *piece_work; /* [n_pieces], of the backward pass, to scale */
@@ -830,6 +831,19 @@ void dsgd_sum_up_learning(dsgd_engine *engine);
 
 /** The steps of the actor that computes a worker's gradients. */
 dsgd_await dsgd_gpu_next(void *worker);
+
+/* --- stages.c: workers that are groups of hosts ------------------------------------------------ */
+
+/** Of a step: each host draws, and a stage is as slow as its slowest. */
+double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at);
+/** Of the computation under way, until more pieces are ready: up to w->gpu_until, which it sets. */
+double dsgd_stages_todo_s(dsgd_worker *w);
+/** Sends what passes inside in so much of it. */
+void dsgd_stages_send(dsgd_worker *w, double seconds);
+/** It is over: counts it. */
+void dsgd_stages_end(dsgd_worker *w);
+
+/* --- computation.c, further -------------------------------------------------------------------- */
 
 /** Has the GPU do something else first, if it computes. */
 void dsgd_gpu_ask(dsgd_worker *w, double seconds);

@@ -75,7 +75,7 @@ static struct dsgd_closed *state_of(dsgd_engine *engine)
     struct dsgd_closed *const state = engine->closed = dsgd_run_alloc(engine, sizeof *state);
     /* A channel of each host, and no servers. Of groups no two hosts share a NIC. */
     if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES &&
-        engine->n_channels == (size_t)engine->n_lanes)
+        engine->n_channels == (size_t)engine->n_lanes && !engine->inner_on_wires)
         state->paths =
             dsgd_paths_new(engine->config->platform,
                            engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));

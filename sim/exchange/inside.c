@@ -126,6 +126,43 @@ static void cost_stage(const inside *in, int d)
         costs->merge_s[d] = message_s(in, d, other, model_bytes, true);
 }
 
+/* --- what passes in a step ----------------------------------------------------------------------- */
+
+/** Of worker's host to another of its hosts; nothing if that is the same. */
+static void add_stream(const inside *in, int from, int to, double bytes)
+{
+    const dsgd_engine *const engine = in->engine;
+    dsgd_replica_state *const m = in->worker->inside;
+    if (from == to || bytes <= 0)
+        return;
+    const bool within = dsgd_platform_same_island(
+        engine->config->platform, engine->carriers[from].place, engine->carriers[to].place);
+    m->streams = dsgd_xrealloc(m->streams, m->n_streams + 1, sizeof *m->streams);
+    m->streams[m->n_streams++] =
+        (dsgd_inner_stream){.from = from, .to = to, .on_wires = !within, .bytes = bytes};
+}
+
+/** Micro-batches forward and their gradients backward, what a ring sends for sums and gathers, and what is merged. */
+static void add_streams(const inside *in, int d, int shard, int tensor)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const double all = g->inner->activation_bytes, n = g->n_tensor, s = g->n_shards;
+    const double model_bytes = in->engine->bytes * g->share[d];
+    const int here = host_of(in, d, shard, tensor);
+    const int next = host_of(in, (d + 1) % g->n_stages, shard, tensor);
+    /* Parts that are followed by one on the next host. */
+    const size_t borders = (g->n_parts + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
+    add_stream(in, here, next, all / g->n_beside * (double)borders);
+    add_stream(in, next, here, all / g->n_beside * (double)borders);
+    add_stream(in, here, host_of(in, d, shard, (tensor + 1) % g->n_tensor),
+               4 * g->layers[d] * 2 * (n - 1) / n * all / s);
+    add_stream(in, here, host_of(in, d, (shard + 1) % g->n_shards, tensor),
+               3 * (double)g->pipeline->shape.n_micro_batches * (s - 1) / s * model_bytes / n);
+    if (g->pipeline->weights > 1)
+        add_stream(in, here, host_of(in, g->n_stages - 1 - d, shard, tensor),
+                   model_bytes / g->n_beside);
+}
+
 void dsgd_inside_cost(dsgd_engine *engine)
 {
     const dsgd_replica *const g = engine->replica;
@@ -142,6 +179,10 @@ void dsgd_inside_cost(dsgd_engine *engine)
         in.worker = &engine->workers[w];
         for (int d = 0; d < g->n_stages; d++)
             cost_stage(&in, d);
+        for (int i = 0; i < g->n_hosts; i++)
+            add_streams(&in, i / g->n_beside, i % g->n_beside / g->n_tensor, i % g->n_tensor);
+        for (size_t i = 0; i < in.worker->inside->n_streams && g->inner->contention; i++)
+            engine->inner_on_wires |= in.worker->inside->streams[i].on_wires;
     }
     dsgd_run_free(in.flows);
     dsgd_run_free(in.chosen);

@@ -101,12 +101,13 @@ void dsgd_replica_close(dsgd_replica *replica)
 
 dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
 {
-    enum { ARRAYS = 6 }; /* of n_stages */
+    enum { ARRAYS = 7 }; /* of n_stages */
     const size_t n = (size_t)replica->n_stages;
     dsgd_replica_state *const m = dsgd_xcalloc(1, sizeof *m);
     double *const all = dsgd_xcalloc(ARRAYS * n + 2 * replica->n_parts, sizeof *all);
     m->slowness = all; /* first: it is what is freed */
     m->costs = (dsgd_replica_costs){all + n, all + 2 * n, all + 3 * n, all + 4 * n, all + 5 * n};
+    m->slow = all + 6 * n;
     m->ready_s = all + ARRAYS * n;
     m->tail_s = m->ready_s + replica->n_parts;
     m->slowness[0] = -1;
@@ -116,6 +117,7 @@ dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
 void dsgd_replica_state_free(dsgd_replica_state *member)
 {
     free(member->slowness);
+    free(member->streams);
     free(member);
 }
 
@@ -231,18 +233,4 @@ void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const
     m->step_s = times.makespan_s;
     find_ready(replica, m, backward_s);
     m->bubble_share = 1 - (1 - times.bubble_share) * times.makespan_s / m->step_s;
-}
-
-double dsgd_replica_bytes(const dsgd_replica *replica, double model_bytes)
-{
-    const double borders = (double)replica->n_parts - 1;
-    const double n_micro_batches = (double)replica->pipeline->shape.n_micro_batches;
-    const double passes = 2; /* forward, backward */
-    double layers = 0;
-    for (int d = 0; d < replica->n_stages; d++)
-        layers += replica->layers[d];
-    double bytes = passes * borders * replica->inner->activation_bytes;
-    bytes += 2 * passes * layers * 2 * (replica->n_tensor - 1) * replica->inner->activation_bytes;
-    bytes += (passes + 1) * n_micro_batches * (replica->n_shards - 1) * model_bytes;
-    return bytes + (is_two_way(replica) ? 2 * model_bytes : 0);
 }

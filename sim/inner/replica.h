@@ -35,9 +35,19 @@ typedef struct dsgd_replica_costs {
     double *merge_s; /* of the two gradients of a stage that two hosts have */
 } dsgd_replica_costs;
 
-/** Of one worker, its last step. */
+/** What a host sends another of its worker in a step. */
+typedef struct dsgd_inner_stream {
+    int from, to; /* hosts of the cluster */
+    bool on_wires; /* not inside an island */
+    double bytes;
+} dsgd_inner_stream;
+
+/** Of one worker: its messages, and its last step. */
 typedef struct dsgd_replica_state {
     dsgd_replica_costs costs;
+    size_t n_streams;
+    dsgd_inner_stream *streams; /* [n_streams] */
+    double *slow; /* [n_stages] sum of slowness over its steps */
     double *slowness; /* [n_stages] of which the rest follows; the first -1: there is none yet */
     double step_s, bubble_share;
     double *
@@ -69,6 +79,3 @@ int dsgd_replica_stage(const dsgd_replica *replica, size_t part);
  */
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *member,
                        const double *slowness);
-
-/** Bytes that all hosts of a worker send each other in a step, of a model of @p model_bytes. */
-double dsgd_replica_bytes(const dsgd_replica *replica, double model_bytes);

@@ -229,6 +229,8 @@ typedef struct dsgd_simulator {
     dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
     /** Like MPI_Isend, and awaited likewise. */
     dsgd_transfer *(*isend)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    /** Bytes that nobody awaits, between two dsgd_cluster_host(). Not of SimGrid. */
+    void (*pass_bytes)(int from, int to, double bytes);
     /** Like MPI_Wait; frees the transfer. */
     void (*wait)(dsgd_transfer *transfer);
 } dsgd_simulator;
@@ -257,4 +259,5 @@ extern const dsgd_simulator *dsgd_simulator_used;
 #define dsgd_mailbox_recv (dsgd_simulator_used->recv)
 #define dsgd_irecv (dsgd_simulator_used->irecv)
 #define dsgd_isend (dsgd_simulator_used->isend)
+#define dsgd_pass_bytes (dsgd_simulator_used->pass_bytes)
 #define dsgd_transfer_wait (dsgd_simulator_used->wait)

@@ -326,9 +326,14 @@ static void hear(actor *waiting)
         append(&ready, waiting);
 }
 
+static dsgd_transfer *transfer_of(dsgd_event *arrival)
+{
+    return (void *)((char *)arrival - offsetof(dsgd_transfer, flight.arrival));
+}
+
 static void arrive(dsgd_event *arrival)
 {
-    dsgd_transfer *const t = (void *)((char *)arrival - offsetof(dsgd_transfer, flight.arrival));
+    dsgd_transfer *const t = transfer_of(arrival);
     t->arrived = true;
     if (t->place != NULL)
         *t->place = t->payload;
@@ -336,6 +341,17 @@ static void arrive(dsgd_event *arrival)
         hear(t->sender);
     if (t->receiver_waits)
         hear(t->receiver);
+}
+
+static dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
+{
+    dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
+    unused = t->next;
+    struct dsgd_room *const room = t->flight.room;
+    memset(t, 0, transfer_bytes);
+    t->flight.room = room;
+    t->flight.arrival.happen = happen;
+    return t;
 }
 
 /** The first transfer to which the other end has come, or a new one, to which it comes later. */
@@ -347,12 +363,7 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
         mailbox->first = first->next;
         return first;
     }
-    dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
-    unused = t->next;
-    struct dsgd_room *const room = t->flight.room;
-    memset(t, 0, transfer_bytes);
-    t->flight.room = room;
-    t->flight.arrival.happen = arrive;
+    dsgd_transfer *const t = new_transfer(arrive);
     t->from = t->to = -1;
     t->n_holders = 2;
     if (first == NULL)
@@ -478,6 +489,19 @@ static void transfer_wait(dsgd_transfer *transfer)
 static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     put(mailbox, payload, bytes)->n_holders--;
+}
+
+static void end_pass(dsgd_event *arrival)
+{
+    release(transfer_of(arrival));
+}
+
+static void pass_bytes(int from, int to, double bytes)
+{
+    dsgd_transfer *const t = new_transfer(end_pass);
+    t->n_holders = 1;
+    t->flight.bytes = trunc(bytes);
+    dsgd_flight_begin(&t->flight, from, to);
 }
 
 static void *receive(dsgd_mailbox *mailbox)
@@ -606,12 +630,13 @@ static void run(void)
 
 #define OWN_NETWORK                                                                                \
     .speed = speed, .route = dsgd_links_route, .start = start, .start_steps = start_steps,         \
-    .use_lane = use_lane, .self = current_actor, .run = run, .now_s = dsgd_events_now_s,           \
-    .sleep = sleep_for, .compute = compute, .semaphore_new = semaphore_new,                        \
-    .semaphore_wait = acquire, .semaphore_wait_for = semaphore_wait_for,                           \
-    .semaphore_post = semaphore_post, .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv,    \
-    .send = send_message, .irecv = irecv, .isend = isend, .wait = transfer_wait,                   \
-    .send_detached = send_detached, .recv = receive
+    .use_lane = use_lane, .pass_bytes = pass_bytes, .self = current_actor, .run = run,             \
+    .now_s = dsgd_events_now_s, .sleep = sleep_for, .compute = compute,                            \
+    .semaphore_new = semaphore_new, .semaphore_wait = acquire,                                     \
+    .semaphore_wait_for = semaphore_wait_for, .semaphore_post = semaphore_post,                    \
+    .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv, .send = send_message,                \
+    .irecv = irecv, .isend = isend, .wait = transfer_wait, .send_detached = send_detached,         \
+    .recv = receive
 
 const dsgd_simulator dsgd_simulator_nics = {.version = version, .open = open_each, OWN_NETWORK};
 const dsgd_simulator dsgd_simulator_maxmin = {
