@@ -18,7 +18,7 @@
 typedef struct run_row {
     dsgd_run_result r;
     const char *platform, *workload, *status;
-    double learn_samples, throughput_samples_per_s, messages, failures;
+    double learn_samples, throughput_samples_per_s, messages, failures, inner_bytes;
     dsgd_evaluation last;
     double pieces, piece_bytes;
     const char *collective, *partial_collective, *mode, *network, *timed_by;
@@ -128,6 +128,11 @@ static const dsgd_column run_columns[] = {
           "starting, and reading a checkpoint or copying a model"),
     TIMED(run_row, r.failures.checkpoint_s, "checkpoint_s", "s",
           "writing checkpoints, while all wait"),
+    TIMED(
+        run_row, r.bubble_share, "bubble_share", "1",
+        "of the computation of workers of several hosts (`inner`), that their pipelines wait; and "
+        "what the hosts of one worker send each other, all workers together; empty: they are one"),
+    TIMED(run_row, inner_bytes, "inner_bytes", "B", NULL),
     TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
      "real seconds of the run"},
@@ -168,6 +173,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
                    .messages = is_counted ? (double)r->messages : NAN,
                    .last = {NAN, NAN, NAN},
                    .failures = isnan(r->failures.goodput) ? NAN : (double)r->failures.n,
+                   .inner_bytes = is_counted && r->n_stages > 0 ? r->inner_bytes : NAN,
                    .pieces = is_counted ? (double)r->n_pieces : NAN,
                    .piece_bytes = is_counted ? r->piece_bytes : NAN,
                    .collective = collective_name(r->collective),
