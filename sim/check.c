@@ -290,7 +290,8 @@ static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
     DSGD_TRY(dsgd_workload_check(config->workload, error));
-    if (dsgd_workload_gpus(config->workload) > 1 && dsgd_platform_shares_routes(config->platform))
+    if (dsgd_workload_gpus(config->workload) > dsgd_workload_hosts(config->workload) &&
+        dsgd_platform_shares_routes(config->platform))
         return dsgd_refuse(error, "platform: routes: bandwidth is of all flows together, but one "
                                   "of a worker's gpus is simulated; leave out one of both");
     DSGD_TRY(dsgd_algorithm_check(config->algorithm, config->params, config->workers, error));

@@ -67,6 +67,7 @@ static void open_node(dsgd_engine *engine, int host)
     w->model = dsgd_vector_new(&w->node);
     w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
     w->computation.ready_s = dsgd_run_alloc(engine, n * sizeof *w->computation.ready_s);
+    w->copies = dsgd_run_alloc(engine, (size_t)engine->n_lanes * sizeof *w->copies);
     w->work_semaphore = dsgd_semaphore_new();
     w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
     if (server)
@@ -364,7 +365,8 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
         divide_pieces(engine, (size_t)dsgd_server_parts(config));
     if (config->workload->memory == DSGD_MEMORY_DEVICE) {
         engine->staging_s_per_byte = config->platform->staging_s_per_byte;
-        engine->operation_s_per_byte = config->platform->operation_s_per_byte;
+        /* All hosts of a worker at once. */
+        engine->operation_s_per_byte = config->platform->operation_s_per_byte / engine->n_lanes;
     }
     engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
     const double bound = config->until.steps > 0 ? dsgd_ceil(config->until.steps * config->workers)

@@ -159,7 +159,9 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
     const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
-    const double cost = has_price ? of_gpus + gpus * r->transfer_cost : NAN;
+    /* Of the GPUs of a host one sends for all. */
+    const int each = gpus / dsgd_workload_hosts(config->workload);
+    const double cost = has_price ? of_gpus + each * r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
                                     exchange->blocking ? " blocking" : " at-once",
                                     exchange->barrier ? " barrier" : "",

@@ -484,7 +484,8 @@ static void sum_up_stages(dsgd_engine *engine)
         bubbles_s += w->bubbles_s;
         computed_s += w->computed_s + w->lost_s;
         for (int d = 0; d < n; d++)
-            result->stage_slowness[i * n + d] = w->inside->slow[d] / (double)w->steps_done;
+            result->stage_slowness[i * n + d] =
+                w->inside->slow[d] / dsgd_greater(1, (double)w->steps_done);
     }
     result->bubble_share = bubbles_s / computed_s;
 }

@@ -242,14 +242,16 @@ struct dsgd_worker {
     int answers; /* DSGD_ANYONE; 1: workers by name; 0: nobody yet; pair.c's */
     size_t n_put_off; /* accounting.c's: ... */
     dsgd_interval *put_off; /* ... communication while n_uncounted is not 0, in the order of ends */
-    double encoder_free_s; /* encodings.c's: when it has done what it was given */
 
     /* computation.c's: what the last gradient was taken at, where the algorithm reads scalars. */
     dsgd_vector *taken_at; /* NULL: none yet */
     int64_t taken_count, taken_step; /* samples; in which step */
 
-    /* channels.c's: when the copy engines of each direction are free. */
-    double copied_out_s, copied_in_s;
+    /* Of each of its hosts (of a server's only one), when its copy engines of each direction are free
+     * (channels.c's), and when its encoder has done what it was given (encodings.c's). */
+    struct dsgd_copies {
+        double out_s, in_s, encoded_s;
+    } * copies; /* (S) [n_lanes] */
 
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended, the newest first */
@@ -392,6 +394,12 @@ static inline bool dsgd_is_server(const dsgd_worker *w)
 static inline int dsgd_lane_of(const dsgd_engine *engine, size_t k)
 {
     return engine->replica == NULL ? 0 : engine->piece_lane[k];
+}
+
+/** The engines of the host that has a piece. */
+static inline struct dsgd_copies *dsgd_copies_of(const dsgd_worker *w, size_t k)
+{
+    return &w->copies[dsgd_is_server(w) ? 0 : dsgd_lane_of(w->engine, k)];
 }
 
 /** Hosts of the cluster: of dsgd_cluster_host(). */

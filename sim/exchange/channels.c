@@ -189,7 +189,9 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
     const double copy_s = staging_s(x, dsgd_encoded_bytes(w->engine, sent->encoded, k));
     if (sent->encoded != NULL)
         since_s = dsgd_greater(since_s, sent->encoded_s);
-    return copy_s <= 0 ? since_s : copy(&w->copied_out_s, ready_since_s(w, x, k, since_s), copy_s);
+    return copy_s <= 0
+               ? since_s
+               : copy(&dsgd_copies_of(w, k)->out_s, ready_since_s(w, x, k, since_s), copy_s);
 }
 
 double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
@@ -201,13 +203,13 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
     if (cost_s <= 0 || x->whole->on_host || w->engine->config->workload->memory == DSGD_MEMORY_HOST)
         return since_s;
     dsgd_gpu_ask(w, cost_s);
-    return copy(&w->copied_out_s, ready_since_s(w, x, k, since_s), cost_s);
+    return copy(&dsgd_copies_of(w, k)->out_s, ready_since_s(w, x, k, since_s), cost_s);
 }
 
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
     const double copy_s = staging_s(x, w->engine->piece_bytes[k]);
-    return copy_s > 0 ? copy(&w->copied_in_s, since_s, copy_s) : since_s;
+    return copy_s > 0 ? copy(&dsgd_copies_of(w, k)->in_s, since_s, copy_s) : since_s;
 }
 
 bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes)
@@ -302,8 +304,9 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_value_release(w->engine->values, begun->sent.value);
     const bool operates = dsgd_operate(w, request->out, k, 1);
     if (!request->unchanged)
-        request->back_s =
-            dsgd_stage_in(w, request->out, k, operates || job == NULL ? dsgd_now_s() : job->done_s);
+        request->back_s = dsgd_greater(
+            request->back_s, dsgd_stage_in(w, request->out, k,
+                                           operates || job == NULL ? dsgd_now_s() : job->done_s));
     dsgd_run_free(job);
 }
 

@@ -121,7 +121,7 @@ struct dsgd_request {
     double since_s; /* when it was begun, ... */
     int64_t step; /* ... in which step of its worker's */
     double staged_s; /* when the piece that was begun last is in host memory */
-    double back_s; /* when the piece that was ended last is in the device's */
+    double back_s; /* when all pieces that were ended are in the device's */
     bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
     const dsgd_vector *of; /* `in`, or `out` of a blocking verb: has its pieces */
     dsgd_begun *begun; /* of each, until it ends */

@@ -204,6 +204,9 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
         c->config.network = network;
         const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
         ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
+        c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
+        c->platform.staging_s_per_byte = 0;
         c->workload.inner.contention = true; /* of nothing */
         c->config.exchange.pieces = 8;
         c->config.exchange.blocking = false;
