@@ -355,7 +355,7 @@ void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t posi
 }
 
 /** Counts what arrives now, unless the run has ended: what is left only drains. */
-static void count_arrival(dsgd_engine *engine, int from, int to, int lane, double bytes)
+static inline void count_arrival(dsgd_engine *engine, int from, int to, int lane, double bytes)
 {
     if (engine->result->virtual_s > 0)
         return;

@@ -343,7 +343,7 @@ static void arrive(dsgd_event *arrival)
         hear(t->receiver);
 }
 
-static dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
+static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
 {
     dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
     unused = t->next;
@@ -374,7 +374,7 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
     return t;
 }
 
-static void fly(dsgd_transfer *t)
+static inline void fly(dsgd_transfer *t)
 {
     if (t->lane == 0)
         dsgd_flight_begin(&t->flight, t->from, t->to);
