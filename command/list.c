@@ -406,8 +406,8 @@ static void print_extents(const char *heading, const dsgd_numbers *numbers)
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)
 {
-    static const char *const shapes[] = {"switch",    "groups", "fat tree",
-                                         "dragonfly", "torus",  "XML"};
+    static const char *const shapes[] = {"switch", "groups",      "fat tree", "dragonfly",
+                                         "torus",  "HammingMesh", "rails",    "XML"};
     dsgd_config *config = NULL;
     dsgd_platform platform;
     const dsgd_platform *const p = &platform;
@@ -433,6 +433,13 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
                         "%jd hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
                         p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
                         p->group_bytes_per_s / 1e9);
+    if (p->topology == DSGD_TOPOLOGY_HAMMING_MESH)
+        printf("  a switch adds       %g us\n", p->group_latency_s * 1e6);
+    if (p->topology == DSGD_TOPOLOGY_RAILS && p->group_bytes_per_s > 0)
+        printf("  spine               %g GB/s of a rail each way, %g us more\n",
+               p->group_bytes_per_s / 1e9, p->group_latency_s * 1e6);
+    else if (p->topology == DSGD_TOPOLOGY_RAILS)
+        puts("  spine               none: to another rail through the node");
     if (p->hosts.n > 0)
         printf("  hosts that differ   %zu entries\n", p->hosts.n);
     dsgd_print_text("  message overhead", FACT_INDENT, "%g us; above %g bytes %g us more",

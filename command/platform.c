@@ -11,6 +11,7 @@
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
+#include "sim/exchange/plan.h"
 #include "sim/network/machine.h"
 #include "sim/network/nodes.h"
 #include "traces/closed_form.h"
@@ -173,6 +174,7 @@ static const struct {
     {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER},
     {"ring", DSGD_COLLECTIVE_RING},
     {"bruck", DSGD_COLLECTIVE_BRUCK},
+    {"rings", DSGD_COLLECTIVE_RINGS},
 };
 
 /** One phase: each worker sends @p bytes to its partner, and reduces @p reduced_bytes. */
@@ -183,26 +185,24 @@ static double phase_s(const check *c, const int *to, double bytes, double reduce
            reduced_bytes * c->platform->reduction_s_per_byte;
 }
 
+/** Round by round; most rounds of rings are alike. */
 static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
 {
     if (!has_numbers(c) || collective == DSGD_COLLECTIVE_BRUCK)
         return NAN;
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
-    const bool halving = collective == DSGD_COLLECTIVE_RABENSEIFNER;
-    double seconds = 0, part = bytes;
-    if (collective == DSGD_COLLECTIVE_RING) {
-        part = bytes / c->workers;
+    const dsgd_way way = {.how = collective, .along = dsgd_platform_dimensions(c->platform)};
+    const dsgd_plan plan = dsgd_plan_of(way, DSGD_ALLREDUCE, c->workers, bytes);
+    dsgd_phase last = {.to = -1};
+    double seconds = 0, round_s = 0;
+    for (int round = 0; round < plan.n_rounds; round++) {
+        const dsgd_phase first = dsgd_plan_phase(&plan, round, 0);
         for (int i = 0; i < c->workers; i++)
-            to[i] = (i + 1) % c->workers;
-        seconds = (c->workers - 1) * (phase_s(c, to, part, part) + phase_s(c, to, part, 0));
-    }
-    for (int bit = 1; collective != DSGD_COLLECTIVE_RING && bit < c->workers; bit *= 2) {
-        for (int i = 0; i < c->workers; i++)
-            to[i] = i ^ bit;
-        part = halving ? part / 2 : part;
-        seconds += phase_s(c, to, part, part);
-        if (halving) /* and the same way back */
-            seconds += phase_s(c, to, part, 0);
+            to[i] = dsgd_plan_phase(&plan, round, i).to;
+        if (first.to != last.to || first.bytes != last.bytes || first.reduced != last.reduced)
+            round_s = phase_s(c, to, first.bytes, first.reduced);
+        last = first;
+        seconds += round_s;
     }
     return seconds;
 }
@@ -241,7 +241,9 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
         const bool is_of_any = collectives[i].collective == DSGD_COLLECTIVE_RING;
         const bool is_of_others = collectives[i].collective == DSGD_COLLECTIVE_BRUCK;
-        if (!is_of_any && is_of_others == dsgd_is_power_of_two(c->workers))
+        const bool in_rings = collectives[i].collective == DSGD_COLLECTIVE_RINGS;
+        if (in_rings ? dsgd_platform_dimensions(c->platform).n[0] == 1
+                     : !is_of_any && is_of_others == dsgd_is_power_of_two(c->workers))
             continue;
         allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
         by_network seconds = {NAN, NAN};

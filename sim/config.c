@@ -7,7 +7,7 @@
 #include "models/encodings/encoding.h"
 
 const char *const dsgd_collective_names[] = {
-    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "nccl", NULL};
+    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "rings", "rings", "nccl", NULL};
 
 const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
@@ -81,7 +81,9 @@ const dsgd_option dsgd_exchange_options[] = {
         dsgd_exchange_config, collective, dsgd_collective_names,
         "how an allreduce of all workers travels; auto: by the platform's library: nccl; or by "
         "size, recursive doubling below its `doubling_limit`, else Rabenseifner's, or Bruck's, "
-        "which needs no power of two"),
+        "which needs no power of two; rings: one after another along the platform's dimensions, "
+        "GPUs "
+        "of a node, hosts of a row, first"),
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how algorithms with partial collectives sum (eager-SGD, WAGMA-SGD), groups "
                        "and all workers; the papers' library has recursive-doubling at any size"),
@@ -112,5 +114,6 @@ dsgd_way dsgd_way_of(const dsgd_run_config *config, bool partial)
         how = (dsgd_collective)(exchange->partial_collective - DSGD_PARTIAL_COLLECTIVE);
     if (how == DSGD_COLLECTIVE_AUTO && platform->library != DSGD_LIBRARY_MPI)
         how = DSGD_COLLECTIVE_NCCL;
-    return (dsgd_way){how, platform->doubling_bytes, partial ? platform->partial_turn_s : 0};
+    return (dsgd_way){how, platform->doubling_bytes, partial ? platform->partial_turn_s : 0,
+                      dsgd_platform_dimensions(platform)};
 }

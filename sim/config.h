@@ -23,6 +23,7 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_RABENSEIFNER,
     DSGD_COLLECTIVE_RING,
     DSGD_COLLECTIVE_BRUCK,
+    DSGD_COLLECTIVE_RINGS, /* rings along the platform's dimensions, one after another */
     DSGD_COLLECTIVE_NCCL /* as NCCL chooses by its own model (traces/nccl.h) */
 } dsgd_collective;
 
@@ -31,6 +32,7 @@ typedef struct dsgd_way {
     dsgd_collective how;
     double doubling_bytes; /* of AUTO: fewer are summed by recursive doubling */
     double turn_s; /* of each message, dsgd_platform's partial_turn_s; 0: it is MPI's own */
+    dsgd_dimensions along; /* of RINGS */
 } dsgd_way;
 
 extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */

@@ -38,6 +38,7 @@ typedef struct dsgd_scale {
     double value_bytes; /* of a number that is not encoded */
     int collective, partial_collective; /* dsgd_collective */
     double doubling_bytes; /* of AUTO: the platform's */
+    int rings[4]; /* of RINGS: the platform's dimensions; 0 or 1: none */
     size_t skipped; /* pieces between two of them; 0 but in a fragment */
 } dsgd_scale;
 

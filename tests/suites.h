@@ -34,6 +34,8 @@
     X(record_damage)                                                                               \
     X(record_files)                                                                                \
     X(graph)                                                                                       \
+    X(schedules)                                                                                   \
+    X(fabrics)                                                                                     \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \
     X(maxmin)                                                                                      \

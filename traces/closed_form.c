@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#include "traces/fabric.h"
+
 /** The links of a path, each with a number that no other link of the platform has. */
 typedef struct path {
     size_t n, room;
@@ -167,10 +169,22 @@ static void torus_path(path *p, const dsgd_platform *platform, int a, int b)
     }
 }
 
+static void fabric_path(path *p, const dsgd_platform *platform, int a, int b)
+{
+    size_t link[DSGD_FABRIC_MOST_LINKS];
+    const size_t n = dsgd_fabric_route(platform, a, b, link);
+    for (size_t k = 0; k < n; k++) {
+        const dsgd_fabric_link l = dsgd_fabric_link_at(platform, link[k]);
+        pass(p, (int64_t)link[k], l.bytes_per_s, l.latency_s);
+    }
+}
+
 /** Adds the path from a to b to @p p. */
 static void find_path(path *p, const dsgd_platform *platform, int a, int b)
 {
-    if (platform->topology == DSGD_TOPOLOGY_TORUS)
+    if (dsgd_platform_is_fabric(platform))
+        fabric_path(p, platform, a, b);
+    else if (platform->topology == DSGD_TOPOLOGY_TORUS)
         torus_path(p, platform, a, b);
     else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
         tree_path(p, platform, a, b);

@@ -1,13 +1,13 @@
 /**
  * @file platform.c
- * The option table of a platform, and the SimGrid XML of the shapes that need none from the user.
+ * The option table of a platform, its checks, its hosts, and where messages can meet.
  */
 #include "traces/platform.h"
 
 const double dsgd_platform_nominal_flops = 1e9;
 
-static const char *const topologies[] = {"switch", "groups", "fat_tree", "dragonfly",
-                                         "torus",  "xml",    NULL};
+static const char *const topologies[] = {"switch",       "groups", "fat_tree", "dragonfly", "torus",
+                                         "hamming_mesh", "rails",  "xml",      NULL};
 static const char *const libraries[] = {"mpi", "nccl", "rccl", NULL};
 static const char *const none_words[] = {"none", NULL};
 static const char *const memory_words[] = {"memory", NULL};
@@ -69,11 +69,16 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_platform, topology, topologies,
         "one crossbar; groups with a limit between them, as an adaptively routed dragonfly has; "
-        "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus, or XML"),
+        "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus; hamming_mesh: "
+        "boards of a mesh, whose rows and columns are switched; rails: GPU r of each node on "
+        "switch "
+        "r, with a spine above or none; or XML"),
     DSGD_OPTION_STRING(dsgd_platform, file, "SimGrid XML, for topology xml", .unit = "path"),
-    DSGD_OPTION_DOUBLE_AS(
-        "host_bandwidth", dsgd_platform, host_bandwidth_bytes_per_s, 10e9, 1, 1e15, "bytes/s",
-        "of a host's NIC, in each direction; in a fat tree, dragonfly or torus of every link"),
+    DSGD_OPTION_DOUBLE_AS("host_bandwidth", dsgd_platform, host_bandwidth_bytes_per_s, 10e9, 1,
+                          1e15, "bytes/s",
+                          "of a host's NIC, in each direction; in a fat tree, dragonfly, torus or "
+                          "hamming_mesh of every "
+                          "link"),
     DSGD_OPTION_DOUBLE_AS("host_latency", dsgd_platform, host_latency_s, 1e-6, 0, 10, "s",
                           "between the nearest two hosts, of one switch, group or router, or side "
                           "by side in a torus"),
@@ -81,7 +86,8 @@ const dsgd_option dsgd_platform_options[] = {
         dsgd_platform, size, 1, DSGD_PLATFORM_ANY,
         "fat_tree: hosts per switch, switches per switch of each higher level; "
         "dragonfly: groups, chassis per group, routers per chassis, hosts per "
-        "router; torus: each dimension; switch and groups: hosts in all, else as many "
+        "router; torus: each dimension; hamming_mesh: hosts of a board's row and column, "
+        "boards of a row and column; switch, groups and rails: hosts in all, else as many "
         "as a run needs; not of regions"),
     DSGD_OPTION_NUMBERS(dsgd_platform, up, 1, DSGD_PLATFORM_ANY,
                         "fat_tree: switches above each host (1), then above each switch of each "
@@ -93,10 +99,15 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_LONG(dsgd_platform, group_hosts, 0, 0, 1e6, NULL, "hosts per group"),
     DSGD_OPTION_DOUBLE_AS("group_flow_bandwidth", dsgd_platform, group_flow_bytes_per_s, 0, 0, 1e15,
                           "bytes/s", "limit of one flow between groups"),
-    DSGD_OPTION_DOUBLE_AS("group_bandwidth", dsgd_platform, group_bytes_per_s, 0, 0, 1e18,
-                          "bytes/s", "of a group towards all others, in each direction"),
-    DSGD_OPTION_DOUBLE_AS("group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
-                          "added between groups"),
+    DSGD_OPTION_DOUBLE_AS(
+        "group_bandwidth", dsgd_platform, group_bytes_per_s, 0, 0, 1e18, "bytes/s",
+        "of a group towards all others, in each direction; rails: of a rail's "
+        "switch towards the spine, 0: there is none, and messages to another rail "
+        "go through the node first"),
+    DSGD_OPTION_DOUBLE_AS(
+        "group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
+        "added between groups; rails: of the spine; hamming_mesh: of the switches "
+        "of a row or column"),
     DSGD_OPTION_RECORDS(dsgd_platform, regions, dsgd_region, region_options,
                         "groups: their names, in order, of which `routes` speak; there are no "
                         "others"),
@@ -106,9 +117,10 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_platform, route_bandwidth, 1, 1e-9, 1e9, NULL,
                        "of all routes, as a multiple of what they say"),
     DSGD_OPTION_DOUBLE(dsgd_platform, route_latency, 1, 0, 1e9, NULL, "the same of latencies"),
-    DSGD_OPTION_LONG(dsgd_platform, island_hosts, 0, 0, 4096, NULL,
-                     "switch and groups: hosts in a row that also share a fast network (NVLink, "
-                     "PCIe); 0: none do"),
+    DSGD_OPTION_LONG(
+        dsgd_platform, island_hosts, 0, 0, 4096, NULL,
+        "switch, groups and rails: hosts in a row that also share a fast network (NVLink, "
+        "PCIe); 0: none do"),
     DSGD_OPTION_LONG(
         dsgd_platform, island_nics, 1, 1, 4096, NULL,
         "NICs that an island's hosts share evenly; as many as hosts: one each (rails)"),
@@ -217,7 +229,8 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
     const int shape = platform->topology;
     if (dsgd_platform_is_made_by_simgrid(platform) && levels == 0)
         return dsgd_refuse(error, "platform: topology %s needs size", topologies[shape]);
-    const size_t n_size = shape == DSGD_TOPOLOGY_DRAGONFLY             ? 4
+    const bool has_four = shape == DSGD_TOPOLOGY_DRAGONFLY || shape == DSGD_TOPOLOGY_HAMMING_MESH;
+    const size_t n_size = has_four                                     ? 4
                           : dsgd_platform_is_made_by_simgrid(platform) ? levels
                           : shape == DSGD_TOPOLOGY_XML || levels == 0  ? 0
                                                                        : 1;
@@ -245,6 +258,13 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
         if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
             return dsgd_refuse(error,
                                "platform: size: 1, but a dimension of a torus has 2 hosts or more");
+    if (shape == DSGD_TOPOLOGY_HAMMING_MESH &&
+        fmax(platform->size.v[0], platform->size.v[1]) > DSGD_MOST_BOARD)
+        return dsgd_refuse(error,
+                           "platform: size: a board of %g by %g hosts, but at most %d by %d are "
+                           "possible",
+                           platform->size.v[0], platform->size.v[1], DSGD_MOST_BOARD,
+                           DSGD_MOST_BOARD);
     const double hosts = product(&platform->size);
     if (hosts > DSGD_PLATFORM_ANY)
         return dsgd_refuse(error, "platform: size: %g hosts, but at most %d are possible", hosts,
@@ -255,11 +275,18 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
 static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *error)
 {
     const int64_t hosts = platform->island_hosts;
+    if (platform->topology == DSGD_TOPOLOGY_RAILS && (hosts < 1 || platform->island_nics != hosts))
+        return dsgd_refuse(
+            error,
+            "platform: topology rails needs island_hosts, the GPUs of a node, and as "
+            "many island_nics: one on each rail; they are %jd and %jd",
+            hosts, platform->island_nics);
     if (hosts == 0)
         return DSGD_OK;
-    if (platform->topology != DSGD_TOPOLOGY_SWITCH && platform->topology != DSGD_TOPOLOGY_GROUPS)
+    if (platform->topology > DSGD_TOPOLOGY_GROUPS && platform->topology != DSGD_TOPOLOGY_RAILS)
         return dsgd_refuse(
-            error, "platform: island_hosts: topology %s has no islands; switch and groups have",
+            error,
+            "platform: island_hosts: topology %s has no islands; switch, groups and rails have",
             topologies[platform->topology]);
     if (platform->island_bytes_per_s <= 0)
         return dsgd_refuse(error, "platform: island_hosts needs an island_bandwidth above 0");
@@ -340,6 +367,21 @@ int dsgd_platform_most_hosts(const dsgd_platform *platform)
     return platform->size.n > 0 ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
 }
 
+dsgd_dimensions dsgd_platform_dimensions(const dsgd_platform *platform)
+{
+    const double *const size = platform->size.v;
+    dsgd_dimensions all = {{1, 1, 1, 1}};
+    if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH)
+        return (dsgd_dimensions){{(int)(size[0] * size[2]), (int)(size[1] * size[3]), 1, 1}};
+    if (!dsgd_platform_is_made_by_simgrid(platform)) {
+        all.n[0] = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
+        return all;
+    }
+    for (size_t i = 0; i < platform->size.n && i < DSGD_MOST_DIMENSIONS; i++)
+        all.n[i] = (int)size[platform->topology == DSGD_TOPOLOGY_DRAGONFLY ? 3 - i : i];
+    return all;
+}
+
 /* --- hosts that differ ------------------------------------------------------------------------ */
 
 static bool names(const dsgd_platform_entry *e, int host)
@@ -404,6 +446,8 @@ double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
         return NAN;
     if (platform->topology == DSGD_TOPOLOGY_TORUS) /* two ways in each dimension */
         n_links = 2 * (double)platform->size.n;
+    else if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH)
+        n_links = 4;
     else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
         n_links = platform->up.v[0] * dsgd_extent(&platform->cables, 0);
     return n_links * platform->host_bandwidth_bytes_per_s *
@@ -537,6 +581,8 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
     case DSGD_TOPOLOGY_DRAGONFLY:
         return in_one(use, (int)platform->size.v[3]);
     case DSGD_TOPOLOGY_TORUS:
+    case DSGD_TOPOLOGY_HAMMING_MESH:
+    case DSGD_TOPOLOGY_RAILS:
     case DSGD_TOPOLOGY_XML:
         return use->n_hosts < 2;
     default:
@@ -548,190 +594,4 @@ bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platf
         return false;
     return platform->topology == DSGD_TOPOLOGY_SWITCH || in_one(use, (int)platform->group_hosts) ||
            (!dsgd_platform_shares_routes(platform) && !ways_out_bind(platform, use));
-}
-
-/* --- XML -------------------------------------------------------------------------------------- */
-
-static const char *const duplex = "SPLITDUPLEX";
-
-static void write_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s,
-                       const char *sharing)
-{
-    fprintf(xml,
-            "  <link id=\"%s%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" "
-            "sharing_policy=\"%s\"/>\n",
-            name, i, bytes_per_s, latency_s, sharing);
-}
-
-/** Paths within an island: the links of two hosts, which share the latency. */
-static void write_island(FILE *xml, int first, int last)
-{
-    for (int a = first; a <= last; a++)
-        for (int b = first; b <= last; b++)
-            if (a != b)
-                fprintf(xml,
-                        "  <bypassRoute src=\"n%d\" dst=\"n%d\"><link_ctn id=\"island%d\" "
-                        "direction=\"UP\"/><link_ctn id=\"island%d\" direction=\"DOWN\"/>"
-                        "</bypassRoute>\n",
-                        a, b, a, b);
-}
-
-/**
- * Paths out of a group and into it: the host's NIC, and on the way out the limit of a message. That
- * is a link of each host, because SimGrid shares anew what all flows of a link have whenever one
- * begins or ends.
- */
-static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
-{
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    for (int host = first; host <= last; host++)
-        fprintf(xml,
-                "  <bypassRoute src=\"n%d\" dst=\"r%d\"><link_ctn id=\"nic%d\" direction=\"UP\"/>"
-                "<link_ctn id=\"flow%d\"/></bypassRoute>\n"
-                "  <bypassRoute src=\"r%d\" dst=\"n%d\"><link_ctn id=\"nic%d\" "
-                "direction=\"DOWN\"/></bypassRoute>\n",
-                host, group, host / per_nic, host, group, host, host / per_nic);
-}
-
-/** Hosts first .. last of a crossbar. Every path has two NICs, which share the latency. */
-static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
-{
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    const int island = (int)platform->island_hosts;
-    const bool grouped = platform->topology == DSGD_TOPOLOGY_GROUPS;
-    fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", group);
-    for (int host = first; host <= last; host++) {
-        fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
-        if (island > 0)
-            write_link(xml, "island", host, platform->island_bytes_per_s,
-                       platform->island_latency_s / 2, duplex);
-        if (host % per_nic == 0) {
-            const dsgd_host_quality q = dsgd_platform_nic(platform, host / per_nic);
-            write_link(xml, "nic", host / per_nic,
-                       q.bandwidth * platform->host_bandwidth_bytes_per_s,
-                       platform->host_latency_s / 2 + q.latency_s, duplex);
-        }
-        fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
-                host / per_nic, host / per_nic);
-        if (grouped) /* where there are routes these say it */
-            write_link(xml, "flow", host,
-                       platform->route_of == NULL ? platform->group_flow_bytes_per_s : 1e18,
-                       platform->route_of == NULL ? platform->group_latency_s : 0, "FATPIPE");
-    }
-    if (grouped)
-        fprintf(xml, "  <router id=\"r%d\"/>\n", group);
-    for (int host = first; island > 0 && host <= last; host += island)
-        write_island(xml, host, host + island - 1 < last ? host + island - 1 : last);
-    if (grouped)
-        write_gateway(xml, platform, group, first, last);
-    fputs("</zone>\n", xml);
-}
-
-/** From region to region: the limit and latency of a flow, and what all flows share; links before routes. */
-static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
-{
-    const int n = (int)platform->regions.n;
-    for (int k = 0; k < n_groups * n; k++) {
-        const dsgd_between way = dsgd_platform_between(platform, k / n, k % n);
-        write_link(xml, "one", k, fmin(way.flow_bytes_per_s, 1e18), way.latency_s, "FATPIPE");
-        write_link(xml, "all", k, fmin(way.bytes_per_s, 1e18), 0, "SHARED");
-    }
-    for (int a = 0; a < n_groups; a++)
-        for (int b = 0; b < n_groups; b++)
-            if (a != b)
-                fprintf(xml,
-                        "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\" "
-                        "symmetrical=\"NO\"><link_ctn id=\"out%d\" direction=\"UP\"/>"
-                        "<link_ctn id=\"one%d\"/><link_ctn id=\"all%d\"/>"
-                        "<link_ctn id=\"out%d\" direction=\"DOWN\"/></zoneRoute>\n",
-                        a, b, a, b, a, a * n + b, a * n + b, b);
-}
-
-/** From router to router a message passes the way out of one group and the way into the other. */
-static void write_groups(FILE *xml, const dsgd_platform *platform, int n_hosts)
-{
-    const int size = (int)platform->group_hosts;
-    const int n_groups = (n_hosts + size - 1) / size;
-    fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
-    for (int g = 0; g < n_groups; g++) {
-        const int last = (g + 1) * size - 1;
-        write_crossbar(xml, platform, g, g * size, last < n_hosts ? last : n_hosts - 1);
-        write_link(xml, "out", g, platform->group_bytes_per_s, 0, duplex);
-    }
-    if (platform->route_of != NULL)
-        write_routes(xml, platform, n_groups);
-    for (int a = 0; platform->route_of == NULL && a < n_groups; a++)
-        for (int b = a + 1; b < n_groups; b++)
-            fprintf(xml,
-                    "  <zoneRoute src=\"g%d\" dst=\"g%d\" gw_src=\"r%d\" gw_dst=\"r%d\">"
-                    "<link_ctn id=\"out%d\" direction=\"UP\"/>"
-                    "<link_ctn id=\"out%d\" direction=\"DOWN\"/></zoneRoute>\n",
-                    a, b, a, b, a, b);
-    fputs("</zone>\n", xml);
-}
-
-/** "2,3,4", or @p n 1s where there are none. */
-static const char *numbers_text(const dsgd_numbers *numbers, size_t n)
-{
-    char *text = dsgd_xstrdup("");
-    for (size_t i = 0; i < n; i++)
-        dsgd_append(&text, "%s%.0f", i == 0 ? "" : ",", dsgd_extent(numbers, i));
-    return text;
-}
-
-static void write_topology(FILE *xml, const dsgd_platform *p)
-{
-    const size_t n = p->size.n;
-    const double *const size = p->size.v;
-    if (p->topology == DSGD_TOPOLOGY_TORUS)
-        fprintf(xml, "topology=\"TORUS\" topo_parameters=\"%s\"", numbers_text(&p->size, n));
-    else if (p->topology == DSGD_TOPOLOGY_FAT_TREE)
-        fprintf(xml, "topology=\"FAT_TREE\" topo_parameters=\"%zu;%s;%s;%s\"", n,
-                numbers_text(&p->size, n), numbers_text(&p->up, n), numbers_text(&p->cables, n));
-    else
-        fprintf(xml,
-                "topology=\"DRAGONFLY\" topo_parameters=\"%.0f,%.0f;%.0f,%.0f;%.0f,%.0f;%.0f\"",
-                size[0], dsgd_extent(&p->cables, 0), size[1], dsgd_extent(&p->cables, 1), size[2],
-                dsgd_extent(&p->cables, 2), size[3]);
-}
-
-/**
- * Two hosts of one switch or router are connected by two links, neighbours in a torus by one. The
- * zone around them is for SimGrid 4.0, which crashes where such a cluster is the outermost.
- */
-static void write_cluster(FILE *xml, const dsgd_platform *platform)
-{
-    const double links = platform->topology == DSGD_TOPOLOGY_TORUS ? 1 : 2;
-    fprintf(xml,
-            "<zone id=\"world\" routing=\"Full\">\n<cluster id=\"all\" prefix=\"n\" suffix=\"\" "
-            "radical=\"0-%d\" speed=\"%.17gf\" "
-            "bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"\n         ",
-            dsgd_platform_most_hosts(platform) - 1, dsgd_platform_nominal_flops,
-            platform->host_bandwidth_bytes_per_s, platform->host_latency_s / links);
-    write_topology(xml, platform);
-    fputs("/>\n</zone>\n", xml);
-}
-
-dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
-                                dsgd_error *error)
-{
-    if (platform->topology == DSGD_TOPOLOGY_XML)
-        return DSGD_OK;
-    FILE *const xml = fopen(path, "w");
-    if (xml == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
-    fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
-          "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
-          xml);
-    if (dsgd_platform_is_made_by_simgrid(platform))
-        write_cluster(xml, platform);
-    else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
-        write_crossbar(xml, platform, 0, 0, n_hosts - 1);
-    else
-        write_groups(xml, platform, n_hosts);
-    fputs("</platform>\n", xml);
-    const bool failed = ferror(xml) != 0;
-    if (fclose(xml) != 0 || failed)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
-    return DSGD_OK;
 }

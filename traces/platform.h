@@ -17,6 +17,8 @@ typedef enum dsgd_platform_topology {
     DSGD_TOPOLOGY_FAT_TREE, /* SimGrid's, routed by destination (D-mod-k) */
     DSGD_TOPOLOGY_DRAGONFLY, /* SimGrid's, minimal routing: one gateway per pair of groups */
     DSGD_TOPOLOGY_TORUS, /* SimGrid's, routed dimension by dimension */
+    DSGD_TOPOLOGY_HAMMING_MESH, /* boards of a mesh, rows and columns switched (fabric.h) */
+    DSGD_TOPOLOGY_RAILS, /* GPU r of each node on switch r (fabric.h); as many hosts as a run needs, or `size` */
     DSGD_TOPOLOGY_XML /* the user's own file */
 } dsgd_platform_topology;
 
@@ -145,9 +147,24 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
 /** Whether SimGrid makes the links: of a fat tree, dragonfly or torus. */
 bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
 
+/** Whether the program makes the links itself (fabric.h). */
+static inline bool dsgd_platform_is_fabric(const dsgd_platform *platform)
+{
+    return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ||
+           platform->topology == DSGD_TOPOLOGY_RAILS;
+}
+enum { DSGD_MOST_BOARD = 64 }; /* hosts of a HammingMesh's board in a row, and in a column */
+
 /** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
+
+/** Extents by which `collective: rings` goes, hosts next to each other first; 1 behind the last that there is. */
+enum { DSGD_MOST_DIMENSIONS = 4 };
+typedef struct dsgd_dimensions {
+    int n[DSGD_MOST_DIMENSIONS];
+} dsgd_dimensions;
+dsgd_dimensions dsgd_platform_dimensions(const dsgd_platform *platform);
 
 /** Whether some route is of all flows together: who asks which can meet there? */
 bool dsgd_platform_shares_routes(const dsgd_platform *platform);
@@ -206,7 +223,7 @@ bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand);
 /**
  * Whether messages among a run's hosts can share links only with messages that the same host sends,
  * or that the same host receives. For a fat tree and a dragonfly within one switch alone; never for
- * a torus and XML.
+ * a torus, HammingMesh, rails and XML.
  */
 bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use);
 

@@ -215,6 +215,9 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                      ? e->partial_collective == DSGD_PARTIAL_AS_COLLECTIVE
                                      : is_word && e->collective == DSGD_COLLECTIVE_AUTO &&
                                            run.platform.library != DSGD_LIBRARY_MPI;
+            if (is_word && strcmp(o->words[w], "rings") == 0 &&
+                dsgd_platform_dimensions(&run.platform).n[0] == 1) /* one ring */
+                continue;
             dsgd_option_put(o, &run.config.exchange, value);
             if (!is_word && value != DSGD_PIECES_BUCKETS) /* which would be refused with theirs */
                 run.config.exchange.bucket_bytes = DSGD_BUCKET_AUTO;

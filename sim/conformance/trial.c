@@ -232,14 +232,16 @@ static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
     double *const bytes = dsgd_keep(n_pieces, sizeof *bytes);
     for (size_t k = 0; k < n_pieces; k++)
         bytes[k] = c->workload->bytes / (double)n_pieces;
-    const dsgd_scale scale = {.n_workers = c->workers,
-                              .n_servers = dsgd_n_servers(c),
-                              .n_pieces = n_pieces,
-                              .piece_bytes = bytes,
-                              .value_bytes = dsgd_workload_value_bytes(c->workload),
-                              .collective = (int)dsgd_way_of(c, false).how,
-                              .partial_collective = (int)dsgd_way_of(c, true).how,
-                              .doubling_bytes = c->platform->doubling_bytes};
+    dsgd_scale scale = {.n_workers = c->workers,
+                        .n_servers = dsgd_n_servers(c),
+                        .n_pieces = n_pieces,
+                        .piece_bytes = bytes,
+                        .value_bytes = dsgd_workload_value_bytes(c->workload),
+                        .collective = (int)dsgd_way_of(c, false).how,
+                        .partial_collective = (int)dsgd_way_of(c, true).how,
+                        .doubling_bytes = c->platform->doubling_bytes};
+    const dsgd_dimensions along = dsgd_platform_dimensions(c->platform);
+    memcpy(scale.rings, along.n, sizeof scale.rings);
     declared->traffic = true;
     declared->per_step = c->algorithm->traffic(c->params, &scale);
     declared->period = dsgd_period(c);

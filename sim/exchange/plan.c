@@ -13,6 +13,10 @@
  * does, which sends whole vectors twice more. The ring and Bruck's algorithm need no fold: with k =
  * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
  *
+ * Rings go along the platform's dimensions, one after another, for P = X Y ... of hosts that are neighbours first: a
+ * reduce-scatter along rows, the share of it along columns, and so on, and allgathers back: 2 (X - 1 + Y - 1 + ...) (o + L) +
+ * (P-1)/P (2 n/B + c n), between neighbours alone. Where a dimension does not divide the members, one ring has the rest.
+ *
  * NCCL's collectives are no rounds (closed.c, traces/nccl.h): each member is said to send one stream, of
  * what a ring would have it send.
  *
@@ -72,16 +76,31 @@ static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
     return (dsgd_phase){ahead, behind, part, 0};
 }
 
+static bool goes_in_rings(dsgd_collective how)
+{
+    return how == DSGD_COLLECTIVE_RING || how == DSGD_COLLECTIVE_RINGS;
+}
+
+/** Rounds of the first dimension's rings first, then of the next; the allgather goes the same way backwards. */
+static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
+{
+    const bool reduces = round < plan->half;
+    int left = reduces ? round : 2 * plan->half - 1 - round, stride = 1, k = 0;
+    for (; left >= plan->ring[k] - 1; k++) {
+        left -= plan->ring[k] - 1;
+        stride *= plan->ring[k];
+    }
+    const int n = plan->ring[k], at = index / stride % n, first = index - at * stride;
+    const double part = plan->bytes / (stride * n);
+    return (dsgd_phase){first + (at + 1 < n ? at + 1 : 0) * stride,
+                        first + (at > 0 ? at - 1 : n - 1) * stride, part, reduces ? part : 0};
+}
+
 /** A round of an allreduce; its halves are reduce-scatter and allgather. */
 static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
 {
-    const int n = plan->n;
-    if (plan->how == DSGD_COLLECTIVE_RING) {
-        const double part = plan->bytes / n;
-        const bool reduces = round < n - 1;
-        return (dsgd_phase){index + 1 < n ? index + 1 : 0, index > 0 ? index - 1 : n - 1, part,
-                            reduces ? part : 0};
-    }
+    if (goes_in_rings(plan->how))
+        return rings(plan, round, index);
     if (plan->how == DSGD_COLLECTIVE_BRUCK)
         return bruck(plan, round, index);
     if (plan->extra > 0 && (round == 0 || round == plan->n_rounds - 1))
@@ -187,8 +206,16 @@ static dsgd_collective how_in_shares(dsgd_collective how, dsgd_part part, int n)
 static dsgd_plan plan_of_allreduce(dsgd_way way, int n, double bytes)
 {
     dsgd_plan plan = {.how = how_for(way, n, bytes), .n = n, .bytes = bytes, .turn_s = way.turn_s};
-    if (plan.how == DSGD_COLLECTIVE_RING) {
-        plan.half = n - 1;
+    if (goes_in_rings(plan.how)) {
+        int left = n;
+        for (int k = 0; k < DSGD_MOST_DIMENSIONS; k++) {
+            const int size = plan.how == DSGD_COLLECTIVE_RINGS ? way.along.n[k] : 0;
+            plan.ring[k] = size > 0 && left % size == 0 ? size : left;
+            left /= plan.ring[k];
+            plan.half += plan.ring[k] - 1;
+        }
+        plan.ring[DSGD_MOST_DIMENSIONS] = left;
+        plan.half += left - 1;
         plan.n_rounds = 2 * plan.half;
         return plan;
     }
@@ -258,16 +285,14 @@ dsgd_plan dsgd_plan_of_call(dsgd_way way, const dsgd_call *call, int n, double w
 
 /* --- traffic ---------------------------------------------------------------------------------- */
 
-/** One allreduce of a piece among @p n, of all together. */
-static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
+/** One allreduce of a piece among @p n, of all together. @p half: the plan's. */
+static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes, int half)
 {
     const double core = 1 << dsgd_log2(n);
     const double extra = n - core;
     const double bits = dsgd_log2(n);
-    if (how == DSGD_COLLECTIVE_RING)
-        return (dsgd_traffic){2.0 * n * (n - 1), 2 * (n - 1) * bytes};
-    if (how == DSGD_COLLECTIVE_BRUCK)
-        return (dsgd_traffic){2 * n * (bits + (extra > 0)), 2 * (n - 1) * bytes};
+    if (goes_in_rings(how) || how == DSGD_COLLECTIVE_BRUCK)
+        return (dsgd_traffic){2.0 * n * half, 2 * (n - 1) * bytes};
     const double folding = 2 * extra * bytes;
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         return (dsgd_traffic){core * bits + 2 * extra, core * bits * bytes + folding};
@@ -275,16 +300,16 @@ static dsgd_traffic allreduce_of_piece(dsgd_collective how, int n, double bytes)
 }
 
 /** A collective of a piece, by a resolved setting: a half, and up or down the tree. */
-static dsgd_traffic part_of_piece(dsgd_collective how, dsgd_part part, int n, double bytes)
+static dsgd_traffic part_of_piece(dsgd_way way, dsgd_part part, int n, double bytes)
 {
-    const dsgd_plan plan = dsgd_plan_of((dsgd_way){.how = how}, part, n, bytes);
-    if (how == DSGD_COLLECTIVE_NCCL)
+    const dsgd_plan plan = dsgd_plan_of(way, part, n, bytes);
+    if (way.how == DSGD_COLLECTIVE_NCCL)
         return (dsgd_traffic){n, n * dsgd_plan_stream_bytes(&plan)};
     if (part == DSGD_ALLREDUCE)
-        return allreduce_of_piece(how, n, bytes);
+        return allreduce_of_piece(plan.how, n, bytes, plan.half);
     dsgd_traffic sum = {0, 0};
     if (plan.half > 0)
-        sum = dsgd_traffic_times(allreduce_of_piece(plan.how, n, bytes), 0.5);
+        sum = dsgd_traffic_times(allreduce_of_piece(plan.how, n, bytes, plan.half), 0.5);
     if (part != DSGD_REDUCE && part != DSGD_BROADCAST)
         return sum;
     double shares = 0;
@@ -296,7 +321,11 @@ static dsgd_traffic part_of_piece(dsgd_collective how, dsgd_part part, int n, do
 
 static dsgd_way way_of(const dsgd_scale *scale)
 {
-    return (dsgd_way){(dsgd_collective)scale->collective, scale->doubling_bytes, 0};
+    dsgd_way way = {.how = (dsgd_collective)scale->collective,
+                    .doubling_bytes = scale->doubling_bytes};
+    _Static_assert(sizeof way.along.n == sizeof scale->rings, "dimensions of rings");
+    memcpy(way.along.n, scale->rings, sizeof way.along.n);
+    return way;
 }
 
 /** One collective of a vector, per member. */
@@ -306,8 +335,9 @@ static dsgd_traffic traffic_of(const dsgd_scale *scale, dsgd_part part)
     dsgd_traffic sum = {0, 0};
     for (size_t k = 0; k < scale->n_pieces && n > 1; k++) {
         const double bytes = dsgd_scale_piece(scale, k);
-        const dsgd_collective how = how_for(way_of(scale), n, bytes);
-        sum = dsgd_traffic_sum(sum, part_of_piece(how, part, n, bytes));
+        dsgd_way way = way_of(scale);
+        way.how = how_for(way, n, bytes);
+        sum = dsgd_traffic_sum(sum, part_of_piece(way, part, n, bytes));
     }
     return dsgd_traffic_times(sum, 1.0 / n);
 }
@@ -325,8 +355,10 @@ static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *en
         const double bytes = encoding != NULL
                                  ? dsgd_encoding_bytes(encoding, whole, scale->value_bytes)
                                  : dsgd_factor_bytes(whole, scale->value_bytes, rank, of_columns);
-        const dsgd_plan plan = plan_of_encoded(way_of(scale), DSGD_ALLREDUCE, n, &e, bytes, whole);
-        const dsgd_traffic of_piece = part_of_piece(plan.how, plan.part, n, plan.bytes);
+        dsgd_way way = way_of(scale);
+        const dsgd_plan plan = plan_of_encoded(way, DSGD_ALLREDUCE, n, &e, bytes, whole);
+        way.how = plan.how;
+        const dsgd_traffic of_piece = part_of_piece(way, plan.part, n, plan.bytes);
         sum = dsgd_traffic_sum(sum, dsgd_traffic_times(of_piece, 1.0 / n));
     }
     return sum;

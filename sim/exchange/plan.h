@@ -14,9 +14,11 @@ typedef struct dsgd_plan {
     double bytes; /* of the vector */
     double turn_s; /* of each message, dsgd_way's */
     int n_rounds;
-    int bits, extra; /* n = 2^bits + extra; 0 for a ring */
+    int bits, extra; /* n = 2^bits + extra; 0 for rings */
     dsgd_part part;
     int half; /* rounds of a reduce-scatter or allgather; 0: of whole vectors, or folded */
+    int ring[DSGD_MOST_DIMENSIONS +
+             1]; /* members of a ring, in each dimension; one ring: n, 1, 1 ... */
     int root; /* index */
     struct dsgd_plan_encoding {
         bool gathers; /* what the allgather brings is added, and has not been before */

@@ -5,17 +5,8 @@
  */
 #include "sim/inner/schedule.h"
 
-const char *const dsgd_pipeline_word[DSGD_PIPELINE_KINDS] = {
-#define X(name, word, summary) word,
-    DSGD_PIPELINE_LIST(X)
-#undef X
-};
-
-const char *const dsgd_pipeline_summary[DSGD_PIPELINE_KINDS] = {
-#define X(name, word, summary) summary,
-    DSGD_PIPELINE_LIST(X)
-#undef X
-};
+const char *const dsgd_pipeline_word[DSGD_PIPELINE_KINDS] = {"gpipe", "1f1b",    "interleaved",
+                                                             "gems",  "chimera", "zero-bubble"};
 
 enum { MOST_TASKS = 10000000 };
 
@@ -33,29 +24,24 @@ static int64_t slots_of(const dsgd_pipeline_shape *shape)
 
 dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *error)
 {
-    const char *const kind = dsgd_pipeline_word[shape->kind];
     const int64_t stages = shape->n_stages, micro_batches = shape->n_micro_batches;
     if (stages < 1 || micro_batches < 1)
         return dsgd_refuse(error,
                            "a pipeline has at least 1 stage and 1 micro-batch, not %jd and %jd",
                            (intmax_t)stages, (intmax_t)micro_batches);
-    if (is_two_way(shape->kind) && (stages < 2 || micro_batches < 2))
+    if (is_two_way(shape->kind) && (stages < 2 || micro_batches < 2 ||
+                                    (shape->kind == DSGD_PIPELINE_CHIMERA && stages % 2 != 0)))
         return dsgd_refuse(error,
-                           "%s has two pipelines in opposite directions: at least 2 stages and 2 "
+                           "%s has two pipelines in opposite directions: 2 stages or more "
+                           "(chimera: an even number) and 2 micro-batches or more, not %jd and %jd",
+                           dsgd_pipeline_word[shape->kind], (intmax_t)stages,
+                           (intmax_t)micro_batches);
+    if (shape->kind == DSGD_PIPELINE_INTERLEAVED &&
+        (shape->n_chunks < 1 || micro_batches % stages != 0))
+        return dsgd_refuse(error,
+                           "interleaved needs 1 chunk or more and a multiple of its %jd stages as "
                            "micro-batches, not %jd and %jd",
-                           kind, (intmax_t)stages, (intmax_t)micro_batches);
-    if (shape->kind == DSGD_PIPELINE_CHIMERA && stages % 2 != 0)
-        return dsgd_refuse(error, "chimera needs an even number of stages, not %jd",
-                           (intmax_t)stages);
-    if (shape->kind == DSGD_PIPELINE_INTERLEAVED) {
-        if (shape->n_chunks < 1)
-            return dsgd_refuse(error, "interleaved has at least 1 chunk, not %jd",
-                               (intmax_t)shape->n_chunks);
-        if (micro_batches % stages != 0)
-            return dsgd_refuse(
-                error, "interleaved needs a multiple of its %jd stages as micro-batches, not %jd",
-                (intmax_t)stages, (intmax_t)micro_batches);
-    }
+                           (intmax_t)stages, (intmax_t)shape->n_chunks, (intmax_t)micro_batches);
     if (3.0 * (double)stages * (double)micro_batches * (double)slots_of(shape) > MOST_TASKS)
         return dsgd_refuse(error,
                            "%jd stages and %jd micro-batches make more than %d tasks of a step",
@@ -70,13 +56,18 @@ typedef struct order {
     dsgd_pipeline_task *next;
 } order;
 
+static int64_t part_of(const dsgd_pipeline_shape *shape, int64_t host, int64_t slot)
+{
+    if (is_two_way(shape->kind))
+        return slot == 0 ? host : shape->n_stages - 1 - host;
+    return slot * shape->n_stages + host;
+}
+
 static void add(order *o, dsgd_pipeline_phase phase, int64_t micro_batch, int64_t slot)
 {
-    const int64_t stage =
-        is_two_way(o->shape->kind) && slot == 1 ? o->shape->n_stages - 1 - o->host : o->host;
     *o->next++ = (dsgd_pipeline_task){.host = o->host,
                                       .slot = (int32_t)slot,
-                                      .stage = (int32_t)stage,
+                                      .part = (int32_t)part_of(o->shape, o->host, slot),
                                       .micro_batch = (int32_t)micro_batch,
                                       .phase = phase};
 }
@@ -95,47 +86,34 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* As many micro-batches are under way at host d as there are hosts from it to the end. Where gradients of weights are apart, those
- * of d micro-batches are put off, so that every host has D activations: who has the fewest to wait for has the most to fill. */
-static void order_1f1b(order *o)
-{
-    const int64_t n = o->shape->n_micro_batches,
-                  ahead = smaller(o->shape->n_stages - 1 - o->host, n);
-    const bool apart = o->shape->kind == DSGD_PIPELINE_ZERO_BUBBLE;
-    const int64_t put_off = apart ? o->host : n;
-    for (int64_t m = 0; m < ahead; m++)
-        add(o, DSGD_FORWARD, m, 0);
-    for (int64_t m = 0; m < n; m++) {
-        if (ahead + m < n)
-            add(o, DSGD_FORWARD, ahead + m, 0);
-        add(o, DSGD_BACKWARD, m, 0);
-        if (m >= put_off)
-            add(o, DSGD_WEIGHTS, m - put_off, 0);
-    }
-    for (int64_t m = n - smaller(put_off, n); apart && m < n; m++)
-        add(o, DSGD_WEIGHTS, m, 0);
-}
-
 /* The k-th pass of a host: D micro-batches through its first chunk, the same through its second, and so on; then the next D. */
-static void add_interleaved(order *o, dsgd_pipeline_phase phase, int64_t k)
+static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {
-    const int64_t stages = o->shape->n_stages, chunks = o->shape->n_chunks,
+    const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
                   chunk = k / stages % chunks;
     add(o, phase, k / (stages * chunks) * stages + k % stages,
         phase == DSGD_FORWARD ? chunk : chunks - 1 - chunk);
 }
 
-static void order_interleaved(order *o)
+/* As many micro-batches are under way at host d as there are hosts from it to the end; of chunks so many passes that none is late. Where
+ * gradients of weights are apart, those of d micro-batches are put off: who has the fewest to wait for has the most to fill. */
+static void order_1f1b(order *o)
 {
-    const int64_t stages = o->shape->n_stages, chunks = o->shape->n_chunks,
+    const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
                   n = o->shape->n_micro_batches * chunks;
-    const int64_t ahead = smaller(2 * (stages - 1 - o->host) + (chunks - 1) * stages, n);
+    const int64_t behind = stages - 1 - o->host;
+    const bool interleaved = o->shape->kind == DSGD_PIPELINE_INTERLEAVED,
+               apart = o->shape->kind == DSGD_PIPELINE_ZERO_BUBBLE;
+    const int64_t ahead = smaller(interleaved ? 2 * behind + (chunks - 1) * stages : behind, n);
     for (int64_t k = 0; k < ahead; k++)
-        add_interleaved(o, DSGD_FORWARD, k);
-    for (int64_t k = 0; k < n; k++) {
+        add_pass(o, DSGD_FORWARD, k);
+    for (int64_t k = 0; k < n + (apart ? o->host : 0); k++) {
         if (ahead + k < n)
-            add_interleaved(o, DSGD_FORWARD, ahead + k);
-        add_interleaved(o, DSGD_BACKWARD, k);
+            add_pass(o, DSGD_FORWARD, ahead + k);
+        if (k < n)
+            add_pass(o, DSGD_BACKWARD, k);
+        if (apart && k >= o->host)
+            add_pass(o, DSGD_WEIGHTS, k - o->host);
     }
 }
 
@@ -147,138 +125,100 @@ static void order_gems(order *o)
     }
 }
 
-/* In which slot of time a task is where all take as long: D / 2 micro-batches a direction, every other slot, and the next D / 2
- * 2 D slots later. No two tasks of a host have one slot (README.md). */
-static int64_t slot_of_time(const dsgd_pipeline_task *task, int64_t stages)
+/**
+ * Of one direction, where all tasks take as long: which micro-batch of it has slot @p t of time in what begins at slot 0; -1: none.
+ * D / 2 have every other slot, and the next D / 2 come 2 D slots later (README.md).
+ */
+static int64_t at_slot(int64_t t, int64_t stages)
 {
-    const int64_t m = task->micro_batch / 2, half = stages / 2;
-    const int64_t in = task->phase == DSGD_FORWARD ? task->stage : 2 * stages - 1 - task->stage;
-    return in + m % half * 2 + m / half * 2 * stages;
+    const int64_t unit = t / 2 / stages, in_unit = t / 2 % stages;
+    return t < 0 || t % 2 != 0 || in_unit >= stages / 2 ? -1 : unit * (stages / 2) + in_unit;
 }
 
-/* The tasks of both directions, each in its order, merged by slots of time. */
+/* Both directions by slots of time, of which no two tasks of a host have one; every second micro-batch goes the other way. */
 static void order_chimera(order *o)
 {
     const int64_t stages = o->shape->n_stages, n = o->shape->n_micro_batches;
-    int64_t next[2][2] = {
-        {0, 0},
-        {1,
-         1}}; /* micro-batch of a direction and phase: the first goes one way, the second the other */
-    for (int64_t left = 2 * n; left > 0; left--) {
-        int64_t earliest = INT64_MAX, slot = 0;
-        dsgd_pipeline_phase phase = DSGD_FORWARD;
+    const dsgd_pipeline_task *const end = o->next + 2 * n;
+    for (int64_t t = 0; o->next < end; t++)
         for (int i = 0; i < 4; i++) {
-            const dsgd_pipeline_phase its = i % 2 == 0 ? DSGD_FORWARD : DSGD_BACKWARD;
-            const dsgd_pipeline_task task = {
-                .micro_batch = (int32_t)next[i / 2][its],
-                .stage = (int32_t)(i / 2 == 0 ? o->host : stages - 1 - o->host),
-                .phase = its};
-            const int64_t at = next[i / 2][its] < n ? slot_of_time(&task, stages) : INT64_MAX;
-            if (at < earliest) {
-                earliest = at;
-                slot = i / 2;
-                phase = its;
-            }
+            const int64_t slot = i / 2, stage = slot == 0 ? o->host : stages - 1 - o->host;
+            const int64_t m = at_slot(t - (i % 2 == 0 ? stage : 2 * stages - 1 - stage), stages);
+            if (m >= 0 && 2 * m + slot < n)
+                add(o, i % 2 == 0 ? DSGD_FORWARD : DSGD_BACKWARD, 2 * m + slot, slot);
         }
-        add(o, phase, next[slot][phase], slot);
-        next[slot][phase] += 2;
-    }
 }
 
 static void (*const order_of[DSGD_PIPELINE_KINDS])(order *) = {
-    [DSGD_PIPELINE_GPIPE] = order_gpipe,
-    [DSGD_PIPELINE_1F1B] = order_1f1b,
-    [DSGD_PIPELINE_INTERLEAVED] = order_interleaved,
-    [DSGD_PIPELINE_GEMS] = order_gems,
-    [DSGD_PIPELINE_CHIMERA] = order_chimera,
-    [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
+    [DSGD_PIPELINE_GPIPE] = order_gpipe,      [DSGD_PIPELINE_1F1B] = order_1f1b,
+    [DSGD_PIPELINE_INTERLEAVED] = order_1f1b, [DSGD_PIPELINE_GEMS] = order_gems,
+    [DSGD_PIPELINE_CHIMERA] = order_chimera,  [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
 };
 
 int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot)
 {
-    const int64_t stages = pipeline->shape.n_stages;
-    if (is_two_way(pipeline->shape.kind))
-        return slot == 0 ? host : stages - 1 - host;
-    return slot * stages + host;
+    return part_of(&pipeline->shape, host, slot);
 }
 
-/* Where each task is in the order of all, while that is made. */
+/* Where each task is in the order of all, while that is made: [3][n_parts][N] by phase, part, micro-batch; -1: not yet. */
 typedef struct places {
     const dsgd_pipeline *pipeline;
     int64_t n_parts;
-    int32_t *of[3]; /* [n_parts][N] by phase; -1: not yet */
+    int32_t *at;
 } places;
 
-static int32_t *place(const places *p, dsgd_pipeline_phase phase, int64_t part, int64_t micro_batch)
+static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t part)
 {
-    return &p->of[phase][part * p->pipeline->shape.n_micro_batches + micro_batch];
+    const int64_t row = task->phase * p->n_parts + part;
+    return &p->at[row * p->pipeline->shape.n_micro_batches + task->micro_batch];
 }
 
-static int64_t host_of(const places *p, int64_t part, int64_t slot)
-{
-    const int64_t stages = p->pipeline->shape.n_stages;
-    return is_two_way(p->pipeline->shape.kind) && slot == 1 ? stages - 1 - part : part % stages;
-}
-
-/* Of a task in the order of its host: whom it waits for; or says that this one is not placed yet. */
+/* Of a task in the order of its host: whose message it waits for; false: that one is not placed yet. */
 static bool find_needed(const places *p, dsgd_pipeline_task *task)
 {
-    const int64_t part = dsgd_pipeline_part(p->pipeline, task->host, task->slot);
     const bool forward = task->phase == DSGD_FORWARD;
+    const bool is_second = is_two_way(p->pipeline->shape.kind) && task->slot == 1;
+    const int64_t from = forward ? task->part - 1 : task->part + 1,
+                  stages = p->pipeline->shape.n_stages;
+    const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
     task->needs = task->link = -1;
-    if (task->phase == DSGD_WEIGHTS || (forward && part == 0))
-        return true; /* it stands behind its backward; the first stage has its data */
-    if (!forward && part == p->n_parts - 1) {
-        task->needs = *place(p, DSGD_FORWARD, part, task->micro_batch);
-        return task->needs >= 0;
-    }
-    const int64_t from = forward ? part - 1 : part + 1, other = host_of(p, from, task->slot);
-    task->needs = *place(p, task->phase, from, task->micro_batch);
-    if (other != task->host) {
-        const bool round = p->pipeline->shape.kind == DSGD_PIPELINE_INTERLEAVED;
-        task->link = (int32_t)(round ? smaller(part, from) % p->pipeline->shape.n_stages
-                                     : smaller(task->host, other));
-    }
+    if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
+        return true; /* what it needs its host did before, or has */
+    task->needs = *place(p, task, from);
+    if (other != task->host)
+        task->link =
+            (int32_t)(llabs(other - task->host) == 1 ? smaller(other, task->host) : stages - 1);
     return task->needs >= 0;
 }
 
-/* From the orders of all hosts to one order of all tasks. */
+/* From the orders of all hosts, [D][each], to one order of all tasks. */
 static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
 {
     const int64_t stages = pipeline->shape.n_stages, each = pipeline->n_tasks / stages;
-    places p = {.pipeline = pipeline, .n_parts = slots_of(&pipeline->shape) * stages};
-    if (is_two_way(pipeline->shape.kind))
-        p.n_parts = stages;
-    const size_t n = (size_t)(p.n_parts * pipeline->shape.n_micro_batches);
-    for (int phase = 0; phase < 3; phase++) {
-        p.of[phase] = dsgd_xcalloc(n, sizeof(int32_t));
-        memset(p.of[phase], -1, n * sizeof(int32_t));
-    }
+    places p = {.pipeline = pipeline,
+                .n_parts = (is_two_way(pipeline->shape.kind) ? 1 : pipeline->n_slots) * stages};
+    const size_t n = (size_t)(3 * p.n_parts * pipeline->shape.n_micro_batches);
+    p.at = memset(dsgd_xcalloc(n, sizeof *p.at), -1, n * sizeof *p.at);
     int64_t *const next = dsgd_xcalloc((size_t)stages, sizeof *next);
-    int32_t *const before = dsgd_xcalloc((size_t)stages, sizeof *before), placed = 0;
-    memset(before, -1, (size_t)stages * sizeof *before);
-    while (placed < pipeline->n_tasks) {
-        const int32_t had = placed;
+    for (int32_t placed = 0, had = -1; placed < pipeline->n_tasks;) {
+        DSGD_ASSERT(placed > had, "the orders of %s wait for each other",
+                    dsgd_pipeline_word[pipeline->shape.kind]);
+        had = placed;
         for (int64_t d = 0; d < stages; d++)
             for (dsgd_pipeline_task *task;
                  next[d] < each && find_needed(&p, task = &row[d * each + next[d]]); next[d]++) {
-                task->before = before[d];
-                before[d] = placed;
-                *place(&p, task->phase, dsgd_pipeline_part(pipeline, d, task->slot),
-                       task->micro_batch) = placed;
-                pipeline->task[placed++] = *task;
+                task->before = next[d] == 0 ? -1 : task[-1].before; /* where that one is, by now */
+                pipeline->task[placed] = *task;
+                task->before = placed;
+                *place(&p, task, task->part) = placed++;
             }
-        DSGD_ASSERT(placed > had, "the orders of %s wait for each other",
-                    dsgd_pipeline_word[pipeline->shape.kind]);
     }
-    for (int phase = 0; phase < 3; phase++)
-        free(p.of[phase]);
+    free(p.at);
     free(next);
-    free(before);
 }
 
-/* Of a host's order: its peak of activations, and with which task a slot's gradient is complete. */
-static double look_at(const dsgd_pipeline *pipeline, dsgd_pipeline_task *row, int64_t n)
+/* Of a host's order: the peak of its activations. */
+static double held_in(const dsgd_pipeline *pipeline, const dsgd_pipeline_task *row, int64_t n)
 {
     const dsgd_pipeline_phase last =
         pipeline->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE ? DSGD_WEIGHTS : DSGD_BACKWARD;
@@ -287,12 +227,6 @@ static double look_at(const dsgd_pipeline *pipeline, dsgd_pipeline_task *row, in
         held += (row[i].phase == DSGD_FORWARD) - (row[i].phase == last);
         most = held > most ? held : most;
     }
-    for (int64_t slot = 0; slot < pipeline->n_slots; slot++)
-        for (int64_t i = n; i-- > 0;)
-            if (row[i].slot == slot) {
-                row[i].is_last = true;
-                break;
-            }
     return (double)most / (is_two_way(pipeline->shape.kind) ? 1.0 : (double)pipeline->n_slots);
 }
 
@@ -305,7 +239,7 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     pipeline->weights = is_two_way(shape->kind) ? 2 : 1;
     const int64_t each = shape->n_micro_batches *
                          (shape->kind == DSGD_PIPELINE_ZERO_BUBBLE ? 3 : 2) *
-                         (shape->kind == DSGD_PIPELINE_INTERLEAVED ? shape->n_chunks : 1);
+                         (is_two_way(shape->kind) ? 1 : pipeline->n_slots);
     pipeline->n_tasks = each * stages;
     pipeline->task = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *pipeline->task);
     pipeline->held = dsgd_xcalloc((size_t)stages, sizeof *pipeline->held);
@@ -317,7 +251,7 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
         order_of[shape->kind](&o);
         DSGD_ASSERT(o.next == &row[(d + 1) * each], "host %jd of %s has not %jd tasks", (intmax_t)d,
                     dsgd_pipeline_word[shape->kind], (intmax_t)each);
-        pipeline->held[d] = look_at(pipeline, &row[d * each], each);
+        pipeline->held[d] = held_in(pipeline, &row[d * each], each);
     }
     place_all(pipeline, row);
     free(row);
@@ -337,8 +271,9 @@ double dsgd_pipeline_task_s(const dsgd_pipeline *pipeline, const dsgd_pipeline_s
                             const dsgd_pipeline_task *task)
 {
     const dsgd_pipeline_kind kind = pipeline->shape.kind;
-    double task_s = task->phase == DSGD_FORWARD ? seconds->forward_s[task->stage]
-                                                : seconds->backward_s[task->stage];
+    const int64_t stage = task->part % pipeline->shape.n_stages;
+    double task_s =
+        task->phase == DSGD_FORWARD ? seconds->forward_s[stage] : seconds->backward_s[stage];
     if (kind == DSGD_PIPELINE_ZERO_BUBBLE && task->phase != DSGD_FORWARD)
         task_s *= task->phase == DSGD_WEIGHTS ? seconds->weights_share : 1 - seconds->weights_share;
     if (kind == DSGD_PIPELINE_INTERLEAVED)
@@ -370,7 +305,7 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
         all_busy_s += task_s;
         if (busy_s != NULL)
             busy_s[task->host] += task_s;
-        if (gradient_s != NULL && task->is_last)
+        if (gradient_s != NULL && task->phase != DSGD_FORWARD) /* the last one stays */
             gradient_s[task->host * pipeline->n_slots + task->slot] = end_s[i];
     }
     const double bubble_share = makespan_s > 0 ? 1 - all_busy_s / ((double)stages * makespan_s) : 0;

@@ -11,29 +11,17 @@
 
 #include "base/status.h"
 
-/** name, what `describe` says of it */
-#define DSGD_PIPELINE_LIST(X)                                                                      \
-    X(GPIPE, "gpipe",                                                                              \
-      "all forward, then all backward, the last micro-batch first (Huang et al., 2019)")           \
-    X(1F1B, "1f1b",                                                                                \
-      "a backward as soon as there is one, then a forward (PipeDream-Flush, DAPPLE)")              \
-    X(INTERLEAVED, "interleaved",                                                                  \
-      "1f1b where each host has several chunks of the model (Narayanan et al., 2021)")             \
-    X(GEMS, "gems",                                                                                \
-      "two pipelines in opposite directions, one micro-batch after another (Jain et al., 2020)")   \
-    X(CHIMERA, "chimera", "two pipelines in opposite directions at once (Li and Hoefler, 2021)")   \
-    X(ZERO_BUBBLE, "zero-bubble",                                                                  \
-      "1f1b whose gradients of weights fill the bubbles: ZB-H1 (Qi et al., 2023)")
-
 typedef enum dsgd_pipeline_kind {
-#define X(name, word, summary) DSGD_PIPELINE_##name,
-    DSGD_PIPELINE_LIST(X)
-#undef X
-        DSGD_PIPELINE_KINDS
+    DSGD_PIPELINE_GPIPE, /* all forward, then all backward, the last micro-batch first */
+    DSGD_PIPELINE_1F1B, /* a backward as soon as there is one, then a forward: DAPPLE */
+    DSGD_PIPELINE_INTERLEAVED, /* 1f1b where each host has several chunks: Megatron-LM */
+    DSGD_PIPELINE_GEMS, /* two pipelines in opposite directions, one micro-batch at a time */
+    DSGD_PIPELINE_CHIMERA, /* two pipelines in opposite directions at once */
+    DSGD_PIPELINE_ZERO_BUBBLE, /* 1f1b; gradients of weights fill the bubbles: ZB-H1 */
+    DSGD_PIPELINE_KINDS
 } dsgd_pipeline_kind;
 
-extern const char *const dsgd_pipeline_word[DSGD_PIPELINE_KINDS],
-    *const dsgd_pipeline_summary[DSGD_PIPELINE_KINDS];
+extern const char *const dsgd_pipeline_word[DSGD_PIPELINE_KINDS];
 
 /** What does not change from step to step. */
 typedef struct dsgd_pipeline_shape {
@@ -50,14 +38,12 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
 typedef enum dsgd_pipeline_phase { DSGD_FORWARD, DSGD_BACKWARD, DSGD_WEIGHTS } dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {
-    int32_t host, slot,
-        stage; /* stage: whose seconds it takes; interleaved: of forward_s[host] a v-th */
+    int32_t host, slot, part; /* that it is of; dsgd_pipeline_part() */
     int32_t micro_batch;
     int32_t needs; /* index of the task whose message it waits for; -1: none */
     int32_t link; /* over which that comes, of message_s; -1: it is of the same host */
     int32_t before; /* index of the task before it on its host; -1: none */
     dsgd_pipeline_phase phase;
-    bool is_last; /* of its host and slot: the gradient of that slot is complete at its end */
 } dsgd_pipeline_task;
 
 /** A schedule: made once, never written again, so that any number of pipelines and threads share it. */

@@ -11,6 +11,7 @@
 #include "sim/network/paths.h"
 #include "sim/network/simgrid.h"
 #include "traces/closed_form.h"
+#include "traces/fabric.h"
 
 typedef struct dsgd_link {
     dsgd_event departure; /* first: of the first of several messages */
@@ -33,18 +34,19 @@ typedef struct dsgd_link {
 typedef struct host {
     int place; /* index among all of the platform */
     dsgd_path_end end;
-    double link_bytes_per_s; /* of one of its links, where SimGrid makes them */
+    double link_bytes_per_s; /* of one of its links, where it has several */
 } host;
 
 static const dsgd_platform *platform;
 static void *(*take)(size_t bytes); /* where links are shared max-min fairly; else NULL */
-static bool simgrid_makes_links; /* which then have the latencies of its routes */
+static bool has_paths; /* of a tree, dragonfly, torus or fabric: with their latencies */
 static host *hosts; /* of the run */
 /* [2 * n]: out, in; `islands`: of each place, into its island; `groups`: ways out that can be full;
  * `routes`: of each region and each other, there alone */
 static dsgd_link *nics, *islands, *groups, *routes;
 static int n_nics, n_islands, n_groups, n_routes;
-static dsgd_pipe *wires; /* [n_wires] SimGrid's links, instead of all these; NULL: not used */
+static dsgd_pipe *wires; /* [n_wires] SimGrid's links, or a fabric's, instead; NULL: not used */
+static bool of_fabric; /* these are a fabric's */
 static size_t n_wires;
 
 /** Of a flight: its pipes, and its places in them. */
@@ -145,7 +147,7 @@ static void fly_uncontended(dsgd_flight *flight)
 /** Latency, and in *bytes_per_s the limit of one flow, between hosts of different islands. */
 static double path_s(const host *from, const host *to, double *bytes_per_s)
 {
-    if (simgrid_makes_links) {
+    if (has_paths) {
         *bytes_per_s = dsgd_less(from->link_bytes_per_s, to->link_bytes_per_s);
         return dsgd_closed_form_latency_s(platform, from->place, to->place);
     }
@@ -166,10 +168,22 @@ static void make_room(dsgd_flight *flight, size_t n)
     flight->flow.place = (size_t *)(flight->room->pipe + flight->room->n);
 }
 
+/** Numbers of its links; until the next call. */
+static const size_t *find_fabric(int from, int to, size_t *n, double *latency_s)
+{
+    static size_t number[DSGD_FABRIC_MOST_LINKS];
+    *n = dsgd_fabric_route(platform, hosts[from].place, hosts[to].place, number);
+    *latency_s = 0;
+    for (size_t i = 0; i < *n; i++)
+        *latency_s += dsgd_fabric_link_at(platform, number[i]).latency_s;
+    return number;
+}
+
 static void find_wires(dsgd_flight *flight, int from, int to)
 {
     dsgd_flow *const flow = &flight->flow;
-    const size_t *const number = dsgd_simgrid_route(from, to, &flow->n_pipes, &flight->latency_s);
+    const size_t *const number = (of_fabric ? find_fabric : dsgd_simgrid_route)(
+        from, to, &flow->n_pipes, &flight->latency_s);
     DSGD_ASSERT(flow->n_pipes > 0, "no links from host %d to %d", from, to);
     make_room(flight, flow->n_pipes);
     for (size_t i = 0; i < flow->n_pipes; i++)
@@ -223,6 +237,14 @@ static dsgd_route find_route(int from, int to, dsgd_link **link)
 
 dsgd_route dsgd_links_route(int from, int to)
 {
+    if (of_fabric) {
+        size_t n = 0;
+        dsgd_route route = {0, INFINITY};
+        const size_t *const number = find_fabric(from, to, &n, &route.latency_s);
+        for (size_t i = 0; i < n; i++)
+            route.bytes_per_s = dsgd_less(route.bytes_per_s, wires[number[i]].bytes_per_s);
+        return route;
+    }
     if (wires != NULL)
         return dsgd_simulator_simgrid.route(from, to);
     dsgd_link *link[2];
@@ -305,6 +327,7 @@ static void open_routes(void)
 void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
 {
     take = take_memory;
+    of_fabric = false;
     double *const bandwidths = dsgd_simgrid_bandwidths(&n_wires);
     wires = dsgd_xcalloc(n_wires, sizeof *wires);
     for (size_t i = 0; i < n_wires; i++)
@@ -312,12 +335,21 @@ void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
     free(bandwidths);
 }
 
+static void open_fabric(int n_places)
+{
+    n_wires = dsgd_fabric_n_links(platform, n_places);
+    wires = dsgd_xcalloc(n_wires, sizeof *wires);
+    for (size_t i = 0; i < n_wires; i++)
+        wires[i].bytes_per_s = dsgd_fabric_link_at(platform, i).bytes_per_s;
+}
+
 void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places,
                      void *(*take_memory)(size_t bytes))
 {
     platform = the_platform;
     take = take_memory;
-    simgrid_makes_links = dsgd_platform_is_made_by_simgrid(platform);
+    of_fabric = take != NULL && dsgd_platform_is_fabric(platform);
+    has_paths = dsgd_platform_is_made_by_simgrid(platform) || dsgd_platform_is_fabric(platform);
     const int per_nic = dsgd_platform_nic_hosts(platform);
     int last = 0;
     for (int i = 0; i < n; i++)
@@ -337,6 +369,8 @@ void dsgd_links_open(const dsgd_platform *the_platform, int n, const int *places
         if (islands != NULL)
             set_bandwidth(islands, places[i], platform->island_bytes_per_s);
     }
+    if (of_fabric)
+        open_fabric(last + 1);
     if (take != NULL && platform->topology == DSGD_TOPOLOGY_GROUPS)
         open_groups(n, places);
     if (take != NULL && platform->route_of != NULL)

@@ -11,7 +11,8 @@
  *
  * Max-min fairly, as SimGrid's flows (maxmin.h), messages use all their links at one rate, the ways
  * out of groups, too, after the latency. So do they on trees, dragonflies, tori and XML, where
- * SimGrid says which links there are, and which of them a route has.
+ * SimGrid says which links there are, and which of them a route has; and on a HammingMesh and rails,
+ * of which traces/fabric.h says so.
  */
 #pragma once
 

@@ -378,7 +378,7 @@ static const struct {
     {"until: {steps: {sweep: {from: 1, to: 9, n: 3, log: false}}}", true},
     {"until: {steps: {sweep: {from: 1, to: 9}}}", false},
     {"exchange: {collective: ring}", true},
-    {"exchange: {collective: rings}", false},
+    {"exchange: {collective: spokes}", false},
     {"exchange: {pieces: tensors, overlap: off}", true},
     {"exchange: {pieces: 0}", false},
     {"algorithms: {name: wagma, group: 4, optimizer: {lr: 1}}", true},

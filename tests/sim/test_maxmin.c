@@ -60,7 +60,7 @@ static uint64_t draw(int experiment, int what, uint64_t below)
 static void make_platform(support_case *c, int experiment, dsgd_platform_topology topology)
 {
     static dsgd_platform_entry entries[MOST_HOSTS];
-    static double tree[] = {4, 8}, up[] = {1, 2}, groups[] = {2, 2, 4, 2};
+    static double tree[] = {4, 8}, up[] = {1, 2}, groups[] = {2, 2, 4, 2}, boards[] = {3, 2, 3, 2};
     for (int i = 0; i < MOST_HOSTS; i++)
         entries[i] =
             (dsgd_platform_entry){.first = i,
@@ -92,6 +92,17 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
         break;
     case DSGD_TOPOLOGY_DRAGONFLY:
         c->platform.size = (dsgd_numbers){4, groups};
+        break;
+    case DSGD_TOPOLOGY_HAMMING_MESH:
+        c->platform.size = (dsgd_numbers){4, boards};
+        c->platform.group_latency_s = 0.4e-6;
+        break;
+    case DSGD_TOPOLOGY_RAILS: /* with a spine that is too thin, or none */
+        c->platform.island_hosts = c->platform.island_nics = 4;
+        c->platform.island_bytes_per_s = 40e9;
+        c->platform.island_latency_s = 2e-6;
+        c->platform.group_bytes_per_s = (double)draw(experiment, 13, 2) * 6.3e9;
+        c->platform.group_latency_s = 0.5e-6;
         break;
     case DSGD_TOPOLOGY_XML: /* rails, or NICs that two hosts share */
         c->platform.topology = DSGD_TOPOLOGY_SWITCH;
@@ -131,8 +142,14 @@ static support_case *new_experiment(int experiment, char *where, size_t room)
     support_case *const c = support_new(kinds[kind].algorithm, p);
     for (int i = 0; i < 2 && kinds[kind].option[i].name != NULL; i++)
         support_option(c, kinds[kind].option[i].name, kinds[kind].option[i].value);
+    static const dsgd_platform_topology topologies[] = {
+        DSGD_TOPOLOGY_SWITCH,    DSGD_TOPOLOGY_GROUPS, DSGD_TOPOLOGY_FAT_TREE,
+        DSGD_TOPOLOGY_DRAGONFLY, DSGD_TOPOLOGY_TORUS,  DSGD_TOPOLOGY_XML};
+    const bool is_fabric = draw(experiment, 14, 3) == 0;
     make_platform(c, experiment,
-                  (dsgd_platform_topology)draw(experiment, 4, DSGD_TOPOLOGY_XML + 1));
+                  is_fabric
+                      ? DSGD_TOPOLOGY_HAMMING_MESH + (dsgd_platform_topology)draw(experiment, 15, 2)
+                      : topologies[draw(experiment, 4, 6)]);
     static const char *random[] = {DSGD_PLACEMENT_RANDOM};
     if (c->platform.size.n > 0 && draw(experiment, 6, 2) == 0)
         c->config.placement = (dsgd_lines){1, random};

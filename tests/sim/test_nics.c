@@ -115,6 +115,7 @@ static double tree_size[] = {4, 8};
 static double tree_up[] = {1, 2};
 static double dragonfly_size[] = {4, 2, 4, 1};
 static double torus_size[] = {4, 8};
+static double mesh_size[] = {2, 2, 4, 2};
 static double slow_hosts[] = {1, 5};
 
 /** A platform of every topology but XML. */
@@ -136,6 +137,15 @@ static dsgd_platform shape(int topology)
         p.size = (dsgd_numbers){4, dragonfly_size};
     } else if (topology == DSGD_TOPOLOGY_TORUS) {
         p.size = (dsgd_numbers){2, torus_size};
+    } else if (topology == DSGD_TOPOLOGY_HAMMING_MESH) {
+        p.size = (dsgd_numbers){4, mesh_size};
+        p.group_latency_s = 0.5e-6;
+    } else if (topology == DSGD_TOPOLOGY_RAILS) {
+        p.island_hosts = p.island_nics = 4;
+        p.island_bytes_per_s = 100e9;
+        p.island_latency_s = 2e-6;
+        p.group_bytes_per_s = 40e9;
+        p.group_latency_s = 0.5e-6;
     }
     return p;
 }

@@ -1,0 +1,290 @@
+/**
+ * @file test_fabric.c
+ * HammingMesh and rails: routes, bisection and collectives beside what follows by hand from boards, rows, columns and nodes.
+ *
+ * HammingMesh of boards of a x b hosts, x boards in a row, y in a column, ports of B bytes/s. A cut between the halves of all rows meets b y
+ * rows of hosts; x / 2 boards of each have two ports to that row's switch: x b y B pass each way. Half of the a b x y hosts send
+ * through it: 2 B / a each, 1 / (2 a) of the 4 B that four ports inject. A ring goes along a row, out by one port of each host and in by
+ * another, so that rings by dimension sum with B: n bytes take 2 n / B, less the last share, and 2 (a x - 1 + b y - 1) messages.
+ */
+#include "sim/exchange/plan.h"
+#include "sim/network/machine.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+#include "traces/closed_form.h"
+#include "traces/fabric.h"
+
+static const double port = 10e9, near_s = 1e-6, switch_s = 0.5e-6, island_s = 2e-6, island = 100e9;
+
+static dsgd_platform mesh(double *size)
+{
+    return (dsgd_platform){.topology = DSGD_TOPOLOGY_HAMMING_MESH,
+                           .host_bandwidth_bytes_per_s = port,
+                           .host_latency_s = near_s,
+                           .group_latency_s = switch_s,
+                           .size = {4, size},
+                           .island_nics = 1};
+}
+
+/* Nodes of eight GPUs, of which each has a NIC: on one crossbar, which is a full fat tree, or on rails. */
+static dsgd_platform nodes(dsgd_platform_topology topology)
+{
+    return (dsgd_platform){.topology = topology,
+                           .host_bandwidth_bytes_per_s = port,
+                           .host_latency_s = near_s,
+                           .group_latency_s = switch_s,
+                           .island_hosts = 8,
+                           .island_nics = 8,
+                           .island_bytes_per_s = island,
+                           .island_latency_s = island_s};
+}
+
+static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
+{
+    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts};
+    double seconds = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
+                      dsgd_machine_time(&machine, to, bytes, &seconds, &error) == DSGD_OK,
+                  "%s", error.text);
+    return seconds;
+}
+
+/* Each host of a row, or column, of the mesh sends to the one so far ahead. */
+static double shift_s(double *size, bool in_rows, int by, double bytes)
+{
+    const dsgd_platform p = mesh(size);
+    const int n = dsgd_platform_most_hosts(&p), row = (int)(size[0] * size[2]), column = n / row;
+    int *const to = dsgd_xcalloc((size_t)n, sizeof *to);
+    for (int i = 0; i < n; i++)
+        to[i] = in_rows ? i / row * row + (i % row + by) % row
+                        : (i / row + by) % column * row + i % row;
+    const double seconds = volley_s(&p, n, to, bytes);
+    free(to);
+    return seconds;
+}
+
+SUITE(fabrics, "HammingMesh and rails", .seconds = 120);
+
+/* --- HammingMesh ------------------------------------------------------------------------------ */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Links between two places of a dimension. */
+static int hops(int from, int to, int board)
+{
+    if (from / board == to / board)
+        return abs(from - to);
+    return 2 + least(from % board, board - 1 - from % board) +
+           least(to % board, board - 1 - to % board);
+}
+
+TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
+{
+    static double sizes[][4] = {
+        {2, 2, 4, 3}, {4, 4, 2, 2}, {3, 1, 3, 2}, {1, 1, 4, 4}, {5, 2, 1, 2}};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        const dsgd_platform p = mesh(sizes[k]);
+        const int a = (int)sizes[k][0], b = (int)sizes[k][1], row = a * (int)sizes[k][2],
+                  n = dsgd_platform_most_hosts(&p);
+        const size_t n_links = dsgd_fabric_n_links(&p, n);
+        double ways[4] = {0}; /* loads of all ports, by port */
+        for (int from = 0; from < n; from++)
+            for (int to = 0; to < n; to++) {
+                size_t link[DSGD_FABRIC_MOST_LINKS];
+                const size_t got = from == to ? 0 : dsgd_fabric_route(&p, from, to, link);
+                const int in_row = hops(from % row, to % row, a),
+                          in_column = hops(from / row, to / row, b);
+                ck_assert_uint_eq(got, (size_t)(in_row + in_column));
+                for (size_t i = 0; i < got; i++) {
+                    ck_assert_uint_lt(link[i], n_links);
+                    for (size_t j = 0; j < i; j++)
+                        ck_assert_uint_ne(link[i], link[j]);
+                    ways[link[i] % 4]++;
+                }
+                if (got > 0)
+                    ck_assert_uint_eq(link[0] / 4, (size_t)from);
+            }
+        ck_assert_double_eq(ways[0], ways[1]); /* of all to all, both ways as much */
+        ck_assert_double_eq(ways[2], ways[3]);
+    }
+}
+
+static struct {
+    double size[4];
+    int cables; /* x b y, by hand */
+} meshes[] = {
+    {{2, 2, 16, 16}, 512}, {{4, 4, 8, 8}, 256}, {{2, 2, 64, 64}, 8192}, {{4, 4, 32, 32}, 4096}};
+
+enum { N_MESHES = SUPPORT_SLOW ? 2 : 4 };
+
+TEST_RANGE(half_of_a_hamming_mesh_sends_to_the_other_what_its_cables_carry, 0, N_MESHES)
+{
+    double *const size = meshes[_i].size;
+    const double n = size[0] * size[1] * size[2] * size[3], bytes = 1e8;
+    ck_assert_double_eq(n, _i < 2 ? 1024 : 16384);
+    for (int in_rows = 0; in_rows < 2; in_rows++) {
+        const double seconds = shift_s(size, in_rows, (int)(size[0] * size[2] / 2), bytes);
+        ck_assert_double_eq_tol(n / 2 * bytes / seconds, meshes[_i].cables * port,
+                                1e-3 * meshes[_i].cables * port);
+        ck_assert_double_eq_tol(bytes / seconds / (4 * port), 1 / (2 * size[0]),
+                                1e-3); /* of injection */
+    }
+}
+
+/* A round of a ring: each link has one message, and those between boards pass a switch. */
+TEST_RANGE(a_ring_along_a_dimension_has_a_port_for_itself, 0, N_MESHES)
+{
+    for (int in_rows = 0; in_rows < 2; in_rows++)
+        ck_assert_double_eq_tol(shift_s(meshes[_i].size, in_rows, 1, 1e6),
+                                near_s + switch_s + 1e6 / port, 1e-12);
+}
+
+/* --- collectives ------------------------------------------------------------------------------ */
+
+static bool broadcasts; /* else gathers shares */
+
+static void collective_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, x, x);
+        if (broadcasts)
+            dsgd_broadcast(self, x, 0, DSGD_WORLD);
+        else
+            dsgd_allgather_shares(self, x, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm other = {.about = {.name = "other"}, .work = collective_work};
+
+/* One collective of 4 MiB, of which every share is whole bytes. */
+static const double vector = 1024 * 4096;
+
+static double collective_s(const dsgd_platform *platform, int workers,
+                           const dsgd_algorithm *algorithm, dsgd_collective how)
+{
+    support_case *const c = support_no_learning(support_of(algorithm, workers));
+    c->platform = *platform;
+    c->config.network = DSGD_NETWORK_FLOWS;
+    c->config.exchange.collective = how;
+    c->config.until.steps = 1;
+    c->workload.bytes = vector;
+    return support_ok(c)->result.virtual_s - 1;
+}
+
+static void expect_rings(const dsgd_platform *platform, int n, int rounds, double round_s)
+{
+    const double seconds = collective_s(platform, n, &support_averaging, DSGD_COLLECTIVE_RINGS);
+    ck_assert_double_eq_tol(seconds, rounds * round_s + 2 * (n - 1.0) / n * vector / port, 1e-9);
+}
+
+TEST(rings_by_dimension_take_their_closed_form)
+{
+    for (int i = 0; i < (SUPPORT_SLOW ? 0 : 2); i++) {
+        const dsgd_platform p = mesh(meshes[i].size);
+        expect_rings(&p, 1024, 2 * (31 + 31), near_s + switch_s);
+    }
+    static double small[] = {2, 2, 4, 2}, flat[] = {4, 8}, deep[] = {2, 4, 4};
+    dsgd_platform p = mesh(small);
+    expect_rings(&p, 32, 2 * (7 + 3), near_s + switch_s);
+    p.topology = DSGD_TOPOLOGY_TORUS;
+    p.size = (dsgd_numbers){2, flat};
+    expect_rings(&p, 32, 2 * (3 + 7), near_s);
+    p.size = (dsgd_numbers){3, deep};
+    expect_rings(&p, 32, 2 * (1 + 3 + 3), near_s);
+}
+
+/* --- rails ------------------------------------------------------------------------------------ */
+
+enum { GPUS = 32, RAILS = 8 };
+
+/* By rings first within nodes, by halving, and by a tree over powers of two no message crosses rails between nodes. */
+TEST(rails_alone_are_as_good_as_a_full_tree_for_collectives_that_stay_on_them)
+{
+    static const struct {
+        const dsgd_algorithm *algorithm;
+        dsgd_collective how;
+    } all[] = {{&support_averaging, DSGD_COLLECTIVE_RINGS},
+               {&support_averaging, DSGD_COLLECTIVE_RABENSEIFNER},
+               {&other, DSGD_COLLECTIVE_RINGS},
+               {&other, DSGD_COLLECTIVE_RABENSEIFNER},
+               {&other, DSGD_COLLECTIVE_RECURSIVE_DOUBLING}};
+    const dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        broadcasts = i == 4;
+        ck_assert_double_eq_tol(collective_s(&rails, GPUS, all[i].algorithm, all[i].how),
+                                collective_s(&tree, GPUS, all[i].algorithm, all[i].how), 1e-10);
+    }
+    /* Seven rounds in a node, three along the rail, and back. */
+    ck_assert_double_eq_tol(
+        collective_s(&rails, GPUS, &support_averaging, DSGD_COLLECTIVE_RINGS),
+        2 * (7 * (island_s + vector / 8 / island) + 3 * (near_s + vector / GPUS / port)), 1e-9);
+}
+
+/* From the last GPU of a node to the first of the next: another rail, in every round. */
+TEST(a_flat_ring_pays_for_rails_the_way_through_its_node)
+{
+    const dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS);
+    const double on_tree_s = collective_s(&tree, GPUS, &support_averaging, DSGD_COLLECTIVE_RING);
+    ck_assert_double_eq_tol(on_tree_s, 2 * (GPUS - 1) * (near_s + vector / GPUS / port), 1e-9);
+    ck_assert_double_eq_tol(collective_s(&rails, GPUS, &support_averaging, DSGD_COLLECTIVE_RING),
+                            on_tree_s + 2 * (GPUS - 1) * island_s, 1e-9);
+}
+
+/* Everyone sends to the one @p by further on: the rounds of an all-to-all. */
+static double round_s(const dsgd_platform *platform, int by, double bytes)
+{
+    int to[GPUS];
+    for (int i = 0; i < GPUS; i++)
+        to[i] = (i + by) % GPUS;
+    const double seconds = volley_s(platform, GPUS, to, bytes);
+    ck_assert_double_eq_tol(seconds, dsgd_closed_form_s(platform, GPUS, to, bytes), 1e-9 * seconds);
+    return seconds;
+}
+
+TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
+{
+    dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS),
+                  spine = rails;
+    spine.group_bytes_per_s = GPUS / RAILS * port; /* rail-optimised: as much as the rail's NICs */
+    const double bytes = 1e6, way_s = near_s + bytes / port;
+    for (int by = 1; by < GPUS; by++) {
+        const bool crosses = by % RAILS != 0;
+        ck_assert_double_eq_tol(round_s(&tree, by, bytes), way_s, 1e-12);
+        ck_assert_double_eq_tol(round_s(&rails, by, bytes), way_s + crosses * island_s, 1e-12);
+        ck_assert_double_eq_tol(round_s(&spine, by, bytes), way_s + crosses * switch_s, 1e-12);
+    }
+    /* NVLink, or PCIe, of half a NIC's bandwidth; and a spine of half the rails'. */
+    rails.island_bytes_per_s = port / 2;
+    spine.group_bytes_per_s /= 2;
+    for (int by = RAILS; by < GPUS; by++) {
+        const bool crosses = by % RAILS != 0;
+        ck_assert_double_eq_tol(round_s(&rails, by, bytes),
+                                way_s + crosses * (island_s + bytes / port), 1e-12);
+        ck_assert_double_eq_tol(round_s(&spine, by, bytes),
+                                way_s + crosses * (switch_s + bytes / port), 1e-9);
+    }
+}
+
+TEST(numbers_that_make_no_fabric_are_refused)
+{
+    static double three[] = {2, 2, 4}, large[] = {65, 1, 2, 2};
+    dsgd_error error = {""};
+    dsgd_platform p = mesh(large);
+    ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
+    ck_assert_has(error.text, "a board of 65 by 1 hosts, but at most 64 by 64");
+    p.size = (dsgd_numbers){3, three};
+    ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
+    ck_assert_has(error.text, "hamming_mesh takes 4 numbers of size, not 3");
+    p = nodes(DSGD_TOPOLOGY_RAILS);
+    p.island_nics = 4;
+    ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
+    ck_assert_has(error.text, "they are 8 and 4");
+    p.island_nics = 8;
+    ck_assert_int_eq(dsgd_platform_write(&p, 257, "/dev/null", &error), DSGD_EUSAGE);
+    ck_assert_has(error.text, "of at most 256 hosts, not 257");
+}

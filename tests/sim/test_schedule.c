@@ -1,0 +1,303 @@
+/**
+ * @file test_schedule.c
+ * Schedules of pipelines: every micro-batch goes where it has to, when it can, and bubbles and memory are those of the closed forms
+ * that sim/inner/README.md derives.
+ */
+#include "sim/inner/schedule.h"
+#include "tests/support/suite.h"
+
+enum { MOST = 32 }; /* stages */
+
+/* A pipeline with the times of its last run. */
+typedef struct trial {
+    dsgd_pipeline *pipeline;
+    double forward_s[MOST], backward_s[MOST], message_s[MOST], slowness[MOST], begin_s[MOST],
+        busy_s[MOST];
+    dsgd_pipeline_seconds seconds;
+    dsgd_pipeline_times times;
+    double *end_s, *gradient_s;
+} trial;
+
+static trial begin(dsgd_pipeline_kind kind, int64_t stages, int64_t micro_batches, int64_t chunks)
+{
+    const dsgd_pipeline_shape shape = {kind, stages, micro_batches, chunks};
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_pipeline_check(&shape, &error) == DSGD_OK, "%s", error.text);
+    trial t = {.pipeline = dsgd_pipeline_new(&shape)};
+    t.end_s = dsgd_xcalloc((size_t)t.pipeline->n_tasks, sizeof(double));
+    t.gradient_s = dsgd_xcalloc((size_t)(stages * t.pipeline->n_slots), sizeof(double));
+    return t;
+}
+
+static void run(trial *t)
+{
+    t->seconds.forward_s = t->forward_s;
+    t->seconds.backward_s = t->backward_s;
+    t->times = dsgd_pipeline_run(t->pipeline, &t->seconds, t->end_s, t->gradient_s, t->busy_s);
+}
+
+/* All stages alike; w: of the backward b what zero-bubble takes apart. */
+static void run_even(trial *t, double f, double b, double w)
+{
+    for (int i = 0; i < MOST; i++) {
+        t->forward_s[i] = f;
+        t->backward_s[i] = b;
+    }
+    t->seconds.weights_share = w / b;
+    run(t);
+}
+
+static void end(trial *t)
+{
+    dsgd_pipeline_free(t->pipeline);
+    free(t->end_s);
+    free(t->gradient_s);
+}
+
+/* Makespan of a pipeline whose stages are alike: README.md. NAN: no closed form. */
+static double closed_s(const dsgd_pipeline_shape *p, double f, double b, double w)
+{
+    const double d = (double)p->n_stages, n = (double)p->n_micro_batches, v = (double)p->n_chunks,
+                 both = f + b;
+    switch (p->kind) {
+    case DSGD_PIPELINE_GPIPE:
+    case DSGD_PIPELINE_1F1B:
+        return (n + d - 1) * both;
+    case DSGD_PIPELINE_INTERLEAVED:
+        return (n + (d - 1) / v) * both;
+    case DSGD_PIPELINE_GEMS:
+        return n * both + (d - 1) * (both + (n - 1) * fmax(f, b));
+    case DSGD_PIPELINE_CHIMERA:
+        return p->n_micro_batches % p->n_stages != 0
+                   ? NAN
+                   : n * both + (d - 2) * (fmax(f, b) + (n / d - 1) * fabs(b - f));
+    default:
+        return n * both + (d - 1) * fmax(fmax(f, b - w), both - 2 * w);
+    }
+}
+
+SUITE(schedules, "pipelines", .seconds = 60);
+
+static const struct {
+    double f, b, w;
+} evens[] = {{1, 1, 0.5}, {1, 2, 1},         {1, 1.5, 0.25},
+             {2, 1, 0.5}, {0.5, 2.25, 1.75}, {0.25, 1.25, 0.75}};
+
+TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
+{
+    int n_checked = 0;
+    for (int64_t d = 2; d <= 32; d++)
+        for (int64_t n = d; n <= 8 * d; n++)
+            for (int64_t v = 1; v <= (_i == DSGD_PIPELINE_INTERLEAVED ? 4 : 1); v++) {
+                const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, d, n, v};
+                if (dsgd_pipeline_check(&shape, NULL) != DSGD_OK ||
+                    isnan(closed_s(&shape, 1, 1, 0.5)))
+                    continue;
+                trial t = begin(shape.kind, d, n, v);
+                for (size_t k = 0; k < sizeof evens / sizeof evens[0]; k++) {
+                    const double f = evens[k].f, b = evens[k].b,
+                                 makespan_s = closed_s(&shape, f, b, evens[k].w);
+                    run_even(&t, f, b, evens[k].w);
+                    ck_assert_double_eq_tol(t.times.makespan_s, makespan_s, 1e-9 * makespan_s);
+                    ck_assert_double_eq_tol(t.times.bubble_share,
+                                            1 - (double)n * (f + b) / makespan_s, 1e-9);
+                    n_checked++;
+                }
+                end(&t);
+            }
+    ck_assert_int_gt(n_checked, 100);
+}
+
+/* As shares of all time, where forward and backward take as long, or backward twice as long. */
+TEST(bubbles_are_those_of_the_papers)
+{
+    const double D = 8, N = 24;
+    const struct {
+        dsgd_pipeline_kind kind;
+        double n, backward, share, off;
+    } said[] = {{DSGD_PIPELINE_GPIPE, N, 1, (D - 1) / (N + D - 1), 1e-9},
+                {DSGD_PIPELINE_1F1B, N, 2, (D - 1) / (N + D - 1), 1e-9},
+                {DSGD_PIPELINE_GEMS, 1000, 2, (D - 1) / (D + 0.5), 1e-3},
+                {DSGD_PIPELINE_CHIMERA, N, 1, (D - 2) / (2 * N + D - 2), 1e-9},
+                {DSGD_PIPELINE_CHIMERA, D, 2, (D - 2) / (1.5 * D + D - 2), 1e-9},
+                {DSGD_PIPELINE_ZERO_BUBBLE, N, 2, (D - 1) / (3 * N + D - 1), 1e-9}};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        trial t = begin(said[i].kind, (int64_t)D, (int64_t)said[i].n, 1);
+        run_even(&t, 1, said[i].backward, said[i].backward / 2);
+        ck_assert_double_eq_tol(t.times.bubble_share, said[i].share, said[i].off);
+        end(&t);
+    }
+}
+
+TEST(activations_and_weights_are_those_of_the_closed_forms)
+{
+    for (int64_t d = 2; d <= 32; d += 2)
+        for (int64_t n = d; n <= 4 * d; n += d)
+            for (int kind = 0; kind < DSGD_PIPELINE_KINDS; kind++) {
+                const int64_t v = 3;
+                trial t = begin((dsgd_pipeline_kind)kind, d, n, v);
+                const bool two_way = kind == DSGD_PIPELINE_GEMS || kind == DSGD_PIPELINE_CHIMERA;
+                ck_assert_int_eq(t.pipeline->weights, two_way ? 2 : 1);
+                for (int64_t host = 0; host < d; host++) {
+                    const int64_t behind = d - 1 - host, from_end = host < behind ? host : behind;
+                    const double passes =
+                        fmin((double)(2 * behind + (v - 1) * d + 1), (double)(v * n));
+                    const double held[DSGD_PIPELINE_KINDS] = {
+                        [DSGD_PIPELINE_GPIPE] = (double)n,
+                        [DSGD_PIPELINE_1F1B] = (double)(d - host),
+                        [DSGD_PIPELINE_INTERLEAVED] = passes / (double)v,
+                        [DSGD_PIPELINE_GEMS] = 1,
+                        [DSGD_PIPELINE_CHIMERA] = (double)(d / 2 + 1 + from_end),
+                        [DSGD_PIPELINE_ZERO_BUBBLE] = (double)d,
+                    };
+                    ck_assert_double_eq_tol(t.pipeline->held[host], held[kind], 1e-12);
+                }
+                end(&t);
+            }
+}
+
+/* --- of whatever times ------------------------------------------------------------------------ */
+
+static double some(uint64_t *state, double from, double to)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return from + (to - from) * (double)(*state >> 11) * 0x1p-53;
+}
+
+static void run_uneven(trial *t, uint64_t seed)
+{
+    for (int i = 0; i < MOST; i++) {
+        t->forward_s[i] = some(&seed, 0.5, 2);
+        t->backward_s[i] = some(&seed, 0.5, 4);
+        t->message_s[i] = some(&seed, 0, 1);
+        t->slowness[i] = some(&seed, 1, 2);
+        t->begin_s[i] = some(&seed, 0, 3);
+    }
+    t->seconds = (dsgd_pipeline_seconds){.weights_share = 0.4,
+                                         .message_s = t->message_s,
+                                         .slowness = t->slowness,
+                                         .begin_s = t->begin_s};
+    run(t);
+}
+
+static double message_between(const trial *t, int a, int b)
+{
+    const int apart = abs(a - b), last = (int)t->pipeline->shape.n_stages - 1;
+    ck_assert(apart <= 1 ||
+              (apart == last && t->pipeline->shape.kind == DSGD_PIPELINE_INTERLEAVED));
+    return apart == 0 ? 0 : t->message_s[apart > 1 ? last : a < b ? a : b];
+}
+
+enum { MOST_PARTS = 64, MOST_MICRO_BATCHES = 32 };
+
+/* Every pass once, at the first instant at which its host is free and what it needs is there; gradients end with the last pass. */
+static void check_tasks(const trial *t)
+{
+    const dsgd_pipeline *const p = t->pipeline;
+    const bool apart = p->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE;
+    const int64_t n_parts =
+        p->shape.n_stages * (p->shape.kind == DSGD_PIPELINE_INTERLEAVED ? p->n_slots : 1);
+    static const dsgd_pipeline_task *by[3][MOST_PARTS][MOST_MICRO_BATCHES];
+    memset(by, 0, sizeof by);
+    double free_s[MOST], last_s[MOST][4] = {{0}};
+    memcpy(free_s, t->begin_s, sizeof free_s);
+    ck_assert_int_eq(p->n_tasks, n_parts * p->shape.n_micro_batches * (apart ? 3 : 2));
+    for (int64_t i = 0; i < p->n_tasks; i++) {
+        const dsgd_pipeline_task *const task = &p->task[i];
+        const int64_t part = dsgd_pipeline_part(p, task->host, task->slot);
+        double ready_s = free_s[task->host];
+        const bool forward = task->phase == DSGD_FORWARD;
+        const bool turns = task->phase == DSGD_WEIGHTS || (!forward && part == n_parts - 1);
+        if (!forward || part > 0) {
+            const dsgd_pipeline_task *const needed =
+                by[task->phase - turns][turns     ? part
+                                        : forward ? part - 1
+                                                  : part + 1][task->micro_batch];
+            ck_assert_ptr_nonnull(needed);
+            ready_s = fmax(ready_s, t->end_s[needed - p->task] +
+                                        message_between(t, needed->host, task->host));
+        }
+        ck_assert_double_eq_tol(t->end_s[i], ready_s + dsgd_pipeline_task_s(p, &t->seconds, task),
+                                1e-9);
+        ck_assert_ptr_null(by[task->phase][part][task->micro_batch]);
+        by[task->phase][part][task->micro_batch] = task;
+        free_s[task->host] = t->end_s[i];
+        if (task->phase == (apart ? DSGD_WEIGHTS : DSGD_BACKWARD))
+            last_s[task->host][task->slot] = fmax(last_s[task->host][task->slot], t->end_s[i]);
+    }
+    for (int64_t host = 0; host < p->shape.n_stages; host++)
+        for (int64_t slot = 0; slot < p->n_slots; slot++)
+            ck_assert_double_eq(t->gradient_s[host * p->n_slots + slot], last_s[host][slot]);
+}
+
+TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_KINDS)
+{
+    static const int64_t shapes[][3] = {{2, 2, 2},   {2, 6, 3}, {4, 4, 1}, {6, 12, 2}, {8, 24, 3},
+                                        {10, 10, 4}, {6, 7, 1}, {8, 3, 1}, {1, 3, 2}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, shapes[i][0], shapes[i][1],
+                                           shapes[i][2]};
+        if (dsgd_pipeline_check(&shape, NULL) != DSGD_OK)
+            continue;
+        trial t = begin(shape.kind, shape.n_stages, shape.n_micro_batches, shape.n_chunks);
+        run_uneven(&t, i + 1);
+        check_tasks(&t);
+        end(&t);
+    }
+}
+
+/* A flow shop of N equal jobs: all stages once, and the slowest one N - 1 times more; forward, then backward. */
+TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
+{
+    trial t = begin(DSGD_PIPELINE_GPIPE, 9, 20, 1);
+    run_uneven(&t, 7);
+    t.seconds.message_s = t.seconds.begin_s = NULL;
+    run(&t);
+    double all = 0, most_f = 0, most_b = 0;
+    for (int i = 0; i < 9; i++) {
+        const double f = t.forward_s[i] * t.slowness[i], b = t.backward_s[i] * t.slowness[i];
+        all += f + b;
+        most_f = fmax(most_f, f);
+        most_b = fmax(most_b, b);
+        ck_assert_double_eq_tol(t.busy_s[i], 20 * (f + b), 1e-9);
+    }
+    ck_assert_double_eq_tol(t.times.makespan_s, all + 19 * (most_f + most_b), 1e-9);
+    end(&t);
+}
+
+/* Milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, forward and backward, as the authors of Chimera measured
+ * them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera). The paper's abstract says 1.16 to 2.34 times the throughput of
+ * others, 1F1B among them; a figure for 1F1B alone was not to be had. */
+TEST(chimera_on_a_p100_is_faster_than_1f1b_by_what_is_published)
+{
+    for (int64_t d = 8; d <= 32; d *= 2) {
+        trial one = begin(DSGD_PIPELINE_1F1B, d, d, 1), two = begin(DSGD_PIPELINE_CHIMERA, d, d, 1);
+        run_even(&one, 4.500, 7.653, 0);
+        run_even(&two, 4.500, 7.653, 0);
+        ck_assert_double_ge(one.times.makespan_s / two.times.makespan_s, 1.16);
+        ck_assert_double_le(one.times.makespan_s / two.times.makespan_s, 2.34);
+        end(&one);
+        end(&two);
+    }
+}
+
+TEST(what_a_kind_does_not_allow_is_refused)
+{
+    static const struct {
+        dsgd_pipeline_shape shape;
+        const char *says;
+    } refused[] = {
+        {{DSGD_PIPELINE_GPIPE, 0, 4, 1}, "at least 1 stage and 1 micro-batch, not 0 and 4"},
+        {{DSGD_PIPELINE_GEMS, 4, 1, 1}, "2 micro-batches or more, not 4 and 1"},
+        {{DSGD_PIPELINE_CHIMERA, 5, 10, 1},
+         "an even number) and 2 micro-batches or more, not 5 and 10"},
+        {{DSGD_PIPELINE_INTERLEAVED, 4, 6, 2},
+         "a multiple of its 4 stages as micro-batches, not 2 and 6"},
+        {{DSGD_PIPELINE_1F1B, 100000, 100000, 1}, "more than 10000000 tasks"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        dsgd_error error = {""};
+        ck_assert_int_eq(dsgd_pipeline_check(&refused[i].shape, &error), DSGD_EUSAGE);
+        ck_assert_has(error.text, refused[i].says);
+    }
+}
