@@ -46,9 +46,11 @@ static const dsgd_option pipeline_options[] = {
     PIPELINE(stages, 1, "hosts in a row, each with a part of the layers; 1: there is no pipeline",
              .min = 1, .max = 4096),
     PIPELINE(micro_batches, 1, "of a step, that go through all stages", .min = 1, .max = 65536),
-    DSGD_OPTION_AS("schedule", CHOICE, dsgd_inner, pipeline.schedule,
-                   "in which order a stage takes them forward and backward (MANUAL.md)",
-                   .words = dsgd_inner_schedules, .init = 1),
+    DSGD_OPTION_AS(
+        "schedule", CHOICE, dsgd_inner, pipeline.schedule,
+        "in which order a stage takes them forward and backward (sim/inner/README.md has "
+        "their bubbles)",
+        .words = dsgd_inner_schedules, .init = 1),
     PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
     DSGD_OPTION_END,
 };

@@ -323,7 +323,7 @@ CASE("refused");
 
 TEST(what_does_not_fit_is_refused)
 {
-    const char *const sentences[] = {"chimera needs an even number of stages, not 3",
+    const char *const sentences[] = {"(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
                                      "give a transformer, which says how many there are",
                                      "leave out transformer: gpus (8)",
                                      "5 stages, but the transformer has 4 layers",
