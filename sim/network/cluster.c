@@ -11,7 +11,6 @@ const dsgd_simulator *const dsgd_simulators[] = {
 const dsgd_simulator *dsgd_simulator_used;
 
 static int *places; /* [n_hosts] of the hosts that are taken, among all */
-static int n_workers, n_servers;
 
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error)
@@ -19,19 +18,13 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
     dsgd_simulator_used =
         machine->maxmin ? &dsgd_simulator_maxmin : dsgd_simulators[machine->network];
     places = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *places);
-    n_workers = machine->n_workers;
-    n_servers = machine->n_hosts - n_workers * (machine->hosts_each > 1 ? machine->hosts_each : 1);
+    dsgd_placement_open(machine);
     return dsgd_simulator_used->open(machine, n_hosts, path, places, error);
 }
 
 const int *dsgd_cluster_places(void)
 {
     return places;
-}
-
-int dsgd_cluster_host(int host, int lane)
-{
-    return lane == 0 || host >= n_workers ? host : n_servers + lane * n_workers + host;
 }
 
 /* --- mailboxes -------------------------------------------------------------------------------- */

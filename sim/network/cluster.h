@@ -63,6 +63,9 @@ typedef struct dsgd_load {
     double bytes, bytes_per_s; /* carried; at most */
 } dsgd_load;
 
+/** Says which hosts dsgd_cluster_host() is of. (placement.c) */
+void dsgd_placement_open(const dsgd_machine *machine);
+
 /**
  * Opens a cluster of @p n_hosts hosts, or of the XML's at @p path, and takes hosts, first
  * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
@@ -82,7 +85,7 @@ const char *dsgd_cluster_reason(const char *line);
 /**
  * Workers of several hosts are one host each to all functions here, and servers behind them, but what a
  * worker sends on a lane goes from its host of that number to the receiver's: see dsgd_steps.lane. This is
- * the host's number; of lane 0, and of a server, it is the worker's or server's own.
+ * the host's number; of lane 0, and of a server, it is the worker's or server's own. (placement.c)
  */
 int dsgd_cluster_host(int host, int lane);
 

@@ -59,19 +59,32 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
     return DSGD_OK;
 }
 
+static int n_workers, n_servers; /* of the cluster */
+
+void dsgd_placement_open(const dsgd_machine *machine)
+{
+    n_workers = machine->n_workers;
+    n_servers = machine->n_hosts - n_workers * (machine->hosts_each > 1 ? machine->hosts_each : 1);
+}
+
+int dsgd_cluster_host(int host, int lane)
+{
+    return lane == 0 || host >= n_workers ? host : n_servers + lane * n_workers + host;
+}
+
 /** From an order of hosts to the places of workers, of servers, and of the workers' other hosts, lane by lane. */
 static void group_hosts(const dsgd_machine *machine, int *places)
 {
     const int n = machine->n_hosts, p = machine->n_workers, each = machine->hosts_each;
+    const int servers = n - p * each;
     const bool outer = is_word(&machine->placement, DSGD_PLACEMENT_OUTER);
     int *const order = dsgd_xcalloc((size_t)n, sizeof *order);
     memcpy(order, places, (size_t)n * sizeof *order);
-    const int n_servers = n - p * each;
     for (int lane = 0; lane < each; lane++)
         for (int w = 0; w < p; w++)
-            places[w + lane * p + (lane > 0 ? n_servers : 0)] =
+            places[w + lane * p + (lane > 0 ? servers : 0)] =
                 order[outer ? lane * p + w : w * each + lane];
-    for (int i = 0; i < n_servers; i++)
+    for (int i = 0; i < servers; i++)
         places[p + i] = order[p * each + i];
     free(order);
 }
