@@ -12,7 +12,6 @@
 #include "sim/engine/engine.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/closed.h"
-#include "sim/exchange/inside.h"
 #include "sim/exchange/reductions.h"
 
 /* --- workers and servers ---------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ typedef struct dsgd_transformer {
 typedef struct dsgd_inner {
     struct {
         int64_t stages, micro_batches;
-        int schedule; /* index of dsgd_inner_schedules */
+        int schedule; /* a dsgd_pipeline_kind, by its place in dsgd_inner_schedules */
         int64_t chunks; /* of each stage, of the schedule that interleaves */
     } pipeline;
     int64_t
@@ -44,8 +44,8 @@ typedef struct dsgd_inner {
     double activation_bytes; /* of a step, from a layer to the next; -1: to derive, or not known */
 } dsgd_inner;
 
-extern const char
-    *const dsgd_inner_schedules[]; /* names of sim/inner/schedule.h; NULL-terminated */
+/** Those of sim/inner/schedule.h; NULL-terminated. */
+extern const char *const dsgd_inner_schedules[];
 
 /** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
 typedef struct dsgd_workload {

@@ -4,8 +4,6 @@
  * micro-batch's activations are divided among all hosts of a stage, on both sides (sequence parallelism); sums and gathers are
  * collectives of the run's library, of all groups of a stage at once.
  */
-#include "sim/exchange/inside.h"
-
 #include "sim/exchange/closed.h"
 #include "sim/exchange/plan.h"
 #include "sim/network/nodes.h"

@@ -10,38 +10,20 @@
  */
 #include "sim/inner/replica.h"
 
-static bool is_two_way(const dsgd_replica *replica)
-{
-    return replica->pipeline->weights > 1;
-}
-
-/** Parts 0 to p have so much of the model. */
-static double model_before(const dsgd_workload *workload, size_t p, size_t n_parts)
-{
-    const double layers = (double)workload->transformer.layers;
-    const double share = (double)p / (double)n_parts;
-    return workload->transformer.parameters > 0 ? floor(share * layers + 1e-9) / layers : share;
-}
-
-static dsgd_pipeline_kind kind_of(const char *schedule)
-{
-    for (int i = 0; i < DSGD_PIPELINE_KINDS; i++)
-        if (strcmp(dsgd_pipeline_word[i], schedule) == 0)
-            return (dsgd_pipeline_kind)i;
-    DSGD_ASSERT(false, "schedule %s is none of sim/inner/schedule.h", schedule);
-}
-
 static int at_least_one(int64_t n)
 {
     return n > 1 ? (int)n : 1;
 }
 
+/** Evenly, by the transformer's layers where there are any. */
 static void divide_model(dsgd_replica *replica, const dsgd_workload *workload)
 {
-    const double layers =
-        workload->transformer.parameters > 0 ? (double)workload->transformer.layers : 0;
-    for (size_t p = 0; p <= replica->n_parts; p++)
-        replica->begin[p] = model_before(workload, p, replica->n_parts);
+    const dsgd_transformer *const t = &workload->transformer;
+    const double layers = t->parameters > 0 ? (double)t->layers : 0;
+    for (size_t p = 0; p <= replica->n_parts; p++) {
+        const double share = (double)p / (double)replica->n_parts;
+        replica->begin[p] = layers > 0 ? floor(share * layers + 1e-9) / layers : share;
+    }
     for (size_t p = 0; p < replica->n_parts; p++)
         replica->share[dsgd_replica_stage(replica, p)] += replica->begin[p + 1] - replica->begin[p];
     for (int d = 0; d < replica->n_stages; d++)
@@ -55,10 +37,9 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     *replica = NULL;
     if (dsgd_workload_hosts(workload) == 1)
         return DSGD_OK;
-    const dsgd_pipeline_shape shape = {kind_of(dsgd_inner_schedules[inner->pipeline.schedule]),
-                                       at_least_one(inner->pipeline.stages),
-                                       at_least_one(inner->pipeline.micro_batches),
-                                       at_least_one(inner->pipeline.chunks)};
+    const dsgd_pipeline_shape shape = {
+        (dsgd_pipeline_kind)inner->pipeline.schedule, at_least_one(inner->pipeline.stages),
+        at_least_one(inner->pipeline.micro_batches), at_least_one(inner->pipeline.chunks)};
     dsgd_error why;
     if (dsgd_pipeline_check(&shape, &why) != DSGD_OK)
         return dsgd_refuse(error, "workload: inner: pipeline: %s", why.text);
@@ -123,11 +104,6 @@ void dsgd_replica_state_free(dsgd_replica_state *member)
 
 /* --- parts of the model ------------------------------------------------------------------------- */
 
-int dsgd_replica_stage(const dsgd_replica *replica, size_t part)
-{
-    return (int)(part % (size_t)replica->n_stages);
-}
-
 size_t dsgd_replica_part(const dsgd_replica *replica, double share)
 {
     size_t p = replica->n_parts - 1;
@@ -190,7 +166,7 @@ static const double weights_share = 0.5; /* of a backward pass: the gradient of 
 static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const double *backward_s)
 {
     const dsgd_pipeline *const pipeline = replica->pipeline;
-    const bool two_way = is_two_way(replica);
+    const bool two_way = replica->pipeline->weights > 1;
     const double chunks = (double)replica->n_parts / replica->n_stages;
     const double last = pipeline->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE ? weights_share : 1;
     for (size_t p = 0; p < replica->n_parts; p++) {
@@ -216,7 +192,7 @@ void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const
     memcpy(m->slowness, slowness, n * sizeof *slowness);
     double *const forward_s = replica->seconds, *const backward_s = forward_s + n;
     double *const factor = backward_s + n; /* of a host that has two stages */
-    const bool two_way = is_two_way(replica);
+    const bool two_way = replica->pipeline->weights > 1;
     for (int d = 0; d < replica->n_stages; d++) {
         double slow_forward_s = 0, slow_backward_s = 0;
         stage_s(replica, &m->costs, d, slowness[d], &slow_forward_s, &slow_backward_s);

@@ -71,7 +71,10 @@ size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes);
 
 /** The part at a share of the vector, in backward order; and the stage that exchanges it. */
 size_t dsgd_replica_part(const dsgd_replica *replica, double share);
-int dsgd_replica_stage(const dsgd_replica *replica, size_t part);
+static inline int dsgd_replica_stage(const dsgd_replica *replica, size_t part)
+{
+    return (int)(part % (size_t)replica->n_stages);
+}
 
 /**
  * Sets step_s and what follows it, unless they are of such a step already.

@@ -155,12 +155,11 @@ TEST(imbalance_is_of_hosts)
     c->workload.inner.tensor = 2;
     c->platform.host_bandwidth_bytes_per_s = 1e30;
     c->platform.host_latency_s = 0;
-    support_imbalance_number(c, "slow", "worker",
-                             4 + 2 + 1); /* stage 1 of worker 1, its second host */
+    support_imbalance_number(c, "slow", "worker", 4 + 2); /* stage 1 of worker 1, a host of two */
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
-    support_imbalance_number(c, "slow", "worker", 4 + 2); /* beside it: nothing more */
+    support_imbalance_number(c, "slow", "worker", 4 + 2 + 1); /* beside it: nothing more */
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
-    dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 0.25, .bandwidth = 1};
+    dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
     c->config.imbalance.n = 0;
     c->platform.hosts = (dsgd_records){1, &slow}; /* stage 0 of worker 0 */
     ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
@@ -207,6 +206,10 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
         c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
         ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
         c->platform.staging_s_per_byte = 0;
+        dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
+        c->platform.hosts = (dsgd_records){1, &slow}; /* stage 1 of worker 0 */
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
+        c->platform.hosts.n = 0;
         c->workload.inner.contention = true; /* of nothing */
         c->config.exchange.pieces = 8;
         c->config.exchange.blocking = false;
@@ -323,15 +326,16 @@ CASE("refused");
 
 TEST(what_does_not_fit_is_refused)
 {
-    const char *const sentences[] = {"(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
-                                     "give a transformer, which says how many there are",
-                                     "leave out transformer: gpus (8)",
-                                     "5 stages, but the transformer has 4 layers",
-                                     "inner: activations is missing",
-                                     "leave out exchange: fusion",
-                                     "not for SimGrid to time: give exchange: every_message: false",
-                                     "10 hosts, but 16 are needed by workers of several (inner)",
-                                     "step: 0 s, but inner divides it"};
+    const char *const sentences[] = {
+        "(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
+        "give a transformer, which says how many there are",
+        "leave out transformer: gpus (8)",
+        "5 stages, but the transformer has 4 layers",
+        "inner: activations is missing",
+        "leave out exchange: fusion",
+        "not for SimGrid to time: give exchange: every_message: false",
+        "10 hosts, but 16 are needed by workers of several (inner)",
+        "step: 0 s, but inner divides it"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
