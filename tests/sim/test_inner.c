@@ -125,6 +125,10 @@ TEST(a_layer_over_a_tensor_group_takes_its_sums)
         ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
         ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
                                 1e3);
+        c->workload.inner.shards = 2; /* each with half of it; to gather a byte takes a latency */
+        c->workload.bytes = 8;
+        const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
+        ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
     }
 }
 
@@ -236,6 +240,11 @@ TEST(pieces_are_ready_when_their_stage_is)
     support_case *c = late_pair(2, 40e9); /* each half: two rounds of a second */
     c->config.exchange.overlap = true;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
+    dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
+    c->platform.hosts =
+        (dsgd_records){1, &slow}; /* eight seconds, from the twelfth of sixteen on */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
+    c->platform.hosts.n = 0;
     c->workload.inner.pipeline.stages = 1; /* and one host as ever: all four after its only piece */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
     c->config.exchange.pieces = 8; /* within a stage piece by piece, as in one host */
