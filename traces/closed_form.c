@@ -225,20 +225,20 @@ static size_t count(const path *sorted, const struct passed *link)
     return (size_t)(end - first);
 }
 
-double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const int (*flows)[2],
+double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const dsgd_ends *flows,
                                 double bytes)
 {
     path all = {0}; /* links, once for each flow over them */
     path p = {0};
     for (size_t i = 0; i < n; i++)
-        find_path(&all, platform, flows[i][0], flows[i][1]);
+        find_path(&all, platform, flows[i].from, flows[i].to);
     if (all.n > 0)
         qsort(all.passed, all.n, sizeof *all.passed, by_number);
     double slowest_s = 0;
     for (size_t i = 0; i < n; i++) {
         p.n = 0;
         p.latency_s = 0;
-        find_path(&p, platform, flows[i][0], flows[i][1]);
+        find_path(&p, platform, flows[i].from, flows[i].to);
         double bytes_per_s = INFINITY;
         for (size_t k = 0; k < p.n; k++) {
             const struct passed *const link = &p.passed[k];
@@ -254,15 +254,15 @@ double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const i
 
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
-    int(*const flows)[2] = dsgd_xcalloc((size_t)n_hosts, sizeof *flows);
+    dsgd_ends *const flows = dsgd_xcalloc((size_t)n_hosts, sizeof *flows);
     size_t n = 0;
     for (int i = 0; i < n_hosts; i++) {
         if (to[i] < 0 || to[i] == i)
             continue;
-        flows[n][0] = dsgd_platform_there(platform, i);
-        flows[n++][1] = dsgd_platform_there(platform, to[i]);
+        flows[n++] =
+            (dsgd_ends){dsgd_platform_there(platform, i), dsgd_platform_there(platform, to[i])};
     }
-    const double slowest_s = dsgd_closed_form_flows_s(platform, n, (const int(*)[2])flows, bytes);
+    const double slowest_s = dsgd_closed_form_flows_s(platform, n, flows, bytes);
     free(flows);
     return slowest_s;
 }

@@ -14,7 +14,7 @@ typedef struct inside {
     dsgd_engine *engine;
     dsgd_worker *worker;
     dsgd_nodes *nodes; /* of NCCL's collectives */
-    int (*flows)[2]; /* [n_hosts] of a message or round, by places */
+    dsgd_ends *flows; /* [n_hosts] of a message or round, by places */
     int *chosen; /* [n_hosts] of a collective, hosts of the cluster */
 } inside;
 
@@ -39,14 +39,13 @@ static double message_s(const inside *in, int from, int to, double bytes, bool b
     const int n = in->engine->replica->n_beside;
     size_t n_flows = 0;
     for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
-        in->flows[n_flows][0] = place_of(in, i < n ? from : to, i % n);
-        in->flows[n_flows][1] = place_of(in, i < n ? to : from, i % n);
+        in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
+        in->flows[n_flows].to = place_of(in, i < n ? to : from, i % n);
     }
     bytes /= n;
-    return bytes <= 0
-               ? 0
-               : dsgd_closed_form_flows_s(platform, n_flows, (const int(*)[2])in->flows, bytes) +
-                     dsgd_platform_message_s(platform, bytes);
+    return bytes <= 0 ? 0
+                      : dsgd_closed_form_flows_s(platform, n_flows, in->flows, bytes) +
+                            dsgd_platform_message_s(platform, bytes);
 }
 
 /** A collective of a stage's tensor groups, or else of the hosts that have the same place in these, all at once. */
@@ -93,12 +92,12 @@ static double collective_s(const inside *in, collective c)
                 cost_s, phase.to < 0 && phase.from < 0 ? 0 : dsgd_phase_cost_s(in->worker, &phase));
             bytes = fmax(bytes, phase.bytes);
             for (int k = 0; k < n_groups && phase.to >= 0; k++, n_flows++) {
-                in->flows[n_flows][0] = in->engine->carriers[member_of(in, &c, k, i)].place;
-                in->flows[n_flows][1] = in->engine->carriers[member_of(in, &c, k, phase.to)].place;
+                in->flows[n_flows].from = in->engine->carriers[member_of(in, &c, k, i)].place;
+                in->flows[n_flows].to = in->engine->carriers[member_of(in, &c, k, phase.to)].place;
             }
         }
         seconds += cost_s + dsgd_closed_form_flows_s(in->engine->config->platform, n_flows,
-                                                     (const int(*)[2])in->flows, bytes);
+                                                     in->flows, bytes);
     }
     return seconds;
 }
