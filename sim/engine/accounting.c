@@ -478,7 +478,7 @@ static void sum_up_stages(dsgd_engine *engine)
     dsgd_run_result *const result = engine->result;
     const int n = result->n_stages = engine->replica->n_stages;
     double bubbles_s = 0, computed_s = 0;
-    result->stage_slowness = dsgd_keep((size_t)(engine->n_workers * n), sizeof(double));
+    result->stage_slowness = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(double));
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         bubbles_s += w->bubbles_s;
