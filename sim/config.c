@@ -7,7 +7,10 @@
 #include "models/encodings/encoding.h"
 
 const char *const dsgd_collective_names[] = {
-    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "rings", "rings", "nccl", NULL};
+    "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "rings", "nccl", NULL};
+_Static_assert(sizeof dsgd_collective_names / sizeof dsgd_collective_names[0] ==
+                   DSGD_COLLECTIVE_NCCL + 2,
+               "a name for each");
 
 const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
@@ -52,8 +55,9 @@ const dsgd_option dsgd_learning_options[] = {
 
 static const char *const pieces_words[] = {"tensors", "buckets", NULL};
 static const char *const bucket_words[] = {"auto", NULL};
-static const char *const partial_words[] = {
-    "as-collective", "auto", "recursive-doubling", "rabenseifner", "ring", "bruck", "nccl", NULL};
+static const char *const partial_words[] = {"as-collective", "auto", "recursive-doubling",
+                                            "rabenseifner",  "ring", "bruck",
+                                            "rings",         "nccl", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_LONG(dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,

@@ -371,14 +371,15 @@ dsgd_dimensions dsgd_platform_dimensions(const dsgd_platform *platform)
 {
     const double *const size = platform->size.v;
     dsgd_dimensions all = {{1, 1, 1, 1}};
-    if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH)
+    if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH && platform->size.n == 4)
         return (dsgd_dimensions){{(int)(size[0] * size[2]), (int)(size[1] * size[3]), 1, 1}};
     if (!dsgd_platform_is_made_by_simgrid(platform)) {
         all.n[0] = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
         return all;
     }
     for (size_t i = 0; i < platform->size.n && i < DSGD_MOST_DIMENSIONS; i++)
-        all.n[i] = (int)size[platform->topology == DSGD_TOPOLOGY_DRAGONFLY ? 3 - i : i];
+        all.n[i] =
+            (int)size[platform->topology == DSGD_TOPOLOGY_DRAGONFLY ? platform->size.n - 1 - i : i];
     return all;
 }
 

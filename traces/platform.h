@@ -153,7 +153,8 @@ static inline bool dsgd_platform_is_fabric(const dsgd_platform *platform)
     return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ||
            platform->topology == DSGD_TOPOLOGY_RAILS;
 }
-enum { DSGD_MOST_BOARD = 64 }; /* hosts of a HammingMesh's board in a row, and in a column */
+/** Hosts of a HammingMesh's board in a row, or a column; hosts of a fabric of which SimGrid can be told. */
+enum { DSGD_MOST_BOARD = 64, DSGD_MOST_TOLD = 256 };
 
 /** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };

@@ -164,18 +164,9 @@ static void write_cluster(FILE *xml, const dsgd_platform *platform)
     fputs("/>\n</zone>\n", xml);
 }
 
-enum { MOST_WRITTEN = 256 };
-
 /** A link of each direction, and the route between any two. */
-static dsgd_status write_fabric(FILE *xml, const dsgd_platform *platform, int n_hosts,
-                                dsgd_error *error)
+static void write_fabric(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
-    if (n_hosts > MOST_WRITTEN)
-        return dsgd_refuse(error,
-                           "platform: SimGrid is told of every route of this topology, of at most "
-                           "%d hosts, not %d; leave out "
-                           "every_message",
-                           MOST_WRITTEN, n_hosts);
     fputs("<zone id=\"all\" routing=\"Full\">\n", xml);
     for (int host = 0; host < n_hosts; host++)
         fprintf(xml, "  <host id=\"n%d\" speed=\"%.17gf\"/>\n", host, dsgd_platform_nominal_flops);
@@ -197,7 +188,6 @@ static dsgd_status write_fabric(FILE *xml, const dsgd_platform *platform, int n_
             fputs("</route>\n", xml);
         }
     fputs("</zone>\n", xml);
-    return DSGD_OK;
 }
 
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
@@ -211,9 +201,8 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
           "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
           xml);
-    dsgd_status status = DSGD_OK;
     if (dsgd_platform_is_fabric(platform))
-        status = write_fabric(xml, platform, n_hosts, error);
+        write_fabric(xml, platform, n_hosts);
     else if (dsgd_platform_is_made_by_simgrid(platform))
         write_cluster(xml, platform);
     else if (platform->topology == DSGD_TOPOLOGY_SWITCH)
@@ -222,7 +211,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
         write_groups(xml, platform, n_hosts);
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
-    if ((fclose(xml) != 0 || failed) && status == DSGD_OK)
+    if (fclose(xml) != 0 || failed)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
-    return status;
+    return DSGD_OK;
 }

@@ -175,6 +175,12 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
     void *const mark = dsgd_mark();
     const dsgd_status found = find_places(machine, &places, &n_hosts, error);
     dsgd_drop(mark);
+    if (found == DSGD_OK && machine->simgrid && dsgd_platform_is_fabric(platform) &&
+        n_hosts > DSGD_MOST_TOLD)
+        return dsgd_refuse(error,
+                           "platform: SimGrid is told of every route of this topology, of at most "
+                           "%d hosts, not %d; leave out every_message",
+                           DSGD_MOST_TOLD, n_hosts);
     return found;
 }
 

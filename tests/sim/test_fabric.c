@@ -285,6 +285,7 @@ TEST(numbers_that_make_no_fabric_are_refused)
     ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "they are 8 and 4");
     p.island_nics = 8;
-    ck_assert_int_eq(dsgd_platform_write(&p, 257, "/dev/null", &error), DSGD_EUSAGE);
+    const dsgd_machine machine = {.platform = &p, .n_hosts = 257, .simgrid = true};
+    ck_assert_int_eq(dsgd_machine_check(&machine, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "of at most 256 hosts, not 257");
 }
