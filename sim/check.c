@@ -150,6 +150,24 @@ double dsgd_bucket_bytes(const dsgd_run_config *config)
                : DSGD_DEFAULT_BUCKET_BYTES;
 }
 
+/** Of a worker of several hosts: cut where another stage's begin, then evenly among the hosts of a stage. */
+static size_t divide_among_hosts(const dsgd_run_config *config, size_t n, double **bytes)
+{
+    dsgd_replica *replica = NULL;
+    dsgd_error why; /* is told by another check */
+    if (dsgd_replica_open(config->workload, &replica, &why) != DSGD_OK || replica == NULL)
+        return n;
+    n = dsgd_replica_cut(replica, n, bytes);
+    const size_t beside = (size_t)replica->n_beside;
+    double *const divided = dsgd_xcalloc(n * beside, sizeof *divided);
+    for (size_t k = 0; k < n * beside; k++)
+        divided[k] = (*bytes)[k / beside] / (double)beside;
+    free(*bytes);
+    *bytes = divided;
+    dsgd_replica_close(replica);
+    return n * beside;
+}
+
 size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
@@ -157,15 +175,19 @@ size_t dsgd_pieces_of(const dsgd_run_config *config, double **bytes)
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS && !fused;
     const dsgd_buckets buckets = {in_buckets ? dsgd_bucket_bytes(config) : 0,
                                   exchange->first_bucket_bytes};
-    return dsgd_workload_pieces(
+    const size_t n = dsgd_workload_pieces(
         config->workload, exchange->pieces > 0 ? (size_t)exchange->pieces : 0, buckets, bytes);
+    return divide_among_hosts(config, n, bytes);
 }
 
 dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 {
     return (dsgd_machine){.platform = config->platform,
                           .network = config->network,
-                          .n_hosts = config->workers + dsgd_n_servers(config),
+                          .n_hosts = config->workers * dsgd_workload_hosts(config->workload) +
+                                     dsgd_n_servers(config),
+                          .n_workers = config->workers,
+                          .hosts_each = dsgd_workload_hosts(config->workload),
                           .simgrid = config->exchange.every_message,
                           .links_change = config->failures.links.n > 0,
                           .placement = config->placement,
@@ -180,7 +202,8 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
     if (config->inherent)
         lists[n++] = config->workload->inherent;
     lists[n++] = config->imbalance;
-    DSGD_TRY(dsgd_imbalance_open(lists, n, config->workers, imbalance, error));
+    DSGD_TRY(dsgd_imbalance_open(lists, n, config->workers * dsgd_workload_hosts(config->workload),
+                                 imbalance, error));
     const bool learning = config->learning != NULL && config->learning->model.about != NULL;
     if (learning || !dsgd_imbalance_reads_samples(*imbalance))
         return DSGD_OK;
@@ -188,6 +211,32 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
     *imbalance = NULL;
     return dsgd_refuse(error, "imbalance: data takes its time from the samples, but there is "
                               "no learn: that says which");
+}
+
+/** A worker of several hosts. */
+static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
+{
+    const int hosts = dsgd_workload_hosts(config->workload);
+    dsgd_replica *replica = NULL;
+    DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
+    dsgd_replica_close(replica);
+    if (hosts == 1)
+        return DSGD_OK;
+    if ((double)hosts * config->workers > 1 << DSGD_MAX_BITS)
+        return dsgd_refuse(error,
+                           "workload: inner: %d workers of %d hosts, but at most %d hosts "
+                           "are possible",
+                           config->workers, hosts, 1 << DSGD_MAX_BITS);
+    if (config->platform->topology == DSGD_TOPOLOGY_XML || config->exchange.every_message)
+        return dsgd_refuse(error,
+                           "workload: inner: a worker of several hosts is not for SimGrid to time: "
+                           "give %s",
+                           config->exchange.every_message ? "exchange: every_message: false"
+                                                          : "a platform by its numbers, not XML");
+    if (config->exchange.fusion_bytes > 0)
+        return dsgd_refuse(error, "workload: inner: each host of a worker exchanges its own part: "
+                                  "leave out exchange: fusion");
+    return DSGD_OK;
 }
 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
@@ -242,7 +291,8 @@ static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
     DSGD_TRY(dsgd_workload_check(config->workload, error));
-    if (dsgd_workload_gpus(config->workload) > 1 && dsgd_platform_shares_routes(config->platform))
+    if (dsgd_workload_gpus(config->workload) > dsgd_workload_hosts(config->workload) &&
+        dsgd_platform_shares_routes(config->platform))
         return dsgd_refuse(error, "platform: routes: bandwidth is of all flows together, but one "
                                   "of a worker's gpus is simulated; leave out one of both");
     DSGD_TRY(dsgd_algorithm_check(config->algorithm, config->params, config->workers, error));
@@ -330,7 +380,12 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
     const double buckets =
         in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / dsgd_bucket_bytes(config))
                    : 0;
-    const double pieces = fmax(buckets, (double)exchange->pieces) * dsgd_server_parts(config);
+    double *bytes = NULL;
+    double pieces = fmax(buckets, (double)exchange->pieces);
+    if (dsgd_workload_hosts(config->workload) > 1 && pieces <= MOST_PIECES)
+        pieces = (double)dsgd_pieces_of(config, &bytes);
+    free(bytes);
+    pieces *= dsgd_server_parts(config);
     if (pieces > MOST_PIECES)
         return dsgd_refuse(error,
                            "exchange: %.0f pieces, but at most %d are possible (a piece of each "
@@ -463,9 +518,9 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,    check_learning, check_algorithm, check_reads,
-        check_library,  check_exchange, check_pieces,    check_fusion,
-        check_encoding, check_failures, check_machine,   check_imbalance};
+        check_until,    check_learning, check_algorithm, check_inner,  check_reads,
+        check_library,  check_exchange, check_pieces,    check_fusion, check_encoding,
+        check_failures, check_machine,  check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

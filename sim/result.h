@@ -102,6 +102,10 @@ typedef struct dsgd_run_result {
     uint64_t messages;
     double bytes;
     unsigned timed_by; /* DSGD_TIMED_BY_*: all that timed a message of this run */
+    double inner_bytes; /* that hosts of one worker sent each other, all workers together */
+    double bubble_share; /* of computation, that a stage of a pipeline waits; NAN: there is none */
+    int n_stages; /* of a worker; 0: it is one host */
+    double *stage_slowness; /* [workers][n_stages] mean, of the reference GPU without draws */
     double sent_mean_bytes, sent_max_bytes; /* over workers; without what servers send */
     size_t n_pieces; /* exchanges per vector */
     double piece_bytes; /* of the largest */

@@ -38,6 +38,15 @@ static void serve_main(void *server)
     s->engine->config->algorithm->serve(&s->node);
 }
 
+static void open_carrier(dsgd_engine *engine, int host)
+{
+    dsgd_carrier *const c = &engine->carriers[host];
+    c->place = dsgd_cluster_places()[host];
+    if (engine->replica != NULL)
+        c->slowness = engine->reference_flops / dsgd_platform_nominal_flops /
+                      dsgd_platform_host(engine->config->platform, c->place).speed;
+}
+
 /** What workers and servers have in common. */
 static void open_node(dsgd_engine *engine, int host)
 {
@@ -48,7 +57,7 @@ static void open_node(dsgd_engine *engine, int host)
                           engine->config->params};
     w->engine = engine;
     w->host = host;
-    w->place = dsgd_cluster_places()[host];
+    w->place = engine->carriers[host].place;
     w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
     w->reduction_s_per_byte = engine->config->platform->reduction_s_per_byte;
     w->computation.number = -1;
@@ -57,6 +66,7 @@ static void open_node(dsgd_engine *engine, int host)
     w->model = dsgd_vector_new(&w->node);
     w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
     w->computation.ready_s = dsgd_run_alloc(engine, n * sizeof *w->computation.ready_s);
+    w->copies = dsgd_run_alloc(engine, (size_t)engine->n_lanes * sizeof *w->copies);
     w->work_semaphore = dsgd_semaphore_new();
     w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
     if (server)
@@ -64,6 +74,8 @@ static void open_node(dsgd_engine *engine, int host)
     w->ready_semaphore = dsgd_semaphore_new();
     w->gpu_semaphore = dsgd_semaphore_new();
     w->initial = dsgd_vector_new(&w->node);
+    if (engine->replica != NULL)
+        w->inside = dsgd_replica_state_new(engine->replica);
 }
 
 static void open_workers(dsgd_engine *engine)
@@ -72,8 +84,12 @@ static void open_workers(dsgd_engine *engine)
     const int n_hosts = engine->n_workers + engine->n_servers;
     engine->n_working = engine->n_workers;
     engine->workers = dsgd_xcalloc((size_t)n_hosts, sizeof *engine->workers);
+    engine->carriers = dsgd_xcalloc((size_t)dsgd_n_hosts(engine), sizeof *engine->carriers);
+    for (int i = 0; i < dsgd_n_hosts(engine); i++)
+        open_carrier(engine, i);
     for (int i = 0; i < n_hosts; i++)
         open_node(engine, i);
+    dsgd_inside_cost(engine);
     dsgd_learning_begin(engine);
     dsgd_failing_begin(engine);
     for (int i = 0; i < n_hosts; i++) {
@@ -265,6 +281,51 @@ static void simulate(dsgd_engine *engine)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+/**
+ * Says which host of a worker has each piece, and over which channel it goes: the only one of its host, or one
+ * for each piece that this has, up to DSGD_MAX_CHANNELS.
+ */
+static void divide_pieces(dsgd_engine *engine, size_t parts)
+{
+    const dsgd_replica *const replica = engine->replica;
+    const size_t n = engine->n_pieces, beside = (size_t)replica->n_beside;
+    engine->piece_lane = dsgd_run_alloc(engine, n * sizeof *engine->piece_lane);
+    engine->piece_part = dsgd_run_alloc(engine, n * sizeof *engine->piece_part);
+    engine->piece_later = dsgd_run_alloc(engine, n * sizeof *engine->piece_later);
+    engine->piece_channel = dsgd_run_alloc(engine, n * sizeof *engine->piece_channel);
+    double *const work = dsgd_run_alloc(engine, replica->n_parts * sizeof *work);
+    size_t *const on_lane = dsgd_run_alloc(engine, (size_t)engine->n_lanes * sizeof *on_lane);
+    double all = 0, begin = 0;
+    size_t most = 1; /* channels of a host */
+    for (size_t k = 0; k < n; k++)
+        all += engine->piece_bytes[k];
+    for (size_t k = 0; k < n; k++) {
+        const size_t part = dsgd_replica_part(replica, (begin + engine->piece_bytes[k] / 2) / all);
+        const size_t lane = (size_t)dsgd_replica_stage(replica, part) * beside + k / parts % beside;
+        begin += engine->piece_bytes[k];
+        engine->piece_part[k] = (int)part;
+        engine->piece_lane[k] = (int)lane;
+        work[part] += engine->piece_work[k];
+        engine->piece_channel[k] = on_lane[lane]++ % DSGD_MAX_CHANNELS;
+        most = on_lane[lane] > most ? on_lane[lane] : most;
+    }
+    for (size_t k = n; k-- > 0;) {
+        const int part = engine->piece_part[k];
+        const bool first =
+            k + 1 == n || engine->piece_part[k + 1] != part; /* of the forward pass */
+        engine->piece_later[k] =
+            first || work[part] <= 0
+                ? 0
+                : engine->piece_later[k + 1] + engine->piece_work[k + 1] / work[part];
+    }
+    most = most < DSGD_MAX_CHANNELS ? most : DSGD_MAX_CHANNELS;
+    most = engine->config->exchange.blocking ? 1 : most;
+    engine->n_channels = most * (size_t)engine->n_lanes;
+    for (size_t k = 0; k < n; k++)
+        engine->piece_channel[k] =
+            (size_t)engine->piece_lane[k] * most + engine->piece_channel[k] % most;
+}
+
 /** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share it. */
 static void cut_bytes(dsgd_engine *engine)
 {
@@ -281,13 +342,16 @@ static void cut_bytes(dsgd_engine *engine)
         engine->n_channels = DSGD_MAX_CHANNELS;
 }
 
-static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result)
+static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result,
+                        dsgd_replica *replica)
 {
     dsgd_require_of(config->algorithm->about.name);
     *engine = (dsgd_engine){.config = config,
                             .n_workers = config->workers,
+                            .n_lanes = dsgd_workload_hosts(config->workload),
                             .n_servers = dsgd_n_servers(config),
                             .result = result};
+    engine->replica = replica;
     cut_bytes(engine);
     const size_t n = engine->n_pieces;
     engine->n_stepped = dsgd_run_alloc(engine, n * sizeof *engine->n_stepped);
@@ -297,9 +361,12 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
         engine->bytes += engine->piece_bytes[k];
         engine->work += engine->piece_work[k];
     }
+    if (replica != NULL)
+        divide_pieces(engine, (size_t)dsgd_server_parts(config));
     if (config->workload->memory == DSGD_MEMORY_DEVICE) {
         engine->staging_s_per_byte = config->platform->staging_s_per_byte;
-        engine->operation_s_per_byte = config->platform->operation_s_per_byte;
+        /* All hosts of a worker at once. */
+        engine->operation_s_per_byte = config->platform->operation_s_per_byte / engine->n_lanes;
     }
     engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
     const double bound = config->until.steps > 0 ? dsgd_ceil(config->until.steps * config->workers)
@@ -313,13 +380,16 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     const double start_s = dsgd_wall_s();
     *result = (dsgd_run_result){.device = "off",
                                 .failures = {.goodput = NAN, .daly_s = NAN},
+                                .bubble_share = NAN,
                                 .partial_active_mean = NAN,
                                 .local_loss = NAN,
                                 .local_accuracy = NAN,
                                 .local_accuracy_min = NAN};
     DSGD_TRY(dsgd_run_check(config, error));
     dsgd_engine engine;
-    open_engine(&engine, config, result);
+    dsgd_replica *replica = NULL;
+    DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
+    open_engine(&engine, config, result, replica);
     result->worker_shares = dsgd_keep((size_t)config->workers, sizeof *result->worker_shares);
     result->worker_steps = dsgd_keep((size_t)config->workers, sizeof *result->worker_steps);
     result->worker_places = dsgd_keep((size_t)config->workers, sizeof *result->worker_places);
@@ -341,7 +411,12 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     dsgd_imbalance_close(engine.imbalance);
     dsgd_failing_close(&engine);
     free(engine.piece_work);
+    for (int i = 0; engine.workers != NULL && i < engine.n_workers; i++)
+        if (engine.workers[i].inside != NULL)
+            dsgd_replica_state_free(engine.workers[i].inside);
     free(engine.workers);
+    free(engine.carriers);
+    dsgd_replica_close(engine.replica);
     result->n_blocks_kept = dsgd_run_free_all(&engine);
     result->total_wall_s = dsgd_wall_s() - start_s;
     return status;

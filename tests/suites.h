@@ -60,6 +60,7 @@
     X(traffic)                                                                                     \
     X(spans)                                                                                       \
     X(nics)                                                                                        \
+    X(inner)                                                                                       \
     X(smpi)                                                                                        \
     X(microbenchmark)                                                                              \
     X(algorithms)                                                                                  \

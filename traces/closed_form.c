@@ -225,34 +225,45 @@ static size_t count(const path *sorted, const struct passed *link)
     return (size_t)(end - first);
 }
 
-double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
+double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const dsgd_ends *flows,
+                                double bytes)
 {
     path all = {0}; /* links, once for each flow over them */
     path p = {0};
-    for (int i = 0; i < n_hosts; i++)
-        if (to[i] >= 0 && to[i] != i)
-            find_path(&all, platform, dsgd_platform_there(platform, i),
-                      dsgd_platform_there(platform, to[i]));
+    for (size_t i = 0; i < n; i++)
+        find_path(&all, platform, flows[i].from, flows[i].to);
     if (all.n > 0)
         qsort(all.passed, all.n, sizeof *all.passed, by_number);
     double slowest_s = 0;
-    for (int i = 0; i < n_hosts; i++) {
-        if (to[i] < 0 || to[i] == i)
-            continue;
+    for (size_t i = 0; i < n; i++) {
         p.n = 0;
         p.latency_s = 0;
-        find_path(&p, platform, dsgd_platform_there(platform, i),
-                  dsgd_platform_there(platform, to[i]));
+        find_path(&p, platform, flows[i].from, flows[i].to);
         double bytes_per_s = INFINITY;
         for (size_t k = 0; k < p.n; k++) {
             const struct passed *const link = &p.passed[k];
-            const size_t flows = link->link == unshared ? 1 : count(&all, link);
-            bytes_per_s = fmin(bytes_per_s, link->bytes_per_s / (double)flows);
+            const size_t sharing = link->link == unshared ? 1 : count(&all, link);
+            bytes_per_s = fmin(bytes_per_s, link->bytes_per_s / (double)sharing);
         }
         slowest_s = fmax(slowest_s, p.latency_s + bytes / bytes_per_s);
     }
     free(all.passed);
     free(p.passed);
+    return slowest_s;
+}
+
+double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
+{
+    dsgd_ends *const flows = dsgd_xcalloc((size_t)n_hosts, sizeof *flows);
+    size_t n = 0;
+    for (int i = 0; i < n_hosts; i++) {
+        if (to[i] < 0 || to[i] == i)
+            continue;
+        flows[n++] =
+            (dsgd_ends){dsgd_platform_there(platform, i), dsgd_platform_there(platform, to[i])};
+    }
+    const double slowest_s = dsgd_closed_form_flows_s(platform, n, flows, bytes);
+    free(flows);
     return slowest_s;
 }
 

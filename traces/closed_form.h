@@ -14,5 +14,14 @@
  */
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes);
 
+/** A message from a host to another, by their places in natural order. */
+typedef struct dsgd_ends {
+    int from, to;
+} dsgd_ends;
+
+/** The same of n messages. */
+double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const dsgd_ends *flows,
+                                double bytes);
+
 /** Seconds of an empty message between two hosts. Not for DSGD_TOPOLOGY_XML. */
 double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to);

@@ -7,7 +7,7 @@
 #include "base/round.h"
 #include "traces/imbalance.h"
 
-enum { BYTES_PER_FLOAT = 4 };
+enum { BYTES_PER_FLOAT = 4, ACTIVATION_BYTES = 2 };
 
 static const char *const memories[] = {"device", "host", NULL};
 
@@ -36,6 +36,44 @@ static const dsgd_option transformer_options[] = {
     DSGD_OPTION_END,
 };
 
+const char *const dsgd_inner_schedules[] = {"gpipe",   "1f1b",        "interleaved", "gems",
+                                            "chimera", "zero-bubble", NULL};
+
+#define PIPELINE(field, init_, ...)                                                                \
+    DSGD_OPTION_AS(#field, LONG, dsgd_inner, pipeline.field, __VA_ARGS__, .init = init_)
+
+static const dsgd_option pipeline_options[] = {
+    PIPELINE(stages, 1, "hosts in a row, each with a part of the layers; 1: there is no pipeline",
+             .min = 1, .max = 4096),
+    PIPELINE(micro_batches, 1, "of a step, that go through all stages", .min = 1, .max = 65536),
+    DSGD_OPTION_AS(
+        "schedule", CHOICE, dsgd_inner, pipeline.schedule,
+        "in which order a stage takes them forward and backward (sim/inner/README.md has "
+        "their bubbles)",
+        .words = dsgd_inner_schedules, .init = 1),
+    PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_option inner_options[] = {
+    DSGD_OPTION_AS("pipeline", RECORD, dsgd_inner, pipeline, "stages that pass micro-batches on",
+                   .fields = pipeline_options, .refines = true),
+    DSGD_OPTION_LONG(dsgd_inner, tensor, 1, 1, 4096, NULL,
+                     "hosts that share the layers of a stage: each layer is summed over them twice "
+                     "forward, and twice backward (Shoeybi et al., 2019)"),
+    DSGD_OPTION_LONG(dsgd_inner, shards, 1, 1, 4096, NULL,
+                     "hosts, or tensor groups, that share the samples of a stage and gather its "
+                     "parameters layer by layer (FSDP, ZeRO-3)"),
+    DSGD_OPTION_BOOL(dsgd_inner, contention, true,
+                     "other messages meet what passes inside on NICs; else it takes its own time, "
+                     "and nobody else's"),
+    DSGD_OPTION_DOUBLE_AS("activations", dsgd_inner, activation_bytes, -1, 0, 1e15, "bytes",
+                          "that pass from a layer to the next in a worker's step; derived: batch x "
+                          "sequence x width of the transformer in 16 bits",
+                          .words = derived_words),
+    DSGD_OPTION_END,
+};
+
 static const dsgd_option tensor_options[] = {
     DSGD_OPTION_LONG(dsgd_tensors, elements, 0, 1, 1e12, NULL, "numbers of the tensor",
                      .required = true),
@@ -57,6 +95,11 @@ const dsgd_option dsgd_workload_options[] = {
                        "a language model, of which tensors, step, samples and unit follow where "
                        "they are not given",
                        .refines = true),
+    DSGD_OPTION_RECORD(
+        dsgd_workload, inner, inner_options,
+        "a worker is a group of hosts: stages x tensor x shards, among which the step "
+        "of one GPU is divided, and who exchange their parts with other workers",
+        .refines = true),
     DSGD_OPTION_DOUBLE(dsgd_workload, bytes, 0, 0, 1e15, "bytes",
                        "of one gradient; or give tensors"),
     DSGD_OPTION_DOUBLE(dsgd_workload, value_bytes, BYTES_PER_FLOAT, 0.125, 8, "bytes",
@@ -83,9 +126,23 @@ const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_END,
 };
 
+static int64_t at_least_one(int64_t n)
+{
+    return n > 1 ? n : 1;
+}
+
+int dsgd_workload_hosts(const dsgd_workload *workload)
+{
+    const dsgd_inner *const inner = &workload->inner;
+    return (int)(at_least_one(inner->pipeline.stages) * at_least_one(inner->tensor) *
+                 at_least_one(inner->shards));
+}
+
 int dsgd_workload_gpus(const dsgd_workload *workload)
 {
-    return workload->transformer.parameters > 0 ? (int)workload->transformer.gpus : 1;
+    const int hosts = dsgd_workload_hosts(workload);
+    return hosts == 1 && workload->transformer.parameters > 0 ? (int)workload->transformer.gpus
+                                                              : hosts;
 }
 
 double dsgd_workload_value_bytes(const dsgd_workload *workload)
@@ -130,9 +187,41 @@ dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
         workload->sample_unit = workload->samples < 0 ? "tokens" : "samples";
     if (any > 0 || t->gpu_flops > 0 || t->gpus > 1)
         DSGD_TRY(derive_from(t, workload, error));
+    if (workload->inner.activation_bytes < 0 && t->width > 0)
+        workload->inner.activation_bytes = ACTIVATION_BYTES * t->batch * t->sequence * t->width;
     if (workload->step_s < 0 || workload->samples < 0)
         return dsgd_refuse(error, "%s is missing; give it, or a transformer",
                            workload->step_s < 0 ? "step" : "samples");
+    return DSGD_OK;
+}
+
+/** Of a worker of several hosts. */
+static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
+{
+    const dsgd_inner *const inner = &workload->inner;
+    const dsgd_transformer *const t = &workload->transformer;
+    const bool in_layers = inner->tensor > 1 || inner->shards > 1;
+    if (t->gpus > 1)
+        return dsgd_refuse(error,
+                           "workload: inner says which hosts a worker has: leave out "
+                           "transformer: gpus (%jd)",
+                           t->gpus);
+    if (workload->step_s <= 0)
+        return dsgd_refuse(error,
+                           "workload: step: %g s, but inner divides it among the worker's hosts: "
+                           "give more than 0",
+                           workload->step_s);
+    if (in_layers && (t->parameters <= 0 || t->layers < 1))
+        return dsgd_refuse(error, "workload: inner: tensor and shards send layer by layer: give a "
+                                  "transformer, which says how many there are");
+    if (t->parameters > 0 && t->layers < inner->pipeline.stages)
+        return dsgd_refuse(error,
+                           "workload: inner: pipeline: %jd stages, but the transformer has "
+                           "%jd layers: give at most that many",
+                           inner->pipeline.stages, t->layers);
+    if (inner->activation_bytes < 0)
+        return dsgd_refuse(error, "workload: inner: activations is missing; give it, or a "
+                                  "transformer with its width");
     return DSGD_OK;
 }
 
@@ -141,7 +230,7 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
     if ((workload->bytes > 0) == (workload->tensors.n > 0))
         return dsgd_refuse(error, "workload: give either bytes or tensors, not %s",
                            workload->bytes > 0 ? "both" : "neither");
-    return DSGD_OK;
+    return dsgd_workload_hosts(workload) > 1 ? check_inner(workload, error) : DSGD_OK;
 }
 
 /** Of a row. */

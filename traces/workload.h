@@ -26,11 +26,33 @@ typedef struct dsgd_transformer {
     int64_t gpus; /* of a worker, which hold a part of the model each and exchange that */
 } dsgd_transformer;
 
+/**
+ * A worker that is a group of hosts: stages x shards x tensor of them, those of one tensor group next to
+ * each other, then the shards of a stage. Counts of 0 are 1.
+ */
+typedef struct dsgd_inner {
+    struct {
+        int64_t stages, micro_batches;
+        int schedule; /* a dsgd_pipeline_kind, by its place in dsgd_inner_schedules */
+        int64_t chunks; /* of each stage, of the schedule that interleaves */
+    } pipeline;
+    int64_t
+        tensor; /* hosts that divide each layer of a stage, and sum what passes between its halves */
+    int64_t
+        shards; /* that divide a stage's samples, and its layers' parameters but for their own turn */
+    bool contention; /* what passes among them meets other messages */
+    double activation_bytes; /* of a step, from a layer to the next; -1: to derive, or not known */
+} dsgd_inner;
+
+/** Those of sim/inner/schedule.h; NULL-terminated. */
+extern const char *const dsgd_inner_schedules[];
+
 /** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
 typedef struct dsgd_workload {
     const char *summary;
     const char *origin; /* of the figures */
     dsgd_transformer transformer;
+    dsgd_inner inner;
     double bytes; /* of one gradient or model; 0 where tensors are given */
     double value_bytes; /* of a number of them, as it is exchanged; 0: 4 */
     dsgd_records tensors; /* of dsgd_tensors, in backward order; none: one tensor of `bytes` */
@@ -52,6 +74,9 @@ typedef struct dsgd_tensors {
 
 extern const dsgd_option dsgd_workload_options[];
 
+/** Hosts of a worker, by `inner`. */
+int dsgd_workload_hosts(const dsgd_workload *workload);
+
 /** GPUs of a worker, with a NIC each: what it draws and costs. */
 int dsgd_workload_gpus(const dsgd_workload *workload);
 
@@ -64,7 +89,7 @@ double dsgd_workload_value_bytes(const dsgd_workload *workload);
  */
 dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error);
 
-/** DSGD_EUSAGE where neither or both of bytes and tensors are given. */
+/** DSGD_EUSAGE where neither or both of bytes and tensors are given, or `inner` lacks what it needs. */
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error);
 
 /** Bytes of one gradient. */

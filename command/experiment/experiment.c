@@ -12,7 +12,8 @@
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM, NULL};
+static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM,
+                                         DSGD_PLACEMENT_OUTER, NULL};
 
 /** Keys of an algorithm's entry beside its own options: they go before the file's. */
 static const dsgd_option entry_options[] = {

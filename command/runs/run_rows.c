@@ -18,7 +18,7 @@
 typedef struct run_row {
     dsgd_run_result r;
     const char *platform, *workload, *status;
-    double learn_samples, throughput_samples_per_s, messages, failures;
+    double learn_samples, throughput_samples_per_s, messages, failures, inner_bytes;
     dsgd_evaluation last;
     double pieces, piece_bytes;
     const char *collective, *partial_collective, *mode, *network, *timed_by;
@@ -135,6 +135,11 @@ static const dsgd_column run_columns[] = {
         run_row, r.failures.daly_s, "daly_s", "s",
         "work from one checkpoint to the next at which least is lost, by Daly: what `every: daly` "
         "means"),
+    TIMED(
+        run_row, r.bubble_share, "bubble_share", "1",
+        "of the computation of workers of several hosts (`inner`), that their pipelines wait; and "
+        "what the hosts of one worker send each other, all workers together; empty: they are one"),
+    TIMED(run_row, inner_bytes, "inner_bytes", "B", NULL),
     TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
      "real seconds of the run"},
@@ -161,7 +166,9 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
     const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
-    const double cost = has_price ? of_gpus + gpus * r->transfer_cost : NAN;
+    /* Of the GPUs of a host one sends for all. */
+    const int each = gpus / dsgd_workload_hosts(config->workload);
+    const double cost = has_price ? of_gpus + each * r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
                                     exchange->blocking ? " blocking" : " at-once",
                                     exchange->barrier ? " barrier" : "",
@@ -175,6 +182,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
                    .messages = is_counted ? (double)r->messages : NAN,
                    .last = {NAN, NAN, NAN},
                    .failures = isnan(r->failures.goodput) ? NAN : (double)r->failures.n,
+                   .inner_bytes = is_counted && r->n_stages > 0 ? r->inner_bytes : NAN,
                    .pieces = is_counted ? (double)r->n_pieces : NAN,
                    .piece_bytes = is_counted ? r->piece_bytes : NAN,
                    .collective = collective_name(r->collective),

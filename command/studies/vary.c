@@ -136,6 +136,7 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
                 {"platform.route_", p->routes.n > 0},
                 {"platform.nccl.", nccl},
                 {"platform.encoding", dsgd_run_encodes(&run->config)},
+                {"workload.inner.", dsgd_workload_hosts(&run->workload) > 1},
                 {"workload.inherent.", run->config.inherent}};
     for (size_t k = 0; k < sizeof uses / sizeof uses[0]; k++)
         if (strncmp(path, uses[k].prefix, strlen(uses[k].prefix)) == 0)

@@ -254,8 +254,8 @@ void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective ho
 
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 {
-    dsgd_worker *const sender = &engine->workers[from];
-    dsgd_worker *const receiver = &engine->workers[to];
+    dsgd_carrier *const sender = &engine->carriers[from];
+    dsgd_carrier *const receiver = &engine->carriers[to];
     bytes = trunc(bytes); /* as SimGrid sends them */
     if (engine->config->loads)
         dsgd_cluster_carry(from, to, bytes);
@@ -355,27 +355,33 @@ void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t posi
 }
 
 /** Counts what arrives now, unless the run has ended: what is left only drains. */
-static void count_arrival(dsgd_engine *engine, int from, int to, double bytes)
+static inline void count_arrival(dsgd_engine *engine, int from, int to, int lane, double bytes)
 {
-    if (engine->result->virtual_s <= 0)
+    if (engine->result->virtual_s > 0)
+        return;
+    if (lane == 0)
         dsgd_count_carried(engine, from, to, bytes);
+    else
+        dsgd_count_carried(engine, dsgd_cluster_host(from, lane), dsgd_cluster_host(to, lane),
+                           bytes);
 }
 
-void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
+void dsgd_observe_arrived(const dsgd_worker *w, int from, int lane, double bytes, size_t message,
                           double since_s, const dsgd_piece *content)
 {
-    count_arrival(w->engine, from, w->host, bytes);
+    count_arrival(w->engine, from, w->host, lane, bytes);
     dsgd_timeline_arrive(w->engine, message, since_s);
     if (content != NULL && content->stamp >= 0)
         dsgd_observe_received(w, from, content->value, content->stamp);
 }
 
-void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s)
+void dsgd_observe_passed(dsgd_engine *engine, int from, int to, int lane, double bytes,
+                         double since_s)
 {
     dsgd_count_messages(engine, 1, bytes);
     count_message(engine, false, from, bytes);
     record_message(engine, from, to, bytes, since_s, dsgd_now_s(), -1);
-    count_arrival(engine, from, to, bytes);
+    count_arrival(engine, from, to, lane, bytes);
 }
 
 void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
@@ -466,6 +472,24 @@ static void sum_up_step_times(dsgd_engine *engine)
     }
 }
 
+/** Of workers that are groups of hosts. */
+static void sum_up_stages(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const int n = result->n_stages = engine->replica->n_stages;
+    double bubbles_s = 0, computed_s = 0;
+    result->stage_slowness = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(double));
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        bubbles_s += w->bubbles_s;
+        computed_s += w->computed_s + w->lost_s;
+        for (int d = 0; d < n; d++)
+            result->stage_slowness[i * n + d] =
+                w->inside->slow[d] / dsgd_greater(1, (double)w->steps_done);
+    }
+    result->bubble_share = bubbles_s / computed_s;
+}
+
 static void sum_up_workers(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -494,6 +518,8 @@ static void sum_up_workers(dsgd_engine *engine)
         exposed_s += w->exposed_s;
     }
     result->sent_mean_bytes = sent_bytes / p;
+    if (engine->replica != NULL)
+        sum_up_stages(engine);
     result->exposed_mean_s =
         engine->steps_total > 0 ? exposed_s / (double)engine->steps_total : NAN;
     result->ideal_s = computed_s / p;
@@ -530,17 +556,17 @@ static double bytes_per_s_of(const dsgd_platform *platform, carrier kind, int i)
 static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
 {
     double longest_s = 0;
-    const int n_hosts = engine->n_workers + engine->n_servers;
+    const int n_hosts = dsgd_n_hosts(engine);
     int last = 0;
     for (int i = 0; i < n_hosts; i++)
-        last = engine->workers[i].place > last ? engine->workers[i].place : last;
+        last = engine->carriers[i].place > last ? engine->carriers[i].place : last;
     const int n = last / (int)kind.hosts + 1;
     struct dsgd_carried *const all = dsgd_run_alloc(engine, (size_t)n * sizeof *all);
     for (int i = 0; i < n_hosts; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        const struct dsgd_carried *const mine = kind.group ? &w->by_group : &w->by_nic;
-        all[w->place / kind.hosts].sent += mine->sent;
-        all[w->place / kind.hosts].received += mine->received;
+        const dsgd_carrier *const host = &engine->carriers[i];
+        const struct dsgd_carried *const mine = kind.group ? &host->by_group : &host->by_nic;
+        all[host->place / kind.hosts].sent += mine->sent;
+        all[host->place / kind.hosts].received += mine->received;
     }
     for (int i = 0; i < n; i++)
         if (more_of(all[i]) > 0) {
@@ -562,11 +588,11 @@ static double busiest_s(dsgd_engine *engine, bool lists)
     if (platform->topology == DSGD_TOPOLOGY_GROUPS)
         longest_s = fmax(longest_s,
                          busiest_of(engine, (carrier){"out", platform->group_hosts, true}, lists));
-    for (int i = 0; platform->island_hosts > 0 && i < engine->n_workers + engine->n_servers; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        longest_s = fmax(longest_s, more_of(w->by_island) / platform->island_bytes_per_s);
+    for (int i = 0; platform->island_hosts > 0 && i < dsgd_n_hosts(engine); i++) {
+        const dsgd_carrier *const host = &engine->carriers[i];
+        longest_s = fmax(longest_s, more_of(host->by_island) / platform->island_bytes_per_s);
         if (lists)
-            add_loads(engine->result, "island", w->place, w->by_island,
+            add_loads(engine->result, "island", host->place, host->by_island,
                       platform->island_bytes_per_s);
     }
     return longest_s;
@@ -577,10 +603,11 @@ static double transfer_cost(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
     double cost = 0;
-    for (int i = 0; platform->regions.n > 0 && i < engine->n_workers + engine->n_servers; i++) {
-        const dsgd_worker *const w = &engine->workers[i];
-        const dsgd_region *const region = &dsgd_regions(platform)[w->place / platform->group_hosts];
-        cost += w->by_group.sent / 1e9 * region->price;
+    for (int i = 0; platform->regions.n > 0 && i < dsgd_n_hosts(engine); i++) {
+        const dsgd_carrier *const host = &engine->carriers[i];
+        const dsgd_region *const region =
+            &dsgd_regions(platform)[host->place / platform->group_hosts];
+        cost += host->by_group.sent / 1e9 * region->price;
     }
     return cost;
 }

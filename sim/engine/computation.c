@@ -140,9 +140,11 @@ static void forget_undescribed(dsgd_worker *w)
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/** Seconds of a worker's host for one of the reference GPU. */
+/** Seconds of a worker's host for one of the reference GPU; a group's steps are in its own hosts' seconds. */
 static double slowness(const dsgd_worker *w)
 {
+    if (w->engine->replica != NULL)
+        return 1;
     return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
 
@@ -197,7 +199,9 @@ static dsgd_await compute_piece(dsgd_worker *w)
     const size_t k = c->ready;
     double todo_s = c->pass_s;
     w->gpu_until = c->backward;
-    if (c->forward == 0) {
+    if (c->group_s > 0 && overlaps(engine)) {
+        todo_s = dsgd_stages_todo_s(w);
+    } else if (c->forward == 0) {
         /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
         const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
         todo_s = k == 0 ? c->compute_s - backward_s : 0;
@@ -206,17 +210,22 @@ static dsgd_await compute_piece(dsgd_worker *w)
         w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
     }
     w->gpu_computes = true;
+    if (engine->replica != NULL)
+        dsgd_stages_send(w, todo_s);
     if (engine->config->algorithm->cancels || engine->goes_on ||
         engine->config->platform->collective_share > 0) {
         w->gpu_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
     }
     return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
-                        .amount = todo_s * engine->reference_flops / w->speed};
+                        .amount = engine->replica != NULL
+                                      ? todo_s * dsgd_cluster_speed(w->host)
+                                      : todo_s * engine->reference_flops / w->speed};
 }
 
 static void end_pieces(dsgd_worker *w)
 {
+    const dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->computation;
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
@@ -230,6 +239,8 @@ static void end_pieces(dsgd_worker *w)
         c->end_s = dsgd_now_s();
         w->engine->n_computing--;
         w->computed_s += c->end_s - c->since_s;
+        if (engine->replica != NULL)
+            dsgd_stages_end(w);
         dsgd_timeline_end(w->engine, c->span);
     }
     c->ready = w->gpu_until;
@@ -312,6 +323,7 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
     c->backward_s = backward_s;
     c->number++;
     w->gpu_asked_s = 0;
+    c->group_s = c->ready_at_s = 0;
     c->ready = c->forward = c->backward = 0;
 }
 
@@ -328,7 +340,9 @@ static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
         size.samples = (double)engine->config->learning->batch;
     }
     const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn, size};
-    return dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
+    return engine->replica != NULL
+               ? dsgd_stages_time_s(&engine->workers[rank], at)
+               : dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 
 /** Of this worker's step, on the reference GPU. */
@@ -337,10 +351,11 @@ static double reference_time_s(dsgd_node *self)
     const dsgd_worker *const w = dsgd_worker_of(self);
     const dsgd_engine *const engine = w->engine;
     const dsgd_what_if *const what_if = &engine->config->what_if;
-    if (what_if->step_s > 0)
+    if (what_if->step_s > 0 && engine->replica == NULL)
         return what_if->step_s / slowness(w);
     const bool changed = what_if->factor > 0 && self->rank == what_if->worker;
-    return drawn_time_s(engine, self->rank, self->step) * (changed ? what_if->factor : 1);
+    const double drawn_s = drawn_time_s(engine, self->rank, self->step);
+    return what_if->step_s > 0 ? what_if->step_s : drawn_s * (changed ? what_if->factor : 1);
 }
 
 double dsgd_compute_time_s(dsgd_node *self)
@@ -349,9 +364,10 @@ double dsgd_compute_time_s(dsgd_node *self)
 }
 
 /** On the reference GPU, of a step that takes its mean time. */
-static double nominal_backward_s(const dsgd_engine *engine)
+static double nominal_backward_s(const dsgd_worker *w)
 {
-    return engine->config->workload->backward_share * engine->config->workload->step_s;
+    const dsgd_workload *const workload = w->engine->config->workload;
+    return workload->backward_share * (w->inside != NULL ? w->inside->step_s : workload->step_s);
 }
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
@@ -400,9 +416,11 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     }
     /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
     const double backward_s =
-        cut.done == n_micro_batches ? nominal_backward_s(engine) / n_micro_batches : 0;
+        cut.done == n_micro_batches ? nominal_backward_s(w) / n_micro_batches : 0;
     announce(w);
     begin_computation(w, cut.compute_s, backward_s);
+    if (engine->replica != NULL && cut.done == n_micro_batches)
+        w->computation.group_s = all_s / w->inside->step_s / n_micro_batches;
     take_gradient(w, g, x);
     set_off(w, cut.compute_s * slowness(w),
             dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
@@ -416,7 +434,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
 size_t dsgd_units(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    return overlaps(engine) ? engine->n_pieces : 1;
+    return overlaps(engine) && engine->replica == NULL ? engine->n_pieces : 1;
 }
 
 /** Lets the GPU compute a pass of these pieces, once it is free; @p all_s of all pieces. */
@@ -438,7 +456,8 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
 {
     const size_t n = dsgd_count_pieces(x);
     const bool whole = n == w->engine->n_pieces;
-    DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || overlaps(w->engine)),
+    const bool in_units = overlaps(w->engine) && w->engine->replica == NULL;
+    DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || in_units),
                  "worker %d calls %s() of pieces %zu to %zu in step %jd, which are not the next: a "
                  "step's are taken unit by unit (dsgd_units()), %s",
                  w->node.rank, verb, x->first, x->end, w->node.step, order);
@@ -469,7 +488,7 @@ void dsgd_forward(dsgd_node *self, dsgd_vector *x)
     await_turn(w);
     if (first) {
         const double all_s = reference_time_s(self);
-        begin_computation(w, all_s, dsgd_less(nominal_backward_s(w->engine), all_s));
+        begin_computation(w, all_s, dsgd_less(nominal_backward_s(w), all_s));
         c->share = 1;
     }
     c->forward += dsgd_count_pieces(x);

@@ -54,11 +54,12 @@ const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
 static double pass_encoder(dsgd_worker *w, size_t k)
 {
     const double now_s = dsgd_now_s();
-    const double since_s = w->encoder_free_s > now_s ? w->encoder_free_s : now_s;
+    double *const free_s = &dsgd_copies_of(w, k)->encoded_s;
+    const double since_s = *free_s > now_s ? *free_s : now_s;
     const double pass_s = w->engine->piece_bytes[k] * w->engine->encoding_s_per_byte;
-    w->encoder_free_s = since_s + pass_s;
+    *free_s = since_s + pass_s;
     dsgd_gpu_ask(w, pass_s);
-    return w->encoder_free_s;
+    return *free_s;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

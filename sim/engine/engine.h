@@ -14,6 +14,7 @@
 #include "models/values/values.h"
 #include "sim/algorithm.h"
 #include "sim/config.h"
+#include "sim/inner/replica.h"
 #include "sim/ledger.h"
 #include "sim/network/cluster.h"
 #include "sim/timeline.h"
@@ -124,6 +125,7 @@ typedef struct dsgd_computation {
     size_t forward, backward;
     double pass_s; /* length of the pass that was begun last, on a reference GPU */
     double share; /* of the step's mini-batch that is computed */
+    double group_s, ready_at_s; /* of a group's seconds each; when pieces became ready last */
     /* Of an algorithm that cancels: the gradient is described at its end, from this; else NULL. */
     struct dsgd_undescribed *undescribed;
     size_t span; /* timeline.c's number of it; 0: not watched. So all members of this name */
@@ -190,9 +192,6 @@ struct dsgd_worker {
     int work_waits; /* actors.c's: work and assist may both wait for the same */
     int64_t wakes; /* of such actors */
     dsgd_semaphore *work_semaphore; /* (S) */
-    struct dsgd_carried {
-        double sent, received;
-    } by_nic, by_island, by_group; /* (S) bytes that have arrived by the end of the run */
     struct dsgd_channel *channels; /* (S) [n_channels]; channels.c's, defined in channels.h */
     dsgd_vector *model; /* (S) vectors.c's. The vectors' pieces are written by the verbs */
     dsgd_semaphore *ready_semaphore; /* actors.c's, as these: */
@@ -216,6 +215,9 @@ struct dsgd_worker {
     dsgd_value *optimizer_state; /* (S) [n_pieces] */
     int64_t state_since; /* local steps made before that state was begun anew */
     dsgd_value model_state; /* running statistics, environments; zeros where the network has none */
+
+    dsgd_replica_state *inside; /* of a group of hosts; NULL: it is one */
+    double bubbles_s; /* computation.c's, of its steps */
 
     dsgd_wait waits[DSGD_MAX_WAITS]; /* actors.c's; waiting.c watches them */
     int64_t
@@ -242,14 +244,16 @@ struct dsgd_worker {
     int answers; /* DSGD_ANYONE; 1: workers by name; 0: nobody yet; pair.c's */
     size_t n_put_off; /* accounting.c's: ... */
     dsgd_interval *put_off; /* ... communication while n_uncounted is not 0, in the order of ends */
-    double encoder_free_s; /* encodings.c's: when it has done what it was given */
 
     /* computation.c's: what the last gradient was taken at, where the algorithm reads scalars. */
     dsgd_vector *taken_at; /* NULL: none yet */
     int64_t taken_count, taken_step; /* samples; in which step */
 
-    /* channels.c's: when the copy engines of each direction are free. */
-    double copied_out_s, copied_in_s;
+    /* Of each of its hosts (of a server's only one), when its copy engines of each direction are free
+     * (channels.c's), and when its encoder has done what it was given (encodings.c's). */
+    struct dsgd_copies {
+        double out_s, in_s, encoded_s;
+    } * copies; /* (S) [n_lanes] */
 
     /* channels.c's and exchange/collectives.c's. */
     dsgd_request *requests; /* begun and not ended, the newest first */
@@ -271,11 +275,26 @@ struct dsgd_worker {
     struct dsgd_activation *early; /* partial.c's: the first activation that came before it */
 };
 
+/** What a host of the cluster has carried: bytes that have arrived by the end of the run. */
+typedef struct dsgd_carrier {
+    struct dsgd_carried {
+        double sent, received;
+    } by_nic, by_island, by_group;
+    int place; /* among the platform's hosts */
+    double slowness; /* seconds for one of the reference GPU */
+} dsgd_carrier;
+
 struct dsgd_engine {
     /* run.c's, before the simulation. */
     const dsgd_run_config *config;
     int n_workers, n_servers;
     size_t n_pieces, n_channels;
+    int n_lanes; /* hosts of a worker, each with its pieces */
+    dsgd_replica *replica; /* NULL: a worker is one host, and the next three are */
+    int *piece_lane, *piece_part; /* [n_pieces] who has it, and where it is in the model */
+    double *piece_later; /* [n_pieces] share of its part's backward work that comes after it */
+    size_t *piece_channel; /* [n_pieces] */
+    bool inner_on_wires; /* what passes inside workers meets other messages */
     double *piece_bytes; /* [n_pieces], of the workload */
     double bytes; /* their sum */
     double *piece_work; /* [n_pieces], of the backward pass, to scale */
@@ -340,6 +359,7 @@ struct dsgd_engine {
     dsgd_ledger *ledger; /* ledger.c's; NULL: values are not recorded */
 
     /* accounting.c's. */
+    dsgd_carrier *carriers; /* [all hosts of the cluster: dsgd_cluster_host()] */
     double largest_bytes[2]; /* of one message schedule: of an allreduce, of a partial collective */
     struct dsgd_sum {
         double sum, weight;
@@ -371,6 +391,24 @@ static inline dsgd_worker *dsgd_worker_of(dsgd_node *self)
 static inline bool dsgd_is_server(const dsgd_worker *w)
 {
     return w->host >= w->engine->n_workers;
+}
+
+/** Which of a worker's hosts sends and receives a piece. */
+static inline int dsgd_lane_of(const dsgd_engine *engine, size_t k)
+{
+    return engine->replica == NULL ? 0 : engine->piece_lane[k];
+}
+
+/** The engines of the host that has a piece. */
+static inline struct dsgd_copies *dsgd_copies_of(const dsgd_worker *w, size_t k)
+{
+    return &w->copies[dsgd_is_server(w) ? 0 : dsgd_lane_of(w->engine, k)];
+}
+
+/** Hosts of the cluster: of dsgd_cluster_host(). */
+static inline int dsgd_n_hosts(const dsgd_engine *engine)
+{
+    return engine->n_workers * engine->n_lanes + engine->n_servers;
 }
 
 /** The server that has a piece of the vector that servers share. */
@@ -652,7 +690,7 @@ void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes);
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
 
-/** Counts bytes that arrive before the end of the run, for what links take alone. */
+/** Counts bytes that arrive before the end of the run, for what links take alone; hosts of the cluster. */
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes);
 
 /** Counts the time of a step, unless the run has ended. */
@@ -724,22 +762,23 @@ static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry ent
 
 /* --- accounting.c: what happens, told once to accounts, timeline and ledger -------------------- */
 
-/* Hosts are as in engine->workers. A message's number is for its arrival; 0: it is not recorded. */
+/* Hosts are as in engine->workers, or hosts of theirs by lanes. A message's number is for its arrival; 0: it is not recorded. */
 
 /** A message is sent now. Returns its number. */
 size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes);
 /** The same of an activation for a version, computed to arrive at @p end_s; INFINITY: simulated. */
 void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t position, double end_s);
 
-/** What is sent arrives, with @p content (NULL: none); it was on the network from @p since_s. */
-void dsgd_observe_arrived(const dsgd_worker *w, int from, double bytes, size_t message,
+/** What is sent on a lane arrives, with @p content (NULL: none); it was on the network from @p since_s. */
+void dsgd_observe_arrived(const dsgd_worker *w, int from, int lane, double bytes, size_t message,
                           double since_s, const dsgd_piece *content);
 
 /** Notes that arithmetic, or else the network, has timed something of the run. */
 void dsgd_count_timed_by(dsgd_engine *engine, bool computed);
 
 /** A simulated message from its start to its arrival, which is now. */
-void dsgd_observe_passed(dsgd_engine *engine, int from, int to, double bytes, double since_s);
+void dsgd_observe_passed(dsgd_engine *engine, int from, int to, int lane, double bytes,
+                         double since_s);
 
 /** A computed message, one of many that dsgd_count_messages() counts together. */
 void dsgd_observe_computed(dsgd_engine *engine, int from, int to, double bytes, double since_s,
@@ -803,6 +842,19 @@ void dsgd_sum_up_learning(dsgd_engine *engine);
 
 /** The steps of the actor that computes a worker's gradients. */
 dsgd_await dsgd_gpu_next(void *worker);
+
+/* --- stages.c: workers that are groups of hosts ------------------------------------------------ */
+
+/** Of a step: each host draws, and a stage is as slow as its slowest. */
+double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at);
+/** Of the computation under way, until more pieces are ready: up to w->gpu_until, which it sets. */
+double dsgd_stages_todo_s(dsgd_worker *w);
+/** Sends what passes inside in so much of it. */
+void dsgd_stages_send(dsgd_worker *w, double seconds);
+/** It is over: counts it. */
+void dsgd_stages_end(dsgd_worker *w);
+
+/* --- computation.c, further -------------------------------------------------------------------- */
 
 /** Has the GPU do something else first, if it computes. */
 void dsgd_gpu_ask(dsgd_worker *w, double seconds);

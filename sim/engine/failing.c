@@ -24,7 +24,7 @@ struct dsgd_failing {
     int64_t in_a_row; /* without progress */
     int64_t steps; /* of all workers, at the last failure that the others outlived */
     int64_t period; /* of the algorithm */
-    double copy_bytes; /* by quorum: of a state */
+    double copy_bytes; /* by quorum: of a state, on each host of a worker */
     double round_s[ROUNDS],
         led_s; /* by quorum: lengths of steps, round about; since when the last is led */
     int64_t n_rounds;
@@ -131,7 +131,7 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
     const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */
-    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes * gpus);
+    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes * gpus / engine->n_lanes);
     const double blocking_s = c->blocking ? f->cost_s : 0, mtbf_s = dsgd_failures_mtbf_s(f->source);
     f->interval_s = c->interval_s > 0 ? c->interval_s
                     : c->every == DSGD_EVERY_NEVER
@@ -142,7 +142,7 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
         engine->result->failures.daly_s =
             dsgd_checkpoint_interval_s(DSGD_EVERY_DALY, blocking_s, mtbf_s);
     engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
-    f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes;
+    f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes / engine->n_lanes;
     engine->failing = f;
     return DSGD_OK;
 }
@@ -562,7 +562,7 @@ static void copy_state(dsgd_worker *w)
     }
     dsgd_actor_start(from->host, "state", send_state, w);
     dsgd_mailbox_recv(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0));
-    dsgd_observe_passed(engine, w->copied_from, w->host, engine->failing->copy_bytes, since_s);
+    dsgd_observe_passed(engine, w->copied_from, w->host, 0, engine->failing->copy_bytes, since_s);
 }
 
 void dsgd_follow_others(dsgd_worker *w)

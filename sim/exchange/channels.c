@@ -76,26 +76,33 @@ static dsgd_await next_of_channel(void *argument)
 
 dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
 {
-    const size_t n = w->engine->n_channels;
+    const dsgd_engine *const engine = w->engine;
+    const size_t n = engine->n_channels;
     dsgd_channel *const new = dsgd_run_alloc(w->engine, n * sizeof *new);
     for (size_t i = 0; i < n; i++) {
         new[i].worker = w;
         new[i].number = (int)(number + i);
         new[i].semaphore = dsgd_semaphore_new();
         new[i].staging_since_s = -1;
-        new[i].steps = (dsgd_steps){next_of_channel, &new[i]};
-        dsgd_steps_start(w->host, "channel", &new[i].steps);
+        new[i].steps = (dsgd_steps){next_of_channel, &new[i], 0};
     }
+    for (size_t k = 0; engine->replica != NULL && k < engine->n_pieces; k++)
+        new[engine->piece_channel[k]].steps.lane = engine->piece_lane[k];
+    for (size_t i = 0; i < n; i++)
+        dsgd_steps_start(w->host, "channel", &new[i].steps);
     return new;
 }
 
 /* Most runs have no job for side channels, and no such channel. */
 dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job)
 {
-    const size_t n = w->engine->n_channels;
+    const dsgd_engine *const engine = w->engine;
+    const size_t n = engine->n_channels;
     if (job->aside && w->side_channels == NULL)
         w->side_channels = dsgd_channels_open(w, n);
-    return &(job->aside ? w->side_channels : w->channels)[job->piece % n];
+    return &(job->aside ? w->side_channels
+                        : w->channels)[engine->replica == NULL ? job->piece % n
+                                                               : engine->piece_channel[job->piece]];
 }
 
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
@@ -132,13 +139,23 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
     dsgd_wait_end(w, wait);
 }
 
-enum { TAGS = 500 };
+enum { TAGS = 500, TAG_BITS = 16 };
+
+/** The first tag of a communicator: of fewer where a worker has more channels than one host would. */
+static int tag_of(const dsgd_engine *engine, const dsgd_comm *comm)
+{
+    const uint64_t n = engine->n_channels;
+    if (comm == NULL)
+        return 0;
+    if (n <= DSGD_MAX_CHANNELS)
+        return 2 * DSGD_MAX_CHANNELS * (1 + (int)(comm->id % TAGS));
+    return (int)(2 * n * (1 + comm->id % ((1 << TAG_BITS) / (2 * n) - 1)));
+}
 
 dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to,
                                    const dsgd_comm *comm)
 {
-    const int context = comm == NULL ? 0 : 1 + (int)(comm->id % TAGS);
-    const int tag = channel->number + 2 * DSGD_MAX_CHANNELS * context;
+    const int tag = channel->number + tag_of(channel->worker->engine, comm);
     return from < 0 || to < 0 ? NULL : dsgd_mailbox_of(from, to, DSGD_PORT_COLLECTIVE, tag);
 }
 
@@ -172,7 +189,9 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
     const double copy_s = staging_s(x, dsgd_encoded_bytes(w->engine, sent->encoded, k));
     if (sent->encoded != NULL)
         since_s = dsgd_greater(since_s, sent->encoded_s);
-    return copy_s <= 0 ? since_s : copy(&w->copied_out_s, ready_since_s(w, x, k, since_s), copy_s);
+    return copy_s <= 0
+               ? since_s
+               : copy(&dsgd_copies_of(w, k)->out_s, ready_since_s(w, x, k, since_s), copy_s);
 }
 
 double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
@@ -184,13 +203,13 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
     if (cost_s <= 0 || x->whole->on_host || w->engine->config->workload->memory == DSGD_MEMORY_HOST)
         return since_s;
     dsgd_gpu_ask(w, cost_s);
-    return copy(&w->copied_out_s, ready_since_s(w, x, k, since_s), cost_s);
+    return copy(&dsgd_copies_of(w, k)->out_s, ready_since_s(w, x, k, since_s), cost_s);
 }
 
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
     const double copy_s = staging_s(x, w->engine->piece_bytes[k]);
-    return copy_s > 0 ? copy(&w->copied_in_s, since_s, copy_s) : since_s;
+    return copy_s > 0 ? copy(&dsgd_copies_of(w, k)->in_s, since_s, copy_s) : since_s;
 }
 
 bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes)
@@ -285,8 +304,9 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_value_release(w->engine->values, begun->sent.value);
     const bool operates = dsgd_operate(w, request->out, k, 1);
     if (!request->unchanged)
-        request->back_s =
-            dsgd_stage_in(w, request->out, k, operates || job == NULL ? dsgd_now_s() : job->done_s);
+        request->back_s = dsgd_greater(
+            request->back_s, dsgd_stage_in(w, request->out, k,
+                                           operates || job == NULL ? dsgd_now_s() : job->done_s));
     dsgd_run_free(job);
 }
 
@@ -295,7 +315,8 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
 {
     const size_t n = dsgd_count_pieces(out);
     /* What is fused is announced as soon as it is ready. */
-    const size_t window = dsgd_fuses(w->engine) ? n : w->engine->n_channels;
+    const size_t window =
+        dsgd_fuses(w->engine) || w->engine->replica != NULL ? n : w->engine->n_channels;
     dsgd_request *const request = new_request(w, exchange, in, out, arguments);
     if (in != NULL)
         dsgd_require_same_pieces(in, out);
@@ -444,8 +465,8 @@ void dsgd_sleep_cost(double cost_s)
 double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s)
 {
     const double started_s = dsgd_greater(message->sent_s, waiting_since_s);
-    dsgd_observe_arrived(w, message->host, message->bytes, message->span, started_s,
-                         &message->content);
+    dsgd_observe_arrived(w, message->host, dsgd_lane_of(w->engine, message->piece), message->bytes,
+                         message->span, started_s, &message->content);
     return started_s;
 }
 

@@ -4,8 +4,8 @@
  * the one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
- * exchanges block each other, else one per piece. Piece k of every exchange goes over channel
- * k mod n_channels, so that all workers carry out shared jobs in one order: collectives cannot
+ * exchanges block each other, else one per piece; of a group of hosts each has its own, for the pieces
+ * that it has. Piece k of every exchange goes over channel k mod n_channels, or piece_channel[k], so that all workers carry out shared jobs in one order: collectives cannot
  * deadlock.
  *
  * Non-blocking collectives of a communicator go over side channels, as many again: one that waits
@@ -123,7 +123,7 @@ struct dsgd_request {
     double since_s; /* when it was begun, ... */
     int64_t step; /* ... in which step of its worker's */
     double staged_s; /* when the piece that was begun last is in host memory */
-    double back_s; /* when the piece that was ended last is in the device's */
+    double back_s; /* when all pieces that were ended are in the device's */
     bool unchanged; /* set by end(): out[k] is as it was, and nothing is copied back */
     const dsgd_vector *of; /* `in`, or `out` of a blocking verb: has its pieces */
     dsgd_begun *begun; /* of each, until it ends */

@@ -39,6 +39,7 @@ typedef struct dsgd_schedule {
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;
+    int lane; /* of its members' hosts */
     struct {
         double since_s, end_s; /* from the last arrival on; INFINITY: not yet known */
         double latency_s; /* behind the streams */
@@ -61,7 +62,7 @@ typedef struct dsgd_schedule {
 struct dsgd_closed {
     dsgd_paths *paths; /* NULL: messages can meet */
     dsgd_nodes *nodes; /* of NCCL's collectives */
-    int *rank; /* [n_workers], of a pass: of members */
+    int *rank, *host; /* [n_workers], of a pass: of members, and of their hosts on its lane */
     double *at_s, *next_s; /* [n_workers], of a pass */
     TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* the first come, first counted */
 };
@@ -72,10 +73,17 @@ static struct dsgd_closed *state_of(dsgd_engine *engine)
         return engine->closed;
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_closed *const state = engine->closed = dsgd_run_alloc(engine, sizeof *state);
-    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES && engine->n_channels == 1 &&
+    /* A channel of each host, and no servers. Of groups no two hosts share a NIC. */
+    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES &&
+        engine->n_channels == (size_t)engine->n_lanes && !engine->inner_on_wires &&
         engine->config->failures.links.n == 0)
-        state->paths = dsgd_paths_new(engine->config->platform, engine->n_workers);
+        state->paths =
+            dsgd_paths_new(engine->config->platform,
+                           engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));
+    if (engine->replica != NULL && state->paths != NULL && state->paths->per_nic > 1)
+        state->paths = NULL;
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
+    state->host = dsgd_run_alloc(engine, n * sizeof *state->host);
     state->at_s = dsgd_run_alloc(engine, n * sizeof *state->at_s);
     state->next_s = dsgd_run_alloc(engine, n * sizeof *state->next_s);
     TAILQ_INIT(&state->gathering);
@@ -148,24 +156,34 @@ typedef struct part {
     double done_s; /* overhead and reduction too */
 } part;
 
+/** Members, before a pass. */
+static void find_members(const dsgd_engine *engine, const dsgd_schedule *s)
+{
+    for (int i = 0; i < s->plan.n; i++) {
+        engine->closed->rank[i] = s->member[i].rank;
+        engine->closed->host[i] =
+            s->lane == 0 ? s->member[i].rank : dsgd_cluster_host(s->member[i].rank, s->lane);
+    }
+}
+
 static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int member)
 {
     const struct dsgd_closed *const state = engine->closed;
-    const int rank = state->rank[member];
+    const int host = state->host[member];
     const double here_s = state->at_s[member];
     part p = {here_s, here_s, 0};
     if (phase->from >= 0) {
         p.started_s = dsgd_greater(here_s, state->at_s[phase->from]);
         p.sent_s =
-            p.started_s + dsgd_path_s(state->paths, state->rank[phase->from], rank, phase->bytes);
+            p.started_s + dsgd_path_s(state->paths, state->host[phase->from], host, phase->bytes);
     }
     if (phase->to >= 0 && phase->to != phase->from) { /* back it takes the same time */
         const double ready_s = dsgd_greater(here_s, state->at_s[phase->to]);
         p.sent_s =
-            dsgd_greater(p.sent_s, ready_s + dsgd_path_s(state->paths, rank, state->rank[phase->to],
+            dsgd_greater(p.sent_s, ready_s + dsgd_path_s(state->paths, host, state->host[phase->to],
                                                          phase->bytes));
     }
-    p.done_s = p.sent_s + dsgd_phase_cost_s(&engine->workers[rank], phase);
+    p.done_s = p.sent_s + dsgd_phase_cost_s(&engine->workers[state->rank[member]], phase);
     return p;
 }
 
@@ -183,7 +201,7 @@ typedef struct turn {
 
 static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
-    const int *const rank = t->engine->closed->rank;
+    const int *const rank = t->engine->closed->rank, *const host = t->engine->closed->host;
     const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
     if (p.done_s < INFINITY)
         t->last_s = dsgd_greater(t->last_s, p.done_s);
@@ -192,7 +210,7 @@ static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
         dsgd_observe_computed(t->engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
                               p.sent_s);
         if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
-            dsgd_count_carried(t->engine, rank[member], rank[phase->to], phase->bytes);
+            dsgd_count_carried(t->engine, host[member], host[phase->to], phase->bytes);
     }
     if (p.done_s <= t->until_s)
         dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
@@ -218,7 +236,7 @@ static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bi
             continue;
         part p = {dsgd_greater(state->at_s[i], state->at_s[partner]), 0, 0};
         p.sent_s = p.started_s +
-                   dsgd_path_s(state->paths, state->rank[i], state->rank[partner], phase.bytes);
+                   dsgd_path_s(state->paths, state->host[i], state->host[partner], phase.bytes);
         p.done_s = p.sent_s + cost_s;
         phase.to = partner;
         end_part(t, &phase, i, p);
@@ -268,11 +286,12 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
 {
     struct dsgd_closed *const state = engine->closed;
     const dsgd_platform *const platform = engine->config->platform;
-    for (int i = 0; i < s->plan.n; i++)
-        state->rank[i] = s->member[i].rank;
+    find_members(engine, s);
     if (state->nodes == NULL)
-        state->nodes = dsgd_nodes_new(platform, dsgd_cluster_places(), engine->n_workers);
-    const dsgd_nccl_shape shape = dsgd_nodes_shape(state->nodes, state->rank, s->plan.n);
+        state->nodes =
+            dsgd_nodes_new(platform, dsgd_cluster_places(),
+                           engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));
+    const dsgd_nccl_shape shape = dsgd_nodes_shape(state->nodes, state->host, s->plan.n);
     const dsgd_nccl_call calls[] = {[DSGD_REDUCE_SCATTER] = DSGD_NCCL_SHARES,
                                     [DSGD_ALLGATHER] = DSGD_NCCL_SHARES,
                                     [DSGD_REDUCE] = DSGD_NCCL_BROADCAST,
@@ -289,7 +308,12 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
     s->nccl.latency_s = cost.latency_s + (bytes - s->nccl.bytes) / shape.nic_bytes_per_s;
     for (int i = 0; i < s->plan.n; i++) {
         struct member *const m = &s->member[i];
-        dsgd_nodes_stream(state->nodes, m->rank, &m->to, &m->from);
+        dsgd_nodes_stream(state->nodes, state->host[i], &m->to, &m->from);
+        if (s->lane > 0 && m->to >= 0) { /* the workers of these hosts */
+            const int first = dsgd_cluster_host(0, s->lane);
+            m->to -= first;
+            m->from -= first;
+        }
         m->end_s = INFINITY;
         if (m->to < 0 || !sends)
             continue;
@@ -317,8 +341,10 @@ static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
 static void end_stream(dsgd_schedule *s, struct member *me)
 {
     const double now_s = dsgd_now_s();
-    const double hop_s = dsgd_greater(dsgd_route_of(me->rank, me->to).latency_s,
-                                      dsgd_route_of(me->from, me->rank).latency_s);
+    const int here = dsgd_cluster_host(me->rank, s->lane);
+    const double hop_s =
+        dsgd_greater(dsgd_route_of(here, dsgd_cluster_host(me->to, s->lane)).latency_s,
+                     dsgd_route_of(dsgd_cluster_host(me->from, s->lane), here).latency_s);
     me->stream = NOT_SENT;
     dsgd_count_timed_by(me->channel->worker->engine, false);
     s->nccl.passed_s = dsgd_greater(s->nccl.passed_s, now_s - hop_s);
@@ -344,12 +370,15 @@ static void count_streams(turn *t, const dsgd_schedule *s)
         const struct member *const m = &s->member[i];
         dsgd_worker *const w = m->channel->worker;
         const int next = s->member[(i + 1) % s->plan.n].rank;
+        const int host = dsgd_cluster_host(m->rank, s->lane);
+        const int next_host = dsgd_cluster_host(next, s->lane);
         dsgd_observe_computed(t->engine, m->rank, next, bytes, s->nccl.since_s, s->nccl.end_s);
         if (m->to >= 0)
-            dsgd_count_carried(t->engine, m->rank, m->to, s->nccl.nic_bytes);
-        if (dsgd_platform_same_island(t->engine->config->platform, w->place,
-                                      t->engine->workers[next].place))
-            dsgd_count_carried(t->engine, m->rank, next, s->nccl.gpu_bytes);
+            dsgd_count_carried(t->engine, host, dsgd_cluster_host(m->to, s->lane),
+                               s->nccl.nic_bytes);
+        if (dsgd_platform_same_island(t->engine->config->platform, t->engine->carriers[host].place,
+                                      t->engine->carriers[next_host].place))
+            dsgd_count_carried(t->engine, host, next_host, s->nccl.gpu_bytes);
         dsgd_count_communication_by(w, s->nccl.since_s, s->nccl.end_s + decoding_s(w, &s->plan));
     }
     t->last_s = dsgd_greater(t->last_s, s->nccl.end_s);
@@ -367,10 +396,9 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
         count_streams(&t, s);
         return t.last_s;
     }
-    for (int i = 0; i < s->plan.n; i++) {
-        state->rank[i] = s->member[i].rank;
+    find_members(engine, s);
+    for (int i = 0; i < s->plan.n; i++)
         state->at_s[i] = s->member[i].arrived_s;
-    }
     for (int round = 0; round < s->plan.n_rounds; round++) {
         const int bit = dsgd_plan_bit(&s->plan, round);
         t.n_sent = 0;
@@ -424,11 +452,12 @@ double dsgd_closed_schedules_end(dsgd_engine *engine, double until_s)
 
 /* --- the members ------------------------------------------------------------------------------ */
 
-static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan)
+static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, int lane)
 {
     dsgd_schedule *const s =
         dsgd_run_alloc(engine, sizeof *s + (size_t)plan->n * sizeof s->member[0]);
     s->plan = *plan;
+    s->lane = lane;
     for (int i = 0; i < plan->n; i++)
         s->member[i] = (struct member){.rank = dsgd_members_rank(&plan->members, i),
                                        .arrived_s = INFINITY,
@@ -462,7 +491,8 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
                                       dsgd_schedule **meeting)
 {
     dsgd_worker *const w = channel->worker;
-    dsgd_schedule *const s = *meeting != NULL ? *meeting : new_schedule(w->engine, plan);
+    dsgd_schedule *const s =
+        *meeting != NULL ? *meeting : new_schedule(w->engine, plan, channel->steps.lane);
     channel->schedule = s;
     channel->member = dsgd_members_index(&plan->members, w->node.rank);
     s->member[channel->member].channel = channel;

@@ -42,6 +42,9 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
 /** Its next step; it is over when it would be had all messages been sent. */
 dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel);
 
+/** Sets what messages inside of workers that are groups of hosts take, once their places are known. (inside.c) */
+void dsgd_inside_cost(dsgd_engine *engine);
+
 /**
  * At the end of the run: counts what has been sent of schedules under way. Returns when the last
  * message comes that can come although members are missing.

@@ -152,7 +152,8 @@ static void put_in(dsgd_worker *w, dsgd_packet *message)
         dsgd_piece_set(w->engine, piece, dsgd_value_retain(message->content.value),
                        message->content.stamp);
         piece->weight = message->content.weight;
-        l->back_s = dsgd_is_server(w) ? 0 : dsgd_stage_in(w, l->x, k, dsgd_now_s());
+        if (!dsgd_is_server(w))
+            l->back_s = fmax(l->back_s, dsgd_stage_in(w, l->x, k, dsgd_now_s()));
     }
     dsgd_packet_free(w, message);
     l->n_left--;

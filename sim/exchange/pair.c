@@ -207,10 +207,12 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
     reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
+    dsgd_use_lane(dsgd_lane_of(w->engine, question->piece));
     if (w->engine->n_channels > 1)
         dsgd_mailbox_send_detached(mailbox, reply, bytes);
     else
         dsgd_mailbox_send(mailbox, reply, bytes);
+    dsgd_use_lane(0);
 }
 
 /** Moves x towards the question's piece; returns the answer, x as it was. */

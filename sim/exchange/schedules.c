@@ -7,10 +7,12 @@
 
 /* --- as messages ------------------------------------------------------------------------------ */
 
-static void count_sent(const dsgd_worker *w, dsgd_phase phase, double since_s)
+static void count_sent(const dsgd_channel *channel, dsgd_phase phase, double since_s)
 {
+    const dsgd_worker *const w = channel->worker;
     if (phase.to >= 0)
-        dsgd_observe_passed(w->engine, w->host, phase.to, phase.bytes, since_s);
+        dsgd_observe_passed(w->engine, w->host, phase.to, channel->steps.lane, phase.bytes,
+                            since_s);
 }
 
 /** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
@@ -20,7 +22,7 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
     const double started_s =
         dsgd_sendrecv(dsgd_channel_mailbox(channel, w->host, phase.to, NULL), phase.bytes,
                       dsgd_channel_mailbox(channel, phase.from, w->host, NULL));
-    count_sent(w, phase, started_s);
+    count_sent(channel, phase, started_s);
     dsgd_sleep_cost(dsgd_phase_cost_s(w, &phase));
     dsgd_count_communication(w, started_s);
 }
@@ -70,7 +72,7 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
         return begin_round(channel, plan);
     }
     if (!s->exchanged) {
-        count_sent(w, s->phase, s->started_s);
+        count_sent(channel, s->phase, s->started_s);
         s->exchanged = true;
         const double cost_s = dsgd_phase_cost_s(w, &s->phase);
         if (cost_s > 0)

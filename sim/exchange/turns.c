@@ -143,7 +143,9 @@ static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailb
 void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailbox,
                       dsgd_packet *message)
 {
-    const dsgd_route route = dsgd_route_of(channel->worker->host, to->host);
+    const int lane = channel->steps.lane;
+    const dsgd_route route = dsgd_route_of(dsgd_cluster_host(channel->worker->host, lane),
+                                           dsgd_cluster_host(to->host, lane));
     if (!dsgd_is_server(to)) {
         send_out(channel, to, mailbox, message, route);
         return;

@@ -18,6 +18,7 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
     dsgd_simulator_used =
         machine->maxmin ? &dsgd_simulator_maxmin : dsgd_simulators[machine->network];
     places = dsgd_xcalloc((size_t)machine->n_hosts, sizeof *places);
+    dsgd_placement_open(machine);
     return dsgd_simulator_used->open(machine, n_hosts, path, places, error);
 }
 

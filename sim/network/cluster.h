@@ -26,7 +26,8 @@ extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-ter
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int network; /* dsgd_network_kind */
-    int n_hosts; /* workers and servers */
+    int n_hosts; /* of workers and servers */
+    int n_workers, hosts_each; /* of one worker; 0: as 1 */
     int actors_per_host; /* at most */
     bool simgrid; /* it times the messages, also where maxmin.c can */
     bool links_change; /* their bandwidths, in the run */
@@ -38,6 +39,7 @@ typedef struct dsgd_machine {
 /** Words of a placement that stand for an order; other lines list hosts. */
 #define DSGD_PLACEMENT_NATURAL "natural"
 #define DSGD_PLACEMENT_RANDOM "random"
+#define DSGD_PLACEMENT_OUTER "outer"
 
 /** Whether the hosts are listed, one by one. (placement.c) */
 bool dsgd_placement_is_given(const dsgd_lines *placement);
@@ -45,7 +47,9 @@ bool dsgd_placement_is_given(const dsgd_lines *placement);
 /**
  * Fills places[machine->n_hosts] with indices of hosts in natural order, for the workers, then the
  * servers. A listed host is an index or a name; the list may be longer. An empty placement is the
- * natural order; it and a random one are of hosts that are there. (placement.c)
+ * natural order; it and a random one are of hosts that are there. Where a worker is a group of hosts, its
+ * hosts follow each other, before the next worker's; "outer" has the first hosts of all workers before
+ * their second ones. (placement.c)
  *
  * @param names [n_hosts] of the hosts in natural order; NULL: n0, n1, ...
  */
@@ -59,6 +63,9 @@ typedef struct dsgd_load {
     char *link;
     double bytes, bytes_per_s; /* carried; at most */
 } dsgd_load;
+
+/** Says which hosts dsgd_cluster_host() is of. (placement.c) */
+void dsgd_placement_open(const dsgd_machine *machine);
 
 /**
  * Opens a cluster of @p n_hosts hosts, or of the XML's at @p path, and takes hosts, first
@@ -76,7 +83,14 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
  */
 const char *dsgd_cluster_reason(const char *line);
 
-/** By host its index among the platform's hosts in natural order; until the cluster has run. */
+/**
+ * Workers of several hosts are one host each to all functions here, and servers behind them, but what a
+ * worker sends on a lane goes from its host of that number to the receiver's: see dsgd_steps.lane. This is
+ * the host's number; of lane 0, and of a server, it is the worker's or server's own. (placement.c)
+ */
+int dsgd_cluster_host(int host, int lane);
+
+/** By such a number its index among the platform's hosts in natural order; until the cluster has run. */
 const int *dsgd_cluster_places(void);
 
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
@@ -162,6 +176,7 @@ typedef struct dsgd_await {
 typedef struct dsgd_steps {
     dsgd_await (*next)(void *argument);
     void *argument;
+    int lane; /* on which it sends: of its worker's hosts, and of the receiver's; 0: the first */
 } dsgd_steps;
 
 /** Starts one on a host. @p steps stays where it is. */
@@ -180,7 +195,7 @@ typedef struct dsgd_simulator {
     dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
                         dsgd_error *error);
     double (*speed)(int host); /* nominal, in flop/s */
-    dsgd_route (*route)(int from, int to);
+    dsgd_route (*route)(int from, int to); /* dsgd_cluster_host() */
     void (*slow)(int from, int to,
                  double factor); /* dsgd_links_slow(); NULL: SimGrid's do not change */
     /** Of all actors only the clock is no daemon. */
@@ -188,6 +203,8 @@ typedef struct dsgd_simulator {
                   void *argument);
     /** Calls on_a_stack(steps) when the steps await a call. NULL: that is started at once. */
     void (*start_steps)(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps));
+    /** The calling actor sends on that lane from now on. Of SimGrid's there is one. */
+    void (*use_lane)(int lane);
     const void *(*self)(void); /* what tells the calling actor from others */
     /** Until the actor that is no daemon has returned, or nothing can happen any more. */
     void (*run)(void);
@@ -218,6 +235,8 @@ typedef struct dsgd_simulator {
     dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
     /** Like MPI_Isend, and awaited likewise. */
     dsgd_transfer *(*isend)(dsgd_mailbox *mailbox, void *payload, double bytes);
+    /** Bytes that nobody awaits, between two dsgd_cluster_host(). Not of SimGrid. */
+    void (*pass_bytes)(int from, int to, double bytes);
     /** Like MPI_Wait; frees the transfer. */
     void (*wait)(dsgd_transfer *transfer);
 } dsgd_simulator;
@@ -231,6 +250,7 @@ extern const dsgd_simulator *dsgd_simulator_used;
 /* What callers ask of it. */
 #define dsgd_cluster_speed (dsgd_simulator_used->speed)
 #define dsgd_route_of (dsgd_simulator_used->route)
+#define dsgd_use_lane (dsgd_simulator_used->use_lane)
 #define dsgd_actor_self (dsgd_simulator_used->self)
 #define dsgd_now_s (dsgd_simulator_used->now_s)
 #define dsgd_sleep (dsgd_simulator_used->sleep)
@@ -245,4 +265,5 @@ extern const dsgd_simulator *dsgd_simulator_used;
 #define dsgd_mailbox_recv (dsgd_simulator_used->recv)
 #define dsgd_irecv (dsgd_simulator_used->irecv)
 #define dsgd_isend (dsgd_simulator_used->isend)
+#define dsgd_pass_bytes (dsgd_simulator_used->pass_bytes)
 #define dsgd_transfer_wait (dsgd_simulator_used->wait)

@@ -24,9 +24,10 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     const int n_there = machine->platform->n_there, there = given || n_there == 0 ? most : n_there;
     *n_hosts = most < DSGD_PLATFORM_ANY ? most : n;
     if (there < n)
-        return dsgd_refuse(error,
-                           "platform: %s: %d hosts, but %d workers and servers need one each",
-                           machine->platform->regions.n > 0 ? "regions" : "size", there, n);
+        return dsgd_refuse(error, "platform: %s: %d hosts, but %d %s",
+                           machine->platform->regions.n > 0 ? "regions" : "size", there, n,
+                           machine->hosts_each > 1 ? "are needed by workers of several (inner)"
+                                                   : "workers and servers need one each");
     *places = dsgd_keep((size_t)n, sizeof **places);
     DSGD_TRY(dsgd_placement_places(machine, given ? most : *n_hosts, NULL, *places, error));
     for (int i = 0; i < n; i++)

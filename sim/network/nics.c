@@ -72,7 +72,7 @@ typedef struct actor {
     dsgd_semaphore *awaited; /* NULL: none, or it came */
     dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
     int n_awaited; /* transfers */
-    int host;
+    int host, lane;
 
     double *started_s; /* of both */
     bool daemon;
@@ -207,6 +207,11 @@ static void sleep_for(double seconds)
     block();
 }
 
+static void use_lane(int lane)
+{
+    self->lane = lane;
+}
+
 static bool simgrids_hosts; /* which an XML file may give speeds of their own */
 
 static double speed(int host)
@@ -277,6 +282,7 @@ struct dsgd_transfer {
     bool sender_waits, receiver_waits, arrived;
     int n_holders; /* ends that have yet to see its end */
     int from, to; /* hosts; -1: not known yet */
+    int lane; /* the sender's */
     double sent_s;
     void *payload, **place; /* place: where the receiver wants the payload, or NULL */
     dsgd_flight flight; /* last, with a flow in max-min shares alone */
@@ -320,9 +326,14 @@ static void hear(actor *waiting)
         append(&ready, waiting);
 }
 
+static dsgd_transfer *transfer_of(dsgd_event *arrival)
+{
+    return (void *)((char *)arrival - offsetof(dsgd_transfer, flight.arrival));
+}
+
 static void arrive(dsgd_event *arrival)
 {
-    dsgd_transfer *const t = (void *)((char *)arrival - offsetof(dsgd_transfer, flight.arrival));
+    dsgd_transfer *const t = transfer_of(arrival);
     t->arrived = true;
     if (t->place != NULL)
         *t->place = t->payload;
@@ -330,6 +341,17 @@ static void arrive(dsgd_event *arrival)
         hear(t->sender);
     if (t->receiver_waits)
         hear(t->receiver);
+}
+
+static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
+{
+    dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
+    unused = t->next;
+    struct dsgd_room *const room = t->flight.room;
+    memset(t, 0, transfer_bytes);
+    t->flight.room = room;
+    t->flight.arrival.happen = happen;
+    return t;
 }
 
 /** The first transfer to which the other end has come, or a new one, to which it comes later. */
@@ -341,12 +363,7 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
         mailbox->first = first->next;
         return first;
     }
-    dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
-    unused = t->next;
-    struct dsgd_room *const room = t->flight.room;
-    memset(t, 0, transfer_bytes);
-    t->flight.room = room;
-    t->flight.arrival.happen = arrive;
+    dsgd_transfer *const t = new_transfer(arrive);
     t->from = t->to = -1;
     t->n_holders = 2;
     if (first == NULL)
@@ -357,6 +374,15 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
     return t;
 }
 
+static inline void fly(dsgd_transfer *t)
+{
+    if (t->lane == 0)
+        dsgd_flight_begin(&t->flight, t->from, t->to);
+    else
+        dsgd_flight_begin(&t->flight, dsgd_cluster_host(t->from, t->lane),
+                          dsgd_cluster_host(t->to, t->lane));
+}
+
 /** Begins to send; nothing by the mailbox NULL. */
 static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
@@ -364,13 +390,14 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
         return NULL;
     dsgd_transfer *const t = meet(mailbox, true);
     t->from = self->host;
+    t->lane = self->lane;
     t->payload = payload;
     t->flight.bytes = trunc(bytes); /* whole ones, as SimGrid sends them */
     t->sent_s = dsgd_events_now_s();
     if (t->to < 0)
         t->to = mailbox->owner;
     if (t->to >= 0)
-        dsgd_flight_begin(&t->flight, t->from, t->to);
+        fly(t);
     return t;
 }
 
@@ -386,7 +413,7 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     if (t->arrived && place != NULL)
         *place = t->payload;
     if (t->from >= 0 && !flies)
-        dsgd_flight_begin(&t->flight, t->from, t->to);
+        fly(t);
     return t;
 }
 
@@ -464,6 +491,19 @@ static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
     put(mailbox, payload, bytes)->n_holders--;
 }
 
+static void end_pass(dsgd_event *arrival)
+{
+    release(transfer_of(arrival));
+}
+
+static void pass_bytes(int from, int to, double bytes)
+{
+    dsgd_transfer *const t = new_transfer(end_pass);
+    t->n_holders = 1;
+    t->flight.bytes = trunc(bytes);
+    dsgd_flight_begin(&t->flight, from, to);
+}
+
 static void *receive(dsgd_mailbox *mailbox)
 {
     void *payload = NULL;
@@ -530,7 +570,9 @@ static bool take_steps(actor *a)
 
 static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps))
 {
-    new_actor(host, true, on_a_stack, steps)->steps = steps;
+    actor *const a = new_actor(host, true, on_a_stack, steps);
+    a->steps = steps;
+    a->lane = steps->lane;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -588,12 +630,13 @@ static void run(void)
 
 #define OWN_NETWORK                                                                                \
     .speed = speed, .route = dsgd_links_route, .slow = dsgd_links_slow, .start = start,            \
-    .start_steps = start_steps, .self = current_actor, .run = run, .now_s = dsgd_events_now_s,     \
-    .sleep = sleep_for, .compute = compute, .semaphore_new = semaphore_new,                        \
-    .semaphore_wait = acquire, .semaphore_wait_for = semaphore_wait_for,                           \
-    .semaphore_post = semaphore_post, .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv,    \
-    .send = send_message, .irecv = irecv, .isend = isend, .wait = transfer_wait,                   \
-    .send_detached = send_detached, .recv = receive
+    .start_steps = start_steps, .use_lane = use_lane, .pass_bytes = pass_bytes,                    \
+    .self = current_actor, .run = run, .now_s = dsgd_events_now_s, .sleep = sleep_for,             \
+    .compute = compute, .semaphore_new = semaphore_new, .semaphore_wait = acquire,                 \
+    .semaphore_wait_for = semaphore_wait_for, .semaphore_post = semaphore_post,                    \
+    .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv, .send = send_message,                \
+    .irecv = irecv, .isend = isend, .wait = transfer_wait, .send_detached = send_detached,         \
+    .recv = receive
 
 const dsgd_simulator dsgd_simulator_nics = {.version = version, .open = open_each, OWN_NETWORK};
 const dsgd_simulator dsgd_simulator_maxmin = {

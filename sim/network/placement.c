@@ -1,6 +1,6 @@
 /**
  * @file placement.c
- * Orders of hosts: natural, random, or as listed.
+ * Orders of hosts: natural, random, or as listed; and which of them are a worker's.
  */
 #include "sim/network/cluster.h"
 
@@ -14,7 +14,7 @@ static bool is_word(const dsgd_lines *placement, const char *word)
 bool dsgd_placement_is_given(const dsgd_lines *placement)
 {
     return placement->n > 0 && !is_word(placement, DSGD_PLACEMENT_NATURAL) &&
-           !is_word(placement, DSGD_PLACEMENT_RANDOM);
+           !is_word(placement, DSGD_PLACEMENT_RANDOM) && !is_word(placement, DSGD_PLACEMENT_OUTER);
 }
 
 /** The host of a name or index; -1: none. */
@@ -59,8 +59,38 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
     return DSGD_OK;
 }
 
-dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
-                                  const char *const *names, int *places, dsgd_error *error)
+static int n_workers, n_servers; /* of the cluster */
+
+void dsgd_placement_open(const dsgd_machine *machine)
+{
+    n_workers = machine->n_workers;
+    n_servers = machine->n_hosts - n_workers * (machine->hosts_each > 1 ? machine->hosts_each : 1);
+}
+
+int dsgd_cluster_host(int host, int lane)
+{
+    return lane == 0 || host >= n_workers ? host : n_servers + lane * n_workers + host;
+}
+
+/** From an order of hosts to the places of workers, of servers, and of the workers' other hosts, lane by lane. */
+static void group_hosts(const dsgd_machine *machine, int *places)
+{
+    const int n = machine->n_hosts, p = machine->n_workers, each = machine->hosts_each;
+    const int servers = n - p * each;
+    const bool outer = is_word(&machine->placement, DSGD_PLACEMENT_OUTER);
+    int *const order = dsgd_xcalloc((size_t)n, sizeof *order);
+    memcpy(order, places, (size_t)n * sizeof *order);
+    for (int lane = 0; lane < each; lane++)
+        for (int w = 0; w < p; w++)
+            places[w + lane * p + (lane > 0 ? servers : 0)] =
+                order[outer ? lane * p + w : w * each + lane];
+    for (int i = 0; i < servers; i++)
+        places[p + i] = order[p * each + i];
+    free(order);
+}
+
+static dsgd_status order_hosts(const dsgd_machine *machine, int n_hosts, const char *const *names,
+                               int *places, dsgd_error *error)
 {
     const dsgd_lines *const placement = &machine->placement;
     if (dsgd_placement_is_given(placement))
@@ -72,5 +102,14 @@ dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
     for (int i = 0; i < machine->n_hosts; i++)
         places[i] =
             dsgd_platform_there(p, random ? (int)dsgd_draw_permuted(at, n, (uint32_t)i) : i);
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
+                                  const char *const *names, int *places, dsgd_error *error)
+{
+    DSGD_TRY(order_hosts(machine, n_hosts, names, places, error));
+    if (machine->hosts_each > 1)
+        group_hosts(machine, places);
     return DSGD_OK;
 }

@@ -319,6 +319,11 @@ static void start_actor(int host, const char *name, bool daemon, void (*body)(vo
         sg_actor_daemonize(actor);
 }
 
+static void use_lane(int lane)
+{
+    DSGD_ASSERT(lane == 0, "SimGrid's actors have no lane %d", lane);
+}
+
 static const void *self(void)
 {
     return sg_actor_self();
@@ -437,6 +442,7 @@ const dsgd_simulator dsgd_simulator_simgrid = {
     .speed = speed,
     .route = route,
     .start = start_actor,
+    .use_lane = use_lane,
     .self = self,
     .run = simgrid_run, /* on a deadlock it returns normally */
     .now_s = simgrid_get_clock,

@@ -72,6 +72,23 @@ static void write_ring(const char *more)
 
 SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
+/** Of pipelines without messages: N f + s + (2 - f) (D - 1 - s) passes in place of N + D - 1. */
+TEST(a_slow_stage_is_named)
+{
+    write_file(
+        "e.yaml",
+        "platform: idle-switch\nworkload: {bytes: 1, step: 16s, samples: 1, inner: {pipeline: "
+        "{stages: 16, micro_batches: 32}, activations: 0}}\nworkers: [64]\n"
+        "imbalance: [{kind: slow, worker: 197, factor: 1.5}]\nuntil: {steps: 6}\n"
+        "algorithms: [allreduce, wagma, diloco]\nnetwork: nics\n");
+    char *const output = explained("e.yaml");
+    const double slow = 32 * 1.5 + 5 + 0.5 * (15 - 5), others = 32 + 15;
+    expect(output, "without the slowest worker", slow / others);
+    expect_text(output, "worker 12 (host 192), whose stage 5 takes");
+    expect_text(output, "1.50 times as long as its others");
+    expect_text(strstr(output, "diloco"), "diloco: 0 % of a step is waiting");
+}
+
 /** Its manifest has the path of the experiment from another working directory. */
 TEST(a_folder_of_results_is_explained_from_anywhere)
 {

@@ -214,7 +214,8 @@ TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
 /** What is known or decides no time: sensitivity.c says why. */
 static const char *const known[] = {
     "bytes",   "eager_limit", "doubling_limit", "reference_speed", "busy_power",    "idle_power",
-    "samples", "value_bytes", "transformer",    "route_bandwidth", "route_latency", NULL};
+    "samples", "value_bytes", "transformer",    "route_bandwidth", "route_latency", "inner",
+    NULL};
 
 /** Sets each number of a table, above 0, and looks for it among what is varied. */
 static void expect_varied(const dsgd_option *options, const char *above)

@@ -295,8 +295,12 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
         const double factor = median->compute_s / slowest->compute_s;
         const double speeds = dsgd_platform_host(&run->platform, median->place).speed /
                               dsgd_platform_host(&run->platform, slowest->place).speed;
-        equal_speeds(&run->platform, slowest, 1, median->place);
-        run->config.what_if = (dsgd_what_if){.worker = facts->slowest, .factor = factor * speeds};
+        /* Of a group of hosts one alone does not say how slow it is. */
+        const bool group = dsgd_workload_hosts(&run->workload) > 1;
+        if (!group)
+            equal_speeds(&run->platform, slowest, 1, median->place);
+        run->config.what_if =
+            (dsgd_what_if){.worker = facts->slowest, .factor = group ? factor : factor * speeds};
         return factor < 1 - alike;
     }
     return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);

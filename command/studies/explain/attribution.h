@@ -15,6 +15,8 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
 
 typedef struct dsgd_worker_facts {
     int place; /* of its host among the platform's */
+    int stage; /* of a pipeline, the slowest; -1: there is none, or all are alike */
+    double stage_slowness; /* of that, times the median stage's */
     int64_t n_steps; /* whose computation has ended */
     double compute_s; /* of a step, mean, where no exchange needs the GPU */
     double beside_s; /* of a step, mean: that exchanges take of the GPU meanwhile */

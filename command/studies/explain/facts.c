@@ -174,6 +174,26 @@ static void sum_up_order(listener *l)
     f->median = (int)order[(n - 1) / 2];
 }
 
+/** The stage of each worker that is slower than its others, if one is. */
+static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
+{
+    static const double least = 1.001; /* times the median stage's */
+    const size_t n = (size_t)result->n_stages;
+    double *const sorted = dsgd_keep(n + 1, sizeof *sorted);
+    for (int i = 0; i < f->n_workers; i++) {
+        const double *const slowness = result->stage_slowness + (size_t)i * n;
+        size_t slowest = 0;
+        for (size_t d = 0; d < n; d++)
+            slowest = slowness[d] > slowness[slowest] ? d : slowest;
+        if (n > 0)
+            gsl_sort_smallest(sorted, n, slowness, 1, n);
+        const double median = n > 0 ? gsl_stats_median_from_sorted_data(sorted, 1, n) : NAN;
+        const bool is_slow = n > 1 && slowness[slowest] > least * median;
+        f->workers[i].stage = is_slow ? (int)slowest : -1;
+        f->workers[i].stage_slowness = is_slow ? slowness[slowest] / median : NAN;
+    }
+}
+
 /* --- the file, which never leaves the machine ------------------------------------------------- */
 
 /** Writes an array of so many elements, or reads it into new memory; not *good: it cannot. */
@@ -235,6 +255,7 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     }
     sum_up_steps(&l);
     sum_up_order(&l);
+    sum_up_stages(f, result);
     return pass_facts(folder, i, true, f)
                ? DSGD_OK
                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,

@@ -196,6 +196,8 @@ static void print_workers(const dsgd_facts *f, double steps)
         dsgd_columns_row(&t);
         dsgd_columns_put(&t, "slowest worker", "%zu", slowest[k]);
         dsgd_columns_put(&t, "host", "%d", w->place);
+        if (w->stage >= 0)
+            dsgd_columns_put(&t, "slowest stage", "%d (%.2f times)", w->stage, w->stage_slowness);
         dsgd_columns_put(&t, "computes (s)", "%.4g", w->compute_s);
         dsgd_columns_put(&t, "of median", "%.3f", w->compute_s / median_s);
         dsgd_columns_put(&t, "is last (%)", "%.1f", 100 * w->last);
@@ -297,12 +299,18 @@ static const char *slow_worker(const dsgd_facts *f)
     const double mean_s = gsl_stats_mean(more_s, 1, n);
     const double error_s = gsl_stats_sd(more_s, 1, n) / sqrt((double)n);
     const double most = gsl_cdf_tdist_Qinv(chance / f->n_workers, fmax(1, (double)n - 1));
+    const dsgd_worker_facts *const w = &f->workers[f->slowest];
+    const char *const stage =
+        w->stage < 0 ? ""
+                     : dsgd_xprintf(", whose stage %d takes %.2f times as long as its others,",
+                                    w->stage, w->stage_slowness);
     return n < 2 || !(mean_s > alike_s + error_s * most)
                ? NULL
-               : dsgd_xprintf("worker %d (host %d) computed as long as the median one, not %.3g s "
-                              "(%.0f %%) longer",
-                              f->slowest, f->workers[f->slowest].place, mean_s,
-                              100 * mean_s / f->workers[f->median].compute_s);
+               : dsgd_xprintf(
+                     "worker %d (host %d)%s computed as long as the median one, not %.3g s "
+                     "(%.0f %%) longer",
+                     f->slowest, w->place, stage, mean_s,
+                     100 * mean_s / f->workers[f->median].compute_s);
 }
 
 /** "the slow links of host 2 and host 5 were like the others'" */

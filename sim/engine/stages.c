@@ -1,0 +1,79 @@
+/**
+ * @file stages.c
+ * Steps of workers that are groups of hosts (sim/inner/replica.h): what they take, when pieces are ready in them, and what passes
+ * between their hosts meanwhile.
+ *
+ * The last goes over the wires where a worker's hosts share no island: in each stretch of computation between two pieces as much as
+ * the stretch is of the step. Other messages find it there. It is never late itself: the schedule has what it takes with nothing
+ * else on the wires.
+ */
+#include "base/round.h"
+#include "sim/engine/engine.h"
+#include "sim/result.h"
+
+double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)
+{
+    const dsgd_engine *const engine = w->engine;
+    const dsgd_replica *const replica = engine->replica;
+    const double each_s = engine->config->workload->step_s / replica->n_hosts;
+    at.n_workers *= replica->n_hosts;
+    for (int d = 0; d < replica->n_stages; d++)
+        replica->slowness[d] = 0;
+    for (int lane = 0; lane < replica->n_hosts; lane++) {
+        double *const slowness = &replica->slowness[lane / replica->n_beside];
+        at.worker = w->node.rank * replica->n_hosts + lane;
+        *slowness = dsgd_greater(*slowness,
+                                 dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
+                                     engine->carriers[dsgd_cluster_host(w->host, lane)].slowness);
+    }
+    dsgd_replica_step(replica, w->inside, replica->slowness);
+    return w->inside->step_s;
+}
+
+/** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another ahead of it. */
+static double ready_s(const dsgd_worker *w, size_t k)
+{
+    const dsgd_computation *const c = &w->computation;
+    const dsgd_replica_state *const m = w->inside;
+    const int part = w->engine->piece_part[k];
+    const double later_s = m->tail_s[part] * w->engine->piece_later[k];
+    if (k + 1 == w->engine->n_pieces)
+        return c->compute_s;
+    return dsgd_greater(c->ready_at_s,
+                        c->compute_s - (m->step_s - m->ready_s[part] + later_s) * c->group_s);
+}
+
+double dsgd_stages_todo_s(dsgd_worker *w)
+{
+    dsgd_computation *const c = &w->computation;
+    const double before_s = c->ready_at_s;
+    w->gpu_until = c->ready;
+    c->ready_at_s = ready_s(w, w->gpu_until++);
+    while (w->gpu_until < w->engine->n_pieces && ready_s(w, w->gpu_until) <= c->ready_at_s)
+        w->gpu_until++;
+    return c->ready_at_s - before_s;
+}
+
+void dsgd_stages_send(dsgd_worker *w, double seconds)
+{
+    const dsgd_computation *const c = &w->computation;
+    const dsgd_replica_state *const m = w->inside;
+    const double share = c->compute_s > 0 ? seconds / c->compute_s : 0;
+    for (size_t i = 0; w->engine->inner_on_wires && i < m->n_streams; i++)
+        if (m->streams[i].on_wires)
+            dsgd_pass_bytes(m->streams[i].from, m->streams[i].to, share * m->streams[i].bytes);
+}
+
+void dsgd_stages_end(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_computation *const c = &w->computation;
+    dsgd_replica_state *const m = w->inside;
+    w->bubbles_s += m->bubble_share * (c->end_s - c->since_s);
+    for (int d = 0; d < engine->replica->n_stages; d++)
+        m->slow[d] += m->slowness[d];
+    for (size_t i = 0; engine->result->virtual_s <= 0 && i < m->n_streams; i++) {
+        engine->result->inner_bytes += m->streams[i].bytes;
+        dsgd_count_carried(engine, m->streams[i].from, m->streams[i].to, m->streams[i].bytes);
+    }
+}

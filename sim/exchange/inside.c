@@ -1,0 +1,186 @@
+/**
+ * @file inside.c
+ * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage send at once, and nobody else. A
+ * micro-batch's activations are divided among all hosts of a stage, on both sides (sequence parallelism); sums and gathers are
+ * collectives of the run's library, of all groups of a stage at once.
+ */
+#include "sim/exchange/closed.h"
+#include "sim/exchange/plan.h"
+#include "sim/network/nodes.h"
+#include "traces/closed_form.h"
+
+/** One worker. */
+typedef struct inside {
+    dsgd_engine *engine;
+    dsgd_worker *worker;
+    dsgd_nodes *nodes; /* of NCCL's collectives */
+    dsgd_ends *flows; /* [n_hosts] of a message or round, by places */
+    int *chosen; /* [n_hosts] of a collective, hosts of the cluster */
+} inside;
+
+/** Of a worker's hosts: of a stage, a shard and a place in the tensor group. */
+static int host_of(const inside *in, int stage, int shard, int tensor)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    return dsgd_cluster_host(in->worker->host,
+                             (stage * g->n_shards + shard) * g->n_tensor + tensor);
+}
+
+static int place_of(const inside *in, int stage, int beside)
+{
+    const int host = host_of(in, stage, 0, beside);
+    return in->engine->carriers[host].place;
+}
+
+/** From each host of a stage to that of another, and back where @p both. */
+static double message_s(const inside *in, int from, int to, double bytes, bool both)
+{
+    const dsgd_platform *const platform = in->engine->config->platform;
+    const int n = in->engine->replica->n_beside;
+    size_t n_flows = 0;
+    for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
+        in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
+        in->flows[n_flows].to = place_of(in, i < n ? to : from, i % n);
+    }
+    bytes /= n;
+    return bytes <= 0 ? 0
+                      : dsgd_closed_form_flows_s(platform, n_flows, in->flows, bytes) +
+                            dsgd_platform_message_s(platform, bytes);
+}
+
+/** A collective of a stage's tensor groups, or else of the hosts that have the same place in these, all at once. */
+typedef struct collective {
+    int stage;
+    bool of_tensor;
+    dsgd_part part;
+    double bytes;
+} collective;
+
+static int member_of(const inside *in, const collective *c, int group, int index)
+{
+    return c->of_tensor ? host_of(in, c->stage, group, index) : host_of(in, c->stage, index, group);
+}
+
+static double nccl_s(const inside *in, const collective *c, int n)
+{
+    for (int i = 0; i < n; i++)
+        in->chosen[i] = member_of(in, c, 0, i);
+    const dsgd_nccl_shape shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(
+        &in->engine->config->platform->nccl, &shape,
+        c->part == DSGD_ALLREDUCE ? DSGD_NCCL_ALLREDUCE : DSGD_NCCL_SHARES, c->bytes);
+    return dsgd_nccl_s(&cost, c->bytes);
+}
+
+static double collective_s(const inside *in, collective c)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const int n = c.of_tensor ? g->n_tensor : g->n_shards;
+    const int n_groups = g->n_beside / n;
+    const dsgd_plan plan = dsgd_plan_of(dsgd_way_of(in->engine->config, false), c.part, n, c.bytes);
+    double seconds = 0;
+    if (n == 1 || c.bytes <= 0)
+        return 0;
+    if (plan.how == DSGD_COLLECTIVE_NCCL)
+        return nccl_s(in, &c, n);
+    for (int round = 0; round < plan.n_rounds; round++) {
+        size_t n_flows = 0;
+        double bytes = 0, cost_s = 0;
+        for (int i = 0; i < n; i++) {
+            const dsgd_phase phase = dsgd_plan_phase(&plan, round, i);
+            cost_s = fmax(
+                cost_s, phase.to < 0 && phase.from < 0 ? 0 : dsgd_phase_cost_s(in->worker, &phase));
+            bytes = fmax(bytes, phase.bytes);
+            for (int k = 0; k < n_groups && phase.to >= 0; k++, n_flows++) {
+                in->flows[n_flows].from = in->engine->carriers[member_of(in, &c, k, i)].place;
+                in->flows[n_flows].to = in->engine->carriers[member_of(in, &c, k, phase.to)].place;
+            }
+        }
+        seconds += cost_s + dsgd_closed_form_flows_s(in->engine->config->platform, n_flows,
+                                                     in->flows, bytes);
+    }
+    return seconds;
+}
+
+static void cost_stage(const inside *in, int d)
+{
+    const dsgd_engine *const engine = in->engine;
+    const dsgd_replica *const g = engine->replica;
+    const dsgd_replica_costs *const costs = &in->worker->inside->costs;
+    const double micro_batch_bytes =
+        g->inner->activation_bytes / (double)g->pipeline->shape.n_micro_batches;
+    const double model_bytes = engine->bytes * g->share[d];
+    const double layer_bytes = model_bytes / g->layers[d] / g->n_tensor;
+    const int next = (d + 1) % g->n_stages;
+    costs->message_s[d] = next == d ? 0 : message_s(in, d, next, micro_batch_bytes, false);
+    costs->sum_s[d] =
+        collective_s(in, (collective){d, true, DSGD_ALLREDUCE, micro_batch_bytes / g->n_shards});
+    costs->gather_s[d] = collective_s(in, (collective){d, false, DSGD_ALLGATHER, layer_bytes});
+    costs->scatter_s[d] =
+        collective_s(in, (collective){d, false, DSGD_REDUCE_SCATTER, layer_bytes});
+    const int other = g->n_stages - 1 - d;
+    if (g->pipeline->weights > 1 && other != d)
+        costs->merge_s[d] = message_s(in, d, other, model_bytes, true);
+}
+
+/* --- what passes in a step ----------------------------------------------------------------------- */
+
+/** Of worker's host to another of its hosts; nothing if that is the same. */
+static void add_stream(const inside *in, int from, int to, double bytes)
+{
+    const dsgd_engine *const engine = in->engine;
+    dsgd_replica_state *const m = in->worker->inside;
+    if (from == to || bytes <= 0)
+        return;
+    const bool within = dsgd_platform_same_island(
+        engine->config->platform, engine->carriers[from].place, engine->carriers[to].place);
+    m->streams = dsgd_xrealloc(m->streams, m->n_streams + 1, sizeof *m->streams);
+    m->streams[m->n_streams++] =
+        (dsgd_inner_stream){.from = from, .to = to, .on_wires = !within, .bytes = bytes};
+}
+
+/** Micro-batches forward and their gradients backward, what a ring sends for sums and gathers, and what is merged. */
+static void add_streams(const inside *in, int d, int shard, int tensor)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const double all = g->inner->activation_bytes, n = g->n_tensor, s = g->n_shards;
+    const double model_bytes = in->engine->bytes * g->share[d];
+    const int here = host_of(in, d, shard, tensor);
+    const int next = host_of(in, (d + 1) % g->n_stages, shard, tensor);
+    /* Parts that are followed by one on the next host. */
+    const size_t borders = (g->n_parts + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
+    add_stream(in, here, next, all / g->n_beside * (double)borders);
+    add_stream(in, next, here, all / g->n_beside * (double)borders);
+    add_stream(in, here, host_of(in, d, shard, (tensor + 1) % g->n_tensor),
+               4 * g->layers[d] * 2 * (n - 1) / n * all / s);
+    add_stream(in, here, host_of(in, d, (shard + 1) % g->n_shards, tensor),
+               3 * (double)g->pipeline->shape.n_micro_batches * (s - 1) / s * model_bytes / n);
+    if (g->pipeline->weights > 1)
+        add_stream(in, here, host_of(in, g->n_stages - 1 - d, shard, tensor),
+                   model_bytes / g->n_beside);
+}
+
+void dsgd_inside_cost(dsgd_engine *engine)
+{
+    const dsgd_replica *const g = engine->replica;
+    const dsgd_platform *const platform = engine->config->platform;
+    if (g == NULL)
+        return;
+    const size_t n = 2 * (size_t)g->n_hosts;
+    inside in = {.engine = engine,
+                 .flows = dsgd_run_alloc(engine, n * sizeof *in.flows),
+                 .chosen = dsgd_run_alloc(engine, n * sizeof *in.chosen)};
+    if (platform->library != DSGD_LIBRARY_MPI)
+        in.nodes = dsgd_nodes_new(platform, dsgd_cluster_places(), dsgd_n_hosts(engine));
+    for (int w = 0; w < engine->n_workers; w++) {
+        in.worker = &engine->workers[w];
+        for (int d = 0; d < g->n_stages; d++)
+            cost_stage(&in, d);
+        for (int i = 0; i < g->n_hosts; i++)
+            add_streams(&in, i / g->n_beside, i % g->n_beside / g->n_tensor, i % g->n_tensor);
+        for (size_t i = 0; i < in.worker->inside->n_streams && g->inner->contention; i++)
+            engine->inner_on_wires |= in.worker->inside->streams[i].on_wires;
+    }
+    dsgd_run_free(in.flows);
+    dsgd_run_free(in.chosen);
+}

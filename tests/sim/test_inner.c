@@ -1,0 +1,366 @@
+/**
+ * @file test_inner.c
+ * Workers that are groups of hosts: what their steps take by closed forms, when which part of a vector goes over which NIC, and that
+ * the algorithms between them are what they are between workers of one host.
+ */
+#include "sim/inner/replica.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+static const double bandwidth = 10e9, latency_s = 1e-6; /* of support_new() */
+static const double rounding = 1e-9;
+
+/** Two workers who average gradients late, of pipelines; a step of one GPU takes 16 s, half of it forward. */
+static support_case *pipelines(const char *algorithm, int workers, int64_t stages,
+                               int64_t micro_batches)
+{
+    support_case *c = support_new(algorithm, workers);
+    c->workload.step_s = 16;
+    c->workload.inner.pipeline.stages = stages;
+    c->workload.inner.pipeline.micro_batches = micro_batches;
+    c->workload.inner.pipeline.schedule = 1; /* 1f1b */
+    c->config.until.steps = 4;
+    return support_no_learning(c);
+}
+
+static int schedule_of(const char *word)
+{
+    return dsgd_find_word(dsgd_inner_schedules, word);
+}
+
+static void make_transformer(support_case *c, int64_t layers)
+{
+    c->workload.transformer =
+        (dsgd_transformer){.parameters = 1e9, .layers = layers, .gpu_flops = 1, .gpus = 1};
+}
+
+static double step_s(const support_case *c)
+{
+    const support_outcome *const got = support_ok(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
+    return got->result.virtual_s / got->result.steps;
+}
+
+/* --- a step ------------------------------------------------------------------------------------- */
+
+SUITE(inner, "step", .seconds = 120);
+
+TEST(the_words_are_those_of_the_schedules)
+{
+    for (int i = 0; i < DSGD_PIPELINE_KINDS; i++)
+        ck_assert_int_eq(schedule_of(dsgd_pipeline_word[i]), i);
+    ck_assert_ptr_null(dsgd_inner_schedules[DSGD_PIPELINE_KINDS]);
+}
+
+static const struct {
+    int64_t stages, micro_batches;
+} shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
+
+/** N + D - 1 forward and backward passes, each of a D N-th of the step. */
+TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
+{
+    const double d = (double)shapes[_i].stages, n = (double)shapes[_i].micro_batches;
+    for (int kind = 0; kind < 2; kind++) {
+        support_case *c = pipelines("local_sgd", 1, shapes[_i].stages, shapes[_i].micro_batches);
+        c->workload.inner.pipeline.schedule = schedule_of(kind == 0 ? "gpipe" : "1f1b");
+        const support_outcome *const got = support_ok(c);
+        ck_assert_double_eq_tol(got->result.step_mean_s, 16 * (n + d - 1) / (n * d), 16 * rounding);
+        ck_assert_double_eq_tol(got->result.bubble_share, (d - 1) / (n + d - 1), rounding);
+    }
+}
+
+/** In two directions: (D - 2) / (2 N + D - 2) of the time where N is a multiple of D, backward twice as long. */
+TEST(chimera_s_bubbles_are_about_half)
+{
+    support_case *c = pipelines("local_sgd", 1, 8, 8);
+    c->workload.inner.pipeline.schedule = schedule_of("chimera");
+    const double chimera = support_ok(c)->result.bubble_share;
+    c->workload.inner.pipeline.schedule = schedule_of("1f1b");
+    const double one_way = support_ok(c)->result.bubble_share;
+    ck_assert_double_lt(chimera, 0.6 * one_way);
+}
+
+/**
+ * Passes behind a stage that takes f times as long: N f of its own, s until its first micro-batch comes and behind its last; and until
+ * the first comes back D - 1 - s, at the end again, less what it does meanwhile: half a pass of each micro-batch that is there.
+ */
+TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
+{
+    const double n = 32, d = 8, pass = 16 / n / d;
+    for (int stage = 0; stage < (int)d; stage++) {
+        support_case *c = pipelines("local_sgd", 1, (int64_t)d, (int64_t)n);
+        support_imbalance_number(c, "slow", "worker", stage);
+        support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", 1.5);
+        ck_assert_double_eq_tol(step_s(c), pass * (1.5 * n + stage + 0.5 * (d - 1 - stage)),
+                                16 * rounding);
+    }
+}
+
+/** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing else. */
+TEST(messages_between_stages_take_time)
+{
+    support_case *c = pipelines("local_sgd", 1, 4, 1);
+    const double bytes = 5e9, each_s = bytes / bandwidth + 2 * latency_s / 2;
+    c->workload.inner.activation_bytes = bytes;
+    ck_assert_double_eq_tol(step_s(c), 16 + 6 * each_s, 1e-6);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 6 * bytes, 1);
+    c->workload.inner.shards =
+        2; /* each sends its half, at once, by a NIC of its own; it gathers one byte */
+    make_transformer(c, 4);
+    c->workload.bytes = 8;
+    ck_assert_double_eq_tol(step_s(c), 8 + 6 * (each_s - bytes / 2 / bandwidth), 1e-4);
+}
+
+/** Two sums forward and two backward in each layer: 2 (T - 1) (L + n / (T B)) by a ring. */
+TEST(a_layer_over_a_tensor_group_takes_its_sums)
+{
+    const double n = 800e6, layers = 5;
+    for (int t = 2; t <= 8; t *= 2) {
+        support_case *c = pipelines("local_sgd", 1, 1, 1);
+        make_transformer(c, (int64_t)layers);
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->workload.inner.tensor = t;
+        c->workload.inner.activation_bytes = n;
+        const double sum_s = 2 * (t - 1) * (latency_s + n / t / bandwidth);
+        ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
+        ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
+                                1e3);
+        c->workload.inner.shards = 2; /* each with half of it; to gather a byte takes a latency */
+        c->workload.bytes = 8;
+        const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
+        ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
+    }
+}
+
+/** As far as a layer computes, its neighbour is gathered meanwhile. */
+TEST(shards_gather_layers_beside_computation)
+{
+    const double layers = 4, bytes[] = {1e9, 400e9};
+    for (int k = 0; k < 2; k++) {
+        support_case *c = pipelines("local_sgd", 1, 1, 1);
+        make_transformer(c, (int64_t)layers);
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->workload.bytes = bytes[k];
+        c->workload.inner.shards = 2;
+        const double pass_s =
+            16 / 2 / layers / 2; /* of a layer, of a half of the samples, forward or back */
+        const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* or scattered */
+        const double forward_s = g + pass_s + (layers - 1) * fmax(g, pass_s);
+        const double backward_s = g + pass_s + (layers - 1) * fmax(2 * g, pass_s) + g;
+        ck_assert_double_eq_tol(step_s(c), forward_s + backward_s, 1e-6);
+    }
+}
+
+/** Each host draws for itself, and its stage is as slow as the slowest of it. */
+TEST(imbalance_is_of_hosts)
+{
+    support_case *c = pipelines("allreduce", 2, 2, 1);
+    make_transformer(c, 2);
+    c->workload.inner.tensor = 2;
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    c->platform.host_latency_s = 0;
+    support_imbalance_number(c, "slow", "worker", 4 + 2); /* stage 1 of worker 1, a host of two */
+    ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
+    support_imbalance_number(c, "slow", "worker", 4 + 2 + 1); /* beside it: nothing more */
+    ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
+    dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
+    c->config.imbalance.n = 0;
+    c->platform.hosts = (dsgd_records){1, &slow}; /* stage 0 of worker 0 */
+    ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
+}
+
+/* --- between workers ---------------------------------------------------------------------------- */
+
+CASE("exchange", .seconds = 300);
+
+/** Where messages take next to no time, workers of one host, whose steps take as long, make the same steps. */
+TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
+{
+    if (support_decides(_i))
+        return;
+    double seconds[2];
+    for (int inner = 0; inner < 2; inner++) {
+        support_case *c = pipelines(dsgd_algorithms[_i]->name, 4, inner ? 4 : 1, inner ? 8 : 1);
+        c->platform.host_bandwidth_bytes_per_s = 1e15;
+        c->platform.host_latency_s = 1e-9;
+        c->workload.step_s = inner ? 32 : 11; /* 32 / 4 (8 + 4 - 1) / 8 */
+        c->config.exchange.overlap = false;
+        seconds[inner] = step_s(c);
+    }
+    ck_assert_double_eq_tol(seconds[1], seconds[0], 1e-4);
+}
+
+static support_case *late_pair(int64_t stages, double bytes)
+{
+    support_case *c = pipelines("allreduce", 2, stages, 1);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->config.exchange.overlap = false;
+    c->workload.bytes = bytes;
+    return c;
+}
+
+/** Four NICs carry a fourth each, at once, by arithmetic and by messages, of servers too. */
+TEST(each_stage_exchanges_its_part_by_its_own_nic)
+{
+    for (int network = 0; network < 2; network++) {
+        support_case *c = late_pair(4, 40e9);
+        c->config.network = network;
+        const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
+        c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
+        c->platform.staging_s_per_byte = 0;
+        dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
+        c->platform.hosts = (dsgd_records){1, &slow}; /* stage 1 of worker 0 */
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
+        c->platform.hosts.n = 0;
+        c->workload.inner.contention = true; /* of nothing */
+        c->config.exchange.pieces = 8;
+        c->config.exchange.blocking = false;
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
+    }
+    const char *const others[] = {"d_psgd", "sgp", "gradient_tracking", "a_psgd", "ssp", "ad_psgd"};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        double bytes[2]; /* in a minute; to a server and back by its only NIC as many */
+        for (int inner = 0; inner < 2; inner++) {
+            support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
+            c->workload.step_s = 0.001;
+            c->workload.bytes = 40e9;
+            c->config.until = (dsgd_until){.seconds = 60};
+            bytes[inner] = support_ok(c)->result.bytes;
+        }
+        printf("%s: %g\n", others[k], bytes[1] / bytes[0]);
+        ck_assert_double_gt(bytes[1], (k < 3 || k == 5 ? 3 : 0.9) * bytes[0]);
+    }
+}
+
+/** The last stage's gradient is there a backward pass of the first earlier. */
+TEST(pieces_are_ready_when_their_stage_is)
+{
+    support_case *c = late_pair(2, 40e9); /* each half: two rounds of a second */
+    c->config.exchange.overlap = true;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
+    dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
+    c->platform.hosts =
+        (dsgd_records){1, &slow}; /* eight seconds, from the twelfth of sixteen on */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
+    c->platform.hosts.n = 0;
+    c->workload.inner.pipeline.stages = 1; /* and one host as ever: all four after its only piece */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
+    c->config.exchange.pieces = 8; /* within a stage piece by piece, as in one host */
+    const double one = support_ok(c)->result.exposed_mean_s;
+    c->workload.inner.tensor = 2;
+    make_transformer(c, 4);
+    c->platform.host_latency_s = 1e-12;
+    c->workload.step_s = 32; /* of two hosts, who take half of it, and of the exchange */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
+}
+
+/** Values know nothing of hosts: as many pieces, the same loss. */
+TEST(what_is_learned_is_the_same)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->config.exchange.pieces = 4;
+    const support_outcome *const one = support_ok(c);
+    c->workload.inner.pipeline.stages = 4;
+    c->config.exchange.pieces = 1;
+    const support_outcome *const four = support_ok(c);
+    ck_assert_int_eq((int)four->result.n_pieces, 4);
+    for (size_t i = 0; i < 4 * one->n_params; i++)
+        ck_assert_double_eq(one->x[i], four->x[i]);
+}
+
+/* --- places and contention ---------------------------------------------------------------------- */
+
+CASE("places", .seconds = 60);
+
+static support_case *in_islands(void)
+{
+    support_case *c = pipelines("local_sgd", 4, 4, 1);
+    c->platform.island_hosts = 4;
+    c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 100e9;
+    c->workload.inner.activation_bytes = 10e9;
+    return c;
+}
+
+/** Six messages of a step: in an island, or between islands where the workers are next to each other. */
+TEST(placement_decides_what_a_stage_waits_for)
+{
+    support_case *c = in_islands();
+    const char *const outer = DSGD_PLACEMENT_OUTER;
+    const double inner_s = step_s(c);
+    ck_assert_double_eq_tol(inner_s, 16 + 6 * 0.1, 1e-5);
+    c->config.placement = (dsgd_lines){1, (const char **)&outer};
+    ck_assert_double_eq_tol(step_s(c), 16 + 6 * 1.0, 1e-4);
+    const char *const listed[] = {"0", "4", "8",  "12", "1", "5", "9",  "13",
+                                  "2", "6", "10", "14", "3", "7", "11", "15"};
+    c->config.placement = (dsgd_lines){16, (const char **)listed};
+    ck_assert_double_eq_tol(step_s(c), 16 + 6 * 1.0, 1e-4);
+}
+
+/** An exchange that lasts a step finds what passes between the stages on its NICs, unless these share an island. */
+TEST(other_messages_meet_what_passes_inside)
+{
+    double seconds[2];
+    for (int meets = 0; meets < 2; meets++) {
+        support_case *c = pipelines("dasgd", 2, 2, 1);
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->workload.step_s = 1;
+        c->workload.bytes = 80e9; /* four seconds of each NIC */
+        c->workload.inner.activation_bytes = 10e9; /* a second of it, in a step of three */
+        c->workload.inner.contention = meets;
+        support_option(c, "tau", 1);
+        support_option(c, "d", 1);
+        c->config.until.steps = 40;
+        seconds[meets] = step_s(c);
+        ck_assert_int_eq(support_ok(c)->result.timed_by & DSGD_TIMED_BY_ARITHMETIC,
+                         meets ? 0 : DSGD_TIMED_BY_ARITHMETIC);
+    }
+    printf("%g %g\n", seconds[0], seconds[1]);
+    ck_assert_double_eq_tol(seconds[0], 4, 0.1);
+    ck_assert_double_eq_tol(seconds[1], 5, 0.1);
+    double within[2];
+    for (int meets = 0; meets < 2; meets++) {
+        support_case *c = in_islands();
+        c->workload.inner.contention = meets;
+        within[meets] = step_s(c);
+    }
+    ck_assert_double_eq(within[0], within[1]);
+}
+
+/* --- what is refused ------------------------------------------------------------------------------ */
+
+CASE("refused");
+
+TEST(what_does_not_fit_is_refused)
+{
+    const char *const sentences[] = {
+        "(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
+        "give a transformer, which says how many there are",
+        "leave out transformer: gpus (8)",
+        "5 stages, but the transformer has 4 layers",
+        "inner: activations is missing",
+        "leave out exchange: fusion",
+        "not for SimGrid to time: give exchange: every_message: false",
+        "10 hosts, but 16 are needed by workers of several (inner)",
+        "step: 0 s, but inner divides it"};
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        support_case *c = pipelines("allreduce", 4, 4, 4);
+        dsgd_inner *const inner = &c->workload.inner;
+        inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
+        inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
+        inner->tensor = i == 1 ? 2 : 1;
+        if (i == 2 || i == 3)
+            make_transformer(c, 4);
+        c->workload.transformer.gpus = i == 2 ? 8 : 1;
+        inner->activation_bytes = i == 4 ? -1 : 0;
+        c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
+        c->config.exchange.every_message = i == 6;
+        c->platform.size = i == 7 ? (dsgd_numbers){1, (double[]){10}} : (dsgd_numbers){0, NULL};
+        c->workload.step_s = i == 8 ? 0 : 16;
+        const support_outcome *const got = support_simulate(c);
+        ck_assert_int_eq(got->status, DSGD_EUSAGE);
+        ck_assert_has(got->error.text, sentences[i]);
+    }
+}
