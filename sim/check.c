@@ -418,7 +418,7 @@ static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_platform *const p = config->platform;
     const dsgd_link_event *const events = config->failures.links.v;
-    const int n_hosts = config->workers + dsgd_n_servers(config);
+    const int n_hosts = dsgd_machine_of(config).n_hosts;
     const bool is_own = p->topology == DSGD_TOPOLOGY_SWITCH || p->topology == DSGD_TOPOLOGY_GROUPS;
     if (config->failures.links.n == 0)
         return DSGD_OK;

@@ -29,7 +29,7 @@ static const char *const all_else[] = {"all", NULL};
 static const dsgd_option link_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_link_event, per, dsgd_failures_pers,
-        "what it leads to: the NIC of a worker's host, those of an island, or what a "
+        "what it leads to: the NICs of a worker's hosts, those of an island, or what a "
         "group or region has with others"),
     DSGD_OPTION_LONG(dsgd_link_event, which, 0, 0, 1 << 20, NULL,
                      "rank, or number from 0 of the island, group or region", .required = true),
