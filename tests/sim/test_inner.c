@@ -169,6 +169,32 @@ TEST(imbalance_is_of_hosts)
     ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
 }
 
+/** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what was computed. */
+TEST(what_passes_inside_is_of_what_was_computed)
+{
+    const char *const algorithms[] = {"allreduce", "zero", "drop_compute", "rennala"};
+    double bytes[4];
+    for (int k = 0; k < 4; k++) {
+        support_case *c = pipelines(algorithms[k], 4, 4, 8);
+        c->workload.inner.activation_bytes = 1e6;
+        c->platform.host_latency_s = 0;
+        dsgd_platform_entry slow = {
+            .first = 0, .count = 4, .speed = 0.4, .bandwidth = 1}; /* worker 0 */
+        c->platform.hosts = (dsgd_records){1, &slow};
+        if (k == 2) {
+            support_option(c, "micro_batches", 4);
+            support_option(c, "threshold", 7);
+            support_option(c, "spare", 0);
+        }
+        const dsgd_run_result *const r = &support_ok(c)->result;
+        ck_assert((k == 3) == (r->shares.lost > 0));
+        ck_assert_double_eq_tol(r->bubble_share, 3. / 11, 1e-3);
+        bytes[k] = r->inner_bytes / (double)r->steps;
+    }
+    ck_assert_double_eq_tol(bytes[1], bytes[0], 1e-6);
+    ck_assert_double_eq_tol(bytes[2], bytes[0] * (3 + 0.5) / 4, 1e-6);
+}
+
 /* --- between workers ---------------------------------------------------------------------------- */
 
 CASE("exchange", .seconds = 300);
