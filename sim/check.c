@@ -494,7 +494,7 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
                                   "events and traces do not say; give a number of steps, or an "
                                   "interval");
     dsgd_failures *failures = NULL;
-    const dsgd_failure_units units = {config->workers,
+    const dsgd_failure_units units = {config->workers, 1,
                                       dsgd_xcalloc((size_t)config->workers, sizeof *units.of)};
     const dsgd_status status = dsgd_failures_open(f, config->seed, units, &failures, error);
     dsgd_failures_close(failures);

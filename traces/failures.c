@@ -170,8 +170,8 @@ static void sink(dsgd_failures *f, int i)
 
 static void open_drawn(dsgd_failures *f)
 {
-    for (int w = 0; w < f->units.n_workers && f->config->mtbf_s > 0; w++)
-        f->n_units = f->units.of[w] >= f->n_units ? f->units.of[w] + 1 : f->n_units;
+    for (int i = 0; i < f->units.n_workers * f->units.n_each && f->config->mtbf_s > 0; i++)
+        f->n_units = f->units.of[i] >= f->n_units ? f->units.of[i] + 1 : f->n_units;
     f->drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->drawn);
     f->n_drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->n_drawn);
     for (int u = 0; u < f->n_units; u++) {
@@ -301,7 +301,11 @@ dsgd_failure dsgd_failures_next(dsgd_failures *f)
 
 bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int worker)
 {
-    return failure->worker >= 0 ? failure->worker == worker : f->units.of[worker] == failure->unit;
+    const int *const of = &f->units.of[worker * f->units.n_each];
+    bool is = failure->worker == worker;
+    for (int i = 0; failure->worker < 0 && i < f->units.n_each && !is; i++)
+        is = of[i] == failure->unit;
+    return is;
 }
 
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,

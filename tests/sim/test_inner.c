@@ -356,6 +356,26 @@ TEST(other_messages_meet_what_passes_inside)
     ck_assert_double_eq(within[0], within[1]);
 }
 
+/** Each island of its hosts stops a worker: of four islands four times as often as of one. */
+TEST(a_worker_fails_with_each_of_its_islands)
+{
+    double failures[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = pipelines("allreduce", 2, k ? 8 : 2, 2);
+        dsgd_options_default(dsgd_failures_options, &c->config.failures);
+        c->platform.island_hosts = c->platform.island_nics = 2;
+        c->platform.island_bytes_per_s = 100e9;
+        c->config.failures.mtbf_s = 1000;
+        c->config.failures.repair_s = 1;
+        c->config.failures.policy = DSGD_POLICY_RESTART;
+        c->config.failures.per = DSGD_PER_ISLAND;
+        c->config.until = (dsgd_until){.seconds = 100e3};
+        failures[k] = (double)support_ok(c)->result.failures.n;
+    }
+    ck_assert_double_eq_tol(failures[0], 200, 45); /* three standard deviations */
+    ck_assert_double_eq_tol(failures[1], 800, 90);
+}
+
 /* --- what is refused ------------------------------------------------------------------------------ */
 
 CASE("refused");
