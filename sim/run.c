@@ -318,7 +318,9 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
                 ? 0
                 : engine->piece_later[k + 1] + engine->piece_work[k + 1] / work[part];
     }
+    const size_t room = DSGD_MAX_ALL_CHANNELS / (size_t)engine->n_lanes;
     most = most < DSGD_MAX_CHANNELS ? most : DSGD_MAX_CHANNELS;
+    most = most < room ? most : room;
     most = engine->config->exchange.blocking ? 1 : most;
     engine->n_channels = most * (size_t)engine->n_lanes;
     for (size_t k = 0; k < n; k++)

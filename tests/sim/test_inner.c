@@ -283,6 +283,18 @@ TEST(pieces_are_ready_when_their_stage_is)
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
+/** One of very many hosts has pieces for all its channels: communicators are told apart still. */
+TEST(many_hosts_have_fewer_channels)
+{
+    support_case *c = pipelines("hierarchical", 4, 512, 1);
+    static dsgd_tensors tensors[] = {{100, 100, 1}, {100000000, 1, 1}};
+    c->workload.bytes = 0;
+    c->workload.tensors = (dsgd_records){2, tensors};
+    c->config.exchange.pieces = DSGD_PIECES_TENSORS;
+    c->config.exchange.blocking = false;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
+}
+
 /** Values know nothing of hosts: as many pieces, the same loss. */
 TEST(what_is_learned_is_the_same)
 {
