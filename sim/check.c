@@ -218,8 +218,6 @@ static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
 {
     const int hosts = dsgd_workload_hosts(config->workload);
     dsgd_replica *replica = NULL;
-    DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
-    dsgd_replica_close(replica);
     if (hosts == 1)
         return DSGD_OK;
     if ((double)hosts * config->workers > 1 << DSGD_MAX_BITS)
@@ -227,6 +225,8 @@ static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
                            "workload: inner: %d workers of %d hosts, but at most %d hosts "
                            "are possible",
                            config->workers, hosts, 1 << DSGD_MAX_BITS);
+    DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
+    dsgd_replica_close(replica);
     if (config->platform->topology == DSGD_TOPOLOGY_XML || config->exchange.every_message)
         return dsgd_refuse(error,
                            "workload: inner: a worker of several hosts is not for SimGrid to time: "

@@ -403,14 +403,16 @@ TEST(what_does_not_fit_is_refused)
         "leave out exchange: fusion",
         "not for SimGrid to time: give exchange: every_message: false",
         "10 hosts, but 16 are needed by workers of several (inner)",
-        "step: 0 s, but inner divides it"};
+        "step: 0 s, but inner divides it",
+        "4 workers of 2147483647 hosts, but at most"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
         inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
         inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
-        inner->tensor = i == 1 ? 2 : 1;
-        if (i == 2 || i == 3)
+        inner->tensor = i == 1 ? 2 : i == 9 ? 4096 : 1;
+        inner->shards = i == 9 ? 1 << 18 : 1;
+        if (i == 2 || i == 3 || i == 9)
             make_transformer(c, 4);
         c->workload.transformer.gpus = i == 2 ? 8 : 1;
         inner->activation_bytes = i == 4 ? -1 : 0;
