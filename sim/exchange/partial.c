@@ -133,13 +133,14 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
             return (dsgd_await){DSGD_AWAIT_NOTHING};
     }
     dsgd_reduction *const r = job->reduction;
-    const bool made = job->held && r->over; /* by the others */
+    dsgd_contribution *const mine = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
+    const bool made = job->held && r->over && !mine->started; /* by the others */
     if (w->engine->by_quorum && !made) {
         dsgd_quorum_decide(w->engine, r);
         const double left_s = dsgd_quorum_left_s(w, r);
         if (left_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
-        r->contribution[dsgd_members_index(&r->members, w->node.rank)].started = true;
+        mine->started = true;
     }
     if (!made) {
         const dsgd_await await = dsgd_schedule_reduction(channel, r);
