@@ -227,7 +227,7 @@ static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
                  : "every worker waited for another (deadlock or starvation)");
     else if (engine->result->outcome == DSGD_RUN_OK && isinf(engine->result->virtual_s))
         fail(engine, "something takes for ever: a bandwidth or speed of almost nothing");
-    else if (n > 0)
+    else if (n > 0 && engine->result->outcome == DSGD_RUN_OK)
         fail(engine, n == 1 ? "a worker hung" : "some workers hung");
     else if (engine->result->outcome == DSGD_RUN_OK && engine->config->steps_each == 0 &&
              first_left(engine) >= 0)

@@ -828,6 +828,20 @@ TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
+/** Not that those hang who waited for the last one. */
+TEST(that_nobody_is_left_is_told)
+{
+    static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
+    support_case *c = support_no_learning(support_new("wagma", 2));
+    fail_at(c, 2, events)->detect_s = 1;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.until.steps = 60;
+    c->workload.step_s = 4;
+    support_outcome *const got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_has(got->result.why.text, "no worker is left that has the state");
+}
+
 /** Who is to activate a version is away when some come to it and back when others do: somebody does. */
 TEST_RANGE(every_version_is_activated, 1, 41)
 {
