@@ -96,6 +96,12 @@ const dsgd_option dsgd_failures_options[] = {
                        "workers, from the last checkpoint; quorum: those who are there go on, and "
                        "who comes back copies their state, where the algorithm can; none: who has "
                        "failed is gone, and who waits for it hangs"),
+    DSGD_OPTION_AS(
+        "notice", DOUBLE, dsgd_failures_config, notice_s,
+        "so long before a failure it is known, as of spot machines: nobody has to detect "
+        "it, and who restarts writes a checkpoint at the next step's end, if it is whole "
+        "by the failure",
+        .max = 1e12, .unit = "s"),
     DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
                    "from a failure until the others know", .init = 10, .max = 1e12, .unit = "s"),
     DSGD_OPTION_DOUBLE(

@@ -53,7 +53,7 @@ typedef struct dsgd_failures_config {
     const char *trace;
     dsgd_records links; /* of dsgd_link_event */
     int policy;
-    double detect_s, restart_s, remake_s;
+    double notice_s, detect_s, restart_s, remake_s;
     double detect_mads; /* by quorum: adaptive, see the options; below 0: not */
     dsgd_checkpoint checkpoint;
 } dsgd_failures_config;

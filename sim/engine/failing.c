@@ -31,6 +31,8 @@ struct dsgd_failing {
     /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
      * that is written beside the steps, and when it is (INFINITY: none). */
     double cost_s, interval_s;
+    double
+        noticed_s; /* of the failure, in all time, before which the last one was begun by notice */
     double saved_s, begun_s, snapshot_s, written_s;
 };
 
@@ -128,6 +130,8 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
     *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY, .period = period};
     if (f->config.policy == DSGD_POLICY_NONE)
         f->config.repair_s = DSGD_REPAIR_NEVER;
+    if (f->config.notice_s > 0)
+        f->config.detect_s = 0;
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
@@ -269,6 +273,15 @@ static bool restart(dsgd_engine *engine, double *all_s)
     return goes_on;
 }
 
+/** Whether the next failure is known, and leaves time for a checkpoint that has not been begun for it. */
+static bool has_notice(const dsgd_engine *engine)
+{
+    const struct dsgd_failing *const f = engine->failing;
+    const double all_s = dsgd_now_s() + engine->away_s;
+    return f->noticed_s != f->next.down_s && all_s >= f->next.down_s - f->config.notice_s &&
+           all_s + f->cost_s <= f->next.down_s;
+}
+
 void dsgd_failing_step(dsgd_engine *engine)
 {
     struct dsgd_failing *const f = engine->failing;
@@ -281,10 +294,12 @@ void dsgd_failing_step(dsgd_engine *engine)
     }
     const dsgd_checkpoint *const c = &f->config.checkpoint;
     const int64_t step = engine->steps_total / engine->n_workers;
-    const bool by_steps = c->interval_s <= 0 && c->every > 0;
+    const bool by_steps = c->interval_s <= 0 && c->every > 0, by_notice = has_notice(engine);
     if (f->written_s < INFINITY ||
-        !(by_steps ? step % c->every == 0 : now_s - f->begun_s >= f->interval_s))
+        !(by_notice || (by_steps ? step % c->every == 0 : now_s - f->begun_s >= f->interval_s)))
         return;
+    if (by_notice)
+        f->noticed_s = f->next.down_s;
     f->begun_s = now_s;
     if (!c->blocking) {
         f->snapshot_s = now_s;

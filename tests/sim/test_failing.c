@@ -75,6 +75,26 @@ TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
     ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
 }
 
+/**
+ * 10 s before a failure at 100.5 s it is known: a checkpoint of 2 s follows the step that ends at 91 s, and 7 steps
+ * and a half of those behind it are lost. 1 s before, there is no time for it.
+ */
+TEST_RANGE(a_notice_is_time_for_a_checkpoint, 0, 4)
+{
+    const bool blocking = _i % 2 == 0, in_time = _i < 2;
+    static dsgd_failure_event event = {1, 100.5, 3};
+    support_case *c = seconds_alone(2, (dsgd_until){.steps = 120});
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->checkpoint = (dsgd_checkpoint){DSGD_EVERY_NEVER, 0, 2, 0, 0, blocking};
+    f->notice_s = in_time ? 10 : 1;
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_double_eq_tol(t.detect_s, 0, 1e-9);
+    ck_assert_double_eq_tol(t.repair_s, 3, 1e-6);
+    ck_assert_double_eq_tol(t.lost_s, !in_time ? 100.5 : blocking ? 7.5 : 9.5, 1e-6);
+    ck_assert_double_eq_tol(t.checkpoint_s, in_time && blocking ? 2 : 0, 1e-6);
+    ck_assert_double_eq_tol(t.goodput, 120 / (120 + all_causes_s(&t)), 1e-9);
+}
+
 /** Of a worker of several GPUs each has its part: all parts are written and read. */
 TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
 {
@@ -912,6 +932,20 @@ TEST(torchft_has_its_published_goodput)
     ck_assert_double_eq_tol(support_ok(c)->result.failures.goodput, 0.812, 0.03);
 }
 
+/** A run that time ends counts no steps of those who are away, though one that is goes along with the others. */
+TEST(throughput_is_of_who_is_there)
+{
+    static dsgd_failure_event event = {1, 100, 500};
+    support_case *c = seconds_alone(4, (dsgd_until){.seconds = 1000.5});
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 0;
+    const dsgd_run_result *r = &support_ok(c)->result;
+    const double per_step = c->workload.samples,
+                 there_s = 4 * 1000.5 - 501; /* and one contributes nothing */
+    ck_assert_double_eq_tol(r->samples_per_s, per_step * there_s / 1000.5, 2 * per_step / 1000);
+}
+
 CASE("all algorithms", .seconds = 240);
 
 enum { LAWS = 5, SEEDS = 2 };
@@ -944,7 +978,9 @@ static const support_outcome *expect_the_same_again(support_case *c)
     const support_outcome *again = support_ok(c);
     const dsgd_failing_times *t = &got->result.failures;
     const size_t n = (size_t)c->config.workers * got->n_params * sizeof *got->x;
-    ck_assert_mem_eq(t, &again->result.failures, sizeof *t);
+    dsgd_failing_times of_threads = again->result.failures;
+    of_threads.listed = t->listed; /* both are freed */
+    ck_assert_mem_eq(t, &of_threads, sizeof *t);
     ck_assert_mem_eq(got->x, again->x, n);
     ck_assert_double_eq(got->result.virtual_s, again->result.virtual_s);
     ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / got->result.virtual_s, 1e-9);
