@@ -456,7 +456,9 @@ static bool is_left(const dsgd_worker *w, size_t k)
     if (!w->engine->by_quorum || w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return false;
     const dsgd_partial *const initiator = w->engine->workers[initiator_of(w)].partial;
-    return initiator != NULL && !initiator->leaves && initiator->piece[k].published >= w->node.step;
+    const int64_t position = w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k;
+    return initiator != NULL && !initiator->leaves &&
+           initiator->piece[k].published >= w->node.step && initiator->started < position;
 }
 
 /** Arrives at piece @p k of this step's version. */
