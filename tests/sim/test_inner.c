@@ -439,7 +439,9 @@ TEST(what_does_not_fit_is_refused)
         "leave out exchange: fusion",
         "not for SimGrid to time: give exchange: every_message: false",
         "10 hosts, but 16 are needed by workers of several (inner)",
-        "step: 0 s, but inner divides it"};
+        "step: 0 s, but inner divides it",
+        "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
+        "4 micro_batches, but the transformer's batch is 3: give at most that many"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
@@ -448,6 +450,12 @@ TEST(what_does_not_fit_is_refused)
         inner->tensor = i == 1 ? 2 : 1;
         if (i == 2 || i == 3)
             make_transformer(c, 4);
+        if (i == 9) {
+            make_transformer(c, 11);
+            inner->pipeline.schedule = schedule_of("interleaved");
+            inner->pipeline.chunks = 3;
+        }
+        c->workload.transformer.batch = i == 10 ? 3 : 0;
         c->workload.transformer.gpus = i == 2 ? 8 : 1;
         inner->activation_bytes = i == 4 ? -1 : 0;
         c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
