@@ -494,8 +494,9 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
                                   "events and traces do not say; give a number of steps, or an "
                                   "interval");
     dsgd_failures *failures = NULL;
-    const dsgd_status status = dsgd_failures_open(
-        f, config->seed, dsgd_failure_units_new(config->workers), &failures, error);
+    const dsgd_failure_units units = {config->workers,
+                                      dsgd_xcalloc((size_t)config->workers, sizeof *units.of)};
+    const dsgd_status status = dsgd_failures_open(f, config->seed, units, &failures, error);
     dsgd_failures_close(failures);
     return status;
 }

@@ -138,31 +138,7 @@ bool dsgd_failures_any(const dsgd_failures_config *config)
     return config->mtbf_s > 0 || config->events.n > 0 || config->trace != NULL;
 }
 
-dsgd_failure_units dsgd_failure_units_new(int n_workers)
-{
-    const size_t n = (size_t)n_workers;
-    const dsgd_failure_units units = {n_workers, dsgd_xcalloc(n, sizeof *units.of),
-                                      dsgd_xcalloc(n, sizeof *units.parts)};
-    for (int w = 0; w < n_workers; w++) {
-        units.of[w] = w;
-        units.parts[w] = 1;
-    }
-    return units;
-}
-
-void dsgd_failure_units_free(const dsgd_failure_units *units)
-{
-    free(units->of);
-    free(units->parts);
-}
-
 /* --- drawn ------------------------------------------------------------------------------------ */
-
-/** Of a unit: the minimum of as many times as it has parts, Weibull too. */
-static double unit_mtbf_s(const dsgd_failures *f, int unit)
-{
-    return f->config->mtbf_s / pow(f->units.parts[unit], 1 / f->config->shape);
-}
 
 /** The next of a unit. */
 static void draw_next(dsgd_failures *f, dsgd_failure *next)
@@ -170,7 +146,7 @@ static void draw_next(dsgd_failures *f, dsgd_failure *next)
     const dsgd_failures_config *const config = f->config;
     const uint32_t unit = (uint32_t)next->unit;
     dsgd_draw at = {f->seed, DSGD_DRAW_FAILURES, unit, f->n_drawn[unit]++, 0};
-    const double scale_s = unit_mtbf_s(f, next->unit) / tgamma(1 + 1 / config->shape);
+    const double scale_s = config->mtbf_s / tgamma(1 + 1 / config->shape);
     next->down_s = next->up_s + scale_s * pow(-log(dsgd_draw_uniform(at)), 1 / config->shape);
     at.index = 1;
     next->up_s = config->repair_s < 0
@@ -308,7 +284,7 @@ void dsgd_failures_close(dsgd_failures *f)
 {
     if (f == NULL)
         return;
-    dsgd_failure_units_free(&f->units);
+    free(f->units.of);
     free(f->drawn);
     free(f->n_drawn);
     free(f->listed);
@@ -349,10 +325,7 @@ double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size
 
 double dsgd_failures_mtbf_s(const dsgd_failures *f)
 {
-    double parts = 0; /* as if each failed for itself */
-    for (int u = 0; u < f->n_units; u++)
-        parts += f->config->mtbf_s / unit_mtbf_s(f, u);
-    return f->n_units > 0 ? f->config->mtbf_s / parts : NAN;
+    return f->n_units > 0 ? f->config->mtbf_s / f->n_units : NAN;
 }
 
 double dsgd_checkpoint_cost_s(const dsgd_checkpoint *c, double model_bytes)

@@ -80,14 +80,8 @@ double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size
 /** Which workers fail together. */
 typedef struct dsgd_failure_units {
     int n_workers;
-    int *of; /* [n_workers] from 0 */
-    int *
-        parts; /* [n_workers, more than there are units] islands or groups: a unit fails when the first of these does */
+    int *of; /* [n_workers] from 0; owned by the failures once these are open */
 } dsgd_failure_units;
-
-/** Each worker is one, of one part. Freed with the failures once these are open, or else by the caller. */
-dsgd_failure_units dsgd_failure_units_new(int n_workers);
-void dsgd_failure_units_free(const dsgd_failure_units *units);
 
 /** Reads the trace, if any. Rows of workers that the run does not have do not count. */
 dsgd_status dsgd_failures_open(const dsgd_failures_config *config, uint64_t seed,

@@ -79,60 +79,28 @@ static dsgd_failure take(dsgd_engine *engine)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/** An island or group: what fails with it, and the last worker that has a host there; each + 1, 0: none yet. */
-typedef struct block {
-    int unit, worker;
-} block;
-
-/** Adds a worker to those that have hosts on the same blocks, to a new unit if there are none. False: on some, but not all. */
-static bool add_to_units(const dsgd_engine *engine, int w, int64_t hosts, block *blocks,
-                         dsgd_failure_units units, int *n_units)
-{
-    const int *const places = dsgd_cluster_places();
-    const bool is_new = blocks[places[w] / hosts].unit == 0;
-    const int unit = is_new ? ++*n_units : blocks[places[w] / hosts].unit;
-    int n_parts = 0;
-    for (int lane = 0; lane < engine->n_lanes; lane++) {
-        block *const b = &blocks[places[dsgd_cluster_host(w, lane)] / hosts];
-        n_parts += b->worker != w + 1;
-        b->worker = w + 1;
-        if (is_new && b->unit == 0)
-            b->unit = unit;
-        if (b->unit != unit)
-            return false;
-    }
-    units.of[w] = unit - 1;
-    units.parts[unit - 1] = is_new ? n_parts : units.parts[unit - 1];
-    return units.parts[unit - 1] == n_parts;
-}
-
 /** Workers by what fails together, in the order of ranks. */
-static dsgd_status units_of(const dsgd_engine *engine, dsgd_failure_units units, dsgd_error *error)
+static dsgd_failure_units units_of(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
-    const int per = engine->config->failures.per, n = engine->n_workers;
+    const int per = engine->config->failures.per;
     const int64_t hosts = per == DSGD_PER_ISLAND  ? platform->island_hosts
                           : per == DSGD_PER_GROUP ? platform->group_hosts
-                                                  : 0;
-    int highest = 0, n_units = 0, last = 0;
-    for (int i = 0; i < n * engine->n_lanes; i++) {
-        const int place = dsgd_cluster_places()[dsgd_cluster_host(i % n, i / n)];
-        highest = place > highest ? place : highest;
+                                                  : 1;
+    const int n = engine->n_workers;
+    const dsgd_failure_units units = {n, dsgd_xcalloc((size_t)n, sizeof *units.of)};
+    int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
+    for (int w = 0, n_units = 0; w < n; w++) {
+        const int64_t at = dsgd_cluster_places()[w] / hosts;
+        int u = hosts > 1 ? 0 : w;
+        while (u < n_units && block[u] != at)
+            u++;
+        block[u] = at;
+        n_units += u == n_units;
+        units.of[w] = u;
     }
-    block *const blocks = dsgd_xcalloc((size_t)highest + 1, sizeof *blocks);
-    bool good = true;
-    for (int w = 0; w < n && good; w++) {
-        units.of[w] = w;
-        last = w;
-        good = hosts == 0 || add_to_units(engine, w, hosts, blocks, units, &n_units);
-    }
-    free(blocks);
-    return good ? DSGD_OK
-                : dsgd_refuse(error,
-                              "failures: per: %s: worker %d shares %s with another, but not all "
-                              "that it has hosts on: give per: worker, or place them otherwise",
-                              dsgd_failures_pers[per], last,
-                              per == DSGD_PER_ISLAND ? "an island" : "a group");
+    free(block);
+    return units;
 }
 
 /** Nobody comes back: the first failure of each worker counts. */
@@ -163,12 +131,7 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
         f->config.repair_s = DSGD_REPAIR_NEVER;
     if (f->config.notice_s > 0)
         f->config.detect_s = 0;
-    const dsgd_failure_units units = dsgd_failure_units_new(engine->n_workers);
-    if (units_of(engine, units, error) != DSGD_OK) {
-        dsgd_failure_units_free(&units);
-        return DSGD_EUSAGE;
-    }
-    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units, &f->source, error));
+    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
     const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */

@@ -390,40 +390,6 @@ TEST(groups_share_the_nics_of_their_nodes)
     ck_assert_double_eq_tol(step_s(c), 16.0 / 8 + 3 * dsgd_nccl_s(&cost, 4e9), 1e-6);
 }
 
-/** Failures in so many seconds of four workers of eight hosts, on islands of so many. */
-static double failures_by_island(int64_t island_hosts, const char *placement)
-{
-    support_case *c = pipelines("allreduce", 4, 8, 8);
-    c->platform.island_hosts = c->platform.island_nics = island_hosts;
-    c->platform.island_bytes_per_s = 100e9;
-    c->workload.step_s = 4000; /* steps of 938 s */
-    c->config.failures.mtbf_s = 1e5;
-    c->config.failures.shape = 1;
-    c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1, .blocking = true};
-    c->config.failures.per = DSGD_PER_ISLAND;
-    c->config.failures.policy = DSGD_POLICY_RESTART;
-    c->config.until = (dsgd_until){.seconds = 2e6};
-    if (placement != NULL)
-        c->config.placement = (dsgd_lines){1, &placement};
-    const support_outcome *const got = support_simulate(c);
-    if (got->status == DSGD_OK)
-        return (double)got->result.failures.n;
-    ck_assert_has(got->error.text,
-                  "failures: per: island: worker 1 shares an island with another, but not all that "
-                  "it has hosts on: give per: worker, or place them otherwise");
-    return -1;
-}
-
-/** As often as there are islands of workers, whether one has several or several have one. */
-TEST(workers_fail_with_each_of_their_islands)
-{
-    for (int64_t hosts = 2; hosts <= 16; hosts *= 2)
-        ck_assert_double_eq_tol(failures_by_island(hosts, NULL) / (20 * 32.0 / (double)hosts), 1,
-                                0.3);
-    ck_assert_double_eq_tol(failures_by_island(2, DSGD_PLACEMENT_OUTER) / (20 * 16), 1, 0.15);
-    ck_assert_double_eq(failures_by_island(5, NULL), -1);
-}
-
 /* --- what is refused ------------------------------------------------------------------------------ */
 
 CASE("refused");

@@ -11,7 +11,7 @@
 static const char *opened(const dsgd_failures_config *config, int n_workers, int per_unit,
                           dsgd_failures **f)
 {
-    const dsgd_failure_units units = dsgd_failure_units_new(n_workers);
+    const dsgd_failure_units units = {n_workers, dsgd_xcalloc((size_t)n_workers, sizeof *units.of)};
     static dsgd_error error;
     for (int w = 0; w < n_workers; w++)
         units.of[w] = w / per_unit;
@@ -37,24 +37,6 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
     }
     dsgd_failures_close(f);
     ck_assert_double_eq_tol((double)n / (50 * 1e5 / 100), 1, 0.015); /* of 50,000 */
-}
-
-/** The first of four of shape k comes after 4^(-1/k) of the mean time; beside units of one part. */
-TEST_RANGE(a_unit_of_parts_fails_when_the_first_does, 0, 3)
-{
-    const double shapes[] = {0.5, 1, 2}, of_parts = pow(4, 1 / shapes[_i]), end_s = 2e5;
-    const dsgd_failures_config config = {.mtbf_s = 80, .shape = shapes[_i]};
-    const dsgd_failure_units units = dsgd_failure_units_new(2);
-    dsgd_failures *f = NULL;
-    double n[2] = {0};
-    units.parts[1] = 4;
-    ck_assert_int_eq(dsgd_failures_open(&config, 7, units, &f, NULL), DSGD_OK);
-    ck_assert_double_eq_tol(dsgd_failures_mtbf_s(f), 80 / (1 + of_parts), 1e-9);
-    for (dsgd_failure at = dsgd_failures_next(f); at.down_s < end_s; at = dsgd_failures_next(f))
-        n[at.unit]++;
-    dsgd_failures_close(f);
-    ck_assert_double_eq_tol(n[1] / (end_s / 80 * of_parts), 1, 0.06);
-    ck_assert_double_eq_tol(n[0] / (end_s / 80), 1, 0.15);
 }
 
 /**
