@@ -218,8 +218,6 @@ static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
 {
     const int hosts = dsgd_workload_hosts(config->workload);
     dsgd_replica *replica = NULL;
-    DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
-    dsgd_replica_close(replica);
     if (hosts == 1)
         return DSGD_OK;
     if ((double)hosts * config->workers > 1 << DSGD_MAX_BITS)
@@ -227,6 +225,8 @@ static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
                            "workload: inner: %d workers of %d hosts, but at most %d hosts "
                            "are possible",
                            config->workers, hosts, 1 << DSGD_MAX_BITS);
+    DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
+    dsgd_replica_close(replica);
     if (config->platform->topology == DSGD_TOPOLOGY_XML || config->exchange.every_message)
         return dsgd_refuse(error,
                            "workload: inner: a worker of several hosts is not for SimGrid to time: "
@@ -418,7 +418,7 @@ static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_platform *const p = config->platform;
     const dsgd_link_event *const events = config->failures.links.v;
-    const int n_hosts = config->workers + dsgd_n_servers(config);
+    const int n_hosts = dsgd_machine_of(config).n_hosts;
     const bool is_own = p->topology == DSGD_TOPOLOGY_SWITCH || p->topology == DSGD_TOPOLOGY_GROUPS;
     if (config->failures.links.n == 0)
         return DSGD_OK;
@@ -494,7 +494,7 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
                                   "events and traces do not say; give a number of steps, or an "
                                   "interval");
     dsgd_failures *failures = NULL;
-    const dsgd_failure_units units = {config->workers,
+    const dsgd_failure_units units = {config->workers, 1,
                                       dsgd_xcalloc((size_t)config->workers, sizeof *units.of)};
     const dsgd_status status = dsgd_failures_open(f, config->seed, units, &failures, error);
     dsgd_failures_close(failures);

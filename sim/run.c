@@ -227,7 +227,7 @@ static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
                  : "every worker waited for another (deadlock or starvation)");
     else if (engine->result->outcome == DSGD_RUN_OK && isinf(engine->result->virtual_s))
         fail(engine, "something takes for ever: a bandwidth or speed of almost nothing");
-    else if (n > 0)
+    else if (n > 0 && engine->result->outcome == DSGD_RUN_OK)
         fail(engine, n == 1 ? "a worker hung" : "some workers hung");
     else if (engine->result->outcome == DSGD_RUN_OK && engine->config->steps_each == 0 &&
              first_left(engine) >= 0)
@@ -318,7 +318,9 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
                 ? 0
                 : engine->piece_later[k + 1] + engine->piece_work[k + 1] / work[part];
     }
+    const size_t room = DSGD_MAX_ALL_CHANNELS / (size_t)engine->n_lanes;
     most = most < DSGD_MAX_CHANNELS ? most : DSGD_MAX_CHANNELS;
+    most = most < room ? most : room;
     most = engine->config->exchange.blocking ? 1 : most;
     engine->n_channels = most * (size_t)engine->n_lanes;
     for (size_t k = 0; k < n; k++)

@@ -29,7 +29,7 @@ static const char *const all_else[] = {"all", NULL};
 static const dsgd_option link_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_link_event, per, dsgd_failures_pers,
-        "what it leads to: the NIC of a worker's host, those of an island, or what a "
+        "what it leads to: the NICs of a worker's hosts, those of an island, or what a "
         "group or region has with others"),
     DSGD_OPTION_LONG(dsgd_link_event, which, 0, 0, 1 << 20, NULL,
                      "rank, or number from 0 of the island, group or region", .required = true),
@@ -176,8 +176,8 @@ static void sink(dsgd_failures *f, int i)
 
 static void open_drawn(dsgd_failures *f)
 {
-    for (int w = 0; w < f->units.n_workers && f->config->mtbf_s > 0; w++)
-        f->n_units = f->units.of[w] >= f->n_units ? f->units.of[w] + 1 : f->n_units;
+    for (int i = 0; i < f->units.n_workers * f->units.n_each && f->config->mtbf_s > 0; i++)
+        f->n_units = f->units.of[i] >= f->n_units ? f->units.of[i] + 1 : f->n_units;
     f->drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->drawn);
     f->n_drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->n_drawn);
     for (int u = 0; u < f->n_units; u++) {
@@ -307,7 +307,11 @@ dsgd_failure dsgd_failures_next(dsgd_failures *f)
 
 bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int worker)
 {
-    return failure->worker >= 0 ? failure->worker == worker : f->units.of[worker] == failure->unit;
+    const int *const of = &f->units.of[worker * f->units.n_each];
+    bool is = failure->worker == worker;
+    for (int i = 0; failure->worker < 0 && i < f->units.n_each && !is; i++)
+        is = of[i] == failure->unit;
+    return is;
 }
 
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,

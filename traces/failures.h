@@ -77,10 +77,10 @@ typedef struct dsgd_failures dsgd_failures;
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s);
 
-/** Which workers fail together. */
+/** Which workers fail together; one that is in several units, with each of them. */
 typedef struct dsgd_failure_units {
-    int n_workers;
-    int *of; /* [n_workers] from 0; owned by the failures once these are open */
+    int n_workers, n_each;
+    int *of; /* [n_workers][n_each] from 0; owned by the failures once these are open */
 } dsgd_failure_units;
 
 /** Reads the trace, if any. Rows of workers that the run does not have do not count. */

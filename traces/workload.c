@@ -4,6 +4,8 @@
  */
 #include "traces/workload.h"
 
+#include <limits.h>
+
 #include "base/round.h"
 #include "traces/imbalance.h"
 
@@ -134,8 +136,9 @@ static int64_t at_least_one(int64_t n)
 int dsgd_workload_hosts(const dsgd_workload *workload)
 {
     const dsgd_inner *const inner = &workload->inner;
-    return (int)(at_least_one(inner->pipeline.stages) * at_least_one(inner->tensor) *
-                 at_least_one(inner->shards));
+    const int64_t hosts = at_least_one(inner->pipeline.stages) * at_least_one(inner->tensor) *
+                          at_least_one(inner->shards);
+    return hosts < INT_MAX ? (int)hosts : INT_MAX;
 }
 
 int dsgd_workload_gpus(const dsgd_workload *workload)

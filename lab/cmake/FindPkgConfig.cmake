@@ -104,7 +104,7 @@ file(WRITE ${made}/gsl/private/config.h "#define RELEASED 1\n#define HAVE_IEEE_C
 dsgd_library(gsl gsl-2.8 PUBLIC ${made}/gsl PRIVATE ${made}/gsl/private ${from}
     SOURCES version cdf/beta cdf/betainv cdf/fdist cdf/fdistinv cdf/gamma cdf/gammainv cdf/gauss cdf/gaussinv cdf/tdist cdf/tdistinv
         err/error err/message err/stream err/strerror min/bracketing min/brent min/convergence min/fsolver min/golden
-        min/quad_golden randist/beta randist/fdist randist/gamma randist/gauss randist/tdist sort/sort sort/sortind sort/sortvec
+        min/quad_golden randist/beta randist/fdist randist/gamma randist/gauss randist/tdist sort/sort sort/sortind sort/sortvec sort/subset
         sort/sortvecind specfunc/beta specfunc/beta_inc specfunc/elementary specfunc/erfc specfunc/exp specfunc/expint
         specfunc/gamma specfunc/gamma_inc specfunc/log specfunc/pow_int specfunc/psi specfunc/trig specfunc/zeta
         statistics/covariance statistics/mean statistics/median statistics/minmax statistics/quantiles statistics/select

@@ -640,7 +640,7 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
  */
 static double begun_part(const dsgd_worker *w, double end_s)
 {
-    const double n = (double)w->node.step; /* one less than done in a barrier */
+    const double n = (double)w->node.step; /* by quorum with those of others while it was away */
     const double mean_s = w->step_since_s / n;
     if (w->stopped || w->presence != DSGD_HERE || n < 1)
         return 0;
@@ -648,7 +648,7 @@ static double begun_part(const dsgd_worker *w, double end_s)
     if (w->engine->goes_on) /* of the mean alone: the times that it was down */
         variance_s2 = fmax(0, variance_s2);
     const double part = (end_s - w->step_since_s - variance_s2 / mean_s) / mean_s;
-    return dsgd_less(1, part) + n - (double)w->steps_done;
+    return dsgd_less(1, part) - w->in_barrier;
 }
 
 /** Steps of all workers for one that counts as done: more than 1 where time ended the run amid steps. */

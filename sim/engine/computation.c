@@ -223,6 +223,12 @@ static dsgd_await compute_piece(dsgd_worker *w)
                                       : todo_s * engine->reference_flops / w->speed};
 }
 
+static void count_bubbles(dsgd_worker *w)
+{
+    if (w->inside != NULL)
+        w->bubbles_s += w->inside->bubble_share * (w->computation.end_s - w->computation.since_s);
+}
+
 static void end_pieces(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
@@ -239,6 +245,7 @@ static void end_pieces(dsgd_worker *w)
         c->end_s = dsgd_now_s();
         w->engine->n_computing--;
         w->computed_s += c->end_s - c->since_s;
+        count_bubbles(w);
         if (engine->replica != NULL)
             dsgd_stages_end(w);
         dsgd_timeline_end(w->engine, c->span);
@@ -524,6 +531,7 @@ static void cut_off(dsgd_worker *w)
         engine->n_computing--;
         w->gpu_computes = false;
         forget_undescribed(w);
+        count_bubbles(w);
         dsgd_timeline_cancel(engine, c->span);
         dsgd_semaphore_post(w->gpu_semaphore);
     } else {

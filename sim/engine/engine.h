@@ -225,6 +225,7 @@ struct dsgd_worker {
 
     /* steps.c's. */
     int64_t steps_done;
+    bool in_barrier; /* behind a step that is done, before the next */
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double step_since_s; /* begin of its step */
     double step_squares_s2; /* of the steps that it has done: sum of t^2 */

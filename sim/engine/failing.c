@@ -79,7 +79,7 @@ static dsgd_failure take(dsgd_engine *engine)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/** Workers by what fails together, in the order of ranks. */
+/** Workers by what fails together, in the order of ranks: with each island or group in which they have a host. */
 static dsgd_failure_units units_of(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -87,17 +87,18 @@ static dsgd_failure_units units_of(const dsgd_engine *engine)
     const int64_t hosts = per == DSGD_PER_ISLAND  ? platform->island_hosts
                           : per == DSGD_PER_GROUP ? platform->group_hosts
                                                   : 1;
-    const int n = engine->n_workers;
-    const dsgd_failure_units units = {n, dsgd_xcalloc((size_t)n, sizeof *units.of)};
+    const int each = per == DSGD_PER_WORKER ? 1 : engine->n_lanes, n = engine->n_workers * each;
+    const dsgd_failure_units units = {engine->n_workers, each,
+                                      dsgd_xcalloc((size_t)n, sizeof *units.of)};
     int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
-    for (int w = 0, n_units = 0; w < n; w++) {
-        const int64_t at = dsgd_cluster_places()[w] / hosts;
-        int u = hosts > 1 ? 0 : w;
+    for (int i = 0, n_units = 0; i < n; i++) {
+        const int64_t at = dsgd_cluster_places()[dsgd_cluster_host(i / each, i % each)] / hosts;
+        int u = hosts > 1 ? 0 : i;
         while (u < n_units && block[u] != at)
             u++;
         block[u] = at;
         n_units += u == n_units;
-        units.of[w] = u;
+        units.of[i] = u;
     }
     free(block);
     return units;

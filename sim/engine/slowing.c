@@ -18,13 +18,23 @@ static int group_of(const dsgd_engine *engine, int host)
     return dsgd_path_end_at(engine->config->platform, dsgd_cluster_places()[host], 1).group;
 }
 
+/** Whether one of a worker's hosts is behind a NIC. */
+static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
+{
+    const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
+    int lane = 0;
+    while (lane < engine->n_lanes &&
+           dsgd_cluster_places()[dsgd_cluster_host((int)worker, lane)] / per_nic != nic)
+        lane++;
+    return lane < engine->n_lanes;
+}
+
 /** Whether an entry is about this; as of dsgd_links_slow(). */
 static bool is_about(const dsgd_engine *engine, const dsgd_link_event *e, int from, int to)
 {
     const dsgd_platform *const platform = engine->config->platform;
-    const int per_nic = dsgd_platform_nic_hosts(platform);
     if (to < 0 && e->per == DSGD_PER_WORKER)
-        return dsgd_cluster_places()[e->which] / per_nic == from / per_nic;
+        return is_behind(engine, e->which, from / dsgd_platform_nic_hosts(platform));
     if (to < 0)
         return e->per == DSGD_PER_ISLAND && from / platform->island_hosts == e->which;
     if (e->per != DSGD_PER_GROUP)
@@ -49,7 +59,7 @@ static void slow(dsgd_engine *engine, const slowing *s, int from, int to)
 /** All that an entry is about. */
 static void change(dsgd_engine *engine, const slowing *s, const dsgd_link_event *e)
 {
-    const int n_hosts = engine->n_workers + engine->n_servers;
+    const int n_hosts = dsgd_n_hosts(engine);
     int n_groups = 0;
     for (int i = 0; i < n_hosts; i++) {
         n_groups = group_of(engine, i) < n_groups ? n_groups : group_of(engine, i) + 1;

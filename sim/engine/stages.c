@@ -59,7 +59,7 @@ void dsgd_stages_send(dsgd_worker *w, double seconds)
 {
     const dsgd_computation *const c = &w->computation;
     const dsgd_replica_state *const m = w->inside;
-    const double share = c->compute_s > 0 ? seconds / c->compute_s : 0;
+    const double share = c->compute_s > 0 ? c->share * seconds / c->compute_s : 0;
     for (size_t i = 0; w->engine->inner_on_wires && i < m->n_streams; i++)
         if (m->streams[i].on_wires)
             dsgd_pass_bytes(m->streams[i].from, m->streams[i].to, share * m->streams[i].bytes);
@@ -70,11 +70,12 @@ void dsgd_stages_end(dsgd_worker *w)
     dsgd_engine *const engine = w->engine;
     const dsgd_computation *const c = &w->computation;
     dsgd_replica_state *const m = w->inside;
-    w->bubbles_s += m->bubble_share * (c->end_s - c->since_s);
+    const double pass = c->forward > 0 && c->compute_s > 0 ? c->pass_s / c->compute_s : 1;
     for (int d = 0; d < engine->replica->n_stages; d++)
-        m->slow[d] += m->slowness[d];
+        m->slow[d] += pass * m->slowness[d];
     for (size_t i = 0; engine->result->virtual_s <= 0 && i < m->n_streams; i++) {
-        engine->result->inner_bytes += m->streams[i].bytes;
-        dsgd_count_carried(engine, m->streams[i].from, m->streams[i].to, m->streams[i].bytes);
+        const double bytes = pass * c->share * m->streams[i].bytes;
+        engine->result->inner_bytes += bytes;
+        dsgd_count_carried(engine, m->streams[i].from, m->streams[i].to, bytes);
     }
 }

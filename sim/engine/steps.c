@@ -95,8 +95,10 @@ bool dsgd_next_step(dsgd_node *self)
         w->exposed_s += dsgd_now_s() - w->computation.end_s;
         count_step(w);
     }
+    w->in_barrier = counts;
     if (w->engine->config->exchange.barrier)
         dsgd_barrier(self);
+    w->in_barrier = false;
     const double step_s = dsgd_now_s() - w->step_since_s;
     if (counts)
         dsgd_count_step_time(w->engine, step_s);

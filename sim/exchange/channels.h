@@ -20,6 +20,7 @@
 #include "sim/engine/engine.h"
 
 enum { DSGD_MAX_CHANNELS = 64 }; /* and as many side channels */
+enum { DSGD_MAX_ALL_CHANNELS = 1 << 13 }; /* of all hosts of a worker: mailboxes tell 2^16 apart */
 
 typedef struct dsgd_channel dsgd_channel;
 

@@ -4,8 +4,8 @@
  * complete; from one sender in the order in which it sent them.
  *
  * Each piece of a vector is a packet, sent by the sender's channel of that piece, as soon as it is
- * ready where pieces have channels of their own. A worker receives by one actor per sender, so that
- * no message waits behind a slower one; a server by one for all workers, and by one per other server.
+ * ready where pieces have channels of their own. A worker receives by one actor per sender, and lane,
+ * so that no message waits behind a slower one; a server by one for all workers, and by one per other server.
  * A message between workers, or between servers, waits for no handshake, like gossip; one from a
  * worker to a server or back waits for its turn there (turns.c), like a push and its answer, and
  * occupies its channel while its bytes leave.
@@ -42,13 +42,14 @@ typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
     int from; /* host; ALL_WORKERS */
+    int lane; /* of both; 0: of a server all */
     dsgd_mailbox *mailbox; /* NULL: it has yet to ask */
     bool owns; /* its mailbox: messages come to it while it treats another */
     dsgd_packet *message; /* that has come; NULL: it waits for one */
     bool paid; /* its cost has been */
     double since_s; /* waits, then: both sides were ready */
-    stream
-        streams[]; /* not complete, or behind one that is not; of its sender, or of each worker */
+    stream streams
+        []; /* not complete, or behind one that is not; of its sender, or of each worker; on lane 0 */
 } receiver;
 
 /** Of each host. */
@@ -183,7 +184,7 @@ static dsgd_await next_of_receiver(void *argument)
     r->message = NULL;
     r->paid = false;
     if (r->mailbox == NULL) {
-        r->mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_MESSAGE, 0);
+        r->mailbox = dsgd_mailbox_of(r->from, w->host, DSGD_PORT_MESSAGE, r->lane);
         if (r->owns)
             dsgd_mailbox_own(r->mailbox);
     }
@@ -192,26 +193,44 @@ static dsgd_await next_of_receiver(void *argument)
                         .transfer = dsgd_irecv(r->mailbox, (void **)&r->message)};
 }
 
-/** Has an actor receive what a host sends; returns their stream. */
-static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
+/** Has an actor receive what a host sends on a lane, of so many streams. */
+static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int lane, size_t n)
 {
     struct dsgd_inbox *const state = inbox_of(to);
-    const int from = sharing(to, sender);
-    const bool of_all = from == ALL_WORKERS;
-    for (receiver *r = state->receivers; r != NULL; r = r->next)
-        if (r->from == from)
-            return &r->streams[of_all ? sender->host : 0];
-    const size_t n_streams = of_all ? (size_t)to->engine->n_workers : 1;
-    receiver *const new =
-        dsgd_run_alloc(to->engine, sizeof *new + n_streams * sizeof new->streams[0]);
+    receiver *const new = dsgd_run_alloc(to->engine, sizeof *new + n * sizeof new->streams[0]);
     const bool overlaps = dsgd_is_server(sender) && !dsgd_is_server(to) &&
                           dsgd_route_of(sender->host, to->host).latency_s > 0;
-    *new = (receiver){
-        .next = state->receivers, .steps = {next_of_receiver, new}, .to = to, .from = from};
-    new->owns = of_all || overlaps;
+    *new = (receiver){.next = state->receivers,
+                      .steps = {next_of_receiver, new},
+                      .to = to,
+                      .from = sharing(to, sender),
+                      .lane = lane};
+    new->owns = new->from == ALL_WORKERS || overlaps;
     state->receivers = new;
     dsgd_steps_start(to->host, "receiver", &new->steps);
-    return &new->streams[of_all ? sender->host : 0];
+    return new;
+}
+
+/** Hosts of a worker that send to those of another, each to one. */
+static int n_lanes(const dsgd_worker *to, const dsgd_worker *sender)
+{
+    return dsgd_is_server(to) || dsgd_is_server(sender) ? 1 : to->engine->n_lanes;
+}
+
+/** Has actors receive what a host sends; returns their stream. */
+static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
+{
+    const int from = sharing(to, sender);
+    const bool of_all = from == ALL_WORKERS;
+    receiver *r = inbox_of(to)->receivers;
+    while (r != NULL && (r->from != from || r->lane > 0))
+        r = r->next;
+    if (r == NULL) {
+        for (int lane = 1; lane < n_lanes(to, sender); lane++)
+            start_receiver(to, sender, lane, 0);
+        r = start_receiver(to, sender, 0, of_all ? (size_t)to->engine->n_workers : 1);
+    }
+    return &r->streams[of_all ? sender->host : 0];
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -251,7 +270,8 @@ static void add_message(dsgd_worker *w, incoming *l, message_job part)
     job->job.run = run_message;
     job->job.verb = sending;
     job->whole = l;
-    job->mailbox = dsgd_mailbox_of(sharing(l->to, w), l->to->host, DSGD_PORT_MESSAGE, 0);
+    const int lane = n_lanes(l->to, w) > 1 ? dsgd_lane_of(w->engine, job->job.piece) : 0;
+    job->mailbox = dsgd_mailbox_of(sharing(l->to, w), l->to->host, DSGD_PORT_MESSAGE, lane);
     dsgd_channel_add(w, &job->job);
 }
 

@@ -32,6 +32,7 @@ struct dsgd_partial {
     dsgd_partial_spec spec;
     int64_t started; /* last position, version * n_pieces + piece, that has a job; -1: none */
     double ended_s; /* when the latest schedule did; -1: none has */
+    bool leaves; /* by quorum: it is away, and the others do not know yet who activates instead */
     bool is_notified; /* by an alarm; the overhead lasts ... */
     double notified_s; /* ... until then */
     partial_piece piece[]; /* [n_pieces] */
@@ -132,13 +133,14 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
             return (dsgd_await){DSGD_AWAIT_NOTHING};
     }
     dsgd_reduction *const r = job->reduction;
-    const bool made = job->held && r->over; /* by the others */
+    dsgd_contribution *const mine = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
+    const bool made = job->held && r->over && !mine->started; /* by the others */
     if (w->engine->by_quorum && !made) {
         dsgd_quorum_decide(w->engine, r);
         const double left_s = dsgd_quorum_left_s(w, r);
         if (left_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
-        r->contribution[dsgd_members_index(&r->members, w->node.rank)].started = true;
+        mine->started = true;
     }
     if (!made) {
         const dsgd_await await = dsgd_schedule_reduction(channel, r);
@@ -439,11 +441,22 @@ static void leave_to_others(dsgd_worker *w, size_t k)
 {
     if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return;
+    w->partial->leaves = true;
     if (w->presence == DSGD_DOWN && !is_known_away(w))
         dsgd_sleep(dsgd_known_s(w) - dsgd_now_s());
+    w->partial->leaves = false;
     dsgd_worker *const next = &w->engine->workers[initiator_of(w)];
     if (next->partial != NULL && next->partial->piece[k].published >= w->node.step)
         activate(next, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
+}
+
+/** Who activates this step's version has come already, and has not: it was away, or is it only now. */
+static bool is_left(const dsgd_worker *w, size_t k)
+{
+    if (!w->engine->by_quorum || w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
+        return false;
+    const dsgd_partial *const initiator = w->engine->workers[initiator_of(w)].partial;
+    return initiator != NULL && !initiator->leaves && initiator->piece[k].published >= w->node.step;
 }
 
 /** Arrives at piece @p k of this step's version. */
@@ -452,7 +465,7 @@ static void arrive(dsgd_worker *w, size_t k)
     DSGD_REQUIRE(version_exists(w->partial, w->node.step), "step %jd has no version", w->node.step);
     if (w->engine->by_quorum && w->presence != DSGD_HERE)
         leave_to_others(w, k);
-    else if (may_activate(w, w->node.rank))
+    else if (may_activate(w, w->node.rank) || is_left(w, k))
         activate(w, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
 }
 

@@ -544,7 +544,7 @@ TEST(what_makes_no_difference_to_failures_is_not_tried)
                  {"failures.checkpoint={seconds: 30s}", "Daly"},
                  {"failures.checkpoint.blocking=false", "Daly"},
                  {"algorithms=[ad_psgd]", "by quorum"},
-                 {"algorithms=[wagma]", "by quorum"},
+                 {"algorithms=[d_psgd]", "by quorum"},
                  {"failures={detect: 1s, events: [{worker: 1, at: 100s}], checkpoint: {interval: "
                   "1h, seconds: 1s}}",
                   "Daly"}};

@@ -185,7 +185,7 @@ static const struct {
 } told[] = {
     {"NVIDIA A100", 50e9, 0.4, "-p dgx-a100", 0, "but dgx-a100 has 25 GB/s (host_bandwidth)"},
     {"NVIDIA A100", 25e9, 9, "-p dgx-a100", 0, "were it sockets"},
-    {"NVIDIA H100", 25e9, 1, "", 2, "aws-p5, dgx-h100 and gcp-a3-mega have NVIDIA H100"},
+    {"NVIDIA H100", 25e9, 1, "", 2, "dgx-h100, gcp-a3-mega and rail-only-h100 have NVIDIA H100"},
     {"AMD Instinct MI300X", 25e9, 1, "", 0, "of the shipped platforms mi300x alone has it"},
     {"NVIDIA H100", 25e9, 1, "-p dgx-a100", 0,
      "warning: a.log:19: its GPUs are NVIDIA H100, those of dgx-a100 are A100"},

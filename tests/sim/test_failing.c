@@ -827,6 +827,57 @@ TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
         ck_assert_double_eq_tol(got->x[i], three->x[i], 1e-12);
 }
 
+/** A part that has begun is carried out to its end, though the others have theirs: the next one begins anew. */
+TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
+{
+    support_case *c = support_no_learning(support_new("wagma", 4));
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.mtbf_s = 100;
+    c->config.failures.repair_s = 5;
+    c->config.failures.detect_s = 1;
+    c->config.seed = (uint64_t)_i;
+    c->config.exchange.overlap = true;
+    c->workload.backward_share = 2. / 3;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.exchange.pieces = 2;
+    c->config.exchange.blocking = false;
+    c->config.until.steps = 30;
+    support_imbalance_number(c, "persistent", "deviation", 0.1);
+    c->workload.step_s = 2.5;
+    c->workload.bytes = 1e8;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
+}
+
+/** Not that those hang who waited for the last one. */
+TEST(that_nobody_is_left_is_told)
+{
+    static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
+    support_case *c = support_no_learning(support_new("wagma", 2));
+    fail_at(c, 2, events)->detect_s = 1;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.until.steps = 60;
+    c->workload.step_s = 4;
+    support_outcome *const got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_has(got->result.why.text, "no worker is left that has the state");
+}
+
+/** Who is to activate a version is away when some come to it and back when others do: somebody does. */
+TEST_RANGE(every_version_is_activated, 1, 41)
+{
+    support_case *c = support_no_learning(support_new("eager_majority", 4));
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.mtbf_s = 100;
+    c->config.failures.repair_s = 5;
+    c->config.failures.detect_s = 1;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.seed = (uint64_t)_i;
+    c->config.until.steps = 30;
+    c->workload.step_s = 4;
+    c->workload.bytes = 1e8;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
+}
+
 CASE("published", .seconds = 60);
 
 /** Exponential, of so many workers, and steps of a second. */
@@ -879,6 +930,20 @@ TEST(torchft_has_its_published_goodput)
     f->restart_s = 30;
     f->checkpoint.bytes = 12e9;
     ck_assert_double_eq_tol(support_ok(c)->result.failures.goodput, 0.812, 0.03);
+}
+
+/** A run that time ends counts no steps of those who are away, though one that is goes along with the others. */
+TEST(throughput_is_of_who_is_there)
+{
+    static dsgd_failure_event event = {1, 100, 500};
+    support_case *c = seconds_alone(4, (dsgd_until){.seconds = 1000.5});
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 0;
+    const dsgd_run_result *r = &support_ok(c)->result;
+    const double per_step = c->workload.samples,
+                 there_s = 4 * 1000.5 - 501; /* and one contributes nothing */
+    ck_assert_double_eq_tol(r->samples_per_s, per_step * there_s / 1000.5, 2 * per_step / 1000);
 }
 
 CASE("all algorithms", .seconds = 240);

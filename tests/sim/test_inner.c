@@ -169,6 +169,32 @@ TEST(imbalance_is_of_hosts)
     ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
 }
 
+/** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what was computed. */
+TEST(what_passes_inside_is_of_what_was_computed)
+{
+    const char *const algorithms[] = {"allreduce", "zero", "drop_compute", "rennala"};
+    double bytes[4];
+    for (int k = 0; k < 4; k++) {
+        support_case *c = pipelines(algorithms[k], 4, 4, 8);
+        c->workload.inner.activation_bytes = 1e6;
+        c->platform.host_latency_s = 0;
+        dsgd_platform_entry slow = {
+            .first = 0, .count = 4, .speed = 0.4, .bandwidth = 1}; /* worker 0 */
+        c->platform.hosts = (dsgd_records){1, &slow};
+        if (k == 2) {
+            support_option(c, "micro_batches", 4);
+            support_option(c, "threshold", 7);
+            support_option(c, "spare", 0);
+        }
+        const dsgd_run_result *const r = &support_ok(c)->result;
+        ck_assert((k == 3) == (r->shares.lost > 0));
+        ck_assert_double_eq_tol(r->bubble_share, 3. / 11, 1e-3);
+        bytes[k] = r->inner_bytes / (double)r->steps;
+    }
+    ck_assert_double_eq_tol(bytes[1], bytes[0], 1e-6);
+    ck_assert_double_eq_tol(bytes[2], bytes[0] * (3 + 0.5) / 4, 1e-6);
+}
+
 /* --- between workers ---------------------------------------------------------------------------- */
 
 CASE("exchange", .seconds = 300);
@@ -219,7 +245,8 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
         c->config.exchange.blocking = false;
         ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
     }
-    const char *const others[] = {"d_psgd", "sgp", "gradient_tracking", "a_psgd", "ssp", "ad_psgd"};
+    const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
+                                  "ad_psgd", "dedloc"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
         double bytes[2]; /* in a minute; to a server and back by its only NIC as many */
         for (int inner = 0; inner < 2; inner++) {
@@ -230,7 +257,7 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
             bytes[inner] = support_ok(c)->result.bytes;
         }
         printf("%s: %g\n", others[k], bytes[1] / bytes[0]);
-        ck_assert_double_gt(bytes[1], (k < 3 || k == 5 ? 3 : 0.9) * bytes[0]);
+        ck_assert_double_gt(bytes[1], (k < 3 || k > 4 ? 3 : 0.9) * bytes[0]);
     }
 }
 
@@ -254,6 +281,18 @@ TEST(pieces_are_ready_when_their_stage_is)
     c->platform.host_latency_s = 1e-12;
     c->workload.step_s = 32; /* of two hosts, who take half of it, and of the exchange */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
+}
+
+/** One of very many hosts has pieces for all its channels: communicators are told apart still. */
+TEST(many_hosts_have_fewer_channels)
+{
+    support_case *c = pipelines("hierarchical", 4, 512, 1);
+    static dsgd_tensors tensors[] = {{100, 100, 1}, {100000000, 1, 1}};
+    c->workload.bytes = 0;
+    c->workload.tensors = (dsgd_records){2, tensors};
+    c->config.exchange.pieces = DSGD_PIECES_TENSORS;
+    c->config.exchange.blocking = false;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
 /** Values know nothing of hosts: as many pieces, the same loss. */
@@ -327,6 +366,26 @@ TEST(other_messages_meet_what_passes_inside)
         within[meets] = step_s(c);
     }
     ck_assert_double_eq(within[0], within[1]);
+}
+
+/** Each island of its hosts stops a worker: of four islands four times as often as of one. */
+TEST(a_worker_fails_with_each_of_its_islands)
+{
+    double failures[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = pipelines("allreduce", 2, k ? 8 : 2, 2);
+        dsgd_options_default(dsgd_failures_options, &c->config.failures);
+        c->platform.island_hosts = c->platform.island_nics = 2;
+        c->platform.island_bytes_per_s = 100e9;
+        c->config.failures.mtbf_s = 1000;
+        c->config.failures.repair_s = 1;
+        c->config.failures.policy = DSGD_POLICY_RESTART;
+        c->config.failures.per = DSGD_PER_ISLAND;
+        c->config.until = (dsgd_until){.seconds = 100e3};
+        failures[k] = (double)support_ok(c)->result.failures.n;
+    }
+    ck_assert_double_eq_tol(failures[0], 200, 45); /* three standard deviations */
+    ck_assert_double_eq_tol(failures[1], 800, 90);
 }
 
 /** One worker of eight hosts on two nodes of four, by NCCL; a layer. */
@@ -406,6 +465,7 @@ TEST(what_does_not_fit_is_refused)
         "not for SimGrid to time: give exchange: every_message: false",
         "10 hosts, but 16 are needed by workers of several (inner)",
         "step: 0 s, but inner divides it",
+        "4 workers of 2147483647 hosts, but at most",
         "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
         "4 micro_batches, but the transformer's batch is 3: give at most that many"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
@@ -413,15 +473,16 @@ TEST(what_does_not_fit_is_refused)
         dsgd_inner *const inner = &c->workload.inner;
         inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
         inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
-        inner->tensor = i == 1 ? 2 : 1;
-        if (i == 2 || i == 3)
+        inner->tensor = i == 1 ? 2 : i == 9 ? 4096 : 1;
+        inner->shards = i == 9 ? 1 << 18 : 1;
+        if (i == 2 || i == 3 || i == 9)
             make_transformer(c, 4);
-        if (i == 9) {
+        if (i == 10) {
             make_transformer(c, 11);
             inner->pipeline.schedule = schedule_of("interleaved");
             inner->pipeline.chunks = 3;
         }
-        c->workload.transformer.batch = i == 10 ? 3 : 0;
+        c->workload.transformer.batch = i == 11 ? 3 : 0;
         c->workload.transformer.gpus = i == 2 ? 8 : 1;
         inner->activation_bytes = i == 4 ? -1 : 0;
         c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;

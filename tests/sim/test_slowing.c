@@ -50,6 +50,24 @@ TEST_RANGE(a_message_waits_for_what_its_link_lacks, 0, 3 * 3 * 2)
     ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 4 * (1 - f) + latency_s, 1e-9);
 }
 
+/** Of workers of two hosts, which send a half each; the second one's link is half as fast, and so both take as long. */
+TEST_RANGE(all_hosts_of_a_worker_are_meant, 0, 2 * 2)
+{
+    const int of = _i / 2; /* by the worker; by the island of its second host */
+    dsgd_link_event event = {
+        of == 0 ? DSGD_PER_WORKER : DSGD_PER_ISLAND, of == 0 ? 3 : 7, -1, 6, 0, 3, 0};
+    support_case *c = message(_i % 2, &event, 1);
+    dsgd_platform_entry slow = {.first = 7, .count = 1, .speed = 1, .bandwidth = 0.5};
+    c->workload.step_s = 1e-3;
+    c->workload.inner.pipeline.stages = 2;
+    c->workload.inner.pipeline.micro_batches = 2;
+    c->platform.hosts = (dsgd_records){1, &slow};
+    c->platform.island_hosts = 1;
+    c->platform.island_nics = 1;
+    c->platform.island_bytes_per_s = 1;
+    ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 3 + latency_s, 1e-3);
+}
+
 /** Another worker's: nothing. One of half the rate within one of a fifth: a tenth. */
 TEST_RANGE(what_is_slow_at_once_is_slow_by_the_product, 0, 2)
 {

@@ -11,7 +11,8 @@
 static const char *opened(const dsgd_failures_config *config, int n_workers, int per_unit,
                           dsgd_failures **f)
 {
-    const dsgd_failure_units units = {n_workers, dsgd_xcalloc((size_t)n_workers, sizeof *units.of)};
+    const dsgd_failure_units units = {n_workers, 1,
+                                      dsgd_xcalloc((size_t)n_workers, sizeof *units.of)};
     static dsgd_error error;
     for (int w = 0; w < n_workers; w++)
         units.of[w] = w / per_unit;
