@@ -89,7 +89,8 @@ typedef struct dsgd_run_result {
     dsgd_time_shares shares; /* mean over workers */
     dsgd_time_shares *worker_shares; /* [workers] */
     double *worker_steps; /* [workers] */
-    int *worker_places; /* [workers] of their hosts, among the platform's in natural order */
+    int n_lanes; /* hosts of a worker */
+    int *worker_places; /* [workers][n_lanes] of their hosts, in the platform's natural order */
 
     double staleness_mean, staleness_max; /* in local steps of the owner and the user */
     dsgd_ages ages; /* of these */
@@ -106,6 +107,7 @@ typedef struct dsgd_run_result {
     double bubble_share; /* of computation, that a stage of a pipeline waits; NAN: there is none */
     int n_stages; /* of a worker; 0: it is one host */
     double *stage_slowness; /* [workers][n_stages] mean, of the reference GPU without draws */
+    int *stage_place; /* [workers][n_stages] of its slowest host */
     double sent_mean_bytes, sent_max_bytes; /* over workers; without what servers send */
     size_t n_pieces; /* exchanges per vector */
     double piece_bytes; /* of the largest */

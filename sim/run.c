@@ -394,7 +394,9 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     open_engine(&engine, config, result, replica);
     result->worker_shares = dsgd_keep((size_t)config->workers, sizeof *result->worker_shares);
     result->worker_steps = dsgd_keep((size_t)config->workers, sizeof *result->worker_steps);
-    result->worker_places = dsgd_keep((size_t)config->workers, sizeof *result->worker_places);
+    result->n_lanes = dsgd_workload_hosts(config->workload);
+    result->worker_places =
+        dsgd_keep((size_t)config->workers * (size_t)result->n_lanes, sizeof *result->worker_places);
     dsgd_status status = dsgd_imbalance_for(config, &engine.imbalance, error);
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);

@@ -217,11 +217,24 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
     if (in_layers && (t->parameters <= 0 || t->layers < 1))
         return dsgd_refuse(error, "workload: inner: tensor and shards send layer by layer: give a "
                                   "transformer, which says how many there are");
+    const bool in_chunks =
+        strcmp(dsgd_inner_schedules[inner->pipeline.schedule], "interleaved") == 0;
     if (t->parameters > 0 && t->layers < inner->pipeline.stages)
         return dsgd_refuse(error,
                            "workload: inner: pipeline: %jd stages, but the transformer has "
                            "%jd layers: give at most that many",
                            inner->pipeline.stages, t->layers);
+    if (in_chunks && t->parameters > 0 &&
+        t->layers < inner->pipeline.stages * inner->pipeline.chunks)
+        return dsgd_refuse(error,
+                           "workload: inner: pipeline: %jd stages of %jd chunks, but the "
+                           "transformer has %jd layers: give at most one chunk per layer",
+                           inner->pipeline.stages, inner->pipeline.chunks, t->layers);
+    if (t->batch > 0 && (double)inner->pipeline.micro_batches > t->batch)
+        return dsgd_refuse(error,
+                           "workload: inner: pipeline: %jd micro_batches, but the transformer's "
+                           "batch is %g: give at most that many",
+                           inner->pipeline.micro_batches, t->batch);
     if (inner->activation_bytes < 0)
         return dsgd_refuse(error, "workload: inner: activations is missing; give it, or a "
                                   "transformer with its width");

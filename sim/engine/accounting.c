@@ -479,13 +479,21 @@ static void sum_up_stages(dsgd_engine *engine)
     const int n = result->n_stages = engine->replica->n_stages;
     double bubbles_s = 0, computed_s = 0;
     result->stage_slowness = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(double));
+    result->stage_place = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(int));
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         bubbles_s += w->bubbles_s;
         computed_s += w->computed_s + w->lost_s;
-        for (int d = 0; d < n; d++)
+        for (int d = 0; d < n; d++) {
+            const int beside = engine->replica->n_beside;
+            int slowest = d * beside;
+            for (int lane = slowest; lane < (d + 1) * beside; lane++)
+                slowest =
+                    w->inside->lane_slow[lane] > w->inside->lane_slow[slowest] ? lane : slowest;
+            result->stage_place[i * n + d] = engine->carriers[dsgd_cluster_host(i, slowest)].place;
             result->stage_slowness[i * n + d] =
                 w->inside->slow[d] / dsgd_greater(1, (double)w->steps_done);
+        }
     }
     result->bubble_share = bubbles_s / computed_s;
 }
@@ -507,7 +515,9 @@ static void sum_up_workers(dsgd_engine *engine)
         shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
         shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
         result->worker_steps[i] = (double)w->steps_done;
-        result->worker_places[i] = w->place;
+        for (int lane = 0; lane < engine->n_lanes; lane++)
+            result->worker_places[i * engine->n_lanes + lane] =
+                engine->carriers[dsgd_cluster_host(i, lane)].place;
         sent_bytes += w->sent_bytes;
         result->sent_max_bytes = fmax(result->sent_max_bytes, w->sent_bytes);
         result->shares.compute += shares->compute / p;

@@ -22,9 +22,10 @@ double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)
     for (int lane = 0; lane < replica->n_hosts; lane++) {
         double *const slowness = &replica->slowness[lane / replica->n_beside];
         at.worker = w->node.rank * replica->n_hosts + lane;
-        *slowness = dsgd_greater(*slowness,
-                                 dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
-                                     engine->carriers[dsgd_cluster_host(w->host, lane)].slowness);
+        const double of_lane = dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
+                               engine->carriers[dsgd_cluster_host(w->host, lane)].slowness;
+        *slowness = dsgd_greater(*slowness, of_lane);
+        w->inside->lane_slow[lane] += of_lane;
     }
     dsgd_replica_step(replica, w->inside, replica->slowness);
     return w->inside->step_s;

@@ -61,11 +61,33 @@ static int member_of(const inside *in, const collective *c, int group, int index
     return c->of_tensor ? host_of(in, c->stage, group, index) : host_of(in, c->stage, index, group);
 }
 
-static double nccl_s(const inside *in, const collective *c, int n)
+/** Chooses the members of a group. Returns their number. */
+static int choose_group(const inside *in, const collective *c, int group)
 {
+    const dsgd_replica *const g = in->engine->replica;
+    const int n = c->of_tensor ? g->n_tensor : g->n_shards;
     for (int i = 0; i < n; i++)
-        in->chosen[i] = member_of(in, c, 0, i);
-    const dsgd_nccl_shape shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
+        in->chosen[i] = member_of(in, c, group, i);
+    return n;
+}
+
+/** Over NICs that the stage's groups share, so many streams at once on each. */
+static double streams_per_nic(const inside *in, const collective *c, const dsgd_nccl_shape *group)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const int n_groups = c->of_tensor ? g->n_shards : g->n_tensor;
+    for (int i = 0; i < g->n_beside; i++)
+        in->chosen[i] = host_of(in, c->stage, 0, i);
+    const dsgd_nccl_shape all = dsgd_nodes_shape(in->nodes, in->chosen, g->n_beside);
+    return fmax(1, (double)n_groups * group->n_nodes * group->nics / (all.n_nodes * all.nics));
+}
+
+static double nccl_s(const inside *in, const collective *c)
+{
+    const int n = choose_group(in, c, 0);
+    dsgd_nccl_shape shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
+    if (shape.n_nodes > 1)
+        shape.nic_bytes_per_s /= streams_per_nic(in, c, &shape);
     const dsgd_nccl_cost cost = dsgd_nccl_cost_of(
         &in->engine->config->platform->nccl, &shape,
         c->part == DSGD_ALLREDUCE ? DSGD_NCCL_ALLREDUCE : DSGD_NCCL_SHARES, c->bytes);
@@ -82,7 +104,7 @@ static double collective_s(const inside *in, collective c)
     if (n == 1 || c.bytes <= 0)
         return 0;
     if (plan.how == DSGD_COLLECTIVE_NCCL)
-        return nccl_s(in, &c, n);
+        return nccl_s(in, &c);
     for (int round = 0; round < plan.n_rounds; round++) {
         size_t n_flows = 0;
         double bytes = 0, cost_s = 0;
@@ -139,11 +161,59 @@ static void add_stream(const inside *in, int from, int to, double bytes)
         (dsgd_inner_stream){.from = from, .to = to, .on_wires = !within, .bytes = bytes};
 }
 
-/** Micro-batches forward and their gradients backward, what a ring sends for sums and gathers, and what is merged. */
+/** To the next of the chosen hosts on the node of the i-th. */
+static void add_within(const inside *in, int n, int i, double bytes)
+{
+    const dsgd_carrier *const carriers = in->engine->carriers;
+    const int here = in->chosen[i];
+    int next = (i + 1) % n;
+    while (next != i &&
+           !dsgd_platform_same_island(in->engine->config->platform, carriers[here].place,
+                                      carriers[in->chosen[next]].place))
+        next = (next + 1) % n;
+    add_stream(in, here, in->chosen[next], bytes);
+}
+
+/**
+ * What a group's ring sends, so many bytes from each to the next. NCCL makes as many rings as a node has NICs: each has a part of the
+ * bytes, enters and leaves every node by another NIC, and goes through all its GPUs meanwhile.
+ */
+static void add_ring(const inside *in, const collective *c, int group)
+{
+    const int n = choose_group(in, c, group);
+    dsgd_nccl_shape shape = {.n_nodes = 1};
+    if (in->nodes != NULL)
+        shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
+    for (int i = 0; i < n && c->bytes > 0; i++) {
+        int to = in->chosen[(i + 1) % n], from = -1;
+        if (shape.n_nodes > 1)
+            dsgd_nodes_stream(in->nodes, in->chosen[i], &to, &from);
+        if (to >= 0)
+            add_stream(in, in->chosen[i], to, shape.n_nodes > 1 ? c->bytes / shape.nics : c->bytes);
+        if (shape.n_nodes > 1 && shape.n_nodes < n)
+            add_within(in, n, i, c->bytes * (1 - (double)shape.n_nodes / n));
+    }
+}
+
+/** For sums and gathers of a stage. */
+static void add_rings(const inside *in, int d)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const double n = g->n_tensor, s = g->n_shards;
+    const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
+    const double gathers = 3 * (double)g->pipeline->shape.n_micro_batches * (s - 1) / s *
+                           in->engine->bytes * g->share[d] / n;
+    for (int k = 0; k < g->n_shards; k++)
+        add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
+    for (int k = 0; k < g->n_tensor; k++)
+        add_ring(in, &(collective){.stage = d, .of_tensor = false, .bytes = gathers}, k);
+}
+
+/** Micro-batches forward and their gradients backward, and what is merged. */
 static void add_streams(const inside *in, int d, int shard, int tensor)
 {
     const dsgd_replica *const g = in->engine->replica;
-    const double all = g->inner->activation_bytes, n = g->n_tensor, s = g->n_shards;
+    const double all = g->inner->activation_bytes;
     const double model_bytes = in->engine->bytes * g->share[d];
     const int here = host_of(in, d, shard, tensor);
     const int next = host_of(in, (d + 1) % g->n_stages, shard, tensor);
@@ -151,10 +221,6 @@ static void add_streams(const inside *in, int d, int shard, int tensor)
     const size_t borders = (g->n_parts + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
     add_stream(in, here, next, all / g->n_beside * (double)borders);
     add_stream(in, next, here, all / g->n_beside * (double)borders);
-    add_stream(in, here, host_of(in, d, shard, (tensor + 1) % g->n_tensor),
-               4 * g->layers[d] * 2 * (n - 1) / n * all / s);
-    add_stream(in, here, host_of(in, d, (shard + 1) % g->n_shards, tensor),
-               3 * (double)g->pipeline->shape.n_micro_batches * (s - 1) / s * model_bytes / n);
     if (g->pipeline->weights > 1)
         add_stream(in, here, host_of(in, g->n_stages - 1 - d, shard, tensor),
                    model_bytes / g->n_beside);
@@ -176,6 +242,8 @@ void dsgd_inside_cost(dsgd_engine *engine)
         in.worker = &engine->workers[w];
         for (int d = 0; d < g->n_stages; d++)
             cost_stage(&in, d);
+        for (int d = 0; d < g->n_stages; d++)
+            add_rings(&in, d);
         for (int i = 0; i < g->n_hosts; i++)
             add_streams(&in, i / g->n_beside, i % g->n_beside / g->n_tensor, i % g->n_tensor);
         for (size_t i = 0; i < in.worker->inside->n_streams && g->inner->contention; i++)

@@ -85,12 +85,14 @@ dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
     enum { ARRAYS = 7 }; /* of n_stages */
     const size_t n = (size_t)replica->n_stages;
     dsgd_replica_state *const m = dsgd_xcalloc(1, sizeof *m);
-    double *const all = dsgd_xcalloc(ARRAYS * n + 2 * replica->n_parts, sizeof *all);
+    double *const all =
+        dsgd_xcalloc(ARRAYS * n + 2 * replica->n_parts + (size_t)replica->n_hosts, sizeof *all);
     m->slowness = all; /* first: it is what is freed */
     m->costs = (dsgd_replica_costs){all + n, all + 2 * n, all + 3 * n, all + 4 * n, all + 5 * n};
     m->slow = all + 6 * n;
     m->ready_s = all + ARRAYS * n;
     m->tail_s = m->ready_s + replica->n_parts;
+    m->lane_slow = m->tail_s + replica->n_parts;
     m->slowness[0] = -1;
     return m;
 }

@@ -48,6 +48,7 @@ typedef struct dsgd_replica_state {
     size_t n_streams;
     dsgd_inner_stream *streams; /* [n_streams] */
     double *slow; /* [n_stages] sum of slowness over its steps */
+    double *lane_slow; /* [n_hosts] of each host, likewise */
     double *slowness; /* [n_stages] of which the rest follows; the first -1: there is none yet */
     double step_s, bubble_share;
     double *

@@ -84,9 +84,27 @@ TEST(a_slow_stage_is_named)
     char *const output = explained("e.yaml");
     const double slow = 32 * 1.5 + 5 + 0.5 * (15 - 5), others = 32 + 15;
     expect(output, "without the slowest worker", slow / others);
-    expect_text(output, "worker 12 (host 192), whose stage 5 takes");
+    expect_text(output, "worker 12 (host 197), whose stage 5 takes");
     expect_text(output, "1.50 times as long as its others");
     expect_text(strstr(output, "diloco"), "diloco: 0 % of a step is waiting");
+}
+
+/** Of two pipelines of two hosts; seconds of a message of 1 GB: 0.1, and of host 3 with a tenth of the bandwidth a second. */
+TEST(what_passes_inside_is_told_and_slow_hosts_of_it_are_named)
+{
+    write_file("e.yaml",
+               "platform: {topology: switch, host_bandwidth: 10GB/s, host_latency: 0s, hosts: "
+               "[{first: 5, count: 1, bandwidth: 0.1}]}\nworkload: {bytes: 8, step: 16s, samples: "
+               "1, inner: {pipeline: {stages: 2, micro_batches: 1}, activations: 1GB}}\n"
+               "workers: [3]\nuntil: {steps: 4}\nalgorithms: [allreduce]\nnetwork: nics\n");
+    char *const output = explained("e.yaml");
+    puts(output);
+    expect(output, "without slow links", 18 / 16.2);
+    expect_text(output, "worker 2 (host 5) computed");
+    expect_text(output,
+                "slow links of host 5 were like the others', it would be 1.11 times as fast. 52 %");
+    expect_text(output,
+                "of computing is the pipelines' bubble. Inside a worker 2 GB pass in a step");
 }
 
 /** Its manifest has the path of the experiment from another working directory. */

@@ -388,6 +388,67 @@ TEST(a_worker_fails_with_each_of_its_islands)
     ck_assert_double_eq_tol(failures[1], 800, 90);
 }
 
+/** One worker of eight hosts on two nodes of four, by NCCL; a layer. */
+static support_case *on_nodes(int64_t tensor, int64_t shards)
+{
+    support_case *c = pipelines("local_sgd", 1, 1, 1);
+    make_transformer(c, 1);
+    c->platform.library = DSGD_LIBRARY_NCCL;
+    c->platform.nccl = (dsgd_nccl){.generation = DSGD_GPU_HOPPER,
+                                   .links_bytes_per_s = 370.8e9,
+                                   .has_switch = true,
+                                   .latency = 1,
+                                   .bandwidth = 1,
+                                   .node_latency = 1,
+                                   .node_bandwidth = 1};
+    c->platform.island_hosts = c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 370.8e9;
+    c->workload.bytes = 8e9;
+    c->workload.inner.activation_bytes = tensor > 1 ? 16e9 : 0;
+    c->workload.inner.tensor = tensor;
+    c->workload.inner.shards = shards;
+    c->config.network = DSGD_NETWORK_NICS;
+    c->config.loads = true;
+    return c;
+}
+
+/** Bytes of a step over each NIC, and of all: of groups of n hosts, n times what each sends, over as many NICs as a node has of it. */
+static const struct {
+    int64_t tensor, shards;
+    double nic, all;
+} rings[] = {
+    {1, 8, 3 * 7.0 / 8 * 8e9 / 4, 8 * 3 * 7.0 / 8 * 8e9},
+    {8, 1, 4 * 2 * 7.0 / 8 * 16e9 / 4, 8 * 4 * 2 * 7.0 / 8 * 16e9},
+    {2, 4, 3 * 3.0 / 4 * 4e9 / 2, 8 * (3 * 3.0 / 4 * 4e9 + 4 * 4e9)}, /* sums inside a node */
+    {4, 2, 3 * 1.0 / 2 * 2e9, 8 * (3 * 1.0 / 2 * 2e9 + 4 * 2 * 3.0 / 4 * 8e9)},
+};
+TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
+{
+    support_case *c = on_nodes(rings[_i].tensor, rings[_i].shards);
+    const support_outcome *const got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.inner_bytes, 4 * rings[_i].all, 100);
+    int n_nics = 0;
+    for (size_t k = 0; k < got->result.n_loads; k++) {
+        if (strncmp(got->loads[k].name, "nic", 3) != 0)
+            continue;
+        ck_assert_double_eq_tol(got->loads[k].bytes, 4 * rings[_i].nic, 100);
+        n_nics++;
+    }
+    ck_assert_int_eq(n_nics, 2 * 8);
+}
+
+/** Gathered forward and backward, and scattered: two groups at once over the only NIC of each node, each by half of it. */
+TEST(groups_share_the_nics_of_their_nodes)
+{
+    support_case *c = on_nodes(2, 4);
+    c->platform.island_nics = 1;
+    c->workload.inner.activation_bytes = 0;
+    const dsgd_nccl_shape shape = {
+        .n_nodes = 2, .gpus = 2, .nics = 1, .nic_bytes_per_s = bandwidth / 2};
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&c->platform.nccl, &shape, DSGD_NCCL_SHARES, 4e9);
+    ck_assert_double_eq_tol(step_s(c), 16.0 / 8 + 3 * dsgd_nccl_s(&cost, 4e9), 1e-6);
+}
+
 /* --- what is refused ------------------------------------------------------------------------------ */
 
 CASE("refused");
@@ -404,7 +465,9 @@ TEST(what_does_not_fit_is_refused)
         "not for SimGrid to time: give exchange: every_message: false",
         "10 hosts, but 16 are needed by workers of several (inner)",
         "step: 0 s, but inner divides it",
-        "4 workers of 2147483647 hosts, but at most"};
+        "4 workers of 2147483647 hosts, but at most",
+        "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
+        "4 micro_batches, but the transformer's batch is 3: give at most that many"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
@@ -414,6 +477,12 @@ TEST(what_does_not_fit_is_refused)
         inner->shards = i == 9 ? 1 << 18 : 1;
         if (i == 2 || i == 3 || i == 9)
             make_transformer(c, 4);
+        if (i == 10) {
+            make_transformer(c, 11);
+            inner->pipeline.schedule = schedule_of("interleaved");
+            inner->pipeline.chunks = 3;
+        }
+        c->workload.transformer.batch = i == 11 ? 3 : 0;
         c->workload.transformer.gpus = i == 2 ? 8 : 1;
         inner->activation_bytes = i == 4 ? -1 : 0;
         c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;

@@ -16,6 +16,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
 typedef struct dsgd_worker_facts {
     int place; /* of its host among the platform's */
     int stage; /* of a pipeline, the slowest; -1: there is none, or all are alike */
+    int slow_place; /* of that stage's slowest host; else of one with slow links, or of the worker's first */
     double stage_slowness; /* of that, times the median stage's */
     int64_t n_steps; /* whose computation has ended */
     double compute_s; /* of a step, mean, where no exchange needs the GPU */
@@ -35,7 +36,8 @@ typedef struct dsgd_link_facts {
  * the process of the run, read by its parent.
  */
 typedef struct dsgd_facts {
-    int n_workers;
+    int n_workers, n_lanes;
+    int *places; /* [n_workers][n_lanes] of all hosts */
     dsgd_worker_facts *workers; /* [n_workers] */
     int64_t n_steps; /* the most of any worker */
     double *compute_s; /* [n_workers][n_steps], beside no exchange; NAN: not computed */
@@ -45,6 +47,13 @@ typedef struct dsgd_facts {
     size_t n_links;
     dsgd_link_facts *links; /* [n_links] */
 } dsgd_facts;
+
+/** Whether a host has less bandwidth or more latency than the platform says of all. */
+static inline bool dsgd_has_slow_links(const dsgd_platform *platform, int place)
+{
+    const dsgd_host_quality q = dsgd_platform_host(platform, place);
+    return q.bandwidth < 1 || q.latency_s > 0;
+}
 
 /** dsgd_simulate(), whose facts go to the file of run @p i in the folder. */
 dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,

@@ -189,8 +189,20 @@ static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
             gsl_sort_smallest(sorted, n, slowness, 1, n);
         const double median = n > 0 ? gsl_stats_median_from_sorted_data(sorted, 1, n) : NAN;
         const bool is_slow = n > 1 && slowness[slowest] > least * median;
+        if (is_slow)
+            f->workers[i].slow_place = result->stage_place[(size_t)i * n + slowest];
         f->workers[i].stage = is_slow ? (int)slowest : -1;
         f->workers[i].stage_slowness = is_slow ? slowness[slowest] / median : NAN;
+    }
+}
+
+/** Where no stage computes longer, but messages inside a worker do: a host whose links are slow. */
+static void find_slow_links(dsgd_facts *f, const dsgd_platform *platform)
+{
+    for (int i = f->n_workers * f->n_lanes - 1; i >= 0; i--) {
+        dsgd_worker_facts *const w = &f->workers[i / f->n_lanes];
+        if (w->stage < 0 && dsgd_has_slow_links(platform, f->places[i]))
+            w->slow_place = f->places[i];
     }
 }
 
@@ -215,6 +227,7 @@ static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
     const size_t n = (size_t)f->n_workers, n_all = n * (size_t)f->n_steps;
     f->workers = pass(stream, writes, f->workers, n, sizeof *f->workers, &good);
     f->compute_s = pass(stream, writes, f->compute_s, n_all, sizeof *f->compute_s, &good);
+    f->places = pass(stream, writes, f->places, n * (size_t)f->n_lanes, sizeof *f->places, &good);
     f->links = pass(stream, writes, f->links, f->n_links, sizeof *f->links, &good);
     return fclose(stream) == 0 && good;
 }
@@ -244,8 +257,11 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     DSGD_TRY(dsgd_simulate(&watched, result, error));
     for (size_t k = 0; k < n; k++) {
         count_waits(&l, &l.workers[k], INFINITY);
-        f->workers[k].place = result->worker_places[k];
+        f->workers[k].place = f->workers[k].slow_place =
+            result->worker_places[k * (size_t)result->n_lanes];
     }
+    f->n_lanes = result->n_lanes;
+    f->places = result->worker_places;
     f->n_links = result->n_loads;
     f->links = dsgd_keep(f->n_links + 1, sizeof *f->links);
     for (size_t k = 0; k < f->n_links; k++) {
@@ -256,6 +272,7 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     sum_up_steps(&l);
     sum_up_order(&l);
     sum_up_stages(f, result);
+    find_slow_links(f, config->platform);
     return pass_facts(folder, i, true, f)
                ? DSGD_OK
                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,

@@ -136,6 +136,9 @@ static void print_table(const explained *e, const point *p)
     dsgd_columns t = {.wraps = false};
     put_row(&t, "as it is", p->step_s, 1, &one);
     put_row(&t, "  compute", p->compute * p->step_s, p->compute, NULL);
+    if (mean_of(e, p, "bubble_share") > rounding)
+        put_row(&t, "    of it, bubbles", mean_of(e, p, "bubble_share") * p->compute * p->step_s,
+                mean_of(e, p, "bubble_share") * p->compute, NULL);
     if (p->beside_s > rounding * p->step_s)
         put_row(&t, "    of it, for exchanges", p->beside_s, p->beside_s / p->step_s, NULL);
     put_row(&t, "  communicate", p->communicate * p->step_s, p->communicate, NULL);
@@ -195,7 +198,7 @@ static void print_workers(const dsgd_facts *f, double steps)
         const dsgd_worker_facts *const w = &f->workers[slowest[k]];
         dsgd_columns_row(&t);
         dsgd_columns_put(&t, "slowest worker", "%zu", slowest[k]);
-        dsgd_columns_put(&t, "host", "%d", w->place);
+        dsgd_columns_put(&t, "host", "%d", w->slow_place);
         if (w->stage >= 0)
             dsgd_columns_put(&t, "slowest stage", "%d (%.2f times)", w->stage, w->stage_slowness);
         dsgd_columns_put(&t, "computes (s)", "%.4g", w->compute_s);
@@ -309,7 +312,7 @@ static const char *slow_worker(const dsgd_facts *f)
                : dsgd_xprintf(
                      "worker %d (host %d)%s computed as long as the median one, not %.3g s "
                      "(%.0f %%) longer",
-                     f->slowest, w->place, stage, mean_s,
+                     f->slowest, w->slow_place, stage, mean_s,
                      100 * mean_s / f->workers[f->median].compute_s);
 }
 
@@ -317,10 +320,9 @@ static const char *slow_worker(const dsgd_facts *f)
 static const char *slow_links(const dsgd_facts *f, const dsgd_platform *platform)
 {
     dsgd_names hosts = {.n = 0};
-    for (int i = 0; i < f->n_workers; i++) {
-        const dsgd_host_quality q = dsgd_platform_host(platform, f->workers[i].place);
-        if (q.bandwidth < 1 || q.latency_s > 0)
-            dsgd_names_add(&hosts, dsgd_xprintf("host %d", f->workers[i].place));
+    for (int i = 0; i < f->n_workers * f->n_lanes; i++) {
+        if (dsgd_has_slow_links(platform, f->places[i]))
+            dsgd_names_add(&hosts, dsgd_xprintf("host %d", f->places[i]));
     }
     return dsgd_xprintf("the slow links of %s were like the others'",
                         hosts.n == 0 ? "servers" : dsgd_listed(hosts.v, " and "));
@@ -377,6 +379,21 @@ static void append_failures(char **text, const explained *e, const point *p)
     }
 }
 
+/** What pipelines wait, and what passes between the hosts of workers that are groups. */
+static void append_inside(char **text, const explained *e, const point *p)
+{
+    const double bubbles = mean_of(e, p, "bubble_share");
+    const double inside = mean_of(e, p, "inner_bytes") / mean_of(e, p, "steps") /
+                          (double)e->experiment->runs[p->runs[0]].workers;
+    if (bubbles >= 0.5e-2)
+        dsgd_append(text, ". %.0f %% of computing is the pipelines' bubble", 100 * bubbles);
+    if (inside > 0)
+        dsgd_append(text,
+                    inside < 1e11 ? ". Inside a worker %.3g GB pass in a step"
+                                  : ". Inside a worker %.0f GB pass in a step",
+                    inside / 1e9);
+}
+
 static void print_sentence(const explained *e, const point *p, const dsgd_facts *f)
 {
     const int best = best_of(p, -1);
@@ -399,6 +416,7 @@ static void print_sentence(const explained *e, const point *p, const dsgd_facts 
                     p->gain[other].ratio);
     if (best < 0 && strchr(text, ';') == NULL && !fails)
         dsgd_append(&text, "; nothing that was tried would make it faster");
+    append_inside(&text, e, p);
     append_failures(&text, e, p);
     append_instead(&text, p);
     putchar('\n');
