@@ -425,8 +425,8 @@ static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
     if (!is_own || config->exchange.every_message)
         return dsgd_refuse(error,
                            "failures: links: of a topology switch or groups, without exchange: "
-                           "every_message; the links of others are SimGrid's, for which a "
-                           "platform's file has profiles");
+                           "every_message; others' links keep their bandwidth, but for XML, which "
+                           "has profiles");
     if (p->library != DSGD_LIBRARY_MPI)
         return dsgd_refuse(error,
                            "failures: links: collectives by NCCL or RCCL are formulas, which "

@@ -541,6 +541,7 @@ TEST(what_makes_no_difference_to_failures_is_not_tried)
                  {"failures.policy=quorum", "by quorum"},
                  {"failures.policy=quorum", "Daly"},
                  {"failures.detect=0", "known at once"},
+                 {"failures.notice=1s", "known at once"},
                  {"failures.checkpoint={seconds: 30s}", "Daly"},
                  {"failures.checkpoint.blocking=false", "Daly"},
                  {"algorithms=[ad_psgd]", "by quorum"},

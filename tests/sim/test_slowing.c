@@ -137,7 +137,7 @@ TEST(what_cannot_be_slow_is_refused)
     ck_assert_has(support_simulate(c)->error.text, "which 4, to -1, but there are 4 of these");
     event.which = 1;
     c->config.exchange.every_message = true;
-    ck_assert_has(support_simulate(c)->error.text, "the links of others are SimGrid's");
+    ck_assert_has(support_simulate(c)->error.text, "others' links keep their bandwidth");
     c->config.exchange.every_message = false;
     event.per = DSGD_PER_GROUP;
     ck_assert_has(support_simulate(c)->error.text, "there are 0 of these");

@@ -155,7 +155,7 @@ static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
         return f->checkpoint.blocking && !by_daly && !dsgd_goes_on(&run->config);
     if (which == DSGD_BY_QUORUM)
         return !dsgd_goes_on(&run->config);
-    return which == DSGD_WITHOUT_FAILURES || f->detect_s > 0;
+    return which == DSGD_WITHOUT_FAILURES || (f->detect_s > 0 && f->notice_s <= 0);
 }
 
 /** Whether a cost is there to be left out. */
