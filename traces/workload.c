@@ -30,7 +30,8 @@ static const dsgd_option transformer_options[] = {
                           "bf16, 312Tf of an A100's"),
     DSGD_OPTION_DOUBLE(dsgd_transformer, utilisation, 0.41, 1e-6, 1, "share",
                        "of that speed that is reached (MFU): 0.38 to 0.43 by Llama 3's 405 billion "
-                       "parameters"),
+                       "parameters, bubbles and sums between GPUs included; with inner, which "
+                       "simulates these, of kernels alone"),
     DSGD_OPTION_LONG(dsgd_transformer, gpus, 1, 1, 1e6, NULL,
                      "of a worker, by tensor and pipeline parallelism or sharding: each holds and "
                      "exchanges its part of the model, by a NIC of its own; energy and cost are "
