@@ -388,9 +388,11 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
     pieces *= dsgd_server_parts(config);
     if (pieces > MOST_PIECES)
         return dsgd_refuse(error,
-                           "exchange: %.0f pieces, but at most %d are possible (a piece of each "
-                           "exchange for every server)",
-                           pieces, MOST_PIECES);
+                           "exchange: %.0f pieces%s, but at most %d are possible: give fewer "
+                           "pieces, or a larger bucket (DDP's are of 25 MiB)",
+                           pieces,
+                           dsgd_server_parts(config) > 1 ? " (one of each for every server)" : "",
+                           MOST_PIECES);
     return DSGD_OK;
 }
 
