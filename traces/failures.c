@@ -307,10 +307,10 @@ dsgd_failure dsgd_failures_next(dsgd_failures *f)
 
 bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int worker)
 {
-    const int *const of = &f->units.of[worker * f->units.n_each];
+    const int first = worker * f->units.n_each;
     bool is = failure->worker == worker;
     for (int i = 0; failure->worker < 0 && i < f->units.n_each && !is; i++)
-        is = of[i] == failure->unit;
+        is = f->units.of[first + i] == failure->unit;
     return is;
 }
 
