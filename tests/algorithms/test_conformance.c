@@ -232,7 +232,7 @@ static void expect_failure(const dsgd_algorithm *algorithm, const char *sentence
     ck_assert_has(f.failed, sentence);
 }
 
-CASE("wrong", .seconds = 240);
+CASE("wrong", .seconds = 480);
 
 TEST(what_is_right_passes_under_more_than_four_options)
 {
