@@ -39,8 +39,14 @@ static const dsgd_option transformer_options[] = {
     DSGD_OPTION_END,
 };
 
-const char *const dsgd_inner_schedules[] = {"gpipe",   "1f1b",        "interleaved", "gems",
-                                            "chimera", "zero-bubble", NULL};
+const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1] = {
+    [DSGD_PIPELINE_GPIPE] = "gpipe",
+    [DSGD_PIPELINE_1F1B] = "1f1b",
+    [DSGD_PIPELINE_INTERLEAVED] = "interleaved",
+    [DSGD_PIPELINE_GEMS] = "gems",
+    [DSGD_PIPELINE_CHIMERA] = "chimera",
+    [DSGD_PIPELINE_ZERO_BUBBLE] = "zero-bubble",
+};
 
 #define PIPELINE(field, init_, ...)                                                                \
     DSGD_OPTION_AS(#field, LONG, dsgd_inner, pipeline.field, __VA_ARGS__, .init = init_)
@@ -53,7 +59,7 @@ static const dsgd_option pipeline_options[] = {
         "schedule", CHOICE, dsgd_inner, pipeline.schedule,
         "in which order a stage takes them forward and backward (sim/inner/README.md has "
         "their bubbles)",
-        .words = dsgd_inner_schedules, .init = 1),
+        .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
     PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
     DSGD_OPTION_END,
 };
@@ -218,8 +224,7 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
     if (in_layers && (t->parameters <= 0 || t->layers < 1))
         return dsgd_refuse(error, "workload: inner: tensor and shards send layer by layer: give a "
                                   "transformer, which says how many there are");
-    const bool in_chunks =
-        strcmp(dsgd_inner_schedules[inner->pipeline.schedule], "interleaved") == 0;
+    const bool in_chunks = inner->pipeline.schedule == DSGD_PIPELINE_INTERLEAVED;
     if (t->parameters > 0 && t->layers < inner->pipeline.stages)
         return dsgd_refuse(error,
                            "workload: inner: pipeline: %jd stages, but the transformer has "

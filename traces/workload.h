@@ -26,6 +26,17 @@ typedef struct dsgd_transformer {
     int64_t gpus; /* of a worker, which hold a part of the model each and exchange that */
 } dsgd_transformer;
 
+/** Schedules of pipelines, as sim/inner/schedule.h has them. */
+typedef enum dsgd_pipeline_kind {
+    DSGD_PIPELINE_GPIPE, /* all forward, then all backward, the last micro-batch first */
+    DSGD_PIPELINE_1F1B, /* a backward as soon as there is one, then a forward: DAPPLE */
+    DSGD_PIPELINE_INTERLEAVED, /* 1f1b where each host has several chunks: Megatron-LM */
+    DSGD_PIPELINE_GEMS, /* two pipelines in opposite directions, one micro-batch at a time */
+    DSGD_PIPELINE_CHIMERA, /* two pipelines in opposite directions at once */
+    DSGD_PIPELINE_ZERO_BUBBLE, /* 1f1b; gradients of weights fill the bubbles: ZB-H1 */
+    DSGD_PIPELINE_KINDS
+} dsgd_pipeline_kind;
+
 /**
  * A worker that is a group of hosts: stages x shards x tensor of them, those of one tensor group next to
  * each other, then the shards of a stage. Counts of 0 are 1.
@@ -33,7 +44,7 @@ typedef struct dsgd_transformer {
 typedef struct dsgd_inner {
     struct {
         int64_t stages, micro_batches;
-        int schedule; /* a dsgd_pipeline_kind, by its place in dsgd_inner_schedules */
+        int schedule; /* a dsgd_pipeline_kind */
         int64_t chunks; /* of each stage, of the schedule that interleaves */
     } pipeline;
     int64_t
@@ -44,8 +55,7 @@ typedef struct dsgd_inner {
     double activation_bytes; /* of a step, from a layer to the next; -1: to derive, or not known */
 } dsgd_inner;
 
-/** Those of sim/inner/schedule.h; NULL-terminated. */
-extern const char *const dsgd_inner_schedules[];
+extern const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1]; /* NULL-terminated */
 
 /** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
 typedef struct dsgd_workload {

@@ -5,9 +5,6 @@
  */
 #include "sim/inner/schedule.h"
 
-const char *const dsgd_pipeline_word[DSGD_PIPELINE_KINDS] = {"gpipe", "1f1b",    "interleaved",
-                                                             "gems",  "chimera", "zero-bubble"};
-
 enum { MOST_TASKS = 10000000 };
 
 static bool is_two_way(dsgd_pipeline_kind kind)
@@ -34,7 +31,7 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
         return dsgd_refuse(error,
                            "%s has two pipelines in opposite directions: 2 stages or more "
                            "(chimera: an even number) and 2 micro-batches or more, not %jd and %jd",
-                           dsgd_pipeline_word[shape->kind], (intmax_t)stages,
+                           dsgd_pipeline_words[shape->kind], (intmax_t)stages,
                            (intmax_t)micro_batches);
     if (shape->kind == DSGD_PIPELINE_INTERLEAVED &&
         (shape->n_chunks < 1 || micro_batches % stages != 0))
@@ -202,7 +199,7 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
     int64_t *const next = dsgd_xcalloc((size_t)stages, sizeof *next);
     for (int32_t placed = 0, had = -1; placed < pipeline->n_tasks;) {
         DSGD_ASSERT(placed > had, "the orders of %s wait for each other",
-                    dsgd_pipeline_word[pipeline->shape.kind]);
+                    dsgd_pipeline_words[pipeline->shape.kind]);
         had = placed;
         for (int64_t d = 0; d < stages; d++)
             for (dsgd_pipeline_task *task;
@@ -250,7 +247,7 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
         order o = {.shape = shape, .host = (int32_t)d, .next = &row[d * each]};
         order_of[shape->kind](&o);
         DSGD_ASSERT(o.next == &row[(d + 1) * each], "host %jd of %s has not %jd tasks", (intmax_t)d,
-                    dsgd_pipeline_word[shape->kind], (intmax_t)each);
+                    dsgd_pipeline_words[shape->kind], (intmax_t)each);
         pipeline->held[d] = held_in(pipeline, &row[d * each], each);
     }
     place_all(pipeline, row);

@@ -9,19 +9,7 @@
  */
 #pragma once
 
-#include "base/status.h"
-
-typedef enum dsgd_pipeline_kind {
-    DSGD_PIPELINE_GPIPE, /* all forward, then all backward, the last micro-batch first */
-    DSGD_PIPELINE_1F1B, /* a backward as soon as there is one, then a forward: DAPPLE */
-    DSGD_PIPELINE_INTERLEAVED, /* 1f1b where each host has several chunks: Megatron-LM */
-    DSGD_PIPELINE_GEMS, /* two pipelines in opposite directions, one micro-batch at a time */
-    DSGD_PIPELINE_CHIMERA, /* two pipelines in opposite directions at once */
-    DSGD_PIPELINE_ZERO_BUBBLE, /* 1f1b; gradients of weights fill the bubbles: ZB-H1 */
-    DSGD_PIPELINE_KINDS
-} dsgd_pipeline_kind;
-
-extern const char *const dsgd_pipeline_word[DSGD_PIPELINE_KINDS];
+#include "traces/workload.h"
 
 /** What does not change from step to step. */
 typedef struct dsgd_pipeline_shape {

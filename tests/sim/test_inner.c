@@ -25,7 +25,7 @@ static support_case *pipelines(const char *algorithm, int workers, int64_t stage
 
 static int schedule_of(const char *word)
 {
-    return dsgd_find_word(dsgd_inner_schedules, word);
+    return dsgd_find_word(dsgd_pipeline_words, word);
 }
 
 static void make_transformer(support_case *c, int64_t layers)
@@ -48,8 +48,8 @@ SUITE(inner, "step", .seconds = 120);
 TEST(the_words_are_those_of_the_schedules)
 {
     for (int i = 0; i < DSGD_PIPELINE_KINDS; i++)
-        ck_assert_int_eq(schedule_of(dsgd_pipeline_word[i]), i);
-    ck_assert_ptr_null(dsgd_inner_schedules[DSGD_PIPELINE_KINDS]);
+        ck_assert_int_eq(schedule_of(dsgd_pipeline_words[i]), i);
+    ck_assert_ptr_null(dsgd_pipeline_words[DSGD_PIPELINE_KINDS]);
 }
 
 static const struct {

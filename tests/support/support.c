@@ -513,3 +513,13 @@ static void alone_work(dsgd_node *self)
 }
 
 const dsgd_algorithm support_alone = {.about = {.name = "alone"}, .work = alone_work};
+
+double support_volley_s(const dsgd_machine *machine, const int *to, double bytes)
+{
+    double seconds = 0;
+    dsgd_error error = {""};
+    ck_assert_msg(dsgd_machine_check(machine, &error) == DSGD_OK &&
+                      dsgd_machine_time(machine, to, bytes, &seconds, &error) == DSGD_OK,
+                  "%s", error.text);
+    return seconds;
+}

@@ -192,3 +192,6 @@ extern const dsgd_algorithm support_averaging;
 
 /** No messages: every worker takes its own steps. */
 extern const dsgd_algorithm support_alone;
+
+/** Seconds of one message each from i to to[i]; -1: none. */
+double support_volley_s(const dsgd_machine *machine, const int *to, double bytes);

@@ -79,12 +79,7 @@ static bool by_simgrid; /* messages of a volley take its times */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
     const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts, .simgrid = by_simgrid};
-    double seconds = 0;
-    dsgd_error error = {""};
-    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
-                      dsgd_machine_time(&machine, to, bytes, &seconds, &error) == DSGD_OK,
-                  "%s", error.text);
-    return seconds;
+    return support_volley_s(&machine, to, bytes);
 }
 
 static double message_s(const dsgd_platform *platform, int from, int to, double bytes)
@@ -383,12 +378,7 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
     int to[MOST];
     for (int i = 0; i < workers; i++)
         to[i] = i == 0 ? 1 : -1;
-    double seconds = 0;
-    dsgd_error error = {""};
-    ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK &&
-                      dsgd_machine_time(&machine, to, 1, &seconds, &error) == DSGD_OK,
-                  "%s", error.text);
-    return seconds;
+    return support_volley_s(&machine, to, 1);
 }
 
 static const double within_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
