@@ -29,6 +29,8 @@ typedef struct told {
 typedef struct process {
     dsgd_vector *x, *value, *sum; /* the model; as it was told; room */
     told *by; /* [P] */
+    bool *spoke; /* [P], of each cluster: it has a value of this round, or of a later one */
+    int64_t n_heard; /* processes of such clusters */
     double round, latest; /* its own; the highest of all that it has heard of */
 } process;
 
@@ -36,6 +38,17 @@ static int64_t quorum_of(const cluster_based_params *p, int n_workers)
 {
     const int64_t wanted = p->quorum == MAJORITY ? n_workers / 2 + 1 : p->quorum;
     return wanted < n_workers ? wanted : n_workers;
+}
+
+/** Counts a process's cluster where its value is of this round or a later one. */
+static void count(const dsgd_node *self, process *s, int from)
+{
+    const cluster_based_params *p = self->params;
+    const int64_t cluster = from / p->cluster, left = self->n_workers - cluster * p->cluster;
+    if (s->spoke[cluster] || (from != self->rank && s->by[from].round[0] < s->round))
+        return;
+    s->spoke[cluster] = true;
+    s->n_heard += p->cluster < left ? p->cluster : left;
 }
 
 /** Takes the next message. False: none has come by then, or it has failed. */
@@ -49,24 +62,19 @@ static bool hear(dsgd_node *self, process *s, double until_s)
     *t = (told){{room, t->x[0]}, {m->numbers[0], t->round[0]}, m->numbers[1]};
     s->latest = fmax(s->latest, t->latest);
     dsgd_copy(self, room, m->x);
+    count(self, s, m->from);
     dsgd_message_used(self, m, -1);
     return true;
 }
 
-/** Whether clusters with enough processes have a value of this round or a later one; its own has. */
-static bool has_quorum(const dsgd_node *self, const process *s)
+/** Counts anew, in a round in which its own cluster has a value. */
+static void begin_round(const dsgd_node *self, process *s)
 {
-    const cluster_based_params *p = self->params;
-    int64_t n = 0;
-    for (int64_t first = 0; first < self->n_workers; first += p->cluster) {
-        const int64_t size =
-            p->cluster < self->n_workers - first ? p->cluster : self->n_workers - first;
-        bool heard = false;
-        for (int64_t i = first; i < first + size; i++)
-            heard = heard || i == self->rank || s->by[i].round[0] >= s->round;
-        n += heard ? size : 0;
-    }
-    return n >= quorum_of(p, self->n_workers);
+    s->n_heard = 0;
+    for (int i = 0; i < self->n_workers; i++)
+        s->spoke[i] = false;
+    for (int i = 0; i < self->n_workers; i++)
+        count(self, s, i);
 }
 
 /** x <- the mean of the values of this round, and of others that were told in the last round of any. */
@@ -98,7 +106,8 @@ static bool agree(dsgd_node *self, process *s)
     for (int i = 1; i < self->n_workers; i++) /* each begins at another */
         dsgd_send(self, (self->rank + i) % self->n_workers, s->value,
                   (double[]){s->round, s->latest}, 2);
-    while (!has_quorum(self, s))
+    begin_round(self, s);
+    while (s->n_heard < quorum_of(self->params, self->n_workers))
         if (!hear(self, s, INFINITY))
             return false;
     for (const double until_s = dsgd_time_s(self) + instant_s; hear(self, s, until_s);)
@@ -125,7 +134,8 @@ static void cluster_based_work(dsgd_node *self)
 {
     const cluster_based_params *p = self->params;
     process s = {dsgd_model(self), dsgd_vector_new(self), dsgd_vector_new(self),
-                 dsgd_memory_new(self, (size_t)self->n_workers, sizeof(told))};
+                 dsgd_memory_new(self, (size_t)self->n_workers, sizeof(told)),
+                 dsgd_memory_new(self, (size_t)self->n_workers, sizeof(bool))};
     dsgd_vector *g = dsgd_vector_new(self);
     for (int i = 0; i < self->n_workers; i++)
         s.by[i].round[0] = s.by[i].round[1] = s.by[i].latest = -INFINITY;

@@ -23,11 +23,26 @@ static support_case *large(const char *algorithm, int workers)
     return c;
 }
 
+/** Whether each worker's vector goes to every other: a room for each of 17 million pairs is no test. */
+static bool tells_all(const support_case *c)
+{
+    const dsgd_scale scale = {.n_workers = c->config.workers,
+                              .n_servers = 1,
+                              .n_pieces = 1,
+                              .piece_bytes = (double[]){1e4},
+                              .value_bytes = 4,
+                              .doubling_bytes = 65536};
+    return c->config.algorithm->traffic(c->config.params, &scale).bytes >=
+           (c->config.workers - 1) * 1e4;
+}
+
 static void two_steps_end(int row)
 {
     const int n = support_n_algorithms();
-    const support_outcome *got =
-        support_simulate(large(dsgd_algorithms[row % n]->name, counts[row / n]));
+    support_case *const c = large(dsgd_algorithms[row % n]->name, counts[row / n]);
+    if (row >= n && tells_all(c))
+        return;
+    const support_outcome *got = support_simulate(c);
     if (got->status == DSGD_EUSAGE) {
         ck_assert_has(got->error.text, "would do, got 1025");
         return;
