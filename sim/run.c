@@ -3,6 +3,8 @@
  * One run: opens, simulates, sums up, closes.
  */
 #include "sim/run.h"
+#include "sim/engine/failing.h"
+#include "sim/engine/observe.h"
 
 #include <float.h>
 

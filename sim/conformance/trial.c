@@ -13,6 +13,7 @@
 #include "models/zoo/model.h"
 #include "sim/conformance/checks.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 #include "sim/result.h"
 

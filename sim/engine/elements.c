@@ -3,6 +3,8 @@
  * Verbs that change a vector element by element, and scalars of vectors and gradients.
  */
 #include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
+#include "sim/engine/vectors.h"
 
 /* --- elements --------------------------------------------------------------------------------- */
 

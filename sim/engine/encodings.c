@@ -8,6 +8,7 @@
  * ends later by as much.
  */
 #include "sim/engine/engine.h"
+#include "sim/engine/vectors.h"
 
 /* --- on the wire ------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
  * Records the values of a run: operations as the store reports them, and who has what.
  */
 #include "sim/ledger.h"
+#include "sim/engine/observe.h"
 
 #include "models/values/recorder.h"
 #include "sim/engine/engine.h"

@@ -4,6 +4,7 @@
  * what is left to them.
  */
 #include "sim/engine/engine.h"
+#include "sim/engine/failing.h"
 #include "sim/network/paths.h"
 
 /** An entry of `links`. */

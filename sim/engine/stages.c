@@ -9,6 +9,7 @@
  */
 #include "base/round.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
 #include "sim/result.h"
 
 double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)

@@ -7,6 +7,7 @@
  */
 #include "sim/timeline.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
 #include "sim/result.h"
 
 /** A wait under way. */

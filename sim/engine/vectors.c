@@ -2,8 +2,10 @@
  * @file vectors.c
  * Vectors in pieces, what waits for pieces to be computed, linear combinations and views.
  */
+#include "sim/engine/vectors.h"
 #include "base/round.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 

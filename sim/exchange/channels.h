@@ -18,6 +18,8 @@
 #pragma once
 
 #include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
+#include "sim/engine/vectors.h"
 
 enum { DSGD_MAX_CHANNELS = 64 }; /* and as many side channels */
 enum { DSGD_MAX_ALL_CHANNELS = 1 << 13 }; /* of all hosts of a worker: mailboxes tell 2^16 apart */

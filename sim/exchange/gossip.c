@@ -8,6 +8,9 @@
  * any instant those at workers and on their way sum to P.
  */
 #include "base/round.h"
+#include "sim/engine/failing.h"
+#include "sim/engine/observe.h"
+#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 /** Of one worker. */

@@ -10,6 +10,9 @@
  * worker to a server or back waits for its turn there (turns.c), like a push and its answer, and
  * occupies its channel while its bytes leave.
  */
+#include "sim/engine/failing.h"
+#include "sim/engine/observe.h"
+#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 enum { ALL_WORKERS = -1 };

@@ -3,6 +3,9 @@
  * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018,
  * Algorithm 1, step 5), and plain fetching.
  */
+#include "sim/engine/failing.h"
+#include "sim/engine/observe.h"
+#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */

@@ -8,6 +8,7 @@
  * until its failure is known; then its part is carried out with nothing in it, which takes as long as
  * to begin the collective anew without it. Who fails once its part has begun has sent it.
  */
+#include "sim/engine/failing.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 

@@ -3,6 +3,8 @@
  * Reductions of contributions.
  */
 #include "sim/exchange/reductions.h"
+#include "sim/engine/observe.h"
+#include "sim/engine/vectors.h"
 
 enum { LISTS = 1024 };
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "sim/engine/engine.h"
+#include "sim/engine/observe.h"
 
 struct dsgd_comm {
     struct dsgd_partition *split;

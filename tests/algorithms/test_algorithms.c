@@ -3,6 +3,7 @@
  * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its
  * time does not depend on numerics.
  */
+#include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

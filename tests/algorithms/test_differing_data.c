@@ -9,6 +9,7 @@
 #include "models/data/split.h"
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

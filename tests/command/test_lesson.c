@@ -5,6 +5,7 @@
  */
 #include "command/experiment/experiment.h"
 #include "command/inside/lesson/lesson.h"
+#include "sim/engine/vectors.h"
 #include "sim/registry.h"
 #include "tests/command/shell.h"
 #include "tests/support/stream.h"

@@ -4,6 +4,7 @@
  * exposed. Sums of ages, to the bit.
  */
 #include "base/draw.h"
+#include "sim/engine/observe.h"
 #include "sim/exchange/reductions.h"
 #include "sim/result.h"
 #include "tests/support/suite.h"

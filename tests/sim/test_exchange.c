@@ -2,6 +2,7 @@
  * @file test_exchange.c
  * Exchanges: by pieces, tensors or buckets; side by side, and overlapped with the backward pass.
  */
+#include "sim/engine/vectors.h"
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

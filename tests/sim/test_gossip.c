@@ -5,6 +5,7 @@
 #include <gsl/gsl_linalg.h>
 
 #include "base/draw.h"
+#include "sim/engine/vectors.h"
 #include "tests/sim/gossiping.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

@@ -7,6 +7,7 @@
  * max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 =
  * 16.5 workers had arrived.
  */
+#include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

@@ -2,6 +2,7 @@
  * @file test_scalars.c
  * Verbs that change elements, and scalars: their numbers, their times, and who may read them.
  */
+#include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 

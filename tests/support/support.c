@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/draw.h"
+#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 #include "tests/support/stream.h"
 
