@@ -222,10 +222,20 @@ static dsgd_status read_file(const reader *r, const char *name, void *field)
     return DSGD_OK;
 }
 
+static dsgd_status check_required(dsgd_config *config, dsgd_entry *mapping,
+                                  const dsgd_option *options, dsgd_error *error)
+{
+    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
+        if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
+            return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);
+    return DSGD_OK;
+}
+
+/** Keys that it lacks keep what they are: their defaults, or what the shipped platform has that is refined. */
 static dsgd_status read_record(const reader *r, dsgd_entry *entry, void *field)
 {
-    return (r->o->refines ? dsgd_config_refine : dsgd_config_read)(r->config, entry, r->o->fields,
-                                                                   NULL, field, r->error);
+    DSGD_TRY(dsgd_config_refine(r->config, entry, r->o->fields, NULL, field, r->error));
+    return r->o->refines ? DSGD_OK : check_required(r->config, entry, r->o->fields, r->error);
 }
 
 static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
@@ -404,8 +414,5 @@ dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsg
 {
     dsgd_options_default(options, params);
     DSGD_TRY(dsgd_config_refine(config, mapping, options, elsewhere, params, error));
-    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
-        if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
-            return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);
-    return DSGD_OK;
+    return check_required(config, mapping, options, error);
 }

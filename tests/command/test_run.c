@@ -50,6 +50,21 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
+/** What it has at that key already changes nothing; another value does. */
+TEST(a_key_within_a_shipped_platform_leaves_its_others)
+{
+    static const char *const said[] = {"", "--set platform.nccl.latency=1.4",
+                                       "--set platform.nccl.latency=14"};
+    char *times[3];
+    write_experiment("");
+    for (int k = 0; k < 3; k++) {
+        dsgd_ends(0, "run e.yaml -o r%d --set platform=dgx-h100 --set workers=16 %s", k, said[k]);
+        times[k] = read_file(dsgd_xprintf("r%d/steps.csv", k));
+    }
+    ck_assert_str_eq(times[0], times[1]);
+    ck_assert_str_ne(times[0], times[2]);
+}
+
 TEST(ages_and_local_models_come_out)
 {
     write_experiment(learn);
